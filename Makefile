@@ -1,0 +1,56 @@
+# Two commands do everything: `make demo` and `make test`. Each sets up what it needs.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TRAFFIC := $(abspath $(VENV))/traffic
+
+.PHONY: demo test check lint types imports docs docs-check bench lock setup clean smoke
+
+demo: setup
+	$(BIN)/forgelore demo
+
+# The suite, then the contract checks over all traffic that the suite made.
+test: setup
+	rm -rf $(TRAFFIC) && mkdir -p $(TRAFFIC)
+	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest -n 2 tests --ignore tests/contracts
+	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest tests/contracts
+
+check: lint types imports docs-check test
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/mypy
+
+imports: setup
+	$(BIN)/lint-imports
+
+docs: setup
+	$(BIN)/python scripts/docs.py
+
+docs-check: setup
+	$(BIN)/python scripts/docs.py --check
+
+# The built wheel, without any development tool, in an environment of its own.
+smoke: setup
+	$(BIN)/python scripts/smoke.py
+
+bench: setup
+	$(BIN)/python bench/run.py
+
+lock:
+	$(BIN)/python scripts/lock.py
+
+setup: $(STAMP)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,32 @@
+"""Write requirements/*.txt from pyproject.toml: exact versions with hashes, and no word about where they come from.
+
+Needs uv on the PATH (or in this environment). The files hold for every supported Python and platform.
+"""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMON = [
+    "uv",
+    "pip",
+    "compile",
+    "--quiet",
+    "--universal",
+    "--python-version",
+    "3.11",
+    "--generate-hashes",
+    "--no-header",
+    "--no-annotate",
+]
+
+
+def main() -> None:
+    for name, extra in (("runtime", []), ("dev", ["--group", "dev"])):
+        target = ROOT / "requirements" / f"{name}.txt"
+        subprocess.run([*COMMON, "pyproject.toml", *extra, "--output-file", str(target)], cwd=ROOT, check=True)
+        assert "://" not in target.read_text(), "a lock file must not name a registry"
+
+
+if __name__ == "__main__":
+    main()

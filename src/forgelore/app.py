@@ -1,0 +1,178 @@
+"""The composition root: the only place that names concrete forges. Surfaces ask it for a ready store and ready
+forges.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from forgelore.config import Config, check_api_url, hosts_of, load_config
+from forgelore.core.names import Hosts, is_pattern, parse_project, web_root
+from forgelore.errors import ConfigError, InvalidValue, LoreError
+from forgelore.store.db import Store
+from forgelore.store.migrate import open_store
+from forgelore.store.projects import StoredProject, list_projects, resolve_project
+from forgelore.words import ForgeName, ProjectName
+
+if TYPE_CHECKING:  # reading commands never need a forge
+    from forgelore.ports import Forge
+
+
+class App:
+    """Settings, a store that opens on first use, and forges made on demand."""
+
+    def __init__(self, environ: Mapping[str, str], *, cwd: str, db: str | None = None) -> None:
+        self.environ = environ
+        self.cwd = cwd
+        self.config: Config = load_config(environ, cwd=cwd, db=db)
+        self.hosts: Hosts = hosts_of(self.config, environ)
+        self.stop = threading.Event()
+        # Time, for tests to replace: every client is made with these three.
+        self.sleep: Callable[[float], None] = self._sleep
+        self.clock: Callable[[], float] = time.monotonic
+        self.wall_clock: Callable[[], float] = time.time
+        self._store: Store | None = None
+        self._forges: dict[str, Forge] = {}
+
+    def store(self, *, create: bool = False) -> Store:
+        if self._store is None:
+            if create:
+                os.makedirs(os.path.dirname(os.path.abspath(self.config.db)), exist_ok=True)
+            self._store = open_store(self.config.db, create=create)
+        return self._store
+
+    def close(self) -> None:
+        for forge in self._forges.values():
+            forge.close()
+        if self._store is not None:
+            self._store.close()
+
+    def parse_project(self, text: str) -> ProjectName:
+        return parse_project(text, self.hosts, self._probe)
+
+    def find_project(self, text: str | None) -> StoredProject | None:
+        """Return the stored project a person means: by name, else the clone they are in, else the only one there is."""
+        store = self.store()
+        if text:
+            return resolve_project(store, text, self.hosts)
+        known = list_projects(store)
+        if len(known) == 1:
+            return known[0]
+        remote = self.clone_remote()
+        if remote:
+            try:
+                return resolve_project(store, remote, self.hosts)
+            except LoreError:
+                return None
+        return None
+
+    def clone_remote(self) -> str | None:
+        """Return the URL of the clone's `origin`, None outside a clone."""
+        import subprocess
+
+        try:
+            command = ["git", "-C", self.cwd, "config", "--get", "remote.origin.url"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603 - fixed words
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() or None
+
+    def names_to_sync(self, texts: list[str]) -> Iterator[ProjectName]:
+        """Yield each project meant by the command line, the settings, the clone, or what was synced before."""
+        remote = self.clone_remote() if not texts and not self.config.projects else None
+        texts = texts or list(self.config.projects) or ([remote] if remote else [])
+        if not texts and os.path.exists(self.config.db):
+            texts = [str(project.name) for project in list_projects(self.store()) if project.name.forge != "local"]
+        if not texts:
+            raise ConfigError("no project to sync", hint="name one (forgelore sync owner/repo), or run: forgelore init")
+        for text in texts:
+            if is_pattern(text):
+                yield from self._expand(text)
+            else:
+                yield self._remote_name(text)
+
+    def _remote_name(self, text: str) -> ProjectName:
+        name = self.parse_project(text)
+        if name.forge == "local":
+            raise InvalidValue(f"{text!r} is not on a forge", hint="write owner/repo, gitlab:group/project or a URL")
+        return name
+
+    def _expand(self, pattern: str) -> Iterator[ProjectName]:
+        """`owner/*` and `gitlab:group/**`: ask the forge which projects there are."""
+        deep = pattern.endswith("/**")
+        owner = pattern.removesuffix("/**").removesuffix("/*")
+        if "*" in owner:
+            raise InvalidValue(f"{pattern!r}: * may stand only at the end", hint="write owner/* or gitlab:group/**")
+        is_short = ":" not in owner and "/" not in owner
+        name = ProjectName("github", self.hosts.github, owner) if is_short else self.parse_project(owner)
+        yield from self.forge(name).list_projects(name.path, deep=deep)
+
+    def forge(self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None) -> "Forge":
+        """Return the forge a project lives on, with the token that belongs to it."""
+        if name.forge == "local":
+            raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
+        if name.host not in self._forges:
+            self._forges[name.host] = self._make_forge(name.forge, name.host, on_wait)
+        return self._forges[name.host]
+
+    def _make_forge(self, kind: ForgeName, host: str, on_wait: Callable[[float, str], None] | None) -> "Forge":
+        from forgelore.forges.github import HEADERS, GitHub
+        from forgelore.forges.gitlab import GitLab
+        from forgelore.net.client import Client
+        from forgelore.tokens import find_token
+
+        token, _ = find_token(self.config, self.environ, kind, host)
+        api_url, graphql_url = self.api_urls(kind, host)
+        secret = {"Authorization": f"Bearer {token}"} if kind == "github" else {"PRIVATE-TOKEN": token}
+        client = Client(
+            api_url, HEADERS if kind == "github" else {"Accept": "application/json"},
+            secret_headers=secret if token else None,
+            rate=self.config.requests_per_second, max_wait_s=self.config.max_wait_s,
+            ca_file=self.config.ca_file or None,
+            sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, on_wait=on_wait,
+        )  # fmt: skip
+        if kind == "github":
+            return GitHub(client, graphql_url, host=host, has_token=bool(token))
+        return GitLab(client, host=host, has_token=bool(token))
+
+    def _sleep(self, seconds: float) -> None:
+        """Sleep in a way that Ctrl-C ends at once, in every thread."""
+        if self.stop.wait(seconds):
+            raise KeyboardInterrupt
+
+    def api_urls(self, kind: ForgeName, host: str) -> tuple[str, str]:
+        """Return the REST and GraphQL addresses of a host: its `[[forges]]` table, CI's variables, or the usual
+        places.
+        """
+        environ = self.environ
+        setting = next((forge for forge in self.config.forges if forge.host == host), None)
+        if setting and setting.api_url:
+            rest = check_api_url(setting.api_url)
+            return rest, setting.graphql_url or _graphql_beside(rest)
+        if kind == "github" and host == self.hosts.github and environ.get("GITHUB_API_URL"):
+            rest = check_api_url(environ["GITHUB_API_URL"])
+            return rest, check_api_url(environ.get("GITHUB_GRAPHQL_URL") or _graphql_beside(rest))
+        if kind == "gitlab" and host == self.hosts.gitlab and environ.get("CI_API_V4_URL"):
+            return check_api_url(environ["CI_API_V4_URL"]), ""
+        if kind == "gitlab" and host == self.hosts.gitlab and environ.get("CI_SERVER_URL"):
+            return check_api_url(environ["CI_SERVER_URL"]) + "/api/v4", ""
+        if host == "github.com":
+            return "https://api.github.com", "https://api.github.com/graphql"
+        rest = f"{web_root(host)}/api/{'v3' if kind == 'github' else 'v4'}"
+        return rest, _graphql_beside(rest)
+
+    def _probe(self, host: str) -> ForgeName:
+        """Return which forge a host is: from the store, else by asking it."""
+        if os.path.exists(self.config.db):
+            for project in list_projects(self.store()):
+                if project.name.host == host:
+                    return project.name.forge
+        from forgelore.net.probe import probe_forge
+
+        return probe_forge(host, self.config.ca_file or None)
+
+
+def _graphql_beside(rest: str) -> str:
+    return rest.removesuffix("/v3") + "/graphql"

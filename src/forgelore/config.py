@@ -1,0 +1,219 @@
+"""Settings: defaults < the user's file < `forgelore.toml` of a clone < environment < flags.
+
+A file that arrives with a clone was written by strangers. It may name projects and limits; it may never name a
+database file, a forge (and with it
+the host a token goes to), a certificate or a command. Such lines are ignored with a warning. `SETTINGS` is the one
+list of what exists: the
+documentation and the checks are made from it.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from forgelore.core.names import Hosts, is_loopback
+from forgelore.errors import ConfigError
+from forgelore.words import ForgeName
+
+CLONE_FILE = "forgelore.toml"
+
+
+class Setting(NamedTuple):
+    name: str
+    default: object
+    low: float
+    high: float
+    is_safe: bool  # may come from a clone
+    doc: str
+
+
+SETTINGS = (
+    Setting("db", "", 0, 0, False, "the database file; empty: `forgelore.db` in the user's data folder"),
+    Setting("projects", (), 0, 0, True, "what `forgelore sync` without names brings up to date"),
+    Setting("requests_per_second", 10.0, 0.1, 100, True, "how fast a forge is asked, at most, over all threads"),
+    Setting("workers", 4, 1, 16, True, "how many requests are under way at once"),
+    Setting(
+        "max_wait_s",
+        900.0,
+        0,
+        7200,
+        True,
+        "the longest rate limit to sit out; a longer one ends the command, which can be repeated",
+    ),
+    Setting("ca_file", "", 0, 0, False, "a certificate file for servers with their own authority (or SSL_CERT_FILE)"),
+    Setting(
+        "forges",
+        (),
+        0,
+        0,
+        False,
+        "servers other than github.com and gitlab.com, as `[[forges]]` tables: host, kind, api_url, graphql_url,"
+        " token_env",
+    ),
+)
+FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
+
+
+class ForgeSetting(NamedTuple):
+    host: str
+    kind: ForgeName
+    api_url: str = ""
+    graphql_url: str = ""
+    token_env: str = ""
+
+
+class Config(NamedTuple):
+    db: str
+    projects: tuple[str, ...] = ()
+    requests_per_second: float = 10.0
+    workers: int = 4
+    max_wait_s: float = 900.0
+    ca_file: str = ""
+    forges: tuple[ForgeSetting, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) -> Config:
+    """Return the settings that hold here. Raises ConfigError for a file that cannot be understood."""
+    values: dict[str, Any] = {}
+    warnings: list[str] = []
+    user_file = environ.get("FORGELORE_CONFIG") or os.path.join(config_folder(environ), "config.toml")
+    if environ.get("FORGELORE_CONFIG") and not os.path.isfile(user_file):
+        raise ConfigError(
+            f"FORGELORE_CONFIG names {user_file}, which does not exist", hint="unset it or create the file"
+        )
+    for path, is_trusted in ((user_file, True), (_clone_file(cwd), False)):
+        if path and os.path.isfile(path):
+            for name, value in _read(path).items():
+                setting = next((one for one in SETTINGS if one.name == name), None)
+                if setting is None:
+                    warnings.append(f"{path}: unknown setting {name!r} ignored")
+                elif not is_trusted and not setting.is_safe:
+                    warnings.append(
+                        f"{path}: {name!r} ignored: a file that comes with a clone may not set it (use {user_file})"
+                    )
+                else:
+                    values[name] = _checked(setting, value, path)
+    for setting in SETTINGS:
+        text = environ.get(f"FORGELORE_{setting.name.upper()}")
+        if text and setting.name != "forges":
+            values[setting.name] = _checked(setting, _from_text(setting, text), f"FORGELORE_{setting.name.upper()}")
+    if db:
+        values["db"] = db
+    values["db"] = os.path.expanduser(values.get("db") or os.path.join(data_folder(environ), "forgelore.db"))
+    return Config(**values, warnings=tuple(warnings))
+
+
+def hosts_of(config: Config, environ: Mapping[str, str]) -> Hosts:
+    """Return which servers `owner/repo` and `gitlab:…` mean: CI's own variables win over the public ones."""
+    kinds = {forge.host: forge.kind for forge in config.forges}
+    github = host_of(environ.get("GITHUB_SERVER_URL") or "") or _api_host(
+        environ.get("GITHUB_API_URL") or "", "api.github.com", "github.com"
+    )
+    gitlab = host_of(environ.get("CI_SERVER_URL") or environ.get("CI_API_V4_URL") or "")
+    return Hosts(github or "github.com", gitlab or "gitlab.com", kinds)
+
+
+def host_of(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    return urlsplit(url).netloc.rpartition("@")[2].lower() if url else ""
+
+
+def _api_host(url: str, api: str, web: str) -> str:
+    host = host_of(url)
+    return web if host == api else host
+
+
+def check_api_url(url: str) -> str:
+    """Return the URL of a server's API; plain HTTP is for loopback alone."""
+    if url.startswith("https://") or (url.startswith("http://") and is_loopback(host_of(url))):
+        return url.rstrip("/")
+    raise ConfigError(
+        f"{url!r} cannot be a forge's address", hint="it must begin with https:// (http:// is for loopback only)"
+    )
+
+
+def data_folder(environ: Mapping[str, str]) -> str:
+    return _user_folder(environ, "XDG_DATA_HOME", os.path.join(".local", "share"))
+
+
+def config_folder(environ: Mapping[str, str]) -> str:
+    return _user_folder(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def _user_folder(environ: Mapping[str, str], variable: str, below_home: str) -> str:
+    if os.name == "nt":
+        return os.path.join(environ.get("LOCALAPPDATA") or os.path.expanduser("~"), "forgelore")
+    return os.path.join(environ.get(variable) or os.path.join(os.path.expanduser("~"), below_home), "forgelore")
+
+
+def _clone_file(cwd: str) -> str | None:
+    """Return `forgelore.toml` of this folder or of the clone it is in; never one from above the clone."""
+    folder = os.path.abspath(cwd)
+    while True:
+        candidate = os.path.join(folder, CLONE_FILE)
+        if os.path.isfile(candidate):
+            return candidate
+        parent = os.path.dirname(folder)
+        if os.path.exists(os.path.join(folder, ".git")) or parent == folder:
+            return None
+        folder = parent
+
+
+def _read(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", hint="mend or remove the file") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="check its permissions") from error
+
+
+def _from_text(setting: Setting, text: str) -> Any:
+    if isinstance(setting.default, tuple):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if isinstance(setting.default, (int, float)):
+        try:
+            return float(text) if isinstance(setting.default, float) else int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _checked(setting: Setting, value: Any, where: str) -> Any:
+    if setting.name == "forges":
+        return _forges(value, where)
+    if setting.name == "projects":
+        if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
+            raise ConfigError(
+                f"{where}: projects must be a list of names", hint='for example: projects = ["owner/repo"]'
+            )
+        return tuple(value)
+    if isinstance(setting.default, str):
+        if not isinstance(value, str):
+            raise ConfigError(f"{where}: {setting.name} must be text, not {value!r}")
+        return value
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not setting.low <= value <= setting.high:
+        raise ConfigError(
+            f"{where}: {setting.name} must be between {setting.low:g} and {setting.high:g}, not {value!r}"
+        )
+    return int(value) if isinstance(setting.default, int) else float(value)
+
+
+def _forges(value: Any, where: str) -> tuple[ForgeSetting, ...]:
+    found = []
+    for entry in value if isinstance(value, list) else [None]:
+        if not isinstance(entry, dict) or set(entry) - set(FORGE_KEYS) or not entry.get("host"):
+            raise ConfigError(f"{where}: each [[forges]] needs host and kind, and knows {', '.join(FORGE_KEYS)}")
+        if entry.get("kind") not in ("github", "gitlab"):
+            raise ConfigError(f"{where}: kind of {entry['host']} must be github or gitlab, not {entry.get('kind')!r}")
+        for name in ("api_url", "graphql_url"):
+            if entry.get(name):
+                check_api_url(entry[name])
+        found.append(ForgeSetting(**entry))
+    return tuple(found)

@@ -1,0 +1,139 @@
+"""Relations that people write: "Fixes #12", "duplicate of acme/web#3", "see !34", or a page's URL.
+
+A reference inside code is not a reference, on either forge. The scan jumps from mark to mark, so text without
+`#`, `!` or a page's URL costs one search.
+
+    "Fixes #12, see acme/api#3"  ->  closes #12, mentions acme/api#3
+"""
+
+import re
+
+from forgelore.core.names import key_in_url
+from forgelore.model import Link, Relation
+
+_NUMBER = re.compile(r"[#!](\d{1,9})(?![\w#])")
+_PAGES = ("/issues/", "/pull/", "/merge_requests/", "/discussions/", "/work_items/")
+_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]+/(?:issues|pull|merge_requests|discussions|work_items)/\d{1,9}")
+_PROJECT_BEFORE = re.compile(r"[A-Za-z0-9_][\w.\-]*(?:/[\w.\-]+)+\Z")
+_CLOSING = frozenset({
+    "close", "closes", "closed", "closing", "fix", "fixes", "fixed", "fixing", "resolve", "resolves", "resolved",
+    "resolving",
+    "implement", "implements", "implemented",
+})  # fmt: skip
+_DUPLICATING = frozenset(["duplicate", "duplicates", "duplicated", "dup", "dupe"])
+
+# GitLab's own sentences, which hold the duplicate history. The wording differs by version.
+_EVENTS: tuple[tuple[re.Pattern[str], Relation, bool], ...] = (
+    (re.compile(r"marked this (?:issue|work item|task) as a duplicate of (\S+)"), "duplicate_of", False),
+    (re.compile(r"marked this (?:issue|work item|task) as related to (\S+)"), "relates", False),
+    (re.compile(r"removed the relation with (\S+)"), "relates", True),
+    (re.compile(r"moved to (\S+)"), "moved_to", False),
+)
+_EVENT_REF = re.compile(r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>\d{1,9})")
+_WINDOW = 80
+
+
+def links_in_text(text: str | None) -> list[Link]:
+    """Return what the text refers to, each target once, its strongest relation first seen."""
+    if not text or not ("#" in text or "!" in text or "://" in text):
+        return []
+    targets = _targets(text)
+    if not targets:
+        return []
+    code = _code_spans(text) if "`" in text or "~~~" in text else []
+    found: dict[tuple[str, str | None, int], Link] = {}
+    for start, project, kind, number in targets:
+        if code and _is_inside(start, code):
+            continue
+        end = start - len(project) if text[start] in "#!" else start
+        relation = _relation(text[max(0, end - _WINDOW) : end])
+        key = (project, kind, number)
+        if key not in found or found[key].relation == "mentions":
+            found[key] = Link(relation, number, kind, project, "text")  # type: ignore[arg-type]
+    return list(found.values())
+
+
+def links_in_event(text: str) -> list[Link]:
+    """Return the relations stated by a GitLab system note: "marked this issue as a duplicate of #12"."""
+    found = []
+    for pattern, relation, is_withdrawn in _EVENTS:
+        match = pattern.match(text)
+        target = _EVENT_REF.match(match[1]) if match else None
+        if target:
+            kind = "change" if target["mark"] == "!" else "issue"
+            found.append(Link(relation, int(target["number"]), kind, target["project"], "event", is_withdrawn))  # type: ignore[arg-type]
+    return found
+
+
+def _targets(text: str) -> list[tuple[int, str, str | None, int]]:
+    """Return (position, project or "", kind or None, number) of everything that looks like a reference."""
+    found: list[tuple[int, str, str | None, int]] = []
+    for mark, kind in (("#", None), ("!", "change")):
+        # str.find jumps from mark to mark at memory speed; a pattern over the whole text costs three times as much.
+        start = text.find(mark)
+        while start >= 0:
+            match = _NUMBER.match(text, start)
+            project = _project_before(text, start) if match else None
+            if match and project is not None:
+                found.append((start, project, kind, int(match[1])))
+            start = text.find(mark, start + 1)
+    if "://" in text and any(page in text for page in _PAGES):
+        for match in _URL.finditer(text):
+            page = key_in_url(match[0])
+            if page:
+                found.append((match.start(), page[0], page[1].kind, page[1].number))
+    return found
+
+
+def _project_before(text: str, start: int) -> str | None:
+    """Return the project a mark is attached to, "" for none, None when the mark is no reference at all."""
+    last = text[start - 1] if start else " "
+    if last.isspace() or last in "([,;:*>\"'|":
+        return ""
+    if last.isalnum() or last in "-_.":
+        match = _PROJECT_BEFORE.search(text, max(0, start - _WINDOW), start)
+        return match[0] if match else None  # None: part of a word or an anchor
+    return None if last in "/&#!" else ""
+
+
+def _relation(before: str) -> Relation:
+    """Return what the words right before a reference make of it: "fixes: issue " -> closes."""
+    words = [word.strip("([*_,.;:-") for word in before.lower().split()[-3:]]
+    if words and words[-1] == "issue":
+        words.pop()
+    if not words or not before[-1:].isspace():
+        return "mentions"
+    last, previous = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _CLOSING:
+        return "closes"
+    if last in _DUPLICATING or (last in ("of", "to") and previous in _DUPLICATING):
+        return "duplicate_of"
+    return "moved_to" if last == "to" and previous == "moved" else "mentions"
+
+
+def _code_spans(text: str) -> list[tuple[int, int]]:
+    """Return where code is: fences (to the end when unclosed) and `spans` within a line."""
+    spans: list[tuple[int, int]] = []
+    position = 0
+    while True:
+        tick, tilde = text.find("`", position), text.find("~~~", position)
+        start = min(mark for mark in (tick, tilde, len(text)) if mark >= 0)
+        if start == len(text):
+            return spans
+        fence = text[start : start + 3]
+        if fence in ("```", "~~~"):
+            end = text.find(fence, start + 3)
+            end = len(text) if end < 0 else end + 3
+        else:
+            close = text.find("`", start + 1)
+            is_span = close > start + 1 and "\n" not in text[start:close]
+            end = close + 1 if is_span else start + 1
+            if not is_span:
+                position = end
+                continue
+        spans.append((start, end))
+        position = end
+
+
+def _is_inside(position: int, spans: list[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in spans)

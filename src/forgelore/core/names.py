@@ -1,0 +1,155 @@
+"""How people name projects and items, and what they mean.
+
+owner/repo            a project on GitHub (the host that settings or CI variables name)
+gitlab:group/project  a project on GitLab
+https://HOST/PATH     a project on any host
+name                  an imported tracker
+owner/*  gitlab:group/*  gitlab:group/**      every project of an owner, of a group, of a group and its subgroups
+
+#12  !34  12          an item of the current project (`!` is a change, `#` anything with that number)
+owner/repo#12  group/sub/project!34  gitlab:group/p#3  https://…/issues/12    an item anywhere
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from forgelore.errors import InvalidValue
+from forgelore.words import ForgeName, ItemKey, Kind, ProjectName
+
+_SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
+_PATH = re.compile(rf"{_SEGMENT}(/{_SEGMENT})*\Z")
+_REF = re.compile(r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>\d{1,18})\Z")
+_PAGE = re.compile(
+    r"/(?P<path>.+?)(?:/-)?/(?P<kind>issues|pull|pulls|merge_requests|discussions|work_items)/(?P<number>\d{1,18})"
+)
+_PAGE_KINDS: dict[str, Kind] = {
+    "issues": "issue", "work_items": "issue", "pull": "change", "pulls": "change", "merge_requests": "change",
+    "discussions": "discussion",
+}  # fmt: skip
+_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
+
+
+class Hosts(NamedTuple):
+    """Which servers the short spellings mean, and what is known of others."""
+
+    github: str = "github.com"
+    gitlab: str = "gitlab.com"
+    kinds: Mapping[str, ForgeName] = MappingProxyType({})
+
+
+class Ref(NamedTuple):
+    """An item as typed. `kind` is None for a bare number; `project` is "" for the current one; `tag` for releases."""
+
+    project: str
+    number: int = 0
+    kind: Kind | None = None
+    tag: str = ""
+
+
+def is_loopback(host: str) -> bool:
+    return bool(_LOOPBACK.match(host))
+
+
+def web_root(host: str) -> str:
+    """Return the scheme and host of a server's pages: plain HTTP is for loopback alone."""
+    return f"{'http' if is_loopback(host) else 'https'}://{host}"
+
+
+def parse_project(text: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ProjectName:
+    """Return the project that `text` names. `probe(host)` is asked only for a host nobody described."""
+    text = text.strip()
+    if text.startswith(("http://", "https://", "git@", "ssh://", "git://")):
+        return _from_url(text, hosts, probe)
+    forge, _, path = text.partition(":")
+    if forge in ("github", "gitlab") and path:
+        host = hosts.github if forge == "github" else hosts.gitlab
+        return ProjectName(forge, host, _checked_path(path, text))  # type: ignore[arg-type]
+    path = _checked_path(text, text)
+    if "/" not in path:
+        return ProjectName("local", "local", path)
+    if path.count("/") > 1:
+        hint = f"write gitlab:{path} for a GitLab project, or its URL"
+        raise InvalidValue(f"project {text!r} has more than two parts", hint=hint)
+    return ProjectName("github", hosts.github, path)
+
+
+def is_pattern(text: str) -> bool:
+    return text.endswith(("/*", "/**"))
+
+
+def parse_ref(text: str) -> Ref:
+    """Return the item that `text` names; raises InvalidValue when it names none.
+
+    "acme/web#12" -> Ref("acme/web", 12)      "!34" -> Ref("", 34, "change")
+    """
+    text = text.strip()
+    if text.isdecimal() and len(text) < 19:
+        return Ref("", int(text))
+    if text.startswith(("http://", "https://")):
+        return _ref_from_url(text)
+    match = _REF.match(text)
+    if match:
+        kind: Kind | None = "change" if match["mark"] == "!" else None
+        return Ref(match["project"], int(match["number"]), kind)
+    if _PATH.match(text) and "/" not in text:
+        return Ref("", tag=text, kind="release")
+    raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
+
+
+def key_in_url(url: str) -> tuple[str, ItemKey] | None:
+    """Return (host/path of the project, item) of an item's page; None for any other URL."""
+    split = urlsplit(url)
+    match = _PAGE.match(unquote(split.path))
+    if not match or not split.hostname:
+        return None
+    return f"{split.netloc}/{match['path']}", ItemKey(_PAGE_KINDS[match["kind"]], int(match["number"]))
+
+
+def _checked_path(path: str, original: str) -> str:
+    path = path.removesuffix(".git")
+    if not _PATH.match(path) or ".." in path:
+        hint = "write owner/repo, gitlab:group/project or the project's URL"
+        raise InvalidValue(f"{original!r} is not a project's name", hint=hint)
+    return path
+
+
+def _from_url(text: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ProjectName:
+    if text.startswith("git@"):  # git@host:group/project.git
+        text = "ssh://" + text.replace(":", "/", 1)
+    try:
+        split = urlsplit(text)
+        host = split.netloc.rpartition("@")[2].lower() if split.scheme.startswith("http") else split.hostname or ""
+        if split.port is not None and (split.scheme, split.port) in (("https", 443), ("http", 80)):
+            host = split.hostname or ""
+    except ValueError as error:
+        raise InvalidValue(f"{text!r} is not a URL: {error}") from error
+    if split.scheme == "http" and not is_loopback(host):
+        raise InvalidValue(f"refusing plain http:// to {host}", hint="use https://; http:// is for loopback only")
+    path = re.split(r"/(?:-|issues|pull|pulls|discussions|releases|tree|blob)(?:/|\Z)", unquote(split.path))[0]
+    path = _checked_path(path.strip("/"), text)
+    return ProjectName(_forge_of(host, hosts, probe), host, path)
+
+
+def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ForgeName:
+    if host in hosts.kinds:
+        return hosts.kinds[host]
+    if host in ("github.com", hosts.github):
+        return "github"
+    if host in ("gitlab.com", hosts.gitlab):
+        return "gitlab"
+    return probe(host)
+
+
+def _ref_from_url(text: str) -> Ref:
+    found = key_in_url(text)
+    if found:
+        place, key = found
+        return Ref(f"{urlsplit(text).scheme}://{place}", key.number, key.kind)
+    root, _, tag = text.partition("/releases/")
+    tag = tag.removeprefix("tag/").split("?")[0]
+    if tag:
+        return Ref(root.removesuffix("/-"), tag=unquote(tag), kind="release")
+    raise InvalidValue(f"{text!r} is not an item's page", hint="open the issue or change and copy its address")

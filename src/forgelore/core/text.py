@@ -1,0 +1,41 @@
+"""Text from a forge is hostile data: what may be stored, and what may reach a terminal."""
+
+import re
+from typing import overload
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# C0 and C1 controls except tab and newline, and the bidirectional overrides that make text lie about itself.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@overload
+def storable(text: str) -> str: ...
+@overload
+def storable(text: None) -> None: ...
+@overload
+def storable(text: str | None) -> str | None: ...
+def storable(text: str | None) -> str | None:
+    r"""Return text (or None) with NUL and lone surrogates replaced by U+FFFD: SQLite and UTF-8 hold everything else.
+
+    "a\x00b" -> "a\ufffdb"
+    """
+    if text is None:
+        return text
+    if "\x00" not in text:
+        if text.isascii():
+            return text
+        try:
+            text.encode()  # tells at C speed whether there is a lone surrogate; the pattern takes ten times as long
+        except UnicodeEncodeError:
+            pass
+        else:
+            return text
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def printable(text: str) -> str:
+    r"""Return text that cannot move the cursor, ring, retitle the window or reorder itself. CRLF becomes LF.
+
+    "\\x1b[2Jhi\\r\\n" -> "\ufffd[2Jhi\\n"
+    """
+    return _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n"))

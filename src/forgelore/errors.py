@@ -1,0 +1,104 @@
+"""Every error a user can meet, split by who must act.
+
+    LoreError                      exit   who acts
+      UsageError                      2   the user: the command line
+      ConfigError                     3   the user: settings
+      AuthError                       4   the user: tokens
+      NotFound                        5   the user: a name
+      ForgeError                      6   the forge or the network
+        LostPage                      6   ... an answer that stayed unreadable
+      RateLimited                     7   time
+      StoreError                      8   the machine: disk, file
+        NewerStore                    8   ... a file of a newer program
+        CorruptStore                  8   ... a file that is damaged
+      Locked                          9   another sync
+      InvalidValue                   13   the user: one value
+      Refused                        20   a safety rule
+      Stopped                       130   the user pressed Ctrl-C
+
+An error carries `code` (stable, for programs), `message` (what happened, with the value) and `hint` (what to do
+next). Messages never hold a secret: adapters pass only hosts, paths and statuses.
+"""
+
+
+class LoreError(Exception):
+    code = "error"
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(LoreError):
+    code = "usage"
+    exit_code = 2
+
+
+class ConfigError(LoreError):
+    code = "config"
+    exit_code = 3
+
+
+class AuthError(LoreError):
+    code = "auth"
+    exit_code = 4
+
+
+class NotFound(LoreError):
+    code = "not_found"
+    exit_code = 5
+
+
+class ForgeError(LoreError):
+    code = "forge"
+    exit_code = 6
+
+
+class LostPage(ForgeError):
+    """The forge kept sending something that is not the answer: half a body, HTML, an unexpected shape."""
+
+    code = "unreadable_answer"
+
+
+class RateLimited(LoreError):
+    code = "rate_limited"
+    exit_code = 7
+
+    def __init__(self, message: str, *, hint: str = "", wait_s: float = 0) -> None:
+        super().__init__(message, hint=hint)
+        self.wait_s = wait_s
+
+
+class StoreError(LoreError):
+    code = "store"
+    exit_code = 8
+
+
+class NewerStore(StoreError):
+    code = "store_newer"
+
+
+class CorruptStore(StoreError):
+    code = "store_corrupt"
+
+
+class Locked(LoreError):
+    code = "locked"
+    exit_code = 9
+
+
+class InvalidValue(LoreError):
+    code = "invalid_value"
+    exit_code = 13
+
+
+class Refused(LoreError):
+    code = "refused"
+    exit_code = 20
+
+
+class Stopped(LoreError):
+    code = "interrupted"
+    exit_code = 130

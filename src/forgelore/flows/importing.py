@@ -1,0 +1,145 @@
+"""`import`: lines of a file into the store, a thousand at a time, each batch whole or not at all.
+
+Reading a file twice writes nothing the second time. The format is `core/lines`.
+"""
+
+import contextlib
+import gzip
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO
+
+from msgspec import Struct
+
+from forgelore.core.lines import Parsed, parse_line
+from forgelore.errors import InvalidValue, LoreError, NotFound
+from forgelore.model import Project, ProjectName
+from forgelore.store.db import Store
+from forgelore.store.items import save_files, save_items
+from forgelore.store.project_rows import save_project
+from forgelore.store.sync_state import finish_run, start_run
+from forgelore.store.threads import drop_threads, save_threads
+
+BATCH = 1000
+
+
+class BadLine(Struct, frozen=True):
+    number: int
+    reason: str
+
+
+class ImportResult(Struct):
+    project: str
+    read: int = 0
+    written: int = 0
+    notes: int = 0
+    bad: list[BadLine] = []
+
+
+@contextlib.contextmanager
+def open_source(path: str) -> Iterator[BinaryIO]:
+    """Give the bytes of a plain or gzipped file, or of standard input for "-"."""
+    try:
+        raw = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path}", hint="check the path; - reads standard input") from error
+    except OSError as error:
+        hint = "give a .jsonl or .jsonl.gz file"
+        raise InvalidValue(f"{path} cannot be read: {error.strerror}", hint=hint) from error
+    buffered: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    with contextlib.ExitStack() as stack:
+        if path != "-":
+            stack.enter_context(buffered)
+        unzipped: Any = gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
+        yield unzipped
+
+
+def import_lines(
+    store: Store, name: ProjectName, source: BinaryIO, now_ms: int, *, is_strict: bool = False,
+    on_batch: Callable[[int], None] | None = None,
+) -> ImportResult:  # fmt: skip
+    """Read every line into the store and return what happened, bad lines with their numbers."""
+    with store.transaction():
+        project = save_project(store, Project(name), now_ms)
+        run_id = start_run(store, project.id, "import", now_ms)
+    result = ImportResult(str(project.name), bad=[])
+    error: BaseException | None = None
+    try:
+        for batch in _batches(_parsed(source, result, is_strict=is_strict)):
+            with store.transaction():
+                _save(store, project.id, batch, result)
+            if on_batch:
+                on_batch(result.read)
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        _finish(store, run_id, now_ms, result, error)
+    return result
+
+
+def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error: BaseException | None) -> None:
+    status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    # A disk that just filled up refuses this row too; the first error is the one to tell.
+    with contextlib.suppress(LoreError) if error else contextlib.nullcontext(), store.transaction():
+        finish_run(
+            store, run_id, now_ms, status=status, rows_written=result.written,
+            summary={"read": result.read, "bad": len(result.bad)}, error_code=getattr(error, "code", None),
+            error=getattr(error, "message", type(error).__name__) if error else None,
+        )  # fmt: skip
+
+
+def _parsed(source: BinaryIO, result: ImportResult, *, is_strict: bool) -> Iterator[Parsed]:
+    for number, line in _lines(source):
+        if not line.strip():
+            continue
+        result.read += 1
+        try:
+            yield parse_line(line)
+        except LoreError as error:
+            if is_strict:
+                hint = "mend the line, or leave out --strict to skip it"
+                raise InvalidValue(f"line {number}: {error.message}", hint=hint) from error
+            result.bad.append(BadLine(number, error.message))
+
+
+def _lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    try:
+        for number, line in enumerate(source, 1):
+            yield number, line
+    except (OSError, EOFError, gzip.BadGzipFile) as error:
+        hint = "what came before is saved; get a whole copy"
+        raise InvalidValue(f"the file breaks off after line {number}: {error}", hint=hint) from error
+
+
+def _batches(rows: Iterable[Parsed]) -> Iterator[list[Parsed]]:
+    batch: list[Parsed] = []
+    try:
+        for row in rows:
+            batch.append(row)
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+    except InvalidValue:
+        if batch:  # the lines before a bad end are good
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def _save(store: Store, project_id: int, batch: list[Parsed], result: ImportResult) -> None:
+    """Save a batch. A line that changed is told by its hash; then everything below the item is written anew."""
+    saved = save_items(store, project_id, [parsed.item for parsed in batch], keep_raw=False)
+    result.written += saved.written
+    by_key = {parsed.item.key: parsed for parsed in batch}  # of two lines with one key the last wins, as with the item
+    drop_threads(store, [saved.ids[key] for key in saved.changed])
+    touched = {key: saved.ids[key] for key in (*saved.new, *saved.changed)}
+    threads = [thread for key in touched for thread in by_key[key].threads]
+    result.notes += save_threads(store, project_id, threads, fresh=touched, keep_raw=False).written
+    changed = set(saved.changed)
+    for key, item_id in touched.items():
+        if by_key[key].files or key in changed:
+            save_files(store, project_id, item_id, by_key[key].files, None)

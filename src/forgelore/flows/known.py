@@ -1,0 +1,105 @@
+"""What the store already knows, in the shape adapters ask for it."""
+
+import json
+from collections.abc import Sequence
+
+from forgelore.model import ItemKey, Kind
+from forgelore.store.db import Store
+
+
+class KnownStore:
+    """Answers from one project's rows. Safe to use from several threads: the store has a connection for each."""
+
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
+
+    def _column(self, column: str, key: ItemKey) -> str | None:
+        sql = f"SELECT {column} FROM items WHERE project_id = ? AND kind = ? AND number = ?"
+        value: str | None = self._store.value(sql, self._project_id, key.kind, key.number)
+        return value
+
+    def thread_etag(self, key: ItemKey) -> str | None:
+        return self._column("threads_etag", key)
+
+    def files_sha(self, key: ItemKey) -> str | None:
+        return self._column("files_sha", key)
+
+    def head_sha(self, key: ItemKey) -> str | None:
+        return self._column("head_sha", key)
+
+    def is_confidential(self, key: ItemKey) -> bool:
+        return bool(self._column("is_confidential", key))
+
+    def node_ids(self, keys: list[ItemKey]) -> dict[ItemKey, str]:
+        return {key: found for key in keys if (found := self._column("node_id", key)) is not None}
+
+    def has_review_notes(self, key: ItemKey) -> bool:
+        return bool(
+            self._store.value(
+                "SELECT EXISTS (SELECT 1 FROM items i JOIN notes n ON n.item_id = i.id WHERE i.project_id = ? AND"
+                " i.kind = ?"
+                " AND i.number = ? AND n.key LIKE 'r%')", self._project_id, key.kind, key.number,
+            )
+        )  # fmt: skip
+
+    def fetch_times(self, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
+        """Return when the threads of these items were last read whole."""
+        found: dict[ItemKey, int | None] = {}
+        for kind in {key.kind for key in keys}:
+            numbers = json.dumps([key.number for key in keys if key.kind == kind])
+            for number, fetched_at in self._store.rows(
+                "SELECT number, threads_fetched_at FROM items WHERE project_id = ? AND kind = ?"
+                " AND number IN (SELECT value FROM json_each(?))", self._project_id, kind, numbers,
+            ):  # fmt: skip
+                found[ItemKey(kind, number)] = fetched_at
+        return found
+
+    def comment_total(self) -> int:
+        """Return how many plain comments the forge counts over all items."""
+        sql = "SELECT coalesce(sum(comment_count), 0) FROM items WHERE project_id = ?"
+        return int(self._store.value(sql, self._project_id))
+
+    def miscounted(self) -> list[str]:
+        """Return job keys of items whose plain comments are more or fewer than the forge counts.
+
+        An item whose conversation was read whole after its last update stays as it is: GitHub may count what it does
+        not show.
+        """
+        rows = self._store.rows(
+            "SELECT i.kind || ':' || i.number FROM items i WHERE i.project_id = ? AND i.kind IN ('issue', 'change')"
+            " AND i.comment_count IS NOT NULL AND i.deleted_at IS NULL"
+            " AND (i.threads_fetched_at IS NULL OR i.threads_fetched_at < i.updated_at)"
+            " AND i.comment_count <> (SELECT count(*) FROM threads t JOIN notes n ON n.thread_id = t.id"
+            " WHERE t.item_id = i.id AND t.key = 'comments')", self._project_id,
+        )  # fmt: skip
+        return [row[0] for row in rows]
+
+    def owing(self, job_kind: str, kinds: Sequence[Kind]) -> list[str]:
+        """Return job keys of items that never had such a job done and do not wait for one."""
+        column = {"threads": "threads_fetched_at", "detail": "detail_hash"}[job_kind]
+        rows = self._store.rows(
+            f"SELECT i.kind || ':' || i.number FROM items i WHERE i.project_id = ? AND i.{column} IS NULL AND"
+            f" i.deleted_at IS NULL"
+            " AND i.kind IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id"
+            " = i.project_id"
+            " AND j.kind = ? AND j.key = i.kind || ':' || i.number)", self._project_id, json.dumps(list(kinds)),
+            job_kind,
+        )  # fmt: skip
+        return [row[0] for row in rows]
+
+    def live_count(self, kind: str) -> int:
+        return int(
+            self._store.value(
+                "SELECT count(*) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL",
+                self._project_id,
+                kind,
+            )
+        )
+
+    def live_numbers(self, kind: str) -> dict[int, bool]:
+        """Return number -> whether it was confidential, of everything the forge should still have."""
+        rows = self._store.rows(
+            "SELECT number, is_confidential FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL",
+            self._project_id, kind,
+        )  # fmt: skip
+        return {number: bool(confidential) for number, confidential in rows}

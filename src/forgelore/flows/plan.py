@@ -1,0 +1,45 @@
+"""`sync --plan`: what a sync would cost, before any quota is spent on it.
+
+Three requests at most are made: the project, its totals. The rest is arithmetic over what the store already has.
+"""
+
+from typing import Any
+
+from forgelore.flows.known import KnownStore
+from forgelore.model import ProjectName
+from forgelore.ports import Forge
+from forgelore.store.db import Store
+from forgelore.store.jobs import count_jobs
+from forgelore.store.projects import find_project
+from forgelore.store.sync_state import load_cursor
+
+_BYTES_PER_ITEM = 9_000  # database growth per item with its conversation, from bench/results/ingest.md
+_NOTES_PER_ITEM = 5
+
+
+def plan_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float) -> dict[str, Any]:
+    """Return requests, seconds and megabytes a sync would take, and what is missing."""
+    project = forge.fetch_project(name)
+    totals = forge.counts(project)
+    stored = find_project(store, project.name, project.forge_id) if store else None
+    known = KnownStore(store, stored.id) if store and stored else None
+    missing = {kind: max(0, total - (known.live_count(kind) if known else 0)) for kind, total in totals.items()}
+    resources = forge.resources(project)
+    unfinished = [
+        r.name for r in resources if not (store and stored and load_cursor(store, stored.id, r.name).is_complete)
+    ]
+    waiting = sum(total for total, _ in count_jobs(store, stored.id).values()) if store and stored else 0
+    items = sum(missing.values())
+    requests = len(resources) + 3 + waiting + forge.cost(missing, notes=items * _NOTES_PER_ITEM)
+    return {
+        "project": str(project.name),
+        "on_forge": totals,
+        "missing": missing,
+        "is_first": stored is None,
+        "unfinished": unfinished,
+        "waiting_jobs": waiting,
+        "requests": requests,
+        "seconds": round(requests / rate, 1),
+        "megabytes": round(items * _BYTES_PER_ITEM / 1e6, 1),
+        "is_counted": bool(totals),
+    }

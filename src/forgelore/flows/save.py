@@ -1,0 +1,103 @@
+"""Saving one page of a forge: rows, follow-up jobs and cursor, inside the caller's transaction."""
+
+from forgelore.flows.known import KnownStore
+from forgelore.model import ItemKey, Project
+from forgelore.ports import Forge, Page
+from forgelore.store.db import Store
+from forgelore.store.items import Saved, load_ids, save_details, save_items
+from forgelore.store.jobs import queue_jobs
+from forgelore.store.project_rows import save_labels, save_members
+from forgelore.store.sync_state import save_cursor
+from forgelore.store.threads import remember_fetch, remove_notes, save_thread_states, save_threads
+
+
+class PageSaver:
+    """Writes pages of one project and counts, by name, what was really written."""
+
+    def __init__(self, store: Store, forge: Forge, project: Project, project_id: int) -> None:
+        self._store, self._forge, self._project, self._project_id = store, forge, project, project_id
+        self.written: dict[str, int] = {}
+        self._known = KnownStore(store, project_id)
+
+    def save(self, page: Page, resource: str, now_ms: int) -> int:
+        """Save everything in the page and return how many rows of it were looked at."""
+        if page.items:
+            saved = save_items(self._store, self._project_id, page.items)
+            for key in (*saved.new, *saved.changed):
+                self._count(key.kind)
+            self._queue_follow_ups(page, saved, now_ms)
+        self._save_conversations(page, now_ms)
+        self._count("detail", save_details(self._store, self._project_id, page.details))
+        if page.labels is not None:
+            save_labels(self._store, self._project_id, page.labels, is_whole=True)
+        if page.members is not None:
+            save_members(self._store, self._project_id, page.members)
+        if page.seen is not None:
+            self._queue_looks(page, now_ms)
+        if page.cursor is not None:
+            save_cursor(self._store, self._project_id, resource, page.cursor)
+        return (
+            len(page.items) + len(page.labels or ()) + len(page.members or ()) + sum(len(t.notes) for t in page.threads)
+        )
+
+    def _queue_follow_ups(self, page: Page, saved: Saved, now_ms: int) -> None:
+        changed = {*saved.new, *saved.changed}
+        times = self._known.fetch_times([item.key for item in page.items])
+        jobs: dict[str, list[str]] = {}
+        for item in page.items:
+            wanted = self._forge.jobs_for(
+                item, is_changed=item.key in changed, is_wide=page.is_wide, threads_fetched_at=times.get(item.key)
+            )
+            for kind in wanted:
+                jobs.setdefault(kind, []).append(job_key(item.key))
+        for kind, keys in jobs.items():
+            queue_jobs(self._store, self._project_id, kind, keys, now_ms)
+
+    def _save_conversations(self, page: Page, now_ms: int) -> None:
+        if page.threads or page.whole:
+            saved = save_threads(self._store, self._project_id, page.threads, whole=page.whole)
+            self._count("note", saved.written + saved.removed)
+            # A whole conversation of an item that nobody shows us is dropped: asking again would bring the same.
+            unknown = [job_key(key) for key in saved.unknown if key not in page.whole]
+            for kind in ("item", "threads"):
+                queue_jobs(self._store, self._project_id, kind, unknown, now_ms)
+        if page.thread_states:
+            self._count("thread", save_thread_states(self._store, self._project_id, page.thread_states))
+        ids = load_ids(self._store, self._project_id, page.review_ids) if page.review_ids else {}
+        for key, item_id in ids.items():
+            keep = {f"r{number}" for number in page.review_ids[key]}
+            self._count("note", remove_notes(self._store, self._project_id, item_id, keep, "review"))
+        fetched_at = page.server_ms or now_ms
+        for key, scope in page.whole.items():
+            if scope != "reviews" and key.kind != "discussion":  # those are read whole each time, and always in full
+                remember_fetch(self._store, self._project_id, key, fetched_at, page.thread_etags.get(key))
+        for key in page.unchanged:
+            remember_fetch(self._store, self._project_id, key, fetched_at, self._known.thread_etag(key))
+
+    def _queue_looks(self, page: Page, now_ms: int) -> None:
+        assert page.seen is not None
+        for kind in page.seen_kinds:
+            missing = [ItemKey(kind, number) for number in self._known.live_numbers(kind)]
+            gone = [job_key(key) for key in missing if key not in page.seen]
+            queue_jobs(self._store, self._project_id, "look", gone, now_ms)
+
+    def _count(self, what: str, number: int = 1) -> None:
+        if number:
+            self.written[what] = self.written.get(what, 0) + number
+
+
+def job_key(key: ItemKey) -> str:
+    return f"{key.kind}:{key.number}"
+
+
+def is_switched_off(project: Project, key: str) -> bool:
+    """True for work on a part of the project that is switched off:
+    it waits until the part is back, and nothing is gone.
+    """
+    is_on = {"issue": project.has_issues, "change": project.has_changes, "discussion": project.has_discussions}
+    return not is_on.get(parse_job_key(key).kind, True)
+
+
+def parse_job_key(text: str) -> ItemKey:
+    kind, _, number = text.partition(":")
+    return ItemKey(kind, int(number))  # type: ignore[arg-type]

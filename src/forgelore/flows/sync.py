@@ -1,0 +1,227 @@
+"""`sync`: one project's history into the store, page by page, losing nothing.
+
+    project -> lock -> lists side by side -> comments -> jobs (threads, details) -> totals -> unlock
+
+Network threads fetch; this thread alone writes. A page and its cursor share a transaction, so a crash repeats a page
+and loses none. Work that hangs on an item (its threads, its files) is queued in the same transaction, so that a crash
+forgets none of it either.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from msgspec import Struct, field
+
+from forgelore.errors import ForgeError, LoreError
+from forgelore.flows.heartbeat import beating
+from forgelore.flows.known import KnownStore
+from forgelore.flows.reading import read_side_by_side
+from forgelore.flows.save import PageSaver
+from forgelore.flows.sweep import compare_totals, look_again, remember_totals
+from forgelore.flows.working import Bench, work_off
+from forgelore.model import Kind, Project, ProjectName
+from forgelore.ports import Forge, Page, Resource
+from forgelore.store.db import Store
+from forgelore.store.items import move_urls
+from forgelore.store.jobs import count_jobs, queue_jobs
+from forgelore.store.project_rows import save_project
+from forgelore.store.projects import StoredProject, find_project
+from forgelore.store.sync_state import acquire_lock, finish_run, load_cursor, reset_cursors, start_run
+
+JOB_TITLES = {"item": "missing items", "threads": "threads", "detail": "details"}
+
+
+class Watcher:
+    """What a surface may want to know while a sync runs. Every method may be left as it is."""
+
+    def begin(self, resource: str, title: str, total: int | None) -> None: ...
+    def saved(self, resource: str, rows: int) -> None: ...
+    def done(self, resource: str) -> None: ...
+
+
+class Options(Struct, frozen=True):
+    full: bool = False
+    force: bool = False
+    kinds: tuple[str, ...] = ()  # empty: everything
+    workers: int = 4
+    command: str = "sync"
+
+
+class Result(Struct):
+    """What a sync did, for people and programs."""
+
+    project: str
+    written: dict[str, int] = field(default_factory=dict)
+    requests: int = 0
+    rows_written: int = 0
+    deleted: int = 0
+    pending_jobs: int = 0
+    failing_jobs: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def sync_project(
+    store: Store, forge: Forge, name: ProjectName, options: Options, *, watcher: Watcher | None = None,
+    now_ms: Callable[[], int] | None = None, stop: threading.Event | None = None,
+) -> Result:  # fmt: skip
+    """Bring a project up to date and return what happened. Safe to interrupt at any moment."""
+    now = now_ms or (lambda: int(time.time() * 1000))
+    requests_before = forge.requests()
+    try:
+        project = forge.fetch_project(name)
+    except LoreError as refusal:
+        _record_refusal(store, name, options.command, refusal, now())
+        raise
+    stored = _save_project(store, project, now())
+    lock = acquire_lock(store, f"project {stored.id}", now(), shown=str(stored.name), force=options.force)
+    run_id = start_run(store, stored.id, options.command, now())
+    pool = ThreadPoolExecutor(options.workers)
+    saver = PageSaver(store, forge, project, stored.id)
+    bench = Bench(store, project, stored.id, lock, saver, pool, options.workers, now, stop or threading.Event())
+    sync = _Sync(bench, forge, stored, options, watcher or Watcher())
+    error: BaseException | None = None
+    try:
+        with beating(lock, now):
+            sync.run()
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        pool.shutdown(wait=error is None, cancel_futures=True)
+        sync.finish(run_id, forge.requests() - requests_before, error)
+    return sync.result
+
+
+def _save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
+    with store.transaction():
+        before = find_project(store, project.name, project.forge_id)
+        stored = save_project(store, project, now_ms)
+        if before is not None and before.id == stored.id and before.url and project.url:
+            move_urls(store, stored.id, before.url, project.url)
+    return stored
+
+
+def _record_refusal(store: Store, name: ProjectName, command: str, error: LoreError, now_ms: int) -> None:
+    """A project that we know and cannot reach leaves a run as well, so that its status says why nothing came."""
+    known = find_project(store, name)
+    if known is not None:
+        with store.transaction():
+            run_id = start_run(store, known.id, command, now_ms)
+            finish_run(store, run_id, now_ms, status="failed", error_code=error.code, error=error.message)
+
+
+class _Sync:
+    """One run: holds what its steps share."""
+
+    def __init__(self, bench: Bench, forge: Forge, stored: StoredProject, options: Options, watcher: Watcher) -> None:
+        self.bench, self.forge, self.options, self.watcher = bench, forge, options, watcher
+        self.store, self.project, self.project_id, self.now = bench.store, bench.project, stored.id, bench.now
+        self.result = Result(project=str(stored.name), written=bench.saver.written)
+        self.known = KnownStore(bench.store, stored.id)
+
+    def run(self) -> None:
+        wanted = set(self.options.kinds)
+        resources = [r for r in self.forge.resources(self.project) if not wanted or set(r.kinds) & wanted]
+        if self.options.full:
+            with self.store.transaction():
+                reset_cursors(self.store, self.project_id, [resource.name for resource in resources])
+        totals = self._totals_for_people(resources)
+        for stage in sorted({resource.stage for resource in resources}):
+            self._read([resource for resource in resources if resource.stage == stage], totals)
+        self._work_off_all()
+        if not wanted:
+            self._compare()
+
+    def _totals_for_people(self, resources: list[Resource]) -> dict[Kind, int]:
+        """Return what a first walk will find, so that its progress can tell the time left. Later walks are short."""
+        is_first = any(not load_cursor(self.store, self.project_id, r.name).is_complete for r in resources if r.lists)
+        try:
+            return self.forge.counts(self.project) if is_first else {}
+        except ForgeError:
+            return {}  # only the time left is lost
+
+    def _read(self, resources: list[Resource], totals: dict[Kind, int]) -> None:
+        sources: dict[Resource, Callable[[], Iterator[Page]]] = {}
+        for resource in resources:
+            cursor = load_cursor(self.store, self.project_id, resource.name)
+            total = sum(totals.get(kind, 0) for kind in resource.lists)
+            if totals and resource.name == "comments":
+                total = self.known.comment_total()
+            self.watcher.begin(resource.name, resource.title, total or None)
+            sources[resource] = partial(
+                self.forge.pages, self.project, resource.name, cursor, self.known, self.forge.server_ms() or self.now()
+            )
+        read_side_by_side(sources, self._save, lambda resource: self.watcher.done(resource.name), self.bench.stop)
+
+    def _save(self, resource: Resource, page: Page) -> None:
+        with self.store.transaction():
+            self.bench.lock.confirm(self.now())
+            rows = self.bench.saver.save(page, resource.name, self.now())
+        self.result.warnings += page.warnings
+        self.watcher.saved(resource.name, rows)
+
+    def _work_off_all(self) -> None:
+        """Missing items first: what they need is known only then."""
+        self._work_off("item")
+        self._queue_recounts()
+        self._queue_owed()
+        self._work_off("threads")
+        self._work_off("detail")
+
+    def _work_off(self, kind: str) -> None:
+        waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
+        if not waiting:
+            return
+        self.watcher.begin(kind, JOB_TITLES[kind], waiting)
+        fetch = partial(self.forge.fetch_jobs, self.project, kind, known=self.known)
+        work_off(self.bench, kind, self.forge.batch_size(kind), fetch, partial(self.watcher.saved, kind))
+        self.watcher.done(kind)
+
+    def _queue_recounts(self) -> None:
+        """Comments that the stream did not bring, or that are gone: read those items' conversations whole."""
+        if self.forge.name == "github" and self.result.written:
+            self._queue("threads", self.known.miscounted())
+
+    def _queue_owed(self) -> None:
+        """What an earlier reader could not see (no token, another version) is fetched once somebody can."""
+        wanted = self.options.kinds
+        for job_kind, item_kinds in self.forge.owed().items():
+            self._queue(job_kind, self.known.owing(job_kind, [k for k in item_kinds if not wanted or k in wanted]))
+
+    def _queue(self, job_kind: str, keys: list[str]) -> None:
+        if keys:
+            with self.store.transaction():
+                queue_jobs(self.store, self.project_id, job_kind, keys, self.now())
+
+    def _compare(self) -> None:
+        """Let the forge's totals say whether anything was deleted or missed, and mend it."""
+        place = (self.store, self.forge, self.project, self.project_id)
+        totals = self.forge.counts(self.project)
+        self.result.warnings += compare_totals(*place, totals, self.bench.lock, self.now)
+        self.result.deleted = look_again(*place, self.bench.lock, self.now)
+        self._work_off_all()
+        remember_totals(self.store, self.project_id, totals, self.bench.lock, self.now)
+
+    def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
+        """Write the run's row and give the lock back, whatever happened."""
+        result = self.result
+        waiting = count_jobs(self.store, self.project_id)
+        result.requests = requests
+        result.rows_written = sum(result.written.values()) + result.deleted
+        result.pending_jobs = sum(total for total, _ in waiting.values())
+        result.failing_jobs = sum(failing for _, failing in waiting.values())
+        if result.failing_jobs and error is None:
+            result.warnings.append(f"{result.failing_jobs} parts could not be read yet; the next sync tries them again")
+        status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
+        with self.store.transaction():
+            finish_run(
+                self.store, run_id, self.now(), status=status, requests=requests, rows_written=result.rows_written,
+                summary=summary, error_code=getattr(error, "code", None),
+                error=getattr(error, "message", None) or (str(error) if error else None),
+            )  # fmt: skip
+            self.bench.lock.release()

@@ -1,0 +1,113 @@
+"""Working off the queue of jobs: threads fetch, the caller's thread saves; what fails waits for its next turn."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+from forgelore.errors import LoreError, NotFound
+from forgelore.flows.save import PageSaver, is_switched_off, parse_job_key
+from forgelore.model import ItemKey, Project
+from forgelore.ports import Page
+from forgelore.store.db import Store
+from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
+from forgelore.store.sync_state import Lock
+
+POLL_S = 0.1
+ENDS_THE_RUN = (4, 7, 9)  # a refused token, a limit, a lost lock: what comes after would meet the same
+
+
+class Bench(NamedTuple):
+    """What working on a project's jobs needs."""
+
+    store: Store
+    project: Project
+    project_id: int
+    lock: Lock
+    saver: PageSaver
+    pool: ThreadPoolExecutor
+    workers: int
+    now: Callable[[], int]
+    stop: threading.Event
+
+
+def work_off(
+    bench: Bench, kind: str, size: int, fetch: Callable[[list[ItemKey]], Page], finished: Callable[[int], None]
+) -> None:
+    """Do all jobs of a kind whose time has come, `size` at a time."""
+    running: dict[Future[Page], list[Job]] = {}
+    for batch in _batches(bench, kind, size):
+        running[bench.pool.submit(fetch, _keys(batch))] = batch
+        if len(running) >= 2 * bench.workers:
+            _collect(bench, kind, running, fetch, finished)
+    while running:
+        _collect(bench, kind, running, fetch, finished)
+
+
+def _batches(bench: Bench, kind: str, size: int) -> Iterator[list[Job]]:
+    done: set[tuple[str, int]] = set()
+    while True:
+        found = ready_jobs(bench.store, bench.project_id, kind, bench.now(), 1000 + len(done))
+        ready = [
+            job for job in found if (job.key, job.version) not in done and not is_switched_off(bench.project, job.key)
+        ]
+        if not ready:
+            return
+        for start in range(0, len(ready), size):
+            batch = ready[start : start + size]
+            done.update((job.key, job.version) for job in batch)
+            yield batch
+
+
+def _keys(jobs: list[Job]) -> list[ItemKey]:
+    return [parse_job_key(job.key) for job in jobs]
+
+
+def _collect(
+    bench: Bench, kind: str, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
+    finished: Callable[[int], None],
+) -> None:  # fmt: skip
+    """Save what has arrived, all of it in one transaction; wait for the first if nothing has."""
+    arrived: list[tuple[Page, list[Job]]] = []
+    for future in _arrived(bench, running):
+        jobs = running.pop(future)
+        try:
+            arrived.append((future.result(), jobs))
+        except LoreError as error:
+            if error.exit_code in ENDS_THE_RUN:
+                raise
+            if len(jobs) == 1:
+                _failed(bench, jobs[0], error)
+                continue
+            middle = len(jobs) // 2  # one of them spoils the batch: find it, so that the others do not wait with it
+            for part in (jobs[:middle], jobs[middle:]):
+                running[bench.pool.submit(fetch, _keys(part))] = part
+    if arrived:
+        with bench.store.transaction():
+            bench.lock.confirm(bench.now())
+            for page, jobs in arrived:
+                bench.saver.save(page, kind, bench.now())
+                for job in jobs:
+                    finish_job(bench.store, bench.project_id, job)
+        finished(sum(len(jobs) for _, jobs in arrived))
+
+
+def _arrived(bench: Bench, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:
+    while True:
+        if bench.stop.is_set():
+            raise KeyboardInterrupt
+        finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        if finished:
+            return finished
+
+
+def _failed(bench: Bench, job: Job, error: LoreError) -> None:
+    """An item that is gone gets a second look; one that we never had needs none. Anything else waits for its turn."""
+    with bench.store.transaction():
+        bench.lock.confirm(bench.now())
+        if isinstance(error, NotFound) and job.kind == "item":
+            finish_job(bench.store, bench.project_id, job)
+            return
+        if isinstance(error, NotFound):
+            queue_jobs(bench.store, bench.project_id, "look", [job.key], bench.now())
+        fail_job(bench.store, bench.project_id, job, error.message, bench.now())

@@ -1,0 +1,229 @@
+"""GitHub (github.com and Enterprise Server) as a `Forge`.
+
+Lists that carry everything come first: `/issues` (issues and changes), `/issues/comments`, `/pulls/comments`. What
+they lack is fetched in batches through GraphQL: the files, reviews and closing references of changes, the duplicate
+history of issues, all of discussions. Without a token there is no GraphQL: files and reviews then cost two requests a
+change, and discussions are left out with a warning.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from forgelore.core.names import key_in_url
+from forgelore.errors import AuthError, NotFound
+from forgelore.forges import github_wire as wire
+from forgelore.forges.github_details import Details
+from forgelore.forges.github_discussions import discussion_pages, load_discussion, load_numbers
+from forgelore.forges.github_graph import Graph, counts_query
+from forgelore.forges.github_lists import Lists
+from forgelore.forges.github_rest import Rest, object_in, quoted, repo_path
+from forgelore.model import Cursor, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
+from forgelore.net.client import Client
+from forgelore.net.jsontext import split_rows
+from forgelore.net.walk import walk_links
+from forgelore.ports import Known, Look, Page, Resource
+
+API_VERSION = "2022-11-28"
+HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
+
+RESOURCES = (
+    Resource("items", "issues and changes", 1, ("issue", "change"), ("issue", "change")),
+    Resource("discussions", "discussions", 1, ("discussion",), ("discussion",)),
+    Resource("releases", "releases", 1, ("release",)),
+    Resource("labels", "labels", 1, ("issue", "change")),
+    Resource("members", "members", 1, ("issue", "change")),
+    Resource("comments", "comments", 2, ("issue", "change")),
+    Resource("review_comments", "review comments", 2, ("change",)),
+)
+# Issues are switched off and `/issues` answers 410. A cursor of its own: that of "items" must not pass issues it never
+# saw.
+PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
+_BATCH = {"detail": 100, "threads": 1}
+_CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
+
+
+class GitHub:
+    """One GitHub server, for one reader. The client carries the token, if there is one."""
+
+    name = "github"
+
+    def __init__(self, client: Client, graphql_url: str, *, host: str, has_token: bool) -> None:
+        self.host = host
+        self._client = client
+        self._has_token = has_token
+        self._rest = Rest(client, host)
+        self._graph = Graph(client, graphql_url)
+        self._lists = Lists(self._rest, has_token=has_token)
+        self._details = Details(self._rest, self._graph, has_token=has_token)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def requests(self) -> int:
+        return self._client.requests
+
+    def server_ms(self) -> int | None:
+        return self._client.server_ms
+
+    def fetch_identity(self) -> Identity | None:
+        """Return who the token belongs to; None without a token."""
+        if not self._has_token:
+            return None
+        answer = self._rest.checked(self._client.get("/user"), "the signed-in user")
+        user = object_in(answer)
+        scopes = tuple(scope.strip() for scope in answer.headers.get("x-oauth-scopes", "").split(",") if scope.strip())
+        expires = answer.headers.get("github-authentication-token-expiration")
+        return Identity(user.get("login", "?"), user.get("name"), scopes, expires)
+
+    def fetch_project(self, name: ProjectName) -> Project:
+        answer = self._client.get(f"/repos/{quoted(name.path)}")
+        if answer.status == 404:
+            raise NotFound(
+                f"project {name.path!r} not found on {self.host}",
+                hint="check the spelling, or the token's access"
+                if self._has_token
+                else "if it is private, set GITHUB_TOKEN",
+            )
+        return wire.parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
+
+    def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]:
+        """Yield every project of an organisation or a person. GitHub has no subgroups; `deep` changes nothing."""
+        del deep
+        path = f"/orgs/{quote(owner)}/repos"
+        first = self._client.get(path, {"per_page": 100})
+        if first.status == 404:
+            path = f"/users/{quote(owner)}/repos"
+        for answer in walk_links(self._client, path, {}):
+            if answer.status == 404:
+                raise NotFound(f"no organisation or user {owner!r} on {self.host}", hint="check the spelling")
+            for raw in split_rows(self._rest.checked(answer, f"projects of {owner}").body):
+                yield wire.parse_project(raw, self.host).name
+
+    def resources(self, project: Project) -> list[Resource]:
+        there = [r for r in RESOURCES if r.name != "discussions" or project.has_discussions]
+        return there if project.has_issues else [PULLS if r.name == "items" else r for r in there]
+
+    def pages(self, project: Project, resource: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
+        del known
+        root = repo_path(project)
+        if resource == "items":
+            return self._lists.items(root, cursor, now_ms)
+        if resource == "pulls":
+            return self._lists.changes(root, cursor, now_ms)
+        if resource in ("comments", "review_comments"):
+            return self._lists.comments(root, resource, cursor, now_ms)
+        if resource == "discussions":
+            return self._discussions(project, cursor, now_ms)
+        return self._lists.whole(root, resource, cursor, now_ms)
+
+    def _discussions(self, project: Project, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+        if not self._has_token:
+            yield Page(warnings=["discussions need a token (GitHub shows them through GraphQL only): set GITHUB_TOKEN"])
+            return
+        try:
+            yield from discussion_pages(self._graph, project.name.path, cursor, now_ms)
+        except AuthError as error:
+            yield Page(warnings=[f"discussions are left out: {error.message} ({error.hint}: discussions=read)"])
+
+    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
+        """Comments come as a stream of their own; only the second look remains.
+
+        It is for what changed, and in the wider net for everything: resolving a thread moves no time.
+        """
+        del threads_fetched_at
+        if not is_changed and not is_wide:
+            return []
+        return ["detail"] if item.key.kind in self.owed().get("detail", ()) else []
+
+    def owed(self) -> dict[str, tuple[Kind, ...]]:
+        return {"detail": ("issue", "change") if self._has_token else ("change",)}
+
+    def batch_size(self, job_kind: str) -> int:
+        return _BATCH.get(job_kind, 1) if self._has_token else 1
+
+    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
+        if job_kind == "item":
+            return self._item_by_itself(project, keys[0])
+        if job_kind == "threads":
+            return self._details.comments_of(repo_path(project), keys[0])
+        return self._details.fetch(project, keys, known)
+
+    def _item_by_itself(self, project: Project, key: ItemKey) -> Page:
+        if key.kind == "discussion":
+            return load_discussion(self._graph, project.name.path, key.number)
+        return Page(items=[self.fetch_item(project, key)])
+
+    def look(self, project: Project, key: ItemKey) -> Look:
+        """Ask for one item by itself: 404 and 410 mean gone, another address means moved."""
+        if key.kind == "discussion":
+            return Look(key, is_gone=not self._graph.has_discussion(project.name.path, key.number))
+        part = {"issue": "issues", "change": "pulls", "release": "releases"}[key.kind]
+        answer = self._client.get(f"{repo_path(project)}/{part}/{key.number}")
+        if answer.status == 410 and b"disabled" in answer.body:
+            return Look(key, is_gone=False)  # issues were switched off since the project was asked for
+        if answer.status in (404, 410):
+            return Look(key, is_gone=True)
+        moved_to = _moved_to(project, key, object_in(self._rest.checked(answer, f"{key.kind} {key.number}")))
+        return Look(key, is_gone=moved_to is not None, moved_to=moved_to)
+
+    def counts(self, project: Project) -> dict[Kind, int]:
+        """Return how many items of each kind the forge has; empty when it cannot be asked cheaply."""
+        if not self._has_token:
+            return {}
+        is_on = {"issue": project.has_issues, "discussion": project.has_discussions}
+        kinds = [kind for kind in _CONNECTIONS if is_on.get(kind, True)]
+        owner, _, name = project.name.path.partition("/")
+        try:
+            query = counts_query([_CONNECTIONS[kind] for kind in kinds])
+            found = self._graph.query(query, owner=owner, name=name)["repository"]
+        except (AuthError, NotFound):
+            return {}  # a token that may not count may still read
+        return {kind: found[_CONNECTIONS[kind]]["totalCount"] for kind in kinds}
+
+    def cost(self, missing: dict[Kind, int], notes: int) -> int:
+        """Return about how many requests it takes to fetch that many items and notes."""
+        issues, changes = missing.get("issue", 0), missing.get("change", 0)
+        second_looks = _pages(changes, 25) + _pages(issues, 100) if self._has_token else 2 * changes
+        return (
+            _pages(issues + changes, 99) + _pages(notes, 99) + second_looks + _pages(missing.get("discussion", 0), 25)
+        )
+
+    def sweep(self, project: Project, kind: Kind) -> set[int]:
+        """Return the numbers of every item of a kind, to compare with the store."""
+        if kind == "discussion":
+            return load_numbers(self._graph, project.name.path)
+        root = repo_path(project)
+        numbers = set()
+        path = f"{root}/issues" if project.has_issues else f"{root}/pulls"
+        for answer in walk_links(self._client, path, {"state": "all", "sort": "created", "direction": "asc"}):
+            for raw in split_rows(self._rest.checked(answer, "issues").body):
+                item = wire.parse_item(raw, is_change=None if project.has_issues else True)
+                if item.key.kind == kind:
+                    numbers.add(item.key.number)
+        return numbers
+
+    def fetch_item(self, project: Project, key: ItemKey) -> Item:
+        part = "pulls" if key.kind == "change" else "issues"
+        answer = self._rest.checked(
+            self._client.get(f"{repo_path(project)}/{part}/{key.number}"), f"{key.kind} {key.number}"
+        )
+        if _moved_to(
+            project, key, object_in(answer)
+        ):  # a transferred issue answers from its new home, under another number
+            raise NotFound(f"{key.kind} {key.number} was moved to another project", hint="sync that project")
+        return wire.parse_item(answer.body, is_change=key.kind == "change")
+
+
+def _moved_to(project: Project, key: ItemKey, item: dict[str, Any]) -> Link | None:
+    """Return where an item went when its page's address is another project's or another number's."""
+    place = key_in_url(str(item.get("html_url") or ""))
+    if place is None or (
+        place[0].partition("/")[2].lower() == project.name.path.lower() and place[1].number == key.number
+    ):
+        return None
+    return Link("moved_to", place[1].number, place[1].kind, place[0])
+
+
+def _pages(rows: int, size: int) -> int:
+    return -(-rows // size)

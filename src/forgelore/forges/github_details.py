@@ -1,0 +1,154 @@
+"""The second look at GitHub's items: what the lists do not say.
+
+Of changes: files, reviews, the state of review threads, what they close; of issues: what they duplicate. GraphQL tells
+it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not show.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from forgelore.errors import LostPage
+from forgelore.forges import github_wire as wire
+from forgelore.forges.github_graph import CHANGES, MORE_THREADS, Graph
+from forgelore.forges.github_rest import Rest, repo_path
+from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
+from forgelore.net.jsontext import split_rows
+from forgelore.net.walk import walk_links
+from forgelore.ports import Known, Page
+
+CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
+ISSUES_AT_ONCE = 100
+
+
+class Details:
+    """Second looks on one server."""
+
+    def __init__(self, rest: Rest, graph: Graph, *, has_token: bool) -> None:
+        self._rest, self._graph, self._has_token = rest, graph, has_token
+
+    def fetch(self, project: Project, keys: list[ItemKey], known: Known) -> Page:
+        page = Page()
+        issues = [key for key in keys if key.kind == "issue"] if self._has_token else []
+        for batch in _in_batches(issues, ISSUES_AT_ONCE):
+            self._issue_details(page, project, batch, known)
+        self._change_details(page, repo_path(project), project, [key for key in keys if key.kind == "change"], known)
+        return page
+
+    def comments_of(self, root: str, key: ItemKey) -> Page:
+        """All plain comments of one item: the stream missed some, or some were deleted."""
+        threads: list[Thread] = []
+        answer = None
+        for answer in walk_links(self._rest.client, f"{root}/issues/{key.number}/comments", {}):
+            rows = split_rows(self._rest.checked(answer, f"comments of {key.number}").body)
+            threads += [Thread(key, "comments", [wire.parse_comment(raw).note]) for raw in rows]
+        return Page(threads=threads, whole={key: "comments"}, server_ms=answer.date_ms if answer else None)
+
+    def _issue_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
+        ids = known.node_ids(keys)
+        nodes = self._graph.issues(list(ids.values()))
+        for key, node_id in ids.items():
+            node = nodes.get(node_id)
+            if node is None:
+                raise LostPage(f"GitHub left out issue {key.number}", hint="run the same command again later")
+            links = wire.parse_graph_issue(node, project.name.path)
+            page.details.append(Detail(key, raw=wire.dump(node), links=links))
+
+    def _change_details(self, page: Page, root: str, project: Project, keys: list[ItemKey], known: Known) -> None:
+        ids = known.node_ids(keys) if self._has_token else {}
+        with_threads = [key for key in keys if key in ids and known.has_review_notes(key)]
+        without = [key for key in keys if key in ids and key not in with_threads]
+        nodes: dict[str, dict[str, Any]] = {}
+        for group, wants_threads in ((with_threads, True), (without, False)):
+            for batch in _in_batches(group, CHANGES_AT_ONCE):
+                nodes.update(self._graph.nodes(CHANGES, [ids[key] for key in batch], threads=wants_threads, after=None))
+        for key in keys:
+            node = nodes.get(ids.get(key, ""))
+            if node is not None:
+                self._change_from_graph(page, root, project, key, node)
+            else:  # no token, or GraphQL would not show this one
+                self._change_from_rest(page, root, key)
+
+    def _change_from_graph(self, page: Page, root: str, project: Project, key: ItemKey, node: dict[str, Any]) -> None:
+        files = self._graph_files(root, key, node["files"])
+        reviews = self._graph_reviews(root, key, node["reviews"])
+        if reviews:
+            page.threads.append(Thread(key, "reviews", reviews))
+        page.whole[key] = "reviews"
+        if "reviewThreads" in node:
+            found = self._graph.rest_of(MORE_THREADS, node["id"], "reviewThreads", node["reviewThreads"])
+            roots = _review_threads(key, found)
+            page.thread_states += roots
+            page.review_ids[key] = {c["fullDatabaseId"] for t in found for c in t["comments"]["nodes"] if c}
+            if any(t["comments"]["totalCount"] > len(t["comments"]["nodes"]) for t in found):
+                del page.review_ids[key]
+        listed = [(file.new_path, file.old_path, file.status) for file in files]
+        page.details.append(
+            Detail(
+                key, raw=wire.dump({**node, "_files": listed}), files=files,
+                links=wire.parse_graph_change_links(node, project.name.path), source_branch=node.get("headRefName"),
+                target_branch=node.get("baseRefName"), head_sha=node.get("headRefOid"),
+            )
+        )  # fmt: skip
+
+    def _graph_files(self, root: str, key: ItemKey, files: dict[str, Any] | None) -> list[File]:
+        """Return a change's files. GraphQL gives no old path of a rename and 100 at a time:
+        REST has both, up to 3,000.
+        """
+        nodes = (files or {}).get("nodes") or []
+        is_whole = files is not None and not files["pageInfo"]["hasNextPage"] and None not in nodes
+        if not is_whole or any(node["changeType"] in ("RENAMED", "COPIED") for node in nodes):
+            return self._rest_files(root, key)
+        status: dict[str, FileStatus] = {"ADDED": "added", "DELETED": "deleted"}
+        paths = [(wire.text(node["path"]) or "", node["changeType"]) for node in nodes]
+        return [File(path, path, status.get(change, "modified")) for path, change in paths]
+
+    def _graph_reviews(self, root: str, key: ItemKey, reviews: dict[str, Any] | None) -> list[Note]:
+        nodes = (reviews or {}).get("nodes") or []
+        if reviews is None or reviews["pageInfo"]["hasNextPage"] or None in nodes:
+            return self._rest_reviews(root, key)
+        return [note for node in nodes if (note := wire.parse_graph_review(node)) is not None]
+
+    def _rest_files(self, root: str, key: ItemKey) -> list[File]:
+        files: list[File] = []
+        for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/files", {}):
+            if answer.status in (406, 422):
+                break  # too large for GitHub to list: keep what came
+            files += [
+                wire.parse_file(raw) for raw in split_rows(self._rest.checked(answer, f"files of {key.number}").body)
+            ]
+        return files
+
+    def _rest_reviews(self, root: str, key: ItemKey) -> list[Note]:
+        notes = []
+        for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/reviews", {}):
+            rows = split_rows(self._rest.checked(answer, f"reviews of {key.number}").body)
+            notes += [note for raw in rows if (note := wire.parse_review(raw)) is not None]
+        return notes
+
+    def _change_from_rest(self, page: Page, root: str, key: ItemKey) -> None:
+        files, reviews = self._rest_files(root, key), self._rest_reviews(root, key)
+        if reviews:
+            page.threads.append(Thread(key, "reviews", reviews))
+        page.whole[key] = "reviews"
+        raw = wire.dump(
+            {"number": key.number, "files": [(file.new_path, file.old_path, file.status) for file in files]}
+        )
+        page.details.append(Detail(key, raw=raw, files=files))
+
+
+def _in_batches(keys: list[ItemKey], size: int) -> Iterator[list[ItemKey]]:
+    return (keys[start : start + size] for start in range(0, len(keys), size))
+
+
+def _review_threads(key: ItemKey, nodes: list[dict[str, Any]]) -> list[Thread]:
+    """Return resolution and place of each review thread, named by its first comment; the notes come from the stream."""
+    threads = []
+    for node in nodes:
+        first = next((c for c in node["comments"]["nodes"] if c), None)
+        if first:
+            line = node.get("line") if node.get("line") is not None else node.get("originalLine")
+            thread_key = f"r{first['fullDatabaseId']}"
+            threads.append(
+                Thread(key, thread_key, [], True, bool(node["isResolved"]), wire.text(node.get("path")), line)
+            )
+    return threads

@@ -1,0 +1,157 @@
+"""GitHub Discussions, which exist in GraphQL alone.
+
+The first walk goes oldest update first and saves GitHub's own position with every page. Later walks go newest first,
+down to the overlap below the watermark: GraphQL has no `since` here. Such a walk moves the watermark only when it has
+arrived.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from forgelore.core.times import parse_ms
+from forgelore.errors import ForgeError, LostPage, NotFound
+from forgelore.forges import github_wire as wire
+from forgelore.forges.github_graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
+from forgelore.forges.windows import advance, since
+from forgelore.model import Cursor, Item, ItemKey, Note, Thread
+from forgelore.ports import Page
+
+PAGE_SIZE = 25
+
+
+def discussion_pages(graph: Graph, path: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+    """Yield pages of discussions with all their comments and replies."""
+    start = since(cursor, now_ms) if cursor.is_complete else None
+    direction = "DESC" if cursor.is_complete else "ASC"
+    position = cursor.token
+    newest: tuple[int | None, int | None] = (cursor.updated_at, cursor.tie_id)
+    is_whole = True
+    while True:
+        found = _load_page(graph, path, position, direction)
+        page = Page()
+        if _has_holes(found):
+            found["nodes"], is_whole = [], False
+            page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
+        for node in found["nodes"]:
+            _add(graph, page, node)
+        times = [(item.updated_at or 0, item.forge_id or 0) for item in page.items]
+        newest = max([(newest[0] or 0, newest[1] or 0), *times]) if times else newest
+        info = found["pageInfo"]
+        is_last = not info["hasNextPage"] or (start is not None and bool(times) and times[-1][0] < start)
+        position = info["endCursor"]
+        if is_last and (is_whole or direction == "ASC"):
+            page.cursor = advance(cursor, *newest, is_last=True, now_ms=now_ms)
+        elif direction == "ASC":
+            page.cursor = Cursor(newest[0], newest[1], token=position)
+        yield page
+        if is_last:
+            return
+
+
+def _load_page(graph: Graph, path: str, position: str | None, direction: str) -> dict[str, Any]:
+    """Return a page without holes: one that GitHub could not finish is asked for again in smaller pieces.
+
+    A single discussion that stays a hole is returned as it is: the others must not wait for it.
+    """
+    owner, _, name = path.partition("/")
+    size = PAGE_SIZE
+    while True:
+        try:
+            data = graph.query(DISCUSSIONS, owner=owner, name=name, first=size, after=position, direction=direction)
+            found: dict[str, Any] = data["repository"]["discussions"]
+            if not _has_holes(found) or (size == 1 and found):
+                return found
+        except ForgeError:
+            if size == 1:
+                raise
+        if size == 1:
+            raise ForgeError("GitHub shows no discussions of this project", hint="run the same command again later")
+        size = max(1, size // 2)
+
+
+def load_discussion(graph: Graph, path: str, number: int) -> Page:
+    """Return one discussion by itself, in small pieces: the list could not show it, or did not."""
+    owner, _, name = path.partition("/")
+    node = graph.query(ONE_DISCUSSION, owner=owner, name=name, number=number)["repository"]["discussion"]
+    if node is None:
+        raise NotFound(f"discussion {number} not found", hint="it may have been deleted")
+    if _has_holes({"nodes": [node]}):
+        raise LostPage(f"GitHub left out parts of discussion {number}", hint="run the same command again later")
+    page = Page()
+    _add(graph, page, node)
+    return page
+
+
+def _has_holes(found: dict[str, Any] | None) -> bool:
+    """True when GitHub left something out of what it was asked for: a null where a node or a connection should be."""
+    if not found or found.get("nodes") is None:
+        return True
+    for node in found["nodes"]:
+        if (
+            node is None
+            or ("comments" in node and _has_holes(node["comments"]))
+            or ("replies" in node and _has_holes(node["replies"]))
+        ):
+            return True
+    return False
+
+
+def _add(graph: Graph, page: Page, node: dict[str, Any]) -> None:
+    key = ItemKey("discussion", node["number"])
+    comments = graph.rest_of(MORE_COMMENTS, node["id"], "comments", node["comments"])
+    page.items.append(_item(key, node))
+    page.whole[key] = "all"
+    for comment in comments:
+        replies = graph.rest_of(MORE_REPLIES, comment["id"], "replies", comment["replies"])
+        root = _key(comment)
+        notes = [_note(comment, None), *(_note(reply, root) for reply in replies)]
+        page.threads.append(Thread(key, root, notes))
+
+
+def _item(key: ItemKey, node: dict[str, Any]) -> Item:
+    labels = (node.get("labels") or {}).get("nodes") or ()
+    reason = node.get("stateReason")
+    return Item(
+        key, title=wire.text(node["title"]) or "", body=wire.text(node.get("body")),
+        state="closed" if node.get("closed") else "open",
+        state_reason=reason.lower() if reason else None, author=_login(node), author_role=node.get("authorAssociation"),
+        labels=sorted(wire.text(label["name"]) or "" for label in labels if label),
+        created_at=parse_ms(node.get("createdAt")),
+        updated_at=parse_ms(node.get("updatedAt")), closed_at=parse_ms(node.get("closedAt")), url=node.get("url"),
+        forge_id=node.get("databaseId"), node_id=node.get("id"),
+        category=wire.text((node.get("category") or {}).get("name")),
+        is_locked=bool(node.get("locked")), comment_count=None,
+        raw=wire.dump({name: value for name, value in node.items() if name != "comments"}),
+    )  # fmt: skip
+
+
+def _note(node: dict[str, Any], reply_to: str | None) -> Note:
+    return Note(
+        _key(node), _login(node), wire.text(node.get("body")), parse_ms(node.get("createdAt")),
+        parse_ms(node.get("updatedAt")), author_role=node.get("authorAssociation"),
+        is_answer=bool(node.get("isAnswer")),
+        reply_to=reply_to, url=node.get("url"),
+        raw=wire.dump({name: value for name, value in node.items() if name != "replies"}),
+    )  # fmt: skip
+
+
+def _key(node: dict[str, Any]) -> str:
+    """`databaseId` has 32 bits and is null for what is younger than they last; the global id is always there."""
+    number = node.get("databaseId")
+    return f"d{number}" if number is not None else str(node["id"])
+
+
+def _login(node: dict[str, Any]) -> str | None:
+    return (node.get("author") or {}).get("login")
+
+
+def load_numbers(graph: Graph, path: str) -> set[int]:
+    owner, _, name = path.partition("/")
+    numbers: set[int] = set()
+    after = None
+    while True:
+        found = graph.query(NUMBERS, owner=owner, name=name, after=after)["repository"]["discussions"]
+        numbers |= {node["number"] for node in found["nodes"] if node}
+        if not found["pageInfo"]["hasNextPage"]:
+            return numbers
+        after = found["pageInfo"]["endCursor"]

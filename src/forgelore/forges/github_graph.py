@@ -1,0 +1,211 @@
+"""GitHub's GraphQL: what REST cannot say, or can say only one item at a time.
+
+    CHANGES      25 changes at once: head, files, reviews, what they close; review threads where there are any
+    ISSUES       50 issues at once: what they duplicate, who closed them
+    DISCUSSIONS  pages of discussions with comments and replies; MORE_* for what did not fit
+    Counts       how many items there are, to notice what was deleted
+    NUMBERS      the numbers of all discussions, for a sweep
+
+A null node is not a deletion: GitHub drops nodes when a query is too heavy (`RESOURCE_LIMITS_EXCEEDED`), so a batch
+with trouble is halved until it goes through. https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+"""
+
+from typing import Any
+
+import msgspec
+
+from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
+from forgelore.net.client import Client
+from forgelore.net.jsontext import read
+
+_PAGE = "pageInfo { hasNextPage endCursor }"
+
+_THREADS = f"""reviewThreads(first: 50, after: $after) {{ {_PAGE} nodes {{
+  id isResolved path line originalLine comments(first: 100) {{ totalCount nodes {{ fullDatabaseId }} }} }} }}"""
+
+CHANGES = f"""query Changes($ids: [ID!]!, $threads: Boolean!, $after: String) {{
+  rateLimit {{ cost remaining resetAt }}
+  nodes(ids: $ids) {{ __typename ... on PullRequest {{
+    id number headRefOid headRefName baseRefName
+    files(first: 100) {{ totalCount {_PAGE} nodes {{ path changeType }} }}
+    reviews(first: 50) {{ {_PAGE} nodes {{ fullDatabaseId state body url submittedAt updatedAt author {{ login }} }} }}
+    closingIssuesReferences(first: 25) {{ nodes {{ number repository {{ nameWithOwner }} }} }}
+    ... @include(if: $threads) {{ {_THREADS} }} }} }} }}"""
+
+MORE_THREADS = f"""query MoreThreads($id: ID!, $after: String) {{
+  node(id: $id) {{ ... on PullRequest {{ {_THREADS} }} }} }}"""
+
+_DUPLICATES = """duplicateOf { number repository { nameWithOwner } }
+    timelineItems(first: 50, itemTypes: [MARKED_AS_DUPLICATE_EVENT, UNMARKED_AS_DUPLICATE_EVENT]) { nodes { __typename
+      ... on MarkedAsDuplicateEvent { canonical { ... on Issue { number repository { nameWithOwner } } } }
+      ... on UnmarkedAsDuplicateEvent { canonical { ... on Issue { number repository { nameWithOwner } } } } } }"""
+
+ISSUES = f"""query Issues($ids: [ID!]!) {{
+  rateLimit {{ cost remaining resetAt }}
+  nodes(ids: $ids) {{ __typename ... on Issue {{ id number {_DUPLICATES}
+    closedByPullRequestsReferences(first: 10, includeClosedPrs: true) {{
+      nodes {{ number repository {{ nameWithOwner }} }} }} }} }} }}"""
+
+# GitHub Enterprise servers lag behind: without the duplicate fields the rest still works.
+LEAN_ISSUES = """query Issues($ids: [ID!]!) {
+  rateLimit { cost remaining resetAt }
+  nodes(ids: $ids) { __typename ... on Issue { id number } } }"""
+
+_COMMENT = "id databaseId body createdAt updatedAt url isAnswer author { login } authorAssociation"
+_REPLY = "id databaseId body createdAt updatedAt url author { login } authorAssociation"
+
+_DISCUSSION = """id databaseId number title body url createdAt updatedAt closed closedAt stateReason locked isAnswered
+        author { login } authorAssociation category { name } labels(first: 50) { nodes { name } }"""
+
+DISCUSSIONS = f"""query Discussions(
+  $owner: String!, $name: String!, $first: Int!, $after: String, $direction: OrderDirection!) {{
+  rateLimit {{ cost remaining resetAt }}
+  repository(owner: $owner, name: $name, followRenames: true) {{
+    discussions(first: $first, after: $after, orderBy: {{field: UPDATED_AT, direction: $direction}}) {{
+      totalCount {_PAGE}
+      nodes {{ {_DISCUSSION}
+        comments(first: 30) {{ totalCount {_PAGE} nodes {{ {_COMMENT}
+          replies(first: 20) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }} }} }} }}"""
+
+ONE_DISCUSSION = f"""query OneDiscussion($owner: String!, $name: String!, $number: Int!) {{
+  repository(owner: $owner, name: $name, followRenames: true) {{
+    discussion(number: $number) {{ {_DISCUSSION}
+      comments(first: 5) {{ {_PAGE} nodes {{ {_COMMENT}
+        replies(first: 5) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }} }} }}"""
+
+MORE_COMMENTS = f"""query MoreComments($id: ID!, $after: String) {{
+  node(id: $id) {{ ... on Discussion {{ comments(first: 50, after: $after) {{ {_PAGE} nodes {{ {_COMMENT}
+    replies(first: 20) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }} }} }}"""
+
+MORE_REPLIES = f"""query MoreReplies($id: ID!, $after: String) {{
+  node(id: $id) {{ ... on DiscussionComment {{
+    replies(first: 100, after: $after) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }}"""
+
+_COUNTS = """query Counts($owner: String!, $name: String!) {
+  repository(owner: $owner, name: $name, followRenames: true) { %s } }"""
+
+NUMBERS = f"""query Numbers($owner: String!, $name: String!, $after: String) {{
+  repository(owner: $owner, name: $name, followRenames: true) {{
+    discussions(first: 100, after: $after) {{ {_PAGE} nodes {{ number }} }} }} }}"""
+
+DISCUSSION = """query Discussion($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name, followRenames: true) { discussion(number: $number) { number } } }"""
+
+_document = msgspec.json.Decoder(dict[str, Any])
+
+
+def counts_query(connections: list[str]) -> str:
+    """Return a query for the totals of these connections alone.
+
+    An old server refuses a query that names one it does not know.
+    """
+    return _COUNTS % " ".join(f"{name}(first: 1) {{ totalCount }}" for name in connections)
+
+
+class Graph:
+    """GraphQL over the forge's client."""
+
+    def __init__(self, client: Client, url: str) -> None:
+        self._client, self._url = client, url
+        self._is_lean = False
+
+    def query(self, query: str, **variables: Any) -> dict[str, Any]:
+        """Return `data`; null nodes stay null. Raises when there is no data at all."""
+        return self._ask(query, variables)[0]
+
+    def _ask(self, query: str, variables: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return `data` and `errors`: GitHub may send both, and then the data has holes."""
+        host = self._client.host
+        answer = self._client.post_json(self._url, {"query": query, "variables": variables})
+        if answer.status == 401:
+            raise AuthError(f"{host} wants a token for GraphQL", hint="set GITHUB_TOKEN or run: gh auth login")
+        if answer.status == 403:
+            needs = answer.headers.get("x-accepted-github-permissions")
+            raise AuthError(
+                f"{host} refuses GraphQL to this token",
+                hint=f"give it the permission {needs}" if needs else "check its scopes",
+            )
+        if answer.status == 404:
+            raise NotFound(
+                f"{host} has no GraphQL (HTTP 404)", hint="check GITHUB_GRAPHQL_URL, or the server's version"
+            )
+        if answer.status != 200:
+            raise ForgeError(f"{host} answered {answer.status} to GraphQL", hint="run the same command again")
+        document, _ = read(answer.body, _document)
+        errors = [error for error in document.get("errors") or () if isinstance(error, dict)]
+        data = document.get("data")
+        if isinstance(data, dict) and (data.get("repository") is not None or "repository" not in data):
+            return data, errors
+        raise _as_error(errors, host)
+
+    def has_discussion(self, path: str, number: int) -> bool:
+        """Return whether a discussion is there. A null without "not found" is a refusal and raises what it means."""
+        owner, _, name = path.partition("/")
+        data, errors = self._ask(DISCUSSION, {"owner": owner, "name": name, "number": number})
+        if data["repository"]["discussion"] is not None:
+            return True
+        if errors and {error.get("type") for error in errors} != {"NOT_FOUND"}:
+            raise _as_error(errors, self._client.host)
+        return False
+
+    def nodes(self, query: str, ids: list[str], **variables: Any) -> dict[str, dict[str, Any]]:
+        """Return id -> node for those that came through whole;
+        a batch with nulls or trouble is halved down to single nodes.
+        """
+        try:
+            data, errors = self._ask(query, {"ids": ids, **variables})
+            holed = {
+                error["path"][1] for error in errors if len(error.get("path") or ()) > 1 and error["path"][0] == "nodes"
+            }
+            nodes = enumerate(data.get("nodes") or ())
+            found = {node["id"]: node for place, node in nodes if node and "id" in node and place not in holed}
+        except UnknownFieldError:
+            raise
+        except ForgeError:
+            if len(ids) == 1:
+                raise
+            found = {}
+        missing = [node_id for node_id in ids if node_id not in found]
+        if missing and len(ids) > 1:
+            half = (len(missing) + 1) // 2
+            for part in (missing[:half], missing[half:]):
+                found.update(self.nodes(query, part, **variables) if part else {})
+        return found
+
+    def issues(self, ids: list[str]) -> dict[str, dict[str, Any]]:
+        """Return issue nodes, asking an older server only for what it knows."""
+        if not self._is_lean:
+            try:
+                return self.nodes(ISSUES, ids)
+            except UnknownFieldError:
+                self._is_lean = True
+        return self.nodes(LEAN_ISSUES, ids)
+
+    def rest_of(self, query: str, node_id: str, connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the nodes of a connection: those of its first page and all that follow."""
+        nodes = list(page.get("nodes") or ())
+        while (page.get("pageInfo") or {}).get("hasNextPage"):
+            node = self.query(query, id=node_id, after=page["pageInfo"]["endCursor"]).get("node")
+            if not node:
+                raise LostPage("a conversation vanished while it was being read", hint="run the same command again")
+            page = node[connection]
+            nodes += page.get("nodes") or ()
+        if any(node is None for node in nodes):
+            raise LostPage("GitHub left out parts of a conversation", hint="run the same command again later")
+        return nodes
+
+
+class UnknownFieldError(ForgeError):
+    """The server's schema lacks a field we asked for."""
+
+
+def _as_error(errors: list[dict[str, Any]], host: str) -> Exception:
+    message = "; ".join(str(error.get("message")) for error in errors)[:300] or "no data"
+    types = {error.get("type") for error in errors}
+    if any((error.get("extensions") or {}).get("code") == "undefinedField" for error in errors):
+        return UnknownFieldError(f"{host}: {message}")
+    if "NOT_FOUND" in types:
+        return NotFound(f"{host}: {message}", hint="check the spelling, or the token's access")
+    if types & {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
+        return AuthError(f"{host}: {message}", hint="the token needs read access to this project")
+    return ForgeError(f"{host} refused a GraphQL query: {message}", hint="run the same command again")

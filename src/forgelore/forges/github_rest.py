@@ -1,0 +1,61 @@
+"""GitHub's REST answers: good ones, and what the others mean to a person."""
+
+from typing import Any
+from urllib.parse import quote
+
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
+from forgelore.forges import github_wire as wire
+from forgelore.model import Project
+from forgelore.net.client import Answer, Client
+
+
+class Rest:
+    """The client, with the words for what went wrong. `host` is what people call the server."""
+
+    def __init__(self, client: Client, host: str) -> None:
+        self.client, self.host = client, host
+
+    def checked(self, answer: Answer, what: str) -> Answer:
+        """Return a good answer, or raise what the status means to a person."""
+        if answer.status in (200, 304):
+            return answer
+        raise self.refusal(answer, what)
+
+    def refusal(self, answer: Answer, what: str) -> LoreError:
+        status, needs = answer.status, answer.headers.get("x-accepted-github-permissions")
+        if status == 401:
+            return AuthError(
+                f"{self.host} rejected the token (HTTP 401)",
+                hint="it may be wrong or expired; set GITHUB_TOKEN or run: gh auth login",
+            )
+        if status == 403 and needs:
+            return AuthError(f"the token may not read {what} on {self.host}", hint=f"give it the permission {needs}")
+        if status == 403:
+            return AuthError(
+                f"{self.host} refuses to show {what} (HTTP 403: {message_of(answer)})", hint="check the token's access"
+            )
+        if status in (404, 410):
+            access = f"the token's access (it needs the permission {needs})" if needs else "the token's access"
+            return NotFound(f"{what} not found on {self.host} (HTTP {status})", hint=f"check the spelling, or {access}")
+        return ForgeError(
+            f"{self.host} answered {status} to {what}: {message_of(answer)}", hint="run the same command again"
+        )
+
+
+def repo_path(project: Project) -> str:
+    return f"/repos/{quoted(project.name.path)}"
+
+
+def quoted(path: str) -> str:
+    return quote(path, safe="/")
+
+
+def object_in(answer: Answer) -> dict[str, Any]:
+    return wire.loose(answer.body)
+
+
+def message_of(answer: Answer) -> str:
+    try:
+        return str(object_in(answer).get("message", ""))[:200]
+    except LoreError:
+        return ""

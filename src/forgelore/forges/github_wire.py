@@ -1,0 +1,314 @@
+"""GitHub's JSON as types, and those types as ours. Payload in, `Item` out; no network here.
+
+Every field that GitHub may leave out or null has a default: ghost users, deleted forks, both API versions (2026-03-10
+drops `assignee` and a change's `merge_commit_sha`).
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.core.names import key_in_url
+from forgelore.core.text import storable
+from forgelore.core.times import parse_ms
+from forgelore.model import File, FileStatus, Item, ItemKey, Label, Link, Note, Project, ProjectName, State
+from forgelore.net.jsontext import read
+
+
+class _User(Struct):
+    login: str | None = None
+
+
+class _Name(Struct):
+    name: str | None = None
+
+
+class _Milestone(Struct):
+    title: str | None = None
+
+
+class _PullPart(Struct):
+    merged_at: str | None = None
+
+
+class _Branch(Struct):
+    ref: str | None = None
+    sha: str | None = None
+
+
+class _Issue(Struct):
+    id: int
+    number: int
+    title: str | None = None
+    body: str | None = None
+    state: str | None = None
+    state_reason: str | None = None
+    user: _User | None = None
+    author_association: str | None = None
+    assignees: list[_User] | None = None
+    labels: list[_Name | str] | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    closed_at: str | None = None
+    merged_at: str | None = None
+    html_url: str | None = None
+    node_id: str | None = None
+    comments: int | None = None
+    review_comments: int | None = None
+    locked: bool | None = False
+    draft: bool | None = False
+    milestone: _Milestone | None = None
+    pull_request: _PullPart | None = None
+    head: _Branch | None = None
+    base: _Branch | None = None
+
+
+class _Comment(Struct):
+    id: int
+    body: str | None = None
+    user: _User | None = None
+    author_association: str | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    html_url: str | None = None
+    issue_url: str | None = None
+    pull_request_url: str | None = None
+    path: str | None = None
+    line: int | None = None
+    original_line: int | None = None
+    side: str | None = None
+    in_reply_to_id: int | None = None
+    state: str | None = None
+    submitted_at: str | None = None
+
+
+class _Release(Struct):
+    id: int
+    tag_name: str | None = None
+    name: str | None = None
+    body: str | None = None
+    author: _User | None = None
+    created_at: str | None = None
+    published_at: str | None = None
+    updated_at: str | None = None
+    html_url: str | None = None
+    node_id: str | None = None
+    draft: bool | None = False
+
+
+class _Label(Struct):
+    name: str
+    color: str | None = None
+    description: str | None = None
+
+
+class _Repo(Struct):
+    id: int
+    full_name: str
+    html_url: str | None = None
+    default_branch: str | None = None
+    description: str | None = None
+    private: bool = False
+    archived: bool = False
+    has_issues: bool = True
+    has_discussions: bool = False
+
+
+class _PullFile(Struct):
+    filename: str
+    status: str = "modified"
+    previous_filename: str | None = None
+
+
+_issue = msgspec.json.Decoder(_Issue)
+_comment = msgspec.json.Decoder(_Comment)
+_release = msgspec.json.Decoder(_Release)
+_label = msgspec.json.Decoder(_Label)
+_repo = msgspec.json.Decoder(_Repo)
+_file = msgspec.json.Decoder(_PullFile)
+_FILE_STATUS: dict[str, FileStatus] = {
+    "added": "added",
+    "removed": "deleted",
+    "deleted": "deleted",
+    "renamed": "renamed",
+}
+
+
+def parse_project(raw: bytes, host: str) -> Project:
+    repo, raw = read(raw, _repo)
+    return Project(
+        ProjectName("github", host, repo.full_name), repo.id, repo.html_url, repo.default_branch,
+        text(repo.description),
+        is_private=repo.private, is_archived=repo.archived, has_issues=repo.has_issues,
+        has_discussions=repo.has_discussions,
+        raw=raw,
+    )  # fmt: skip
+
+
+def parse_item(raw: bytes, *, is_change: bool | None = None) -> Item:
+    """Return an issue or change, from the issues list, the pulls list or a single page of either."""
+    issue, raw = read(raw, _issue)
+    is_pull = is_change if is_change is not None else issue.pull_request is not None
+    merged_at = issue.merged_at or (issue.pull_request.merged_at if issue.pull_request else None)
+    return Item(
+        ItemKey("change" if is_pull else "issue", issue.number),
+        title=text(issue.title) or "", body=text(issue.body), state=state_of(issue.state, merged_at),
+        state_reason=None if is_pull else issue.state_reason, author=login(issue.user),
+        author_role=issue.author_association,
+        assignees=sorted(user.login for user in issue.assignees or () if user.login),
+        labels=_labels(issue.labels or []),
+        created_at=parse_ms(issue.created_at), updated_at=parse_ms(issue.updated_at),
+        closed_at=parse_ms(issue.closed_at),
+        merged_at=parse_ms(merged_at), url=issue.html_url, forge_id=issue.id, node_id=issue.node_id,
+        milestone=text(issue.milestone.title) if issue.milestone else None,
+        source_branch=issue.head.ref if issue.head else None, target_branch=issue.base.ref if issue.base else None,
+        head_sha=issue.head.sha if issue.head else None, is_draft=bool(issue.draft), is_locked=bool(issue.locked),
+        comment_count=issue.comments, review_comment_count=issue.review_comments, raw=raw,
+    )  # fmt: skip
+
+
+def _labels(labels: list[_Name | str]) -> list[str]:
+    names = (label if isinstance(label, str) else label.name for label in labels)
+    return sorted({storable(name) for name in names if name})
+
+
+class FoundNote(Struct):
+    """A comment with the address of its item and, for review comments, the thread it belongs to."""
+
+    number: int
+    thread: str
+    note: Note
+
+
+def parse_comment(raw: bytes) -> FoundNote:
+    """Return a plain comment. Whether its item is an issue or a change shows only in its page's address."""
+    comment, raw = read(raw, _comment)
+    number = int((comment.issue_url or "/0").rpartition("/")[2])
+    return FoundNote(number, "comments", _note(f"c{comment.id}", comment, raw))
+
+
+def comment_is_on_change(found: FoundNote) -> bool:
+    page = key_in_url((found.note.url or "").partition("#")[0])
+    return page is not None and page[1].kind == "change"
+
+
+def parse_review_comment(raw: bytes) -> FoundNote:
+    comment, raw = read(raw, _comment)
+    number = int((comment.pull_request_url or "/0").rpartition("/")[2])
+    note = _note(f"r{comment.id}", comment, raw)
+    note.path = text(comment.path)
+    note.line = comment.line if comment.line is not None else comment.original_line
+    note.reply_to = f"r{comment.in_reply_to_id}" if comment.in_reply_to_id else None
+    return FoundNote(number, note.reply_to or note.key, note)
+
+
+def parse_review(raw: bytes) -> Note | None:
+    """Return a review's own text; None for a review that only holds comments on lines."""
+    review, raw = read(raw, _comment)
+    if not review.body:
+        return None
+    note = _note(f"v{review.id}", review, raw)
+    note.created_at = parse_ms(review.submitted_at)
+    note.type = review.state
+    return note
+
+
+def parse_graph_review(node: dict[str, Any]) -> Note | None:
+    """The same from GraphQL: key and text are equal to what REST gives."""
+    if not node.get("body"):
+        return None
+    return Note(
+        f"v{node['fullDatabaseId']}", (node.get("author") or {}).get("login"), text(node["body"]),
+        parse_ms(node.get("submittedAt")),
+        parse_ms(node.get("updatedAt")), type=node.get("state"), url=node.get("url"), raw=dump(node),
+    )  # fmt: skip
+
+
+def _note(key: str, comment: _Comment, raw: bytes) -> Note:
+    return Note(
+        key, login(comment.user), text(comment.body), parse_ms(comment.created_at), parse_ms(comment.updated_at),
+        author_role=comment.author_association, url=comment.html_url, raw=raw,
+    )  # fmt: skip
+
+
+def parse_release(raw: bytes) -> Item:
+    release, raw = read(raw, _release)
+    return Item(
+        ItemKey("release", release.id), title=text(release.name) or text(release.tag_name) or "",
+        body=text(release.body),
+        author=login(release.author), created_at=parse_ms(release.published_at or release.created_at),
+        updated_at=parse_ms(release.updated_at), url=release.html_url, forge_id=release.id, node_id=release.node_id,
+        tag=text(release.tag_name), is_draft=bool(release.draft), raw=raw,
+    )  # fmt: skip
+
+
+def parse_label(raw: bytes) -> Label:
+    label, _ = read(raw, _label)
+    return Label(text(label.name) or "", label.color, text(label.description))
+
+
+def parse_file(raw: bytes) -> File:
+    file, _ = read(raw, _file)
+    path = text(file.filename) or ""
+    return File(path, text(file.previous_filename) or path, _FILE_STATUS.get(file.status, "modified"))
+
+
+def parse_graph_issue(node: dict[str, Any], project_path: str) -> list[Link]:
+    """Return the duplicate history that only GraphQL tells: `duplicateOf`, and marks that were set or taken back."""
+    links = []
+    canonical = node.get("duplicateOf")
+    if canonical:
+        links.append(_graph_link("duplicate_of", canonical, project_path))
+    marks: dict[tuple[str, int], Link] = {}
+    for event in (node.get("timelineItems") or {}).get("nodes") or ():
+        target = (event or {}).get("canonical") or {}
+        if target.get("number"):
+            is_withdrawn = event.get("__typename") == "UnmarkedAsDuplicateEvent"
+            link = _graph_link("duplicate_of", target, project_path, is_withdrawn=is_withdrawn)
+            marks[link.project, link.number] = link
+    known = {(link.project, link.number) for link in links}
+    links += [link for place, link in marks.items() if place not in known]
+    for change in (node.get("closedByPullRequestsReferences") or {}).get("nodes") or ():
+        if change:
+            links.append(_graph_link("relates", change, project_path, kind="change"))
+    return links
+
+
+def parse_graph_change_links(node: dict[str, Any], project_path: str) -> list[Link]:
+    found = (node.get("closingIssuesReferences") or {}).get("nodes") or ()
+    return [_graph_link("closes", issue, project_path) for issue in found if issue]
+
+
+def _graph_link(
+    relation: Any, target: dict[str, Any], project_path: str, *, kind: Any = "issue", is_withdrawn: bool = False
+) -> Link:
+    place = (target.get("repository") or {}).get("nameWithOwner") or ""
+    same = place.lower() in ("", project_path.lower())
+    return Link(relation, int(target["number"]), kind, "" if same else place, "detail", is_withdrawn)
+
+
+_loose = msgspec.json.Decoder(dict[str, Any])
+
+
+def loose(raw: bytes) -> dict[str, Any]:
+    """Return a JSON object as it is, for the few places that read one or two fields of it."""
+    return read(raw, _loose)[0]
+
+
+def dump(value: object) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def text(value: str | None) -> str | None:
+    return storable(value) if value is not None else None
+
+
+def login(user: _User | None) -> str | None:
+    return user.login if user else None
+
+
+def state_of(state: str | None, merged_at: str | None) -> State:
+    if merged_at:
+        return "merged"
+    return "closed" if state == "closed" else "open"

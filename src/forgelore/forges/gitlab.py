@@ -1,0 +1,290 @@
+"""GitLab (gitlab.com and any other) as a `Forge`.
+
+Issues and merge requests come as lists by update time. Their threads have no list of their own: they are fetched per
+changed parent, and again for every parent whose last bump was less than five minutes before its threads were read,
+because GitLab moves a parent's `updated_at` at most once a minute (app/models/concerns/throttled_touch.rb). Files of a
+change are fetched when its head moves.
+"""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
+from forgelore.forges import gitlab_wire as wire
+from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
+from forgelore.model import Cursor, Detail, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
+from forgelore.net.client import Answer, Client
+from forgelore.net.jsontext import split_rows
+from forgelore.net.walk import Row, walk, walk_links
+from forgelore.ports import Known, Look, Page, Resource
+
+RESOURCES = (
+    Resource("issues", "issues", 1, ("issue",), ("issue",)),
+    Resource("merge_requests", "merge requests", 1, ("change",), ("change",)),
+    Resource("releases", "releases", 1, ("release",)),
+    Resource("labels", "labels", 1, ("issue", "change")),
+    Resource("members", "members", 1, ("issue", "change")),
+)
+_KIND_OF: dict[str, Kind] = {"issues": "issue", "merge_requests": "change"}
+_PART_OF: dict[str, str] = {"issue": "issues", "change": "merge_requests"}
+
+
+class GitLab:
+    """One GitLab server, for one reader."""
+
+    name = "gitlab"
+
+    def __init__(self, client: Client, *, host: str, has_token: bool) -> None:
+        self.host = host
+        self._client = client
+        self._has_token = has_token
+
+    def close(self) -> None:
+        self._client.close()
+
+    def requests(self) -> int:
+        return self._client.requests
+
+    def server_ms(self) -> int | None:
+        return self._client.server_ms
+
+    def fetch_identity(self) -> Identity | None:
+        """Return who the token belongs to; None without a token."""
+        if not self._has_token:
+            return None
+        user = wire.loose(self._checked(self._client.get("/user"), "the signed-in user").body)
+        answer = self._client.get("/personal_access_tokens/self")  # job and OAuth tokens have no such page
+        token = wire.loose(answer.body) if answer.status == 200 else {}
+        scopes = tuple(str(scope) for scope in token.get("scopes") or ())
+        return Identity(str(user.get("username", "?")), user.get("name"), scopes, token.get("expires_at"))
+
+    def fetch_project(self, name: ProjectName) -> Project:
+        answer = self._client.get(f"/projects/{quote(name.path, safe='')}")
+        if answer.status == 404:
+            raise NotFound(
+                f"project {name.path!r} not found on {self.host}",
+                hint="check the spelling, or the token's access"
+                if self._has_token
+                else "if it is private, set GITLAB_TOKEN",
+            )
+        return wire.parse_project(self._checked(answer, f"project {name.path}").body, name.host)
+
+    def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]:
+        """Yield the projects of a group (with `deep`: of its subgroups too), or of a person."""
+        path = f"/groups/{quote(owner, safe='')}/projects"
+        params = {
+            "include_subgroups": "true" if deep else "false",
+            "with_shared": "false",
+            "order_by": "id",
+            "sort": "asc",
+        }
+        if self._client.get(path, {**params, "per_page": 1}).status == 404:
+            path, params = f"/users/{quote(owner, safe='')}/projects", {"order_by": "id", "sort": "asc"}
+        for answer in walk_links(self._client, path, params):
+            if answer.status == 404:
+                raise NotFound(
+                    f"no group or user {owner!r} on {self.host}", hint="check the spelling, or the token's access"
+                )
+            for raw in split_rows(self._checked(answer, f"projects of {owner}").body):
+                yield wire.parse_project(raw, self.host).name
+
+    def resources(self, project: Project) -> list[Resource]:
+        off = {"issues"} if not project.has_issues else set()
+        off |= {"merge_requests"} if not project.has_changes else set()
+        return [resource for resource in RESOURCES if resource.name not in off]
+
+    def pages(self, project: Project, resource: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
+        del known
+        root = f"/projects/{project.forge_id}"
+        if resource in _KIND_OF:
+            return self._items(root, project, resource, cursor, now_ms)
+        return self._whole_list(root, resource, cursor, now_ms)
+
+    def _items(self, root: str, project: Project, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+        kind = _KIND_OF[resource]
+
+        def rows(answer: Answer) -> list[Row[Item]]:
+            items = [wire.parse_item(raw, kind) for raw in split_rows(self._checked(answer, resource).body)]
+            for item in items:
+                item.links = [_own(link, project) for link in item.links]
+            return [Row(item.updated_at or 0, item.forge_id or 0, item) for item in items]
+
+        params = {"order_by": "updated_at", "sort": "asc", "state": "all", "scope": "all"}
+        start, wide = since(cursor, now_ms), looks_again(cursor, now_ms)
+        for part in walk(
+            self._client, f"{root}/{resource}", params, since_name="updated_after", since_ms=start, parse=rows
+        ):
+            cursor = advance(cursor, part.updated_at, part.tie_id, is_last=part.is_last, now_ms=now_ms)
+            yield Page(cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide)
+        if not self._has_token:
+            yield Page(
+                warnings=[
+                    f"{resource}: threads are left out; {self.host} shows them only to a token (set GITLAB_TOKEN)"
+                ]
+            )
+
+    def _whole_list(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+        """Releases, labels, members: read whole; an unchanged first page costs one 304."""
+        path = {"releases": "/releases", "labels": "/labels", "members": "/members/all"}[resource]
+        if resource == "members" and not self._has_token:
+            return
+        is_due = is_wide(cursor, now_ms)
+        first_etag = None
+        rows: list[bytes] = []
+        for answer in walk_links(self._client, root + path, {}, etag=None if is_due else cursor.etag):
+            if answer.status == 304 or answer.status in (401, 403, 404):
+                return  # unchanged, switched off, or not for this reader
+            first_etag = first_etag or answer.headers.get("etag")
+            rows += split_rows(self._checked(answer, resource).body)
+        end = Cursor(
+            etag=first_etag, swept_at=now_ms if is_due or not cursor.is_complete else cursor.swept_at, is_complete=True
+        )
+        if resource == "labels":
+            yield Page(cursor=end, labels=[wire.parse_label(raw) for raw in rows])
+        elif resource == "members":
+            yield Page(cursor=end, members=[wire.parse_member(raw) for raw in rows])
+        else:
+            items = [wire.parse_release(raw) for raw in rows]
+            yield Page(cursor=end, items=items, seen={item.key for item in items}, seen_kinds=("release",))
+
+    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
+        """Threads of whatever changed or may hide a comment behind a throttled bump;
+        files of changes whose head moved.
+        """
+        kind, owed = item.key.kind, self.owed()
+        may_hide = threads_fetched_at is None or threads_fetched_at < (item.updated_at or 0) + OVERLAP_MS
+        jobs = ["threads"] if kind in owed.get("threads", ()) and (is_wide or is_changed or may_hide) else []
+        return [*jobs, "detail"] if kind in owed["detail"] and is_changed else jobs
+
+    def owed(self) -> dict[str, tuple[Kind, ...]]:
+        """GitLab shows threads to nobody without a token, and says so once per sync."""
+        return {"threads": ("issue", "change"), "detail": ("change",)} if self._has_token else {"detail": ("change",)}
+
+    def batch_size(self, job_kind: str) -> int:
+        del job_kind
+        return 1
+
+    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
+        key = keys[0]
+        if job_kind == "item":
+            return Page(items=[self.fetch_item(project, key)])
+        root = f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}"
+        return self._threads(root, key, known) if job_kind == "threads" else self._files(root, key, known)
+
+    def _threads(self, root: str, key: ItemKey, known: Known) -> Page:
+        page, tags = Page(whole={key: "all"}), []
+        for answer in walk_links(self._client, f"{root}/discussions", {}, etag=known.thread_etag(key)):
+            page.server_ms = page.server_ms or answer.date_ms
+            if answer.status == 304:
+                return Page(unchanged=[key], server_ms=answer.date_ms)
+            tags.append(answer.headers.get("etag"))
+            for raw in split_rows(self._checked(answer, f"threads of {key.kind} {key.number}").body):
+                page.threads.append(wire.parse_discussion(raw, key))
+        if len(tags) == 1 and tags[0]:  # of a conversation that fits one page: it covers all of it
+            page.thread_etags[key] = tags[0]
+        return page
+
+    def _files(self, root: str, key: ItemKey, known: Known) -> Page:
+        head = known.head_sha(key)
+        if head is not None and head == known.files_sha(key):
+            return Page()
+        files = []
+        for answer in walk_links(self._client, f"{root}/diffs", {}):
+            files += [wire.parse_diff(raw) for raw in split_rows(self._checked(answer, f"files of {key.number}").body)]
+        raw = b"\n".join(f"{file.status} {file.old_path} {file.new_path}".encode() for file in files)
+        return Page(
+            details=[Detail(key, raw=b"files of %s\n" % (head or "").encode() + raw, files=files, head_sha=head)]
+        )
+
+    def fetch_item(self, project: Project, key: ItemKey) -> Item:
+        answer = self._client.get(f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}")
+        return wire.parse_item(self._checked(answer, f"{key.kind} {key.number}").body, key.kind)
+
+    def look(self, project: Project, key: ItemKey) -> Look:
+        """Ask for one item by itself: 404 means gone (or hidden; the flow keeps what was confidential)."""
+        if key.kind == "release":
+            return Look(
+                key, is_gone=True
+            )  # the list it is missing from was whole, and a tag cannot be had from its number
+        answer = self._client.get(f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}")
+        if answer.status in (404, 410):
+            return Look(key, is_gone=True)
+        self._checked(answer, f"{key.kind} {key.number}")
+        return Look(key, is_gone=False)
+
+    def counts(self, project: Project) -> dict[Kind, int]:
+        """Return the number of issues and merge requests, where the forge still tells (it stops at 10,000)."""
+        counts: dict[Kind, int] = {}
+        for kind, part in _PART_OF.items():
+            if not (project.has_issues if kind == "issue" else project.has_changes):
+                continue
+            params = {"state": "all", "scope": "all", "per_page": 1}
+            total = _total(self._checked(self._client.get(f"/projects/{project.forge_id}/{part}", params), part))
+            if total is not None:
+                counts[kind] = total  # type: ignore[index]
+        return counts
+
+    def cost(self, missing: dict[Kind, int], notes: int) -> int:
+        """Return about how many requests it takes:
+        a page per 99 items, one for each conversation, one for each change's files.
+        """
+        del notes
+        items = sum(missing.values())
+        return -(-items // 99) + items + missing.get("change", 0)
+
+    def sweep(self, project: Project, kind: Kind) -> set[int]:
+        numbers = set()
+        params = {"state": "all", "scope": "all", "order_by": "created_at", "sort": "asc"}
+        for answer in walk_links(self._client, f"/projects/{project.forge_id}/{_PART_OF[kind]}", params):
+            for raw in split_rows(self._checked(answer, _PART_OF[kind]).body):
+                numbers.add(wire.parse_item(raw, kind).key.number)
+        return numbers
+
+    def _checked(self, answer: Answer, what: str) -> Answer:
+        """Return a good answer, or raise what the status means to a person."""
+        if answer.status in (200, 304):
+            return answer
+        said = _message(answer)
+        if answer.status == 401:
+            raise AuthError(
+                f"{self.host} rejected the token (HTTP 401: {said})",
+                hint="it may be wrong or expired; set GITLAB_TOKEN or run: glab auth login",
+            )
+        if answer.status == 403:
+            raise AuthError(
+                f"{self.host} refuses to show {what} (HTTP 403: {said})",
+                hint="the token needs the scope read_api and access to the project",
+            )
+        if answer.status in (404, 410):
+            raise NotFound(
+                f"{what} not found on {self.host} (HTTP {answer.status})",
+                hint="check the spelling, or the token's access",
+            )
+        raise ForgeError(f"{self.host} answered {answer.status} to {what}: {said}", hint="run the same command again")
+
+
+def _own(link: Link, project: Project) -> Link:
+    """Return the link with an empty project when it stays inside this one."""
+    if link.project == f"projects/{project.forge_id}":
+        return Link(link.relation, link.number, link.kind, "", link.source, link.is_withdrawn)
+    return link
+
+
+def _total(answer: Answer) -> int | None:
+    text = answer.headers.get("x-total", "")
+    return int(text) if text.isdecimal() else None
+
+
+def _message(answer: Answer) -> str:
+    """GitLab says what is wrong in `message` (text, or lists by field) or in `error`, or in plain text."""
+    try:
+        body = wire.loose(answer.body)
+    except LoreError:
+        return answer.body[:100].decode("utf-8", "replace")
+    found = body.get("message") or body.get("error_description") or body.get("error") or ""
+    if isinstance(found, dict):
+        found = "; ".join(
+            f"{name}: {', '.join(map(str, values if isinstance(values, list) else [values]))}"
+            for name, values in found.items()
+        )
+    return str(found)[:200]

@@ -1,0 +1,298 @@
+"""GitLab's JSON as types, and those types as ours. Payload in, `Item` out; no network here.
+
+`iid` is the number people see, `id` the database's. Labels are strings, or objects when details were asked for.
+"""
+
+import hashlib
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.core.names import key_in_url
+from forgelore.core.text import storable
+from forgelore.core.times import parse_ms
+from forgelore.model import (
+    File,
+    FileStatus,
+    Item,
+    ItemKey,
+    Kind,
+    Label,
+    Link,
+    Member,
+    Note,
+    Project,
+    ProjectName,
+    State,
+    Thread,
+)
+from forgelore.net.jsontext import read
+
+
+class _User(Struct):
+    username: str | None = None
+    access_level: int = 0
+
+
+class _Name(Struct):
+    name: str | None = None
+
+
+class _Milestone(Struct):
+    title: str | None = None
+
+
+class _Links(Struct):
+    closed_as_duplicate_of: str | None = None
+
+
+class _Item(Struct):
+    id: int
+    iid: int
+    title: str | None = None
+    description: str | None = None
+    state: str | None = None
+    author: _User | None = None
+    assignees: list[_User] | None = None
+    labels: list[_Name | str] | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    closed_at: str | None = None
+    merged_at: str | None = None
+    web_url: str | None = None
+    milestone: _Milestone | None = None
+    source_branch: str | None = None
+    target_branch: str | None = None
+    sha: str | None = None
+    draft: bool | None = None
+    work_in_progress: bool | None = None
+    discussion_locked: bool | None = None
+    confidential: bool | None = False
+    user_notes_count: int | None = None
+    moved_to_id: int | None = None
+    links: _Links | None = msgspec.field(default=None, name="_links")
+
+
+class _Position(Struct):
+    old_path: str | None = None
+    new_path: str | None = None
+    old_line: int | None = None
+    new_line: int | None = None
+
+
+class _Note(Struct):
+    id: int
+    type: str | None = None
+    body: str | None = None
+    author: _User | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    system: bool = False
+    internal: bool | None = False
+    confidential: bool | None = False
+    resolvable: bool = False
+    resolved: bool | None = False
+    position: _Position | None = None
+
+
+class _Discussion(Struct):
+    id: str
+    notes: list[msgspec.Raw] = []
+
+
+class _Release(Struct):
+    tag_name: str
+    name: str | None = None
+    description: str | None = None
+    author: _User | None = None
+    created_at: str | None = None
+    released_at: str | None = None
+    links: dict[str, Any] | None = msgspec.field(default=None, name="_links")
+
+
+class _Project(Struct):
+    id: int
+    path_with_namespace: str
+    web_url: str | None = None
+    default_branch: str | None = None
+    description: str | None = None
+    visibility: str | None = None
+    archived: bool | None = False
+    issues_enabled: bool | None = True
+    merge_requests_enabled: bool | None = True
+    issues_access_level: str | None = None
+    merge_requests_access_level: str | None = None
+
+
+class _Label(Struct):
+    name: str
+    color: str | None = None
+    description: str | None = None
+
+
+class _Diff(Struct):
+    old_path: str
+    new_path: str
+    new_file: bool | None = False
+    renamed_file: bool | None = False
+    deleted_file: bool | None = False
+
+
+_item = msgspec.json.Decoder(_Item)
+_note = msgspec.json.Decoder(_Note)
+_discussion = msgspec.json.Decoder(_Discussion)
+_release = msgspec.json.Decoder(_Release)
+_project = msgspec.json.Decoder(_Project)
+_label = msgspec.json.Decoder(_Label)
+_user = msgspec.json.Decoder(_User)
+_diff = msgspec.json.Decoder(_Diff)
+_loose = msgspec.json.Decoder(dict[str, Any])
+_STATES: dict[str, State] = {"opened": "open", "closed": "closed", "merged": "merged", "locked": "closed"}
+_ROLES = {
+    60: "admin",
+    50: "owner",
+    40: "maintainer",
+    30: "developer",
+    25: "security manager",
+    20: "reporter",
+    15: "planner",
+    10: "guest",
+}
+
+
+def parse_project(raw: bytes, host: str) -> Project:
+    project, raw = read(raw, _project)
+    return Project(
+        ProjectName("gitlab", host, project.path_with_namespace), project.id, project.web_url, project.default_branch,
+        _text(project.description), is_private=project.visibility not in (None, "public"),
+        is_archived=bool(project.archived),
+        has_issues=project.issues_enabled is not False and project.issues_access_level != "disabled",
+        has_changes=project.merge_requests_enabled is not False and project.merge_requests_access_level != "disabled",
+        raw=raw,
+    )  # fmt: skip
+
+
+def parse_item(raw: bytes, kind: Kind) -> Item:
+    row, raw = read(raw, _item)
+    links, reason = _forge_links(row)
+    return Item(
+        ItemKey(kind, row.iid), title=_text(row.title) or "", body=_text(row.description),
+        state=_STATES.get(row.state or "", "open"),
+        state_reason=reason if row.state == "closed" else None, author=_name(row.author),
+        assignees=sorted(user.username for user in row.assignees or () if user.username),
+        labels=_labels(row.labels or []),
+        created_at=parse_ms(row.created_at), updated_at=parse_ms(row.updated_at),
+        closed_at=parse_ms(row.closed_at or row.merged_at),
+        merged_at=parse_ms(row.merged_at), url=row.web_url, forge_id=row.id,
+        milestone=_text(row.milestone.title) if row.milestone else None, source_branch=row.source_branch,
+        target_branch=row.target_branch, head_sha=row.sha, is_draft=bool(row.draft or row.work_in_progress),
+        is_locked=bool(row.discussion_locked), is_confidential=bool(row.confidential),
+        comment_count=row.user_notes_count,
+        links=links, raw=raw,
+    )  # fmt: skip
+
+
+def _labels(labels: list[_Name | str]) -> list[str]:
+    names = (label if isinstance(label, str) else label.name for label in labels)
+    return sorted({storable(name) for name in names if name})
+
+
+def _forge_links(row: _Item) -> tuple[list[Link], str | None]:
+    target = row.links.closed_as_duplicate_of if row.links else None
+    found = _key_in_api_url(target) if target else None
+    if found:
+        return [Link("duplicate_of", found[1], "issue", found[0])], "duplicate"
+    return [], "moved" if row.moved_to_id else None
+
+
+def _key_in_api_url(url: str) -> tuple[str, int] | None:
+    """`https://host/api/v4/projects/1/issues/75` -> ("projects/1", 75);
+    the same project is recognised by the caller.
+    """
+    page = key_in_url(url)
+    if page is None:
+        return None
+    place = page[0].partition("/api/v4/")[2]
+    return place or page[0], page[1].number
+
+
+def parse_discussion(raw: bytes, key: ItemKey) -> Thread:
+    """Return a thread. A standalone comment joins the plain stream; a thread that can be answered keeps its own id."""
+    discussion, _ = read(raw, _discussion)
+    notes = [_parse_note(bytes(note)) for note in discussion.notes]
+    is_single = len(notes) == 1 and notes[0][1].type is None
+    first = notes[0] if notes else None
+    resolvable = [row for row, _ in notes if row.resolvable]
+    return Thread(
+        key, "comments" if is_single else discussion.id, [note for _, note in notes],
+        is_resolvable=bool(resolvable),
+        is_resolved=bool(resolvable) and all(row.resolved for row in resolvable),
+        path=first[1].path if first else None, line=first[1].line if first else None,
+    )  # fmt: skip
+
+
+def _parse_note(raw: bytes) -> tuple[_Note, Note]:
+    row, raw = read(raw, _note)
+    place = row.position or _Position()
+    return row, Note(
+        str(row.id), _name(row.author), _text(row.body), parse_ms(row.created_at), parse_ms(row.updated_at),
+        type=row.type,
+        path=_text(place.new_path or place.old_path),
+        line=place.new_line if place.new_line is not None else place.old_line,
+        old_path=_text(place.old_path), old_line=place.old_line, is_system=row.system,
+        is_internal=bool(row.internal or row.confidential), raw=raw,
+    )  # fmt: skip
+
+
+def parse_release(raw: bytes) -> Item:
+    release, raw = read(raw, _release)
+    tag = _text(release.tag_name) or ""
+    url = (release.links or {}).get("self")
+    return Item(
+        ItemKey("release", tag_number(tag)), title=_text(release.name) or tag, body=_text(release.description),
+        author=_name(release.author), created_at=parse_ms(release.released_at or release.created_at),
+        url=url if isinstance(url, str) else None, tag=tag, raw=raw,
+    )  # fmt: skip
+
+
+def tag_number(tag: str) -> int:
+    """GitLab numbers no releases: this one is made from the tag, the same every time, below 2^53 so that JSON keeps
+    it.
+    """
+    return int.from_bytes(hashlib.sha256(tag.encode()).digest()[:6], "big")
+
+
+def parse_label(raw: bytes) -> Label:
+    label, _ = read(raw, _label)
+    return Label(_text(label.name) or "", label.color, _text(label.description))
+
+
+def parse_member(raw: bytes) -> Member:
+    user, _ = read(raw, _user)
+    return Member(user.username or "?", _ROLES.get(user.access_level, str(user.access_level)))
+
+
+def parse_diff(raw: bytes) -> File:
+    diff, _ = read(raw, _diff)
+    status: FileStatus = "modified"
+    if diff.new_file:
+        status = "added"
+    elif diff.deleted_file:
+        status = "deleted"
+    elif diff.renamed_file:
+        status = "renamed"
+    old = diff.old_path if status == "renamed" else diff.new_path
+    return File(_text(diff.new_path) or "", _text(old) or "", status)
+
+
+def loose(raw: bytes) -> dict[str, Any]:
+    return read(raw, _loose)[0]
+
+
+def _text(value: str | None) -> str | None:
+    return storable(value) if value is not None else None
+
+
+def _name(user: _User | None) -> str | None:
+    return user.username if user else None

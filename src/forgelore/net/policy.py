@@ -1,0 +1,108 @@
+"""What to do with an answer: pure decisions, no clock and no socket.
+
+    answer                                             decision
+    2xx, 304                                           Done
+    GitHub: 403/429 with x-ratelimit-remaining: 0      Wait until x-ratelimit-reset
+    403/429 with Retry-After                           Wait that long
+    403/429 that talks of a secondary limit            Wait 60 s, then 120 s, 240 s …
+    429 with nothing at all (GitLab)                   Wait 2 s, 4 s, 8 s … at most 60
+    408, 425, 5xx, a broken or unreadable body         Wait 1 s, 2 s, 4 s …, give up after `ATTEMPTS`
+    5xx with Retry-After (maintenance)                 Wait that long
+    GraphQL 200 with RATE_LIMITED                      Wait until reset, else 60 s
+    anything else                                      Fail: the adapter says what it means
+
+A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come back.
+https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+"""
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from forgelore.core.times import parse_http_date
+
+ATTEMPTS = 6
+SECONDARY_S = 60.0
+
+
+class Done(NamedTuple):
+    pass
+
+
+class Wait(NamedTuple):
+    seconds: float
+    reason: str
+    is_limit: bool = False  # a limit is the forge's wish and does not count as a failed attempt
+
+
+class Fail(NamedTuple):
+    pass
+
+
+Decision = Done | Wait | Fail
+
+
+def decide(status: int, headers: Mapping[str, str], body: bytes, *, attempt: int, now_s: float) -> Decision:
+    """Return what to do with an answer on the `attempt`th try (from 1). `headers` has lower-case names."""
+    if status in (200, 201, 202, 204, 304):
+        return Done()
+    if status in (403, 429):
+        limit = limit_wait(status, headers, body, attempt=attempt, now_s=now_s)
+        return limit or Fail()
+    if status in (408, 425) or status >= 500:
+        asked = _retry_after(headers, now_s)
+        if asked is not None and status >= 500:
+            return Wait(max(asked, 1.0), f"HTTP {status}, asked to wait", is_limit=True)
+        return after_failure(attempt, f"HTTP {status}")
+    return Fail()
+
+
+def limit_wait(status: int, headers: Mapping[str, str], body: bytes, *, attempt: int, now_s: float) -> Wait | None:
+    """Return how long a limited request must wait; None when a 403 is a plain refusal."""
+    retry_after = _retry_after(headers, now_s)
+    if retry_after is not None:
+        return Wait(max(retry_after, 1.0), "asked to wait", is_limit=True)
+    if headers.get("x-ratelimit-remaining") == "0" or headers.get("ratelimit-remaining") == "0":
+        reset = _seconds(headers.get("x-ratelimit-reset") or headers.get("ratelimit-reset"))
+        if reset is not None:
+            return Wait(max(reset - now_s, 0.0) + 1.0, "rate limit", is_limit=True)
+    if b"secondary rate limit" in body or b"abuse detection" in body or b"rate limit exceeded" in body:
+        return Wait(SECONDARY_S * 2 ** min(attempt - 1, 4), "secondary rate limit", is_limit=True)
+    if status == 429:
+        return Wait(min(60.0, 2.0**attempt), "too many requests", is_limit=True)
+    return None
+
+
+def after_failure(attempt: int, reason: str) -> Decision:
+    """Return the wait before another try at something that broke, or Fail when that was the last."""
+    if attempt >= ATTEMPTS:
+        return Fail()
+    return Wait(min(30.0, 2.0 ** (attempt - 1)), reason)
+
+
+def graphql_wait(error_types: set[str], headers: Mapping[str, str], *, attempt: int, now_s: float) -> Wait | None:
+    """Return the wait for a limit that GitHub's GraphQL reports inside a 200; None when there is none."""
+    if "RATE_LIMITED" not in error_types:
+        return None
+    reset = _seconds(headers.get("x-ratelimit-reset"))
+    if headers.get("x-ratelimit-remaining") == "0" and reset is not None:
+        return Wait(max(reset - now_s, 0.0) + 1.0, "rate limit", is_limit=True)
+    return Wait(SECONDARY_S * 2 ** min(attempt - 1, 4), "secondary rate limit", is_limit=True)
+
+
+def _retry_after(headers: Mapping[str, str], now_s: float) -> float | None:
+    """Return the seconds of a `Retry-After`, which may be a number or a date."""
+    text = headers.get("retry-after")
+    seconds = _seconds(text)
+    if seconds is not None:
+        return seconds
+    date_ms = parse_http_date(text)
+    return None if date_ms is None else max(date_ms / 1000 - now_s, 0.0)
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return value if value is not None and math.isfinite(value) else None

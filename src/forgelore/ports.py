@@ -1,0 +1,121 @@
+"""What the flows need from the outside, and nothing more.
+
+A `Forge` hands out *pages*: everything one answer said, plus where the next page begins. The sync flow saves a page
+and its cursor in one transaction and knows nothing else of the forge.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from msgspec import Struct
+
+from forgelore.model import (
+    Cursor,
+    Detail,
+    Identity,
+    Item,
+    ItemKey,
+    Kind,
+    Label,
+    Link,
+    Member,
+    Project,
+    ProjectName,
+    Thread,
+)
+
+
+class Resource(Struct, frozen=True):
+    """One list of a project with a cursor of its own. Resources of a lower stage are complete before the next
+    begins.
+    """
+
+    name: str
+    title: str
+    stage: int
+    kinds: tuple[str, ...] = ()  # the words of `ingest --type` that include it
+    lists: tuple[Kind, ...] = ()  # the kinds of items that it lists one by one
+
+
+class Page(Struct):
+    """Everything one answer said. `cursor` is where reading goes on once this page is saved.
+
+    `whole` names items of which this page holds every note of a scope ("all", "comments", "reviews"): others are gone.
+    `thread_states` carry resolution and place but no notes. `review_ids` are the review comments a change still has.
+    """
+
+    cursor: Cursor | None = None
+    items: list[Item] = []
+    threads: list[Thread] = []
+    thread_states: list[Thread] = []
+    whole: dict[ItemKey, str] = {}
+    review_ids: dict[ItemKey, set[str]] = {}
+    thread_etags: dict[ItemKey, str] = {}
+    unchanged: list[ItemKey] = []  # items whose threads were asked for and are as before (304)
+    details: list[Detail] = []
+    labels: list[Label] | None = None
+    members: list[Member] | None = None
+    seen: set[ItemKey] | None = None  # every item of `seen_kinds` that the forge has
+    seen_kinds: tuple[Kind, ...] = ()
+    is_wide: bool = False  # read by the wider net: conversations are looked at again too
+    server_ms: int | None = None  # the forge's clock
+    warnings: list[str] = []
+
+
+class Known(Protocol):
+    """What the store already knows, for adapters that can save requests by asking."""
+
+    def thread_etag(self, key: ItemKey) -> str | None: ...
+    def node_ids(self, keys: list[ItemKey]) -> dict[ItemKey, str]: ...
+    def files_sha(self, key: ItemKey) -> str | None: ...
+    def head_sha(self, key: ItemKey) -> str | None: ...
+    def has_review_notes(self, key: ItemKey) -> bool: ...
+
+
+class Look(Struct, frozen=True):
+    """A second look at an item that seems gone. `moved_to` is its new address."""
+
+    key: ItemKey
+    is_gone: bool
+    moved_to: Link | None = None
+
+
+class Forge(Protocol):
+    """A forge, for one signed-in (or anonymous) reader."""
+
+    name: str
+    host: str
+
+    def fetch_identity(self) -> Identity | None: ...
+    def fetch_project(self, name: ProjectName) -> Project: ...
+    def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]: ...
+    def resources(self, project: Project) -> list[Resource]: ...
+    def pages(self, project: Project, resource: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]: ...
+
+    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
+        """Return the kinds of jobs ("threads", "detail") that an item of a page needs now."""
+        ...
+
+    def owed(self) -> dict[str, tuple[Kind, ...]]:
+        """Return the kinds of jobs that every item of some kinds must have had once, for this reader."""
+        ...
+
+    def batch_size(self, job_kind: str) -> int: ...
+    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page: ...
+    def fetch_item(self, project: Project, key: ItemKey) -> Item: ...
+    def look(self, project: Project, key: ItemKey) -> Look: ...
+    def counts(self, project: Project) -> dict[Kind, int]:
+        """Return how many items of each kind there are, for the kinds that can be counted cheaply."""
+        ...
+
+    def cost(self, missing: dict[Kind, int], notes: int) -> int:
+        """Return about how many requests it takes to fetch that many items and notes."""
+        ...
+
+    def sweep(self, project: Project, kind: Kind) -> set[int]:
+        """Return the numbers of every item of a kind."""
+        ...
+
+    def requests(self) -> int: ...
+    def server_ms(self) -> int | None: ...
+    def close(self) -> None: ...

@@ -1,0 +1,136 @@
+"""The one SQLite file: opening it safely, one writer's transactions, and errors in our own words.
+
+Each thread gets its own connection. WAL lets readers go on while the writer works; `synchronous=NORMAL` may forget the
+last transactions after a power cut but never half of one, and sync repeats what was forgotten.
+"""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import apsw
+
+from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
+
+APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
+BUSY_TIMEOUT_MS = 30_000
+
+Row = tuple[Any, ...]
+
+
+class Store:
+    """An open database file. Connections are made per thread, on first use."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._all: list[apsw.Connection] = []
+        self._guard = threading.Lock()
+
+    @property
+    def connection(self) -> apsw.Connection:
+        existing: apsw.Connection | None = getattr(self._local, "connection", None)
+        if existing is None:
+            with errors_in_our_words(self.path):
+                existing = _connect(self.path)
+            self._local.connection = existing
+            with self._guard:
+                self._all.append(existing)
+        return existing
+
+    def rows(self, sql: str, *bindings: Any) -> list[Row]:
+        with errors_in_our_words(self.path):
+            return list(self.connection.execute(sql, bindings))
+
+    def each(self, sql: str, *bindings: Any) -> Iterator[Row]:
+        """Yield rows as they are read: for results that should not be in memory at once."""
+        with errors_in_our_words(self.path):
+            yield from self.connection.execute(sql, bindings)
+
+    def row(self, sql: str, *bindings: Any) -> Row | None:
+        with errors_in_our_words(self.path):
+            return next(iter(self.connection.execute(sql, bindings)), None)
+
+    def value(self, sql: str, *bindings: Any) -> Any:
+        found = self.row(sql, *bindings)
+        return found[0] if found else None
+
+    def run(self, sql: str, *bindings: Any) -> int:
+        """Execute one statement and return how many rows it changed."""
+        with errors_in_our_words(self.path):
+            self.connection.execute(sql, bindings)
+            return self.connection.changes()
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        with errors_in_our_words(self.path):
+            self.connection.executemany(sql, rows)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside happens, or nothing does. Waits for another writer, then holds the file until the end."""
+        connection = self.connection
+        with errors_in_our_words(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @property
+    def total_changes(self) -> int:
+        return self.connection.total_changes()
+
+    def close(self) -> None:
+        with self._guard:
+            for connection in self._all:
+                connection.close()
+            self._all.clear()
+        self._local = threading.local()
+
+
+def _connect(path: str) -> apsw.Connection:
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file with --db PATH")
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA cache_size=-16000")
+    connection.execute("PRAGMA wal_autocheckpoint=4000")  # 16 MB: a page of a first sync is not copied back each time
+    return connection
+
+
+@contextlib.contextmanager
+def errors_in_our_words(path: str) -> Iterator[None]:
+    """Translate apsw's exceptions; no other folder knows them."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise CorruptStore(
+            f"{path} is damaged or not a forgelore database ({error})",
+            hint=f"nothing was changed; keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full",
+        ) from error
+    except apsw.FullError as error:
+        raise StoreError(
+            f"no space left for {path}", hint="free some disk space and run the same command again; nothing was lost"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise Locked(f"{path} is being written by another program", hint="try again when it has finished") from error
+    except apsw.ReadOnlyError as error:
+        raise StoreError(f"{path} is read-only", hint="check the file's and its folder's permissions") from error
+    except apsw.CantOpenError as error:
+        raise StoreError(
+            f"cannot open {path}: {error}", hint="check the path and its permissions, or use --db"
+        ) from error
+    except apsw.IOError as error:
+        hint = "check free space, quotas and permissions there, then run the same command again; nothing was lost"
+        raise StoreError(f"{path} cannot be read or written: {error}", hint=hint) from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}", hint="run: forgelore doctor") from error

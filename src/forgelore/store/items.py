@@ -1,0 +1,225 @@
+"""Items: saving pages of them without touching what did not change, and finding them again.
+
+A page is compared by `row_hash`, the hash of the payload a row was made from: equal means that nothing is written.
+Columns that come from a second payload (branches, head, review counts) keep their value when the first says nothing of
+them.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.core.content import content_hash
+from forgelore.core.links import links_in_text
+from forgelore.model import Detail, File, Item, ItemKey, Kind, Link
+from forgelore.store.db import Store
+from forgelore.store.links import LinkRow, drop_item_links, save_links
+from forgelore.store.raw import drop_payloads, row_hash, save_payloads
+
+_FIELDS = (
+    "title", "body", "state", "state_reason", "author", "author_role", "assignees", "created_at", "updated_at",
+    "closed_at",
+    "merged_at", "url", "forge_id", "node_id", "tag", "category", "milestone", "source_branch", "target_branch",
+    "head_sha",
+    "is_draft", "is_locked", "is_confidential", "comment_count", "review_comment_count",
+)  # fmt: skip
+_KEPT = {"node_id", "source_branch", "target_branch", "head_sha", "review_comment_count", "merged_at"}
+
+_INSERT = (
+    f"INSERT INTO items (id, project_id, kind, number, {', '.join(_FIELDS)}, content_hash, row_hash)"
+    f" VALUES (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))}, ?, ?)"
+)
+# Another number of comments means that the conversation has to be read again, whatever its age: deleting one moves no
+# time.
+_UPDATE = (
+    "UPDATE items SET threads_fetched_at = CASE WHEN comment_count IS ? THEN threads_fetched_at END, "
+    + ", ".join(f"{name} = coalesce(?, {name})" if name in _KEPT else f"{name} = ?" for name in _FIELDS)
+    + ", content_version = content_version + (content_hash <> ?), content_hash = ?, row_hash = ?, deleted_at = NULL"
+    " WHERE id = ?"
+)
+
+
+class Saved(NamedTuple):
+    """What a page did: ids of every item in it, which are new, which changed, which it left alone."""
+
+    ids: dict[ItemKey, int]
+    new: list[ItemKey]
+    changed: list[ItemKey]
+
+    @property
+    def written(self) -> int:
+        return len(self.new) + len(self.changed)
+
+
+class _Known(NamedTuple):
+    id: int
+    row_hash: bytes
+    deleted_at: int | None
+
+
+def save_items(store: Store, project_id: int, items: list[Item], *, keep_raw: bool = True) -> Saved:
+    """Save a page. Called inside a transaction; the last of two rows with one key wins."""
+    by_key = {item.key: item for item in items}
+    known = _load_known(store, project_id, by_key)
+    fresh: list[tuple[int, Item, bytes]] = []
+    stale: list[tuple[int, Item, bytes, bytes]] = []
+    ids = {}
+    next_id = (store.value("SELECT max(id) FROM items") or 0) + 1
+    for key, item in by_key.items():
+        digest = row_hash(item.raw)
+        before = known.get(key)
+        if before is None:
+            ids[key] = next_id
+            fresh.append((next_id, item, digest))
+            next_id += 1
+            continue
+        ids[key] = before.id
+        if before.row_hash != digest or before.deleted_at is not None:
+            stale.append((before.id, item, digest, before.row_hash))
+    _write(store, project_id, fresh, stale, keep_raw=keep_raw)
+    return Saved(ids, [item.key for _, item, _ in fresh], [item.key for _, item, _, _ in stale])
+
+
+def _write(
+    store: Store, project_id: int, fresh: list[tuple[int, Item, bytes]], stale: list[tuple[int, Item, bytes, bytes]], *,
+    keep_raw: bool,
+) -> None:  # fmt: skip
+    store.run_many(_INSERT, (_insert_row(project_id, *entry) for entry in fresh))
+    store.run_many(_UPDATE, (_update_row(item_id, item, digest) for item_id, item, digest, _ in stale))
+    if stale:
+        drop_payloads(store, project_id, [old for _, _, digest, old in stale if old != digest])
+        store.run_many("DELETE FROM item_labels WHERE item_id = ?", [(item_id,) for item_id, *_ in stale])
+        drop_item_links(store, [item_id for item_id, *_ in stale], ("forge", "text"))
+    both = [*fresh, *((item_id, item, digest) for item_id, item, digest, _ in stale)]
+    if keep_raw:
+        save_payloads(store, project_id, "item", ((digest, item.raw) for _, item, digest in both))
+    store.run_many(
+        "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        ((project_id, item_id, label) for item_id, item, _ in both for label in item.labels),
+    )
+    save_links(store, project_id, _link_rows(both))
+
+
+def _link_rows(items: Iterable[tuple[int, Item, bytes]]) -> Iterable[LinkRow]:
+    for item_id, item, _ in items:
+        links = links_in_text(item.body)
+        if item.links or links:
+            yield LinkRow(item_id, None, item.created_at, [*item.links, *links])
+
+
+def _insert_row(project_id: int, item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
+    key = item.key
+    return (
+        item_id,
+        project_id,
+        key.kind,
+        key.number,
+        *_values(item),
+        content_hash(key.kind, item.title, item.body),
+        digest,
+    )
+
+
+def _update_row(item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
+    content = content_hash(item.key.kind, item.title, item.body)
+    return (item.comment_count, *_values(item), content, content, digest, item_id)
+
+
+def _values(item: Item) -> tuple[object, ...]:
+    return (
+        item.title, item.body, item.state, item.state_reason, item.author, item.author_role,
+        json.dumps(item.assignees) if item.assignees else "[]", item.created_at, item.updated_at, item.closed_at,
+        item.merged_at, item.url, item.forge_id, item.node_id, item.tag, item.category, item.milestone,
+        item.source_branch, item.target_branch, item.head_sha, item.is_draft, item.is_locked, item.is_confidential,
+        item.comment_count, item.review_comment_count,
+    )  # fmt: skip
+
+
+def _load_known(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, _Known]:
+    return {
+        ItemKey(kind, number): _Known(*rest)
+        for kind, numbers in _by_kind(keys).items()
+        for number, *rest in store.rows(
+            "SELECT number, id, row_hash, deleted_at FROM items WHERE project_id = ? AND kind = ?"
+            " AND number IN (SELECT value FROM json_each(?))",
+            project_id, kind, json.dumps(numbers),
+        )
+    }  # fmt: skip
+
+
+def _by_kind(keys: Iterable[ItemKey]) -> dict[Kind, list[int]]:
+    grouped: dict[Kind, list[int]] = {}
+    for key in keys:
+        grouped.setdefault(key.kind, []).append(key.number)
+    return grouped
+
+
+def load_ids(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, int]:
+    """Return the row ids of the items that are there."""
+    return {key: known.id for key, known in _load_known(store, project_id, keys).items()}
+
+
+def save_details(store: Store, project_id: int, details: list[Detail]) -> int:
+    """Save branches, files and the forge's own links; returns how many items changed."""
+    ids = load_ids(store, project_id, [detail.key for detail in details])
+    written = 0
+    for detail in details:
+        item_id = ids.get(detail.key)
+        digest = row_hash(detail.raw)
+        old = store.value("SELECT detail_hash FROM items WHERE id = ?", item_id)
+        if item_id is None or old == digest:
+            continue
+        written += 1
+        store.run(
+            "UPDATE items SET source_branch = coalesce(?, source_branch), target_branch = coalesce(?, target_branch),"
+            " head_sha = coalesce(?, head_sha), review_comment_count = coalesce(?, review_comment_count), detail_hash"
+            " = ?"
+            " WHERE id = ?",
+            detail.source_branch, detail.target_branch, detail.head_sha, detail.review_comment_count, digest, item_id,
+        )  # fmt: skip
+        drop_payloads(store, project_id, [old])
+        save_payloads(store, project_id, "detail", [(digest, detail.raw)])
+        if detail.files is not None:
+            save_files(store, project_id, item_id, detail.files, detail.head_sha)
+        if detail.links is not None:
+            drop_item_links(store, [item_id], ("detail",))
+            save_links(store, project_id, [LinkRow(item_id, None, None, detail.links)])
+    return written
+
+
+def save_files(store: Store, project_id: int, item_id: int, files: list[File], head_sha: str | None) -> None:
+    store.run("DELETE FROM item_files WHERE item_id = ?", item_id)
+    store.run_many(
+        "INSERT INTO item_files (project_id, item_id, new_path, old_path, status) VALUES (?, ?, ?, ?, ?) ON CONFLICT"
+        " DO NOTHING",
+        [(project_id, item_id, file.new_path, file.old_path, file.status) for file in files],
+    )
+    store.run("UPDATE items SET files_sha = ? WHERE id = ?", head_sha, item_id)
+
+
+def move_urls(store: Store, project_id: int, old: str, new: str) -> None:
+    """Give the pages of a renamed project their new addresses:
+    nothing else of them changed, so no list will bring them again.
+    """
+    if old == new:
+        return
+    for table in ("items", "notes"):
+        store.run(
+            f"UPDATE {table} SET url = ? || substr(url, ?) WHERE project_id = ? AND substr(url, 1, ?) = ?",
+            new, len(old) + 1, project_id, len(old) + 1, f"{old}/",
+        )  # fmt: skip
+
+
+def bury(store: Store, project_id: int, key: ItemKey, now_ms: int, moved_to: Link | None = None) -> int:
+    """Mark an item as gone from the forge; its rows stay. Returns 1 if it was not marked before."""
+    item_id = load_ids(store, project_id, [key]).get(key)
+    store.run(
+        "DELETE FROM jobs WHERE project_id = ? AND key = ? AND kind <> 'look'", project_id, f"{key.kind}:{key.number}"
+    )
+    if item_id is None or not store.run(
+        "UPDATE items SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL", now_ms, item_id
+    ):
+        return 0
+    if moved_to is not None:
+        save_links(store, project_id, [LinkRow(item_id, None, now_ms, [moved_to])])
+    return 1

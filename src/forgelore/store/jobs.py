@@ -1,0 +1,71 @@
+"""The queue of work that is done later: fresh before failing, with back-off, and never cleared if queued again
+meanwhile.
+"""
+
+import random
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.core.backoff import next_attempt_at
+from forgelore.store.db import Store
+
+
+class Job(NamedTuple):
+    kind: str
+    key: str
+    version: int
+    attempt_count: int
+
+
+def queue_jobs(store: Store, project_id: int, kind: str, keys: Iterable[str], now_ms: int) -> None:
+    """Queue each key once; a key that is waiting gets a new version and its turn at once.
+
+    Versions start anywhere: were each row to start at 1, a job that was finished and queued anew would look like the
+    old one.
+    """
+    store.run_many(
+        "INSERT INTO jobs (project_id, kind, key, version, queued_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1, queued_at = excluded.queued_at,"
+        " attempt_count = 0, last_error = NULL, last_attempt_at = NULL, next_attempt_at = NULL",
+        [(project_id, kind, key, random.getrandbits(48), now_ms) for key in dict.fromkeys(keys)],
+    )
+
+
+def ready_jobs(store: Store, project_id: int, kind: str, now_ms: int, limit: int) -> list[Job]:
+    """Return jobs whose time has come. A time more than the cap away was written under another clock:
+    it counts as come.
+    """
+    rows = store.rows(
+        "SELECT kind, key, version, attempt_count FROM jobs WHERE project_id = ? AND kind = ?"
+        " AND (next_attempt_at IS NULL OR next_attempt_at <= ? OR next_attempt_at > ?)"
+        " ORDER BY attempt_count, queued_at, key LIMIT ?",
+        project_id, kind, now_ms, now_ms + 2 * 3_600_000, limit,
+    )  # fmt: skip
+    return [Job(*row) for row in rows]
+
+
+def finish_job(store: Store, project_id: int, job: Job) -> bool:
+    """Clear a job unless it was queued again since it was taken; returns whether it was cleared."""
+    return bool(
+        store.run(
+            "DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ? AND version = ?",
+            project_id, job.kind, job.key, job.version,
+        )
+    )  # fmt: skip
+
+
+def fail_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -> None:
+    when = next_attempt_at(now_ms, job.attempt_count + 1, random.uniform(0.9, 1.1))  # noqa: S311 - jitter, not a secret
+    store.run(
+        "UPDATE jobs SET attempt_count = attempt_count + 1, last_attempt_at = ?, last_error = ?, next_attempt_at = ?"
+        " WHERE project_id = ? AND kind = ? AND key = ? AND version = ?",
+        now_ms, error[:500], when, project_id, job.kind, job.key, job.version,
+    )  # fmt: skip
+
+
+def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
+    """Return kind -> (waiting, failing)."""
+    rows = store.rows(
+        "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs WHERE project_id = ? GROUP BY kind", project_id
+    )
+    return {kind: (total, failing or 0) for kind, total, failing in rows}

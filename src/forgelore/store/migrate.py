@@ -1,0 +1,100 @@
+"""Bringing a database file to this program's schema: numbered SQL files, each applied once, in one transaction with
+the row
+that records it. An applied file never changes. A file from a newer program is refused untouched.
+"""
+
+import os
+import re
+import time
+from typing import NamedTuple
+
+from forgelore.errors import CorruptStore, NewerStore, StoreError
+from forgelore.store.db import APPLICATION_ID, Store, errors_in_our_words
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+_NAME = re.compile(r"(\d{4})_(\w+)\.sql\Z")
+
+
+class Migration(NamedTuple):
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        import hashlib
+
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def load_migrations(folder: str = _FOLDER) -> list[Migration]:
+    found = []
+    for entry in sorted(os.listdir(folder)):
+        match = _NAME.match(entry)
+        if match:
+            with open(os.path.join(folder, entry), encoding="utf-8") as file:
+                found.append(Migration(int(match[1]), match[2], file.read()))
+    return found
+
+
+def newest_version() -> int:
+    """Return the number of the last migration without reading any: opening a current file must stay cheap."""
+    return max(int(match[1]) for entry in os.listdir(_FOLDER) if (match := _NAME.match(entry)))
+
+
+def open_store(path: str, *, create: bool = True) -> Store:
+    """Return the migrated store at `path`. `create=False` refuses to make a new file."""
+    if not create and not os.path.exists(path):
+        raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
+    store = Store(path)
+    try:
+        if _version(store) != newest_version():
+            migrate(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def migrate(store: Store, migrations: list[Migration] | None = None) -> None:
+    migrations = load_migrations() if migrations is None else migrations
+    newest = migrations[-1].number
+    if _version(store) > newest:
+        raise NewerStore(
+            f"{store.path} was written by a newer forgelore (schema {_version(store)}, this program knows {newest})",
+            hint="upgrade forgelore, or choose another file with --db PATH",
+        )
+    for migration in migrations:
+        _apply(store, migration)
+
+
+def _apply(store: Store, migration: Migration) -> None:
+    # BEGIN IMMEDIATE first, the version check second: two processes that open a new file at once take turns.
+    with store.transaction():
+        if _version(store) >= migration.number:
+            return
+        if migration.number == 1:
+            store.run(f"PRAGMA application_id={APPLICATION_ID}")
+            store.run(
+                "CREATE TABLE schema_version (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL,"
+                " applied_at BIGINT NOT NULL)"
+            )
+        with errors_in_our_words(store.path):
+            store.connection.execute(migration.sql)
+        store.run(
+            "INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+            migration.number, migration.name, migration.checksum, int(time.time() * 1000),
+        )  # fmt: skip
+
+
+def _version(store: Store) -> int:
+    """Return the file's schema version, 0 for an empty file; refuses somebody else's database."""
+    application = store.value("PRAGMA application_id")
+    if application == APPLICATION_ID:
+        return int(store.value("SELECT max(version) FROM schema_version") or 0)
+    if store.value("SELECT count(*) FROM sqlite_schema"):
+        raise CorruptStore(
+            f"{store.path} is an SQLite file of another program",
+            hint="choose another file with --db PATH; nothing was changed",
+        )
+    return 0

@@ -1,0 +1,107 @@
+"""Saving what a forge says of a project: its own row, its labels, the people with a role."""
+
+from forgelore.model import Label, Member, Project, ProjectName
+from forgelore.store.db import Store
+from forgelore.store.projects import StoredProject, find_project
+from forgelore.store.raw import drop_payloads, row_hash, save_payloads
+
+
+def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
+    """Insert or update; a project found under a new name keeps its rows and remembers the old name."""
+    digest = row_hash(project.raw)
+    known = find_project(store, project.name, project.forge_id)
+    if known is not None and None not in (known.forge_id, project.forge_id) and known.forge_id != project.forge_id:
+        _set_aside(store, known, project.name)
+        known = None
+    if known is None:
+        return _insert(store, project, digest, now_ms)
+    if known.name.path != project.name.path:
+        _rename(store, known, project.name)
+    old = store.value("SELECT row_hash FROM projects WHERE id = ?", known.id)
+    if old != digest and project.raw:
+        store.run(
+            "UPDATE projects SET forge_id = ?, url = ?, default_branch = ?, description = ?, is_private = ?,"
+            " is_archived = ?,"
+            " has_issues = ?, has_changes = ?, has_discussions = ?, row_hash = ? WHERE id = ?",
+            *_facts(project), digest, known.id,
+        )  # fmt: skip
+        drop_payloads(store, known.id, [old])
+        save_payloads(store, known.id, "project", [(digest, project.raw)])
+    return find_project(store, project.name) or known
+
+
+def _set_aside(store: Store, known: StoredProject, name: ProjectName) -> None:
+    """Another project has taken a name that was this one's: it keeps its rows, and loses the name (or former name)."""
+    store.run("DELETE FROM project_aliases WHERE host = ? AND path_key = ?", name.host, name.path.lower())
+    if known.name.path.lower() == name.path.lower():
+        path = f"{known.name.path}.{known.forge_id}"
+        store.run("UPDATE projects SET path = ?, path_key = ? WHERE id = ?", path, path.lower(), known.id)
+
+
+def _insert(store: Store, project: Project, digest: bytes, now_ms: int) -> StoredProject:
+    name = project.name
+    store.run(
+        "INSERT INTO projects (forge, host, path, path_key, forge_id, url, default_branch, description, is_private,"
+        " is_archived, has_issues, has_changes, has_discussions, row_hash, added_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        name.forge, name.host, name.path, name.path.lower(), *_facts(project), digest, now_ms,
+    )  # fmt: skip
+    made = find_project(store, name)
+    assert made is not None
+    save_payloads(store, made.id, "project", [(digest, project.raw)])
+    return made
+
+
+def _facts(project: Project) -> tuple[object, ...]:
+    return (
+        project.forge_id, project.url, project.default_branch, project.description, project.is_private,
+        project.is_archived,
+        project.has_issues, project.has_changes, project.has_discussions,
+    )  # fmt: skip
+
+
+def _rename(store: Store, known: StoredProject, name: ProjectName) -> None:
+    if known.name.path.lower() == name.path.lower():
+        store.run("UPDATE projects SET path = ? WHERE id = ?", name.path, known.id)
+        return
+    store.run(
+        "INSERT INTO project_aliases (host, path_key, project_id) VALUES (?, ?, ?)"
+        " ON CONFLICT (host, path_key) DO UPDATE SET project_id = excluded.project_id",
+        known.name.host, known.name.path.lower(), known.id,
+    )  # fmt: skip
+    store.run("DELETE FROM project_aliases WHERE host = ? AND path_key = ?", name.host, name.path.lower())
+    store.run("UPDATE projects SET path = ?, path_key = ? WHERE id = ?", name.path, name.path.lower(), known.id)
+
+
+def save_labels(store: Store, project_id: int, labels: list[Label], *, is_whole: bool) -> None:
+    """Save label descriptions; `is_whole` also forgets the ones the forge no longer lists."""
+    before = {
+        row[0]: row
+        for row in store.rows("SELECT name, color, description FROM labels WHERE project_id = ?", project_id)
+    }
+    now = {label.name: (label.name, label.color, label.description) for label in labels}
+    store.run_many(
+        "INSERT INTO labels (project_id, name, color, description) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (project_id, name) DO UPDATE SET color = excluded.color, description = excluded.description",
+        [(project_id, *row) for name, row in now.items() if before.get(name) != row],
+    )
+    if is_whole:
+        _forget(store, "labels", "name", project_id, before.keys() - now.keys())
+
+
+def save_members(store: Store, project_id: int, members: list[Member]) -> None:
+    """Replace the list of people with a role, writing only what differs."""
+    before: dict[str, str] = dict(store.rows("SELECT login, role FROM members WHERE project_id = ?", project_id))
+    now = {member.login: member.role for member in members}
+    store.run_many(
+        "INSERT INTO members (project_id, login, role) VALUES (?, ?, ?)"
+        " ON CONFLICT (project_id, login) DO UPDATE SET role = excluded.role",
+        [(project_id, login, role) for login, role in now.items() if before.get(login) != role],
+    )
+    _forget(store, "members", "login", project_id, before.keys() - now.keys())
+
+
+def _forget(store: Store, table: str, column: str, project_id: int, names: set[str]) -> None:
+    store.run_many(
+        f"DELETE FROM {table} WHERE project_id = ? AND {column} = ?", [(project_id, name) for name in sorted(names)]
+    )

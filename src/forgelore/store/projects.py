@@ -1,0 +1,57 @@
+"""Projects of the store: finding one by any of its names."""
+
+from forgelore.core.names import Hosts, parse_project
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.store.db import Row, Store
+from forgelore.words import ProjectName
+
+_COLUMNS = "id, forge, host, path, forge_id, url, default_branch"
+
+
+class StoredProject:
+    """A row of `projects` that other rows hang on."""
+
+    def __init__(self, row: Row) -> None:
+        self.id: int = row[0]
+        self.name = ProjectName(row[1], row[2], row[3])
+        self.forge_id: int | None = row[4]
+        self.url: str | None = row[5]
+        self.default_branch: str | None = row[6]
+
+
+def list_projects(store: Store) -> list[StoredProject]:
+    return [StoredProject(row) for row in store.rows(f"SELECT {_COLUMNS} FROM projects ORDER BY host, path_key")]
+
+
+def find_project(store: Store, name: ProjectName, forge_id: int | None = None) -> StoredProject | None:
+    """Return the project of that name, of that former name, or with that forge id on the same host."""
+    if forge_id is not None:
+        found = store.row(f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND forge_id = ?", name.host, forge_id)
+        if found:
+            return StoredProject(found)
+    key = name.path.lower()
+    found = store.row(f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND path_key = ?", name.host, key) or store.row(
+        f"SELECT {_COLUMNS} FROM projects WHERE id ="
+        " (SELECT project_id FROM project_aliases WHERE host = ? AND path_key = ?)", name.host, key
+    )  # fmt: skip
+    return StoredProject(found) if found else None
+
+
+def resolve_project(store: Store, text: str, hosts: Hosts) -> StoredProject:
+    """Return the stored project that a person means by `text`; a bare path is enough when only one host has it."""
+    try:
+        found = find_project(store, parse_project(text, hosts, probe=lambda _host: "github"))
+    except InvalidValue:
+        found = None
+    if found:
+        return found
+    key = text.removeprefix("gitlab:").removeprefix("github:").strip("/").lower()
+    rows = store.rows(f"SELECT {_COLUMNS} FROM projects WHERE path_key = ?", key)
+    if len(rows) == 1:
+        return StoredProject(rows[0])
+    known = ", ".join(str(project.name) for project in list_projects(store)[:8]) or "none yet"
+    if rows:
+        raise InvalidValue(f"{text!r} is on several hosts", hint=f"give the URL; known: {known}")
+    raise NotFound(
+        f"project {text!r} is not in this database", hint=f"known: {known}; fetch one with: forgelore sync {text}"
+    )

@@ -1,0 +1,140 @@
+"""The bookkeeping of sync: cursors, runs, and the lock that keeps two syncs of one project apart."""
+
+import json
+import os
+import socket
+import uuid
+from typing import Any
+
+from forgelore.errors import Locked
+from forgelore.model import Cursor
+from forgelore.store.db import Store
+
+STALE_AFTER_MS = 60_000
+
+_held_here: set[str] = set()  # owners that this very process holds: its number alone may be a restarted container's
+
+
+def load_cursor(store: Store, project_id: int, resource: str) -> Cursor:
+    row = store.row(
+        "SELECT updated_at, tie_id, token, etag, swept_at, is_complete FROM sync_cursors WHERE project_id = ? AND"
+        " resource = ?",
+        project_id, resource,
+    )  # fmt: skip
+    if row is None:
+        return Cursor()
+    updated_at, tie_id, token, etag, swept_at, is_complete = row
+    return Cursor(updated_at, tie_id, token, etag, swept_at, bool(is_complete))
+
+
+def save_cursor(store: Store, project_id: int, resource: str, cursor: Cursor) -> None:
+    """Move the cursor; called in the transaction that saves the rows it has passed. Equal cursors write nothing."""
+    if load_cursor(store, project_id, resource) == cursor:
+        return
+    store.run(
+        "INSERT INTO sync_cursors (project_id, resource, updated_at, tie_id, token, etag, swept_at, is_complete)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project_id, resource) DO UPDATE SET updated_at ="
+        " excluded.updated_at,"
+        " tie_id = excluded.tie_id, token = excluded.token, etag = excluded.etag, swept_at = excluded.swept_at,"
+        " is_complete = excluded.is_complete",
+        project_id, resource, cursor.updated_at, cursor.tie_id, cursor.token, cursor.etag, cursor.swept_at,
+        cursor.is_complete,
+    )  # fmt: skip
+
+
+def reset_cursors(store: Store, project_id: int, resources: list[str] | None = None) -> None:
+    """Forget where reading stopped (`--full`): the next pages start from the beginning."""
+    if resources is None:
+        store.run("DELETE FROM sync_cursors WHERE project_id = ?", project_id)
+    for resource in resources or []:
+        store.run("DELETE FROM sync_cursors WHERE project_id = ? AND resource = ?", project_id, resource)
+
+
+def start_run(store: Store, project_id: int, command: str, now_ms: int) -> int:
+    """Open a row in `sync_runs`; runs that died without a word are marked as interrupted."""
+    store.run(
+        "UPDATE sync_runs SET status = 'interrupted', error = 'the process ended without finishing'"
+        " WHERE project_id = ? AND status = 'running'", project_id,
+    )  # fmt: skip
+    return int(
+        store.value(
+            "INSERT INTO sync_runs (project_id, command, started_at, status) VALUES (?, ?, ?, 'running') RETURNING id",
+            project_id, command, now_ms,
+        )
+    )  # fmt: skip
+
+
+def finish_run(
+    store: Store, run_id: int, now_ms: int, *, status: str, requests: int = 0, rows_written: int = 0,
+    summary: dict[str, Any] | None = None, error_code: str | None = None, error: str | None = None,
+) -> None:  # fmt: skip
+    store.run(
+        "UPDATE sync_runs SET finished_at = ?, status = ?, error_code = ?, error = ?, requests = ?, rows_written = ?,"
+        " summary = ? WHERE id = ?",
+        now_ms, status, error_code, error, requests, rows_written, json.dumps(summary or {}), run_id,
+    )  # fmt: skip
+
+
+class Lock:
+    """A held lock row. `confirm` inside each write transaction proves that nobody took it over."""
+
+    def __init__(self, store: Store, name: str, owner: str) -> None:
+        self._store, self._name, self._owner = store, name, owner
+
+    def confirm(self, now_ms: int) -> None:
+        if not self._store.run(
+            "UPDATE locks SET heartbeat_at = ? WHERE name = ? AND owner = ?", now_ms, self._name, self._owner
+        ):
+            raise Locked("another sync took over this project", hint="let it finish; what this one saved is kept")
+
+    def release(self) -> None:
+        _held_here.discard(self._owner)
+        self._store.run("DELETE FROM locks WHERE name = ? AND owner = ?", self._name, self._owner)
+
+
+def acquire_lock(store: Store, name: str, now_ms: int, *, shown: str = "", force: bool = False) -> Lock:
+    """Take the lock, or raise Locked. A lock whose process is gone is taken; `force` takes one that has gone quiet.
+
+    `shown` is what people call the thing that is locked.
+    """
+    owner = uuid.uuid4().hex
+    machine, pid = socket.gethostname(), os.getpid()
+    with store.transaction():
+        row = store.row("SELECT machine, pid, owner, heartbeat_at FROM locks WHERE name = ?", name)
+        if row is not None:
+            _check_takeover(shown or name, row, machine=machine, now_ms=now_ms, force=force)
+            store.run("DELETE FROM locks WHERE name = ?", name)
+        store.run(
+            "INSERT INTO locks (name, owner, machine, pid, acquired_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?)",
+            name, owner, machine, pid, now_ms, now_ms,
+        )  # fmt: skip
+    _held_here.add(owner)
+    return Lock(store, name, owner)
+
+
+def _check_takeover(name: str, row: tuple[Any, ...], *, machine: str, now_ms: int, force: bool) -> None:
+    held_by, pid, owner, heartbeat_at = row
+    is_local = held_by == machine
+    if is_local and not _is_alive(pid, owner):
+        return
+    # A heartbeat from the future was written under another clock: it says nothing about how long ago it was.
+    is_quiet = not 0 <= now_ms - heartbeat_at < STALE_AFTER_MS
+    if force and is_quiet:
+        return
+    quiet = f"silent for {max(0, now_ms - heartbeat_at) // 1000} s" if is_quiet else "still working"
+    hint = "run again with --force to take over" if is_quiet else "wait for it to finish"
+    raise Locked(f"{name} is locked by process {pid} on {held_by} ({quiet})", hint=hint)
+
+
+def _is_alive(pid: int, owner: str) -> bool:
+    if pid == os.getpid():
+        return owner in _held_here
+    if os.name != "posix":  # signal 0 means something else there; the heartbeat decides
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,236 @@
+"""Threads and notes: saving conversations piece by piece (a stream of comments) or whole (all threads of an item).
+
+A note is compared by `row_hash` like an item. Only a *whole* conversation shows that a note is gone.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.core.links import links_in_event, links_in_text
+from forgelore.model import ItemKey, Note, Thread
+from forgelore.store.db import Store
+from forgelore.store.items import load_ids
+from forgelore.store.links import LinkRow, drop_note_links, save_links
+from forgelore.store.raw import drop_payloads, row_hash, save_payloads
+
+_NOTE_FIELDS = (
+    "author", "author_role", "body", "created_at", "updated_at", "type", "path", "line", "old_path", "old_line",
+    "is_system",
+    "is_internal", "is_answer", "reply_to", "url",
+)  # fmt: skip
+_INSERT_NOTE = (
+    f"INSERT INTO notes (id, project_id, item_id, thread_id, key, {', '.join(_NOTE_FIELDS)}, row_hash)"
+    f" VALUES (?, ?, ?, ?, ?, {', '.join('?' * len(_NOTE_FIELDS))}, ?)"
+)
+_UPDATE_NOTE = (
+    f"UPDATE notes SET thread_id = ?, {', '.join(f'{name} = ?' for name in _NOTE_FIELDS)}, row_hash = ? WHERE id = ?"
+)
+
+
+class SavedNotes(NamedTuple):
+    """How many notes were written or removed, and which items nobody knows yet."""
+
+    written: int
+    removed: int
+    unknown: list[ItemKey]
+
+
+class _NoteWork(NamedTuple):
+    note_id: int
+    item_id: int
+    thread_id: int
+    note: Note
+    digest: bytes
+    old_digest: bytes | None
+
+
+def save_threads(
+    store: Store, project_id: int, threads: list[Thread], *, whole: dict[ItemKey, str] | None = None,
+    fresh: dict[ItemKey, int] | None = None, keep_raw: bool = True,
+) -> SavedNotes:  # fmt: skip
+    """Save threads. `whole` items lose notes that are not in `threads`; `fresh` are items known to have none yet.
+
+    `whole` maps an item to the scope that is complete: "all", or the key of one thread.
+    """
+    whole = whole or {}
+    ids = load_ids(store, project_id, {thread.item for thread in threads} | set(whole)) if fresh is None else fresh
+    unknown = list({thread.item: None for thread in threads if thread.item not in ids})
+    threads = [thread for thread in threads if thread.item in ids]
+    work: list[_NoteWork] = []
+    removed = 0
+    if threads:
+        thread_ids = _save_thread_rows(
+            store, project_id, ids, threads, is_fresh=fresh is not None, keeps_state="all" in whole.values()
+        )
+        work = _note_work(store, ids, thread_ids, threads, is_fresh=fresh is not None)
+        _write_notes(store, project_id, work, keep_raw=keep_raw)
+    for key, scope in whole.items():
+        if key in ids:
+            keep = {note.key for thread in threads if thread.item == key for note in thread.notes}
+            removed += remove_notes(store, project_id, ids[key], keep, scope)
+    return SavedNotes(len(work), removed, unknown)
+
+
+def _save_thread_rows(
+    store: Store, project_id: int, ids: dict[ItemKey, int], threads: list[Thread], *, is_fresh: bool, keeps_state: bool
+) -> dict[tuple[int, str], int]:
+    """Return the ids of the threads. A stream of comments (`keeps_state` False) knows nothing of resolution:
+    it changes none.
+    """
+    known: dict[tuple[int, str], tuple[int, tuple[object, ...]]] = {}
+    if not is_fresh:
+        item_ids = json.dumps(sorted({ids[thread.item] for thread in threads}))
+        for item_id, key, thread_id, *before in store.rows(
+            "SELECT item_id, key, id, is_resolvable, is_resolved, path, line FROM threads"
+            " WHERE item_id IN (SELECT value FROM json_each(?))", item_ids,
+        ):  # fmt: skip
+            known[item_id, key] = (thread_id, tuple(before))
+    next_id = (store.value("SELECT max(id) FROM threads") or 0) + 1
+    found: dict[tuple[int, str], int] = {}
+    inserts: list[tuple[object, ...]] = []
+    updates: list[tuple[object, ...]] = []
+    for thread in threads:
+        place = (ids[thread.item], thread.key)
+        if place in found:
+            continue
+        state = (int(thread.is_resolvable), int(thread.is_resolved), thread.path, thread.line)
+        if place not in known:
+            found[place] = next_id
+            inserts.append((next_id, project_id, *place, *state))
+            next_id += 1
+            continue
+        found[place] = known[place][0]
+        if known[place][1] != state and keeps_state:
+            updates.append((*state, found[place]))
+    store.run_many(
+        "INSERT INTO threads (id, project_id, item_id, key, is_resolvable, is_resolved, path, line)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)", inserts,
+    )  # fmt: skip
+    store.run_many("UPDATE threads SET is_resolvable = ?, is_resolved = ?, path = ?, line = ? WHERE id = ?", updates)
+    return found
+
+
+def _note_work(
+    store: Store,
+    ids: dict[ItemKey, int],
+    thread_ids: dict[tuple[int, str], int],
+    threads: list[Thread],
+    *,
+    is_fresh: bool,
+) -> list[_NoteWork]:
+    known: dict[tuple[int, str], tuple[int, bytes, int]] = {}
+    if not is_fresh:
+        item_ids = json.dumps(sorted({ids[thread.item] for thread in threads}))
+        for item_id, key, *rest in store.rows(
+            "SELECT item_id, key, id, row_hash, thread_id FROM notes WHERE item_id IN (SELECT value FROM json_each(?))",
+            item_ids,
+        ):
+            known[item_id, key] = (rest[0], rest[1], rest[2])
+    next_id = (store.value("SELECT max(id) FROM notes") or 0) + 1
+    work: dict[tuple[int, str], _NoteWork] = {}
+    for thread in threads:
+        item_id = ids[thread.item]
+        thread_id = thread_ids[item_id, thread.key]
+        for note in thread.notes:
+            place = (item_id, note.key)
+            digest = row_hash(note.raw) if note.raw else b""
+            if place in known:
+                note_id, old_digest, old_thread = known[place]
+                if old_digest != digest or old_thread != thread_id:
+                    work[place] = _NoteWork(note_id, item_id, thread_id, note, digest, old_digest)
+                continue
+            note_id = work[place].note_id if place in work else next_id
+            next_id += place not in work
+            work[place] = _NoteWork(note_id, item_id, thread_id, note, digest, None)
+    return list(work.values())
+
+
+def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_raw: bool) -> None:
+    stale = [entry for entry in work if entry.old_digest is not None]
+    store.run_many(
+        _INSERT_NOTE,
+        ((e.note_id, project_id, e.item_id, e.thread_id, e.note.key, *_note_values(e.note), e.digest)
+         for e in work if e.old_digest is None),
+    )  # fmt: skip
+    if stale:
+        store.run_many(_UPDATE_NOTE, ((e.thread_id, *_note_values(e.note), e.digest, e.note_id) for e in stale))
+        drop_payloads(store, project_id, [e.old_digest for e in stale if e.old_digest != e.digest])
+        drop_note_links(store, [e.note_id for e in stale])
+    if keep_raw:
+        save_payloads(store, project_id, "note", ((e.digest, e.note.raw) for e in work))
+    save_links(store, project_id, _link_rows(work))
+
+
+def _link_rows(work: list[_NoteWork]) -> Iterable[LinkRow]:
+    for entry in work:
+        note = entry.note
+        links = links_in_event(note.body or "") if note.is_system else links_in_text(note.body)
+        if note.links or links:
+            yield LinkRow(entry.item_id, entry.note_id, note.created_at, [*note.links, *links])
+
+
+def _note_values(note: Note) -> tuple[object, ...]:
+    return (
+        note.author, note.author_role, note.body, note.created_at, note.updated_at, note.type, note.path, note.line,
+        note.old_path, note.old_line, note.is_system, note.is_internal, note.is_answer, note.reply_to, note.url,
+    )  # fmt: skip
+
+
+def remove_notes(store: Store, project_id: int, item_id: int, keep: set[str], scope: str) -> int:
+    """Delete the notes of an item that the forge no longer has, within a scope; returns how many.
+
+    Forges hide internal notes, and system notes that name hidden items, from readers with fewer rights. So a system
+    note is never missed, and an internal one only by a reader who is shown another.
+    """
+    condition = {"all": "1", "review": "n.key LIKE 'r%'"}.get(scope, "t.key = ?")
+    rows = store.rows(
+        "SELECT n.id, n.key, n.row_hash, n.is_internal FROM notes n JOIN threads t ON t.id = n.thread_id"
+        f" WHERE n.item_id = ? AND NOT n.is_system AND {condition}",
+        item_id, *([scope] if "?" in condition else []),
+    )  # fmt: skip
+    sees_internal = any(is_internal and key in keep for _, key, _, is_internal in rows)
+    gone = [
+        (note_id, digest)
+        for note_id, key, digest, is_internal in rows
+        if key not in keep and (sees_internal or not is_internal)
+    ]
+    if gone:
+        store.run_many("DELETE FROM notes WHERE id = ?", [(note_id,) for note_id, _ in gone])
+        drop_payloads(store, project_id, [digest for _, digest in gone])
+        store.run(
+            "DELETE FROM threads WHERE item_id = ? AND NOT EXISTS (SELECT 1 FROM notes WHERE thread_id = threads.id)",
+            item_id,
+        )
+    return len(gone)
+
+
+def save_thread_states(store: Store, project_id: int, threads: list[Thread]) -> int:
+    """Save resolution and place of threads whose notes came another way; returns how many changed.
+
+    `key` names a note of the thread: the first may have been deleted, and the thread is still called by it.
+    """
+    ids = load_ids(store, project_id, {thread.item for thread in threads})
+    return sum(
+        store.run(
+            "UPDATE threads SET is_resolved = ?, path = ?, line = ?"
+            " WHERE id = (SELECT thread_id FROM notes WHERE item_id = ? AND key = ?) AND (is_resolved, path, line) IS"
+            " NOT (?, ?, ?)",
+            thread.is_resolved, thread.path, thread.line, ids.get(thread.item), thread.key,
+            thread.is_resolved, thread.path, thread.line,
+        )
+        for thread in threads
+    )  # fmt: skip
+
+
+def drop_threads(store: Store, item_ids: Iterable[int]) -> None:
+    """Forget the conversations of items that are about to be written anew; notes and their links go with them."""
+    store.run_many("DELETE FROM threads WHERE item_id = ?", [(item_id,) for item_id in item_ids])
+
+
+def remember_fetch(store: Store, project_id: int, key: ItemKey, fetched_at: int, etag: str | None) -> None:
+    """Note when (on the forge's clock) an item's threads were read whole."""
+    store.run(
+        "UPDATE items SET threads_fetched_at = ?, threads_etag = ? WHERE project_id = ? AND kind = ? AND number = ?",
+        fetched_at, etag, project_id, key.kind, key.number,
+    )  # fmt: skip

@@ -1,0 +1,125 @@
+"""The checks of `doctor`: each looks at one thing and says what to do when it is wrong."""
+
+import os
+import platform
+import shutil
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from forgelore import __version__
+from forgelore.app import App
+from forgelore.errors import LoreError
+from forgelore.store.jobs import count_jobs
+from forgelore.store.migrate import newest_version
+from forgelore.store.projects import list_projects
+from forgelore.words import ProjectName
+
+LITTLE_SPACE = 200_000_000  # bytes
+
+
+class Check(NamedTuple):
+    name: str
+    status: Literal["ok", "warning", "error"]
+    message: str
+    hint: str = ""
+
+
+def checks(app: App, *, is_offline: bool) -> Iterator[Check]:
+    yield from _machine()
+    yield _settings(app)
+    yield from _database(app)
+    if not is_offline:
+        yield from _forges(app)
+
+
+def _machine() -> Iterator[Check]:
+    import apsw
+
+    yield Check("forgelore", "ok", f"{__version__} on Python {platform.python_version()}")
+    has_fts = "ENABLE_FTS5" in apsw.compile_options
+    yield Check(
+        "sqlite", "ok" if has_fts else "error", f"{apsw.sqlite_lib_version()} through apsw, full text"
+            f" {'on' if has_fts else 'off'}",
+        "" if has_fts else "reinstall apsw from its wheel",
+    )  # fmt: skip
+
+
+def _settings(app: App) -> Check:
+    if app.config.warnings:
+        return Check(
+            "settings", "warning", app.config.warnings[0], "remove the line, or move it to your own config.toml"
+        )
+    named = f"{len(app.config.projects)} projects named" if app.config.projects else "defaults"
+    return Check("settings", "ok", named)
+
+
+def _database(app: App) -> Iterator[Check]:
+    path = app.config.db
+    if not os.path.exists(path):
+        yield Check("database", "warning", f"none yet at {path}", "the first sync or import makes it")
+        return
+    try:
+        store = app.store()
+        found = store.value("PRAGMA quick_check(1)")
+        broken = store.value("SELECT count(*) FROM pragma_foreign_key_check")
+    except LoreError as error:
+        yield Check("database", "error", error.message, error.hint)
+        return
+    if found != "ok" or broken:
+        hint = f"keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
+        yield Check("database", "error", f"{path}: {found}, {broken} broken references", hint)
+        return
+    size = sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
+    yield Check("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
+    free = shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
+    if free < max(size, LITTLE_SPACE):
+        hint = "free some space, or move the database and name it with --db or FORGELORE_DB"
+        yield Check("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
+    for project in list_projects(store):
+        failing = sum(count for _, count in count_jobs(store, project.id).values())
+        if failing:
+            yield Check(
+                "jobs", "warning", f"{project.name}: {failing} parts keep failing", "see: forgelore sync-status"
+            )
+
+
+def _forges(app: App) -> Iterator[Check]:
+    try:
+        names = [name for text in app.config.projects if not text.endswith("*") for name in [app.parse_project(text)]]
+        names = names or list(app.names_to_sync([]))
+    except LoreError as error:
+        yield Check("projects", "warning", error.message, error.hint)
+        return
+    seen: set[str] = set()
+    for name in names:
+        if name.host not in seen:
+            seen.add(name.host)
+            yield _token(app, name)
+        yield _project(app, name)
+
+
+def _token(app: App, name: ProjectName) -> Check:
+    from forgelore.tokens import find_token
+
+    _, source = find_token(app.config, app.environ, name.forge, name.host)
+    if not source:
+        variable = "GITHUB_TOKEN" if name.forge == "github" else "GITLAB_TOKEN"
+        return Check(
+            "token",
+            "warning",
+            f"none for {name.host}: slow limits, public projects only",
+            f"set {variable}, or see: forgelore auth-test",
+        )
+    try:
+        identity = app.forge(name).fetch_identity()
+    except LoreError as error:
+        return Check("token", "error", error.message, error.hint)
+    return Check("token", "ok", f"@{identity.login if identity else '?'} on {name.host} (from {source})")
+
+
+def _project(app: App, name: ProjectName) -> Check:
+    try:
+        project = app.forge(name).fetch_project(name)
+    except LoreError as error:
+        return Check("project", "error", error.message, error.hint)
+    return Check("project", "ok", f"{project.name} can be read")

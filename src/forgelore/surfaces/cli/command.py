@@ -1,0 +1,114 @@
+"""One command: its parser, its context, its result in both forms.
+
+A command module has `EXAMPLES`, `add_arguments(parser)` and `run(context, arguments) -> Any`. It prints for people
+through the context and returns
+the data for programs; with `--json` nothing but the envelope reaches standard output.
+"""
+
+import argparse
+import importlib
+import io
+import os
+import sys
+import time
+from typing import Any, NoReturn
+
+from forgelore.errors import UsageError
+from forgelore.surfaces.cli.main import COMMANDS
+from forgelore.surfaces.cli.terminal import Style, width
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help in the terminal's width. Asking for it here keeps argparse from importing shutil and its compressors."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=min(width(), 110) - 2)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are our errors, so that --json and exit codes hold for them too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"run: {self.prog} --help")
+
+    def flags(self) -> list[str]:
+        """Return the long options, for completion and the checks of the documentation."""
+        return [flag for flag in self._option_string_actions if flag.startswith("--")]
+
+
+class Context:
+    """What a command gets: the app (made on first use), where to print, how."""
+
+    def __init__(self, *, db: str | None, is_json: bool, started: float) -> None:
+        self.is_json = is_json
+        self.started = started
+        self.warnings: list[str] = []
+        self.out = io.StringIO() if is_json else sys.stdout
+        self.style = Style(self.out)
+        self.error_style = Style(sys.stderr)
+        self._db = db
+        self._app: Any = None
+
+    @property
+    def app(self) -> Any:
+        """The composition root. Typed loosely on purpose: importing its type would cost every command its imports."""
+        if self._app is None:
+            from forgelore.app import App
+
+            self._app = App(os.environ, cwd=os.getcwd(), db=self._db)
+            for warning in self._app.config.warnings:
+                self.warn(warning)
+        return self._app
+
+    def close(self) -> None:
+        if self._app is not None:
+            self._app.close()
+
+    def print(self, *lines: str) -> None:
+        for line in lines:
+            print(line, file=self.out)
+
+    def warn(self, message: str) -> None:
+        """A warning is part of the result: on standard error for people, in the envelope for programs."""
+        self.warnings.append(message)
+        if not self.is_json:
+            print(f"{self.error_style.yellow('!')} {message}", file=sys.stderr)
+
+    @property
+    def is_interactive(self) -> bool:
+        return not self.is_json and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def build_parser(name: str) -> tuple[Parser, Any]:
+    module = importlib.import_module(f"forgelore.surfaces.cli.commands.{name.replace('-', '_')}")
+    parser = Parser(
+        prog=f"forgelore {name}", description=_sentence(COMMANDS[name][1]),
+        formatter_class=Formatter,
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES), allow_abbrev=False,
+    )  # fmt: skip
+    module.add_arguments(parser)
+    parser.add_argument("--db", metavar="PATH", help="the database file (or FORGELORE_DB)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    return parser, module
+
+
+def run_command(name: str, arguments: list[str], started: float) -> int:
+    parser, module = build_parser(name)
+    parsed = parser.parse_args(arguments)
+    context = Context(db=parsed.db, is_json=parsed.json, started=started)
+    try:
+        data = module.run(context, parsed)
+    finally:
+        context.close()
+    if parsed.json:
+        import json
+
+        elapsed = int((time.monotonic() - started) * 1000)
+        envelope = {"ok": True, "data": data, "meta": {"elapsed_ms": elapsed}, "warnings": context.warnings}
+        print(json.dumps(envelope, ensure_ascii=False))
+    sys.stdout.flush()
+    return int(getattr(context, "exit_code", 0))
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."

@@ -1,0 +1,66 @@
+"""`forgelore export --project NAME`."""
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from forgelore.errors import InvalidValue, UsageError
+
+EXAMPLES = (
+    "forgelore export --project acme/web --output web.jsonl",
+    "forgelore export --project acme/web | gzip > web.jsonl.gz",
+    "forgelore export --project gitlab:group/app --include-internal --output app.jsonl",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="NAME", help="which project; default: the clone's, or the only one")
+    parser.add_argument("--output", metavar="FILE", help="write here (whole or not at all) instead of standard output")
+    parser.add_argument(
+        "--include-internal", action="store_true", help="also write internal notes and confidential items"
+    )
+
+
+def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    from forgelore.flows.exporting import count_hidden, export_lines
+
+    if context.is_json and not arguments.output:
+        raise UsageError("--json needs --output: standard output cannot hold both", hint="add --output FILE")
+    project = context.app.find_project(arguments.project)
+    if project is None:
+        raise UsageError("which project?", hint="add --project NAME (forgelore sync-status shows them)")
+    store = context.app.store()
+    lines = export_lines(store, project, include_internal=arguments.include_internal)
+    count = _write_file(arguments.output, lines) if arguments.output else _write(sys.stdout.buffer, lines)
+    hidden = 0 if arguments.include_internal else count_hidden(store, project)
+    if hidden:
+        context.warn(f"{hidden} internal notes or confidential items were left out (--include-internal writes them)")
+    if arguments.output:
+        context.print(f"{context.style.green('✓')} {count:,} items of {project.name} written to {arguments.output}")
+    return {"project": str(project.name), "items": count, "left_out": hidden}
+
+
+def _write(stream: Any, lines: Any) -> int:
+    count = 0
+    for line in lines:
+        stream.write(line)
+        count += 1
+    stream.flush()
+    return count
+
+
+def _write_file(path: str, lines: Any) -> int:
+    """Write beside the target and rename: a reader never sees half a file."""
+    partial = f"{path}.part"
+    try:
+        with open(partial, "wb") as file:
+            count = _write(file, lines)
+        os.replace(partial, path)
+    except OSError as error:
+        if os.path.exists(partial):
+            os.unlink(partial)
+        raise InvalidValue(
+            f"cannot write {path}: {error.strerror}", hint="check the folder and the free space"
+        ) from error
+    return count

@@ -1,0 +1,31 @@
+"""`forgelore ingest --type KIND`: a sync of one kind of item."""
+
+import argparse
+from typing import Any
+
+EXAMPLES = (
+    "forgelore ingest --type issues acme/web",
+    "forgelore ingest --type merge_requests gitlab:group/app",
+    "forgelore ingest --type releases",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("projects", metavar="PROJECT", nargs="*", help="as for sync")
+    parser.add_argument(
+        "--type",
+        metavar="KIND",
+        required=True,
+        help="issues, changes (prs, mrs, merge_requests), discussions or releases",
+    )
+    parser.add_argument("--full", action="store_true", help="forget the position and read everything again")
+    parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+
+
+def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    from forgelore.flows.read import parse_kind
+    from forgelore.surfaces.cli.commands.sync import sync_all
+
+    kind = parse_kind(arguments.type)
+    names = list(context.app.names_to_sync(arguments.projects))
+    return sync_all(context, names, full=arguments.full, force=arguments.force, command=f"ingest {kind}", kinds=(kind,))

@@ -1,0 +1,65 @@
+"""`forgelore list KIND`."""
+
+import argparse
+from typing import Any
+
+from forgelore.errors import InvalidValue
+from forgelore.surfaces.cli.terminal import clean, day, number, table
+
+EXAMPLES = (
+    "forgelore list issues --state open",
+    "forgelore list prs --author ana --limit 10",
+    "forgelore list issues --label bug --label regression --json",
+    "forgelore list releases --project acme/web",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", metavar="KIND", help="issues, changes (prs, mrs), discussions or releases")
+    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or all")
+    parser.add_argument("--state", choices=("open", "closed", "merged"), help="only items in this state")
+    parser.add_argument("--author", metavar="NAME", help="only items by this person")
+    parser.add_argument("--label", metavar="NAME", action="append", help="only items with this label; repeat for more")
+    parser.add_argument(
+        "--sort",
+        choices=("updated", "created", "number"),
+        default="updated",
+        help="newest first by this (default: updated)",
+    )
+    parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many (default: 30)")
+
+
+def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    from forgelore.flows.read import list_items, parse_kind
+
+    if arguments.limit < 1:
+        raise InvalidValue(f"--limit {arguments.limit} is too small", hint="use 1 or more")
+    kind = parse_kind(arguments.kind)
+    project = context.app.find_project(arguments.project)
+    items = list_items(
+        context.app.store(), kind, project, state=arguments.state, author=arguments.author, labels=arguments.label,
+        sort=arguments.sort,
+        limit=arguments.limit,
+    )  # fmt: skip
+    if not items:
+        context.print("nothing matches" if project is None else f"nothing in {project.name} matches")
+    for line in table([_row(context, item, with_project=project is None) for item in items], grow=1):
+        context.print(line)
+    if len(items) == arguments.limit:
+        context.print(context.style.dim(f"the first {number(len(items))}; more with --limit"))
+    return items
+
+
+def _row(context: Any, item: dict[str, Any], *, with_project: bool) -> list[str]:
+    style = context.style
+    labels = ", ".join(clean(label) for label in item["labels"][:3])
+    author = f"@{clean(item['author'])}" if item["author"] else ""
+    row = [
+        style.bold(clean(item["ref"])),
+        clean(item["title"]),
+        style.state(item["state"]),
+        style.cyan(author),
+        day(item["updated_at"] or item["created_at"]),
+        style.dim(labels),
+    ]
+    return [*row, style.dim(item["project"])] if with_project else row

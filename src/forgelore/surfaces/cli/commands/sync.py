@@ -1,0 +1,153 @@
+"""`forgelore sync [PROJECT…]`."""
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from forgelore.surfaces.cli.terminal import number
+
+EXAMPLES = (
+    "forgelore sync                       the clone's project, the configured ones, or all known ones",
+    "forgelore sync acme/web gitlab:group/app",
+    "forgelore sync 'acme/*' 'gitlab:group/**'   everything of an organisation, of a group and its subgroups",
+    "forgelore sync https://gitlab.example.com/team/app",
+    "forgelore sync acme/web --plan       what it would cost, without spending it",
+    "forgelore sync acme/web --full       read everything again; unchanged rows are not rewritten",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "projects",
+        metavar="PROJECT",
+        nargs="*",
+        help="owner/repo, gitlab:group/project, a URL, owner/*, gitlab:group/**",
+    )
+    parser.add_argument("--full", action="store_true", help="forget the positions and read everything again")
+    parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    parser.add_argument(
+        "--plan", action="store_true", help="say how many requests, how long and how many MB; fetch nothing"
+    )
+    parser.add_argument("--no-docs", action="store_true", help="do not build search documents")
+    parser.add_argument("--no-embed", action="store_true", help="do not compute vectors")
+
+
+def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    names = list(context.app.names_to_sync(arguments.projects))
+    if arguments.plan:
+        return [_plan(context, name) for name in names]
+    command = "sync --full" if arguments.full else "sync"
+    return sync_all(context, names, full=arguments.full, force=arguments.force, command=command)
+
+
+def sync_all(
+    context: Any, names: list[Any], *, full: bool, force: bool, command: str, kinds: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
+    from forgelore.errors import LoreError
+    from forgelore.flows.sync import Options
+
+    options = Options(full=full, force=force, kinds=kinds, workers=context.app.config.workers, command=command)
+    results, failures = [], []
+    with _stopping_on_interrupt(context):
+        for name in names:
+            try:
+                results.append(_sync_one(context, name, options))
+            except LoreError as error:
+                if len(names) == 1 or error.exit_code in (7, 8):
+                    raise
+                context.warn(f"{name}: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+                failures.append(error)
+    if failures:
+        message = f"{len(failures)} of {len(names)} projects failed; first: {failures[0].message}"
+        raise type(failures[0])(message, hint=failures[0].hint)
+    return results
+
+
+def _sync_one(context: Any, name: Any, options: Any) -> dict[str, Any]:
+    from msgspec import to_builtins
+
+    from forgelore.flows.sync import sync_project
+    from forgelore.surfaces.cli.progress import make_watcher
+
+    app = context.app
+    with make_watcher(str(name), is_json=context.is_json) as watcher:
+        forge = app.forge(name, on_wait=watcher.waiting)
+        result = sync_project(app.store(create=True), forge, name, options, watcher=watcher, stop=app.stop)
+    for warning in result.warnings:
+        context.warn(f"{result.project}: {warning}")
+    _print_result(context, result)
+    data: dict[str, Any] = to_builtins(result)
+    return data
+
+
+def _print_result(context: Any, result: Any) -> None:
+    plural = {
+        "issue": "issues",
+        "change": "changes",
+        "discussion": "discussions",
+        "release": "releases",
+        "note": "notes",
+    }
+    parts = [f"{number(result.written[kind])} {plural[kind]}" for kind in plural if result.written.get(kind)]
+    what = ", ".join(parts) + " updated" if parts else "nothing new"
+    gone = f", {number(result.deleted)} gone" if result.deleted else ""
+    context.print(
+        f"{context.style.green('✓')} {context.style.bold(result.project)}: {what}{gone} "
+        f" {context.style.dim(f'{number(result.requests)} requests')}"
+    )
+    if result.pending_jobs:
+        context.print(f"  {number(result.pending_jobs)} parts wait for their next turn (forgelore sync-status)")
+
+
+def _plan(context: Any, name: Any) -> dict[str, Any]:
+    import os
+
+    from forgelore.flows.plan import plan_sync
+
+    app = context.app
+    store = app.store() if os.path.exists(app.config.db) else None
+    plan: dict[str, Any] = plan_sync(store, app.forge(name), name, app.config.requests_per_second)
+    style = context.style
+    context.print(style.bold(plan["project"]) + ("  (not synced yet)" if plan["is_first"] else ""))
+    for kind, total in plan["on_forge"].items():
+        context.print(
+            f"  {kind + 's':<12} {number(total):>9} on the forge, {number(plan['missing'][kind])} missing here"
+        )
+    if not plan["is_counted"]:
+        context.print("  the forge does not tell its totals to this reader")
+    if plan["waiting_jobs"]:
+        context.print(f"  {number(plan['waiting_jobs'])} parts wait from an earlier run")
+    context.print(f"  about {number(plan['requests'])} requests, {_duration(plan['seconds'])}, {plan['megabytes']} MB")
+    return plan
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+@contextlib.contextmanager
+def _stopping_on_interrupt(context: Any) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the sync between two transactions; a second Ctrl-C ends it where it is."""
+
+    def stop(_signal: int, _frame: object) -> None:
+        if context.app.stop.is_set():
+            raise KeyboardInterrupt
+        context.app.stop.set()
+        print("\nstopping …", file=sys.stderr)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

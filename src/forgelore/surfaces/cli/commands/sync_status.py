@@ -1,0 +1,59 @@
+"""`forgelore sync-status`."""
+
+import argparse
+import time
+from typing import Any
+
+from forgelore.core.times import ago
+from forgelore.surfaces.cli.terminal import clean, number
+
+EXAMPLES = ("forgelore sync-status", "forgelore sync-status --project acme/web --json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="NAME", help="one project; default: all")
+
+
+def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    from forgelore.flows.status import load_status
+
+    project = context.app.find_project(arguments.project) if arguments.project else None
+    found: list[dict[str, Any]] = load_status(context.app.store(), project)
+    if not found:
+        context.print("no projects yet; fetch one with: forgelore sync owner/repo")
+    for status in found:
+        _print_status(context, status, int(time.time() * 1000))
+    return found
+
+
+def _print_status(context: Any, status: dict[str, Any], now: int) -> None:
+    style = context.style
+    counts = ", ".join(f"{number(count)} {kind}s" for kind, count in status["items"].items()) or "empty"
+    context.print(f"{style.bold(status['project'])}  {counts}, {number(status['notes'])} notes")
+    if status["locked_by"]:
+        context.print(
+            f"  {style.yellow('a sync is running')} (process {status['locked_by']['pid']} on"
+            f" {status['locked_by']['machine']})"
+        )
+    for run in status["runs"]:
+        mark = {"succeeded": style.green("✓"), "failed": style.red("✗"), "running": style.yellow("…")}.get(
+            run["status"], style.yellow("!")
+        )
+        error = f"  {clean(run['error'])}" if run["error"] else ""
+        context.print(
+            f"  {mark} {run['command']:<12} {ago(run['started_at'], now):<12} {number(run['rows_written'])} rows,"
+            f" {number(run['requests'])} requests{error}"
+        )
+    for cursor in status["cursors"]:
+        if cursor["updated_at"]:
+            unfinished = style.yellow(" (unfinished)") if not cursor["is_complete"] else ""
+            context.print(
+                style.dim(f"    {cursor['resource']:<16} up to {ago(cursor['updated_at'], now)}") + unfinished
+            )
+    for kind, job in status["jobs"].items():
+        context.print(f"  {number(job['waiting'])} {kind} waiting, {number(job['failing'])} failing")
+    for error in status["errors"]:
+        context.print(
+            f"    {error['job']}: {clean(error['error'])} ({error['attempts']} attempts, next"
+            f" {ago(error['next_attempt_at'], now)})"
+        )

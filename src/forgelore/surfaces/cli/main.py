@@ -1,0 +1,138 @@
+"""The command line: find the command by name, load only its module, print its result or its error.
+
+Nothing heavy is imported here: `forgelore --help` must stay near the price of Python itself.
+"""
+
+import os
+import sys
+import time
+
+from forgelore import __version__
+from forgelore.errors import LoreError, Stopped, UsageError
+
+# name -> (group, what it does). The module has the same name; it is loaded when the command is used.
+COMMANDS = {
+    "init": ("set up", "choose projects and a database, write forgelore.toml"),
+    "doctor": ("set up", "check settings, tokens, forges and the database"),
+    "auth-test": ("set up", "show who the tokens belong to"),
+    "demo": ("set up", "look around in a built-in example project"),
+    "completion": ("set up", "print a completion script for your shell"),
+    "sync": ("fetch", "bring projects up to date"),
+    "ingest": ("fetch", "fetch one kind of item only"),
+    "sync-status": ("fetch", "last runs, positions and waiting work"),
+    "import": ("fetch", "read a tracker from a JSON-lines file"),
+    "export": ("fetch", "write a project as JSON lines"),
+    "list": ("read", "list issues, changes, discussions or releases"),
+    "count": ("read", "count items, threads or notes"),
+    "show": ("read", "show an item with its conversation"),
+}
+_HEAD = "forgelore turns the history of a GitHub or GitLab project into one local file."
+_OPTIONS = """options for every command:
+  --db PATH      the database file (or FORGELORE_DB)
+  --json         one JSON object on standard output
+  -h, --help     help, with examples
+  --version      the version"""
+_EXAMPLES = """examples:
+  forgelore demo                       a tour in under a minute, no network
+  forgelore sync acme/web              fetch a project
+  forgelore list issues --state open   look at it
+  forgelore show '#12'                 read a conversation"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and return its exit code. The outermost line: nothing gets past it as a traceback."""
+    started = time.monotonic()
+    arguments = sys.argv[1:] if argv is None else argv
+    is_json = "--json" in arguments
+    try:
+        return _run(arguments, started)
+    except LoreError as error:
+        return _report(error, is_json=is_json)
+    except KeyboardInterrupt:
+        code = _report(
+            Stopped("stopped", hint="what was saved is kept; run the same command to go on"), is_json=is_json
+        )
+        if argv is None:  # leave without waiting for threads that hang in a slow answer
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left; stay quiet at exit too
+        return 0
+    except Exception as error:
+        if os.environ.get("FORGELORE_DEBUG"):
+            raise
+        unexpected = LoreError(
+            f"something unexpected went wrong: {type(error).__name__}: {error}",
+            hint="this is a bug in forgelore, please report it; FORGELORE_DEBUG=1 shows where it happened",
+        )
+        return _report(unexpected, is_json=is_json)
+
+
+def _run(arguments: list[str], started: float) -> int:
+    name, before, after = _split(arguments)
+    if name is None:
+        if "--version" in before:
+            print(f"forgelore {__version__}")
+            return 0
+        unknown = [word for word in before if word not in ("-h", "--help", "--json")]
+        if unknown:
+            raise UsageError(f"unknown option {unknown[0]}", hint="run: forgelore --help")
+        print(help_text())
+        return 0
+    if name not in COMMANDS:
+        raise UsageError(f"there is no command {name!r}{_suggest(name)}", hint="run: forgelore --help")
+    from forgelore.surfaces.cli.command import run_command
+
+    return run_command(name, before + after, started)
+
+
+def _split(arguments: list[str]) -> tuple[str | None, list[str], list[str]]:
+    """Return (command, options before it, everything after it)."""
+    before: list[str] = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            return word, before, rest
+        before.append(word)
+        if word == "--db" and rest:
+            before.append(rest.pop(0))
+    return None, before, []
+
+
+def help_text() -> str:
+    lines = [_HEAD, "", "usage: forgelore [--db PATH] [--json] COMMAND …", ""]
+    for group in dict.fromkeys(group for group, _ in COMMANDS.values()):
+        lines.append(f"{group}:")
+        lines += [f"  {name:<14} {summary}" for name, (its_group, summary) in COMMANDS.items() if its_group == group]
+    lines += ["", _OPTIONS, "", _EXAMPLES]
+    return "\n".join(lines)
+
+
+def _suggest(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _report(error: LoreError, *, is_json: bool) -> int:
+    if is_json:
+        import json
+
+        failure = {"code": error.code, "message": error.message, "hint": error.hint}
+        print(json.dumps({"ok": False, "error": failure}, ensure_ascii=False))
+        return error.exit_code
+    from forgelore.surfaces.cli.terminal import Style
+
+    style = Style(sys.stderr)
+    print(f"{style.red('error')}: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"  {style.dim('→')} {error.hint}", file=sys.stderr)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

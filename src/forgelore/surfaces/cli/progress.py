@@ -1,0 +1,103 @@
+"""Progress on standard error: a bar per resource with counts, rate and time left in a terminal; a line now and then
+in a log.
+
+rich is imported here, and only by commands that take longer than a second.
+"""
+
+import sys
+import time
+from typing import Any, Self
+
+from forgelore.flows.sync import Watcher
+
+
+class LogWatcher(Watcher):
+    """For pipes and CI: one line when a resource is done, and one every ten seconds while it is not."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+        self._rows: dict[str, int] = {}
+        self._titles: dict[str, str] = {}
+        self._last = time.monotonic()
+
+    def begin(self, resource: str, title: str, total: int | None) -> None:
+        self._titles[resource] = f"{title} of {total:,}" if total else title
+        self._rows.setdefault(resource, 0)
+
+    def saved(self, resource: str, rows: int) -> None:
+        self._rows[resource] = self._rows.get(resource, 0) + rows
+        if time.monotonic() - self._last >= 10:
+            self._last = time.monotonic()
+            self._say(resource, " …")
+
+    def done(self, resource: str) -> None:
+        if self._rows.get(resource):
+            self._say(resource, "")
+
+    def waiting(self, seconds: float, reason: str) -> None:
+        if seconds >= 5:
+            print(f"{self._project}: waiting {seconds:.0f} s ({reason})", file=sys.stderr)
+
+    def _say(self, resource: str, end: str) -> None:
+        title, _, total = self._titles[resource].partition(" of ")
+        of = f" of {total}" if total and end else ""
+        print(f"{self._project}: {title}: {self._rows[resource]:,}{of}{end}", file=sys.stderr)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return
+
+
+class BarWatcher(Watcher):
+    """For people: a bar per resource, with counts, rate and time left."""
+
+    def __init__(self, project: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+        self._bars: Any = Progress(
+            SpinnerColumn(finished_text="[green]✓[/]"), TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24), TextColumn("{task.fields[count]}", justify="right"),
+            TextColumn("[dim]{task.fields[rate]}[/]", justify="right"), TimeRemainingColumn(elapsed_when_finished=True),
+            console=Console(stderr=True),
+        )  # fmt: skip
+        self._project = project
+        self._tasks: dict[str, Any] = {}
+        self._started: dict[str, float] = {}
+
+    def begin(self, resource: str, title: str, total: int | None) -> None:
+        if resource not in self._tasks:
+            self._tasks[resource] = self._bars.add_task(title, total=total, rate="", count="0")
+            self._started[resource] = time.monotonic()
+
+    def saved(self, resource: str, rows: int) -> None:
+        task = self._bars.tasks[self._tasks[resource]]
+        done = int(task.completed) + rows
+        total = max(task.total, done) if task.total else None
+        seconds = time.monotonic() - self._started[resource]
+        rate = f"{done / seconds:,.0f}/s" if seconds > 0.5 else ""
+        count = f"{done:,}/{int(total):,}" if total else f"{done:,}"
+        self._bars.update(task.id, completed=done, total=total, rate=rate, count=count)
+
+    def done(self, resource: str) -> None:
+        task = self._bars.tasks[self._tasks[resource]]
+        self._bars.update(
+            task.id, total=task.completed or 1, completed=task.completed or 1, count=f"{int(task.completed):,}"
+        )
+
+    def waiting(self, seconds: float, reason: str) -> None:
+        self._bars.console.print(f"[yellow]waiting {seconds:.0f} s[/] ({reason})", highlight=False)
+
+    def __enter__(self) -> Self:
+        self._bars.console.print(f"[bold]{self._project}[/]", highlight=False)
+        self._bars.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._bars.stop()
+
+
+def make_watcher(project: str, *, is_json: bool) -> BarWatcher | LogWatcher:
+    return BarWatcher(project) if sys.stderr.isatty() and not is_json else LogWatcher(project)

@@ -1,0 +1,107 @@
+"""What every test stands on: an empty home, no way out of the machine, two local forges, and a recorder of their traffic.
+
+FORGELORE_TRAFFIC names a folder that keeps every exchange as JSON lines, for the contract checks.
+"""
+
+import ipaddress
+import os
+import pathlib
+import socket
+import sys
+
+import httpx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+from servers.base import ForgeServer
+from support import GitHubLab, GitLabLab
+
+OURS = ("FORGELORE_", "GITHUB_", "GH_", "GITLAB_", "GLAB_", "CI_", "SSL_CERT_")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def traffic(tmp_path_factory):
+    """Collect what the local forges heard and said."""
+    named = os.environ.get("FORGELORE_TRAFFIC")
+    folder = pathlib.Path(named) if named else tmp_path_factory.mktemp("traffic")
+    folder.mkdir(parents=True, exist_ok=True)
+    ForgeServer.record_to = folder
+    yield folder
+    ForgeServer.record_to = None
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A home of its own: no settings, tokens or proxies of the person who runs the tests."""
+    for name in list(os.environ):
+        if name == "FORGELORE_TRAFFIC" or name.startswith("CI_RUNNER"):
+            continue
+        if name.startswith(OURS) or name.upper() in PROXIES:
+            monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_once():
+    """Reading the system's certificates takes 40 ms a client: once is enough, unless a test brings its own."""
+    place = httpx._transports.default
+    read, known = place.create_ssl_context, {}
+
+    def read_once(verify=True, cert=None, trust_env=True):
+        if verify is not True or cert or any(name.startswith("SSL_CERT_") for name in os.environ):
+            return read(verify=verify, cert=cert, trust_env=trust_env)
+        if "context" not in known:
+            known["context"] = read(trust_env=False)
+        return known["context"]
+
+    place.create_ssl_context = read_once
+    yield
+    place.create_ssl_context = read
+
+
+@pytest.fixture(autouse=True)
+def no_way_out(monkeypatch):
+    """Any connection to an address that is not this machine fails the test that makes it."""
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def guarded_connect(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and not is_loopback(address[0]):
+            raise AssertionError(f"a test tried to reach {address}")
+        return connect(self, address)
+
+    def guarded_look_up(host, *args, **kwargs):
+        name = host.decode() if isinstance(host, bytes) else host
+        if name is not None and not is_loopback(name):
+            raise AssertionError(f"a test tried to look up {name}")
+        return look_up(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in ("localhost", "")
+
+
+@pytest.fixture
+def github(tmp_path, home):
+    """A GitHub with the project `acme/web`, and an App that reads it with a good token."""
+    with GitHubLab(tmp_path) as lab:
+        yield lab
+
+
+@pytest.fixture
+def gitlab(tmp_path, home):
+    """A GitLab with the project `group/app`, and an App that reads it with a good token."""
+    with GitLabLab(tmp_path) as lab:
+        yield lab

@@ -1,0 +1,132 @@
+"""Opening databases: new, old, newer, foreign, damaged, and several at once."""
+
+import os
+import subprocess
+import sys
+
+import apsw
+import pytest
+
+from forgelore.errors import CorruptStore, NewerStore, NotFound, StoreError
+from forgelore.store.db import Store
+from forgelore.store.migrate import load_migrations, migrate, newest_version, open_store
+
+
+def schema(store):
+    return sorted(store.rows("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'"))
+
+
+def test_a_new_file_has_wal_and_foreign_keys(tmp_path):
+    store = open_store(str(tmp_path / "a.db"))
+    assert store.value("PRAGMA journal_mode") == "wal"
+    assert store.value("PRAGMA foreign_keys") == 1
+    assert store.value("SELECT max(version) FROM schema_version") == newest_version()
+
+
+@pytest.mark.parametrize("version", range(1, newest_version()))
+def test_an_old_database_migrates_forward_and_keeps_its_rows(tmp_path, version):
+    old = Store(str(tmp_path / "old.db"))
+    migrate(old, load_migrations()[:version])
+    old.run(
+        "INSERT INTO projects (forge, host, path, path_key, added_at) VALUES ('github', 'h', 'Acme/Web', 'acme/web', 1)"
+    )
+    if version >= 2:
+        old.run(
+            "INSERT INTO items (project_id, kind, number, title, content_hash, row_hash) VALUES (1, 'issue', 7, 't', 'x', x'00')"
+        )
+    old.close()
+    store = open_store(str(tmp_path / "old.db"))
+    fresh = open_store(str(tmp_path / "fresh.db"))
+    assert schema(store) == schema(fresh)
+    assert store.value("SELECT path FROM projects") == "Acme/Web"
+    assert store.value("SELECT count(*) FROM items") == (1 if version >= 2 else 0)
+
+
+def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path):
+    store = Store(str(tmp_path / "a.db"))
+    good = load_migrations()
+    bad = good[0]._replace(number=len(good) + 1, name="bad", sql="CREATE TABLE extra (x); SELECT nonsense;")
+    with pytest.raises(StoreError):
+        migrate(store, [*good, bad])
+    assert store.value("SELECT max(version) FROM schema_version") == newest_version()
+    assert store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'extra'") == 0
+
+
+def test_a_database_of_a_newer_program_is_refused_and_not_touched(tmp_path):
+    path = tmp_path / "a.db"
+    store = open_store(str(path))
+    store.run("INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (99, 'future', '', 0)")
+    store.close()
+    before = path.read_bytes()
+    with pytest.raises(NewerStore) as caught:
+        open_store(str(path))
+    assert "upgrade" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_somebody_elses_database_is_refused(tmp_path):
+    path = tmp_path / "other.db"
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE photos (id)")
+    connection.close()
+    with pytest.raises(CorruptStore, match="another program"):
+        open_store(str(path))
+
+
+@pytest.mark.parametrize("content", [b"this is not a database at all, just text " * 50, b"\0" * 5000])
+def test_a_file_that_is_no_database_is_reported_and_kept(tmp_path, content):
+    path = tmp_path / "a.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreError) as caught:
+        open_store(str(path))
+    assert caught.value.exit_code == 8
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_page_is_reported_with_how_to_rebuild(tmp_path):
+    path = tmp_path / "a.db"
+    store = open_store(str(path))
+    store.run("INSERT INTO projects (forge, host, path, path_key, added_at) VALUES ('github', 'h', 'a/b', 'a/b', 1)")
+    with store.transaction():
+        store.run_many(
+            "INSERT INTO items (project_id, kind, number, title, content_hash, row_hash) VALUES (1, 'issue', ?, ?, 'x', x'00')",
+            [(number, "title " * 100) for number in range(500)],
+        )
+    store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    data = bytearray(path.read_bytes())
+    for page in range(4096 * 20, len(data) - 4096, 4096):
+        data[page : page + 200] = b"\xff" * 200
+    path.write_bytes(bytes(data))
+    with pytest.raises(CorruptStore) as caught:
+        open_store(str(path)).rows("SELECT * FROM items ORDER BY title")
+    assert "sync --full" in caught.value.hint
+
+
+def test_a_missing_folder_and_a_missing_file_are_told_apart(tmp_path):
+    with pytest.raises(NotFound, match="does not exist"):
+        open_store(str(tmp_path / "nowhere" / "a.db"))
+    with pytest.raises(StoreError, match="no database"):
+        open_store(str(tmp_path / "a.db"), create=False)
+    assert not os.listdir(tmp_path) or os.listdir(tmp_path) == ["home"]
+
+
+def test_ten_processes_may_open_a_new_file_at_once(tmp_path):
+    path = str(tmp_path / "race.db")
+    code = f"from forgelore.store.migrate import open_store; s = open_store({path!r}); print(s.value('SELECT max(version) FROM schema_version'))"
+    running = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(10)
+    ]
+    results = [process.communicate() for process in running]
+    assert [out.strip() for out, _ in results] == [str(newest_version())] * 10, results
+
+
+def test_a_transaction_is_all_or_nothing(tmp_path):
+    store = open_store(str(tmp_path / "a.db"))
+    with pytest.raises(RuntimeError), store.transaction():
+        store.run(
+            "INSERT INTO projects (forge, host, path, path_key, added_at) VALUES ('github', 'h', 'a/b', 'a/b', 1)"
+        )
+        raise RuntimeError("half way")
+    assert store.value("SELECT count(*) FROM projects") == 0

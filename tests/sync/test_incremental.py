@@ -1,0 +1,555 @@
+"""Later syncs: only what is new is asked for and written, whatever happened meanwhile is noticed, and a crash loses no page."""
+
+import pytest
+
+from forgelore.errors import ForgeError
+from forgelore.flows import sync as sync_flow
+from forgelore.flows.save import PageSaver
+from forgelore.store.sync_state import load_cursor
+from servers.github import Token
+from support import content_hash, raised
+
+DAY_S = 86_400
+
+
+@pytest.fixture(params=["github", "gitlab"])
+def lab(request):
+    """Each claim holds on both forges."""
+    return request.getfixturevalue(request.param)
+
+
+def is_github(lab):
+    return lab.server.kind == "github"
+
+
+def edit(lab, number, **fields):
+    lab.project.edit(number, **fields) if is_github(lab) else lab.project.edit("issue", number, **fields)
+
+
+def comment(lab, number, text):
+    return lab.project.comment(number, text) if is_github(lab) else lab.project.comment("issue", number, text)
+
+
+def close(lab, number):
+    lab.project.close(number) if is_github(lab) else lab.project.close("issue", number)
+
+
+def items_cursor(lab):
+    return load_cursor(lab.app.store(), 1, "items" if is_github(lab) else "issues")
+
+
+# nothing new
+
+
+def test_a_second_sync_with_nothing_new_asks_little_and_writes_nothing(lab):
+    lab.populate(issues=30, changes=12, discussions=3)
+    lab.sync()
+    before, asked = content_hash(lab.app), len(lab.server.requests)
+    lab.time.pass_by(600)
+    result = lab.sync()
+    assert (result.rows_written, result.written, result.deleted) == (0, {}, 0)
+    assert content_hash(lab.app) == before
+    assert per_kind(lab, asked) <= 3, lab.server.paths(asked)
+    assert result.requests == len(lab.server.requests) - asked
+
+
+def per_kind(lab, since):
+    """The most requests that any resource took."""
+    counts = {}
+    for request in lab.server.requests[since:]:
+        resource = (request["body"] or request["url"].partition("?")[0])[:60]
+        counts[resource] = counts.get(resource, 0) + 1
+    return max(counts.values())
+
+
+def test_ten_syncs_with_nothing_new_leave_the_same_rows(lab):
+    lab.populate(discussions=2)
+    lab.sync()
+    before = content_hash(lab.app)
+    for _ in range(10):
+        lab.time.pass_by(1800)
+        lab.sync()
+    assert content_hash(lab.app) == before
+
+
+def test_a_day_later_the_wider_net_still_changes_no_content(lab):
+    lab.populate(discussions=2)
+    lab.sync()
+    known = lab.stored()
+    lab.time.pass_by(DAY_S + 1)
+    assert lab.sync().rows_written == 0
+    assert lab.stored() == known
+
+
+# new and changed
+
+
+def test_new_items_edits_labels_and_comments_are_noticed(lab):
+    lab.populate()
+    number = lab.project.add_issue("before", "old body", labels=["bug"])
+    lab.sync()
+    versions = dict(lab.rows("SELECT number, content_version FROM items WHERE kind = 'issue'"))
+    lab.time.pass_by(3600)
+    new = lab.project.add_issue("brand new")
+    edit(lab, number, title="after", body="new body", labels=["docs", "p1"])
+    lab.time.pass_by(61)
+    comment(lab, number, "a remark")
+    result = lab.sync()
+    lab.assert_same()
+    assert result.written["issue"] == 2
+    now = dict(lab.rows("SELECT number, content_version FROM items WHERE kind = 'issue'"))
+    assert now.pop(new) == 1
+    assert {n: v - versions[n] for n, v in now.items() if v != versions[n]} == {number: 1}
+
+
+def test_a_label_change_is_no_change_of_content(lab):
+    number = lab.project.add_issue("same", labels=["bug"])
+    lab.sync()
+    lab.time.pass_by(600)
+    edit(lab, number, labels=["docs"])
+    lab.sync()
+    lab.assert_same()
+    assert lab.value("SELECT content_version FROM items") == 1
+
+
+def test_states_are_followed(lab):
+    lab.populate()
+    number = lab.project.add_issue("goes")
+    lab.sync()
+    for _ in range(2):
+        lab.time.pass_by(600)
+        close(lab, number)
+        lab.sync()
+        lab.assert_same()
+        lab.time.pass_by(600)
+        lab.project.reopen(number) if is_github(lab) else lab.project.reopen("issue", number)
+        lab.sync()
+        lab.assert_same()
+
+
+def test_only_what_is_newer_than_the_cursor_is_asked_for(lab):
+    lab.populate(issues=40, changes=5, end="2026-02-01T00:00:00Z")
+    lab.sync()
+    lab.time.pass_by(3600)
+    lab.project.add_issue("new")
+    asked = len(lab.server.requests)
+    assert lab.sync().written.keys() <= {"issue", "note", "detail"}
+    assert len(lab.server.requests) - asked < 15
+    lab.assert_same()
+
+
+def test_the_overlap_is_five_minutes_below_the_cursor(lab):
+    """Rows that were committed late with an older time are met again."""
+    lab.project.add_issue("first")
+    lab.sync()
+    lab.project.add_issue("late", created_at="2026-03-01T11:56:00Z")
+    lab.time.pass_by(60)
+    lab.sync()
+    lab.assert_same()
+
+
+def test_an_item_that_was_late_by_days_is_caught_by_the_wider_net_or_the_count(lab):
+    lab.project.add_issue("first")
+    lab.sync()
+    lab.project.add_issue("very late", created_at="2026-01-01T00:00:00Z")
+    lab.time.pass_by(60)
+    lab.sync()
+    lab.assert_same()
+
+
+def test_many_items_of_one_instant_are_kept_apart_by_their_ids(lab):
+    """Ties: equal times, more than a page of them, some on either side of a run's end."""
+    for n in range(150):
+        lab.project.add_issue(f"same instant {n}")
+    lab.sync()
+    cursor = items_cursor(lab)
+    assert cursor.tie_id == max(
+        item.id for item in (lab.project.items if is_github(lab) else lab.project.issues).values()
+    )
+    for n in range(120):
+        lab.project.add_issue(f"same instant, later {n}")
+    lab.sync()
+    lab.assert_same()
+
+
+# the cursor and its page
+
+
+def test_the_cursor_moves_only_with_its_page(lab, monkeypatch):
+    """A page that cannot be saved leaves the cursor where it was; the next run repeats it."""
+    fill(lab, 130)
+    real, calls = PageSaver.save, []
+
+    def failing(self, page, resource, now_ms):
+        rows = real(self, page, resource, now_ms)
+        if resource in ("items", "issues"):
+            calls.append(len(page.items))
+            if len(calls) == 2:
+                raise ForgeError("the disk went away in the middle of a page")
+        return rows
+
+    monkeypatch.setattr(PageSaver, "save", failing)
+    with raised(ForgeError, says="middle of a page"):
+        lab.sync()
+    newest = lab.value("SELECT max(updated_at) FROM items")
+    assert items_cursor(lab).updated_at == newest
+    assert not items_cursor(lab).is_complete
+    assert lab.value("SELECT count(*) FROM items") == 100
+    monkeypatch.setattr(PageSaver, "save", real)
+    lab.sync()
+    lab.assert_same()
+
+
+def fill(lab, count):
+    lab.server.clock.advance(-count - 3600)
+    for number in range(count):
+        lab.project.add_issue(f"issue {number}")
+        lab.server.clock.advance(1)
+    lab.server.clock.advance(3600)
+
+
+def test_the_cursor_is_never_beyond_the_newest_row(lab):
+    lab.populate(discussions=2)
+    lab.sync()
+    for resource, updated_at in lab.rows("SELECT resource, updated_at FROM sync_cursors WHERE updated_at IS NOT NULL"):
+        table = "notes" if "comments" in resource else "items"
+        assert updated_at <= lab.value(f"SELECT max(updated_at) FROM {table}"), resource
+
+
+@pytest.mark.parametrize("failing", range(1, 13, 2))
+def test_a_run_that_dies_at_any_request_is_completed_by_the_next(lab, failing):
+    """Each request in turn fails for good; the rerun reaches the truth."""
+    lab.populate(issues=6, changes=4, discussions=2, comments_per_item=2)
+    rule = lab.server.fail(skip=failing, status=418, body={"message": "no"})
+    try:
+        lab.sync()
+    except ForgeError:
+        assert failing == 0 or lab.value("SELECT status FROM sync_runs ORDER BY id DESC LIMIT 1") == "failed"
+    lab.server.faults.remove(rule)
+    lab.time.pass_by(20)
+    lab.sync()
+    lab.assert_same()
+    assert lab.value("SELECT count(*) FROM jobs") == 0
+
+
+@pytest.mark.parametrize("step", range(1, 12, 2))
+def test_a_run_that_is_killed_between_two_transactions_is_completed_by_the_next(lab, step, monkeypatch):
+    """What a power cut leaves behind: no farewell, no released lock."""
+    lab.populate(issues=6, changes=4, discussions=2, comments_per_item=2)
+    lab.app.store(create=True)
+    killed = lab.same_file()
+    store = killed.store()
+    real, begun = store.transaction, []
+
+    def dying():
+        begun.append(1)
+        if len(begun) > step:
+            raise KeyboardInterrupt
+        return real()
+
+    monkeypatch.setattr(store, "transaction", dying)
+    with pytest.raises(KeyboardInterrupt):
+        lab.sync(killed)
+    lab.rows("UPDATE locks SET pid = 999999999")
+    lab.sync()
+    lab.assert_same()
+    statuses = [status for (status,) in lab.rows("SELECT status FROM sync_runs ORDER BY id")]
+    assert statuses in (["succeeded"], ["interrupted", "succeeded"])
+
+
+def test_a_failed_run_says_why_and_keeps_what_it_saved(lab):
+    lab.populate()
+    path = "/issues/comments" if is_github(lab) else "/merge_requests?"
+    lab.server.fail(path=path.replace("?", r"\?"), status=400, body={"message": "no such thing"})
+    with raised(ForgeError, says="no such thing"):
+        lab.sync()
+    ((status, code, error, finished),) = lab.rows("SELECT status, error_code, error, finished_at FROM sync_runs")
+    assert (status, code) == ("failed", "forge")
+    assert "no such thing" in error
+    assert finished
+    assert lab.value("SELECT count(*) FROM locks") == 0
+
+
+def test_ctrl_c_ends_a_run_that_can_be_continued(lab):
+    lab.populate()
+    stop = sync_flow.threading.Event()
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        lab.sync(stop=stop)
+    assert lab.value("SELECT status FROM sync_runs") == "interrupted"
+    lab.sync()
+    lab.assert_same()
+
+
+# what leaves no trace in the lists
+
+
+def test_deleted_comments_are_noticed(lab):
+    """Deleting one moves no time on either forge. GitHub's count and GitLab's whole conversation tell, within a day."""
+    lab.populate()
+    number = lab.project.add_issue("talk")
+    said = [comment(lab, number, f"remark {n}") for n in range(4)]
+    lab.time.pass_by(3600)
+    lab.sync()
+    delete = lab.project.delete_comment if is_github(lab) else lab.project.delete_note
+    for one in said[:2]:
+        delete(one)
+        lab.time.pass_by(DAY_S + 1)
+        lab.sync()
+        lab.assert_same()
+
+
+def test_full_notices_what_no_time_tells(lab):
+    """`--full` distrusts everything: conversations are read again even where no item changed."""
+    lab.populate(end="2025-06-01T00:00:00Z", start="2025-01-01T00:00:00Z")
+    number = lab.project.add_issue("old", created_at="2025-06-02T00:00:00Z")
+    if is_github(lab):
+        change = lab.project.add_change("old change", created_at="2025-06-02T00:00:00Z")
+        root = lab.project.review_comment(change, "hm", at="2025-06-03T00:00:00Z")
+        other = lab.project.review_comment(change, "hm hm", at="2025-06-03T00:00:00Z")
+        lab.sync()
+        lab.project.resolve_thread(root)
+        lab.project.delete_comment(other)
+    else:
+        note = lab.project.comment("issue", number, "typo", at="2025-06-03T00:00:00Z")
+        lab.sync()
+        lab.project.edit_note(note, "mended", at="2025-06-04T00:00:00Z")
+    lab.time.pass_by(600)
+    lab.sync()
+    lab.sync(full=True)
+    lab.assert_same()
+    if is_github(lab):
+        assert lab.value("SELECT is_resolved FROM threads WHERE key = ?", f"r{root}") == 1
+
+
+def test_full_reads_everything_again_and_duplicates_nothing(lab):
+    lab.populate(discussions=2)
+    lab.sync()
+    known, rows = lab.stored(), lab.value("SELECT count(*) FROM notes")
+    asked = len(lab.server.requests)
+    lab.time.pass_by(600)
+    result = lab.sync(full=True, command="sync --full")
+    assert result.rows_written == 0
+    assert not [path for path in lab.server.paths(asked) if "since=" in path or "updated_after=" in path]
+    assert (lab.stored(), lab.value("SELECT count(*) FROM notes")) == (known, rows)
+    assert items_cursor(lab).is_complete
+    assert lab.value("SELECT command FROM sync_runs ORDER BY id DESC LIMIT 1") == "sync --full"
+
+
+def test_an_interrupted_full_run_goes_on_distrusting(gitlab):
+    """The second half of its walk is done by the next run, with the same suspicion."""
+    fill(gitlab, 130)
+    notes = [gitlab.project.comment("issue", n, "typo", at="2026-03-01T11:00:00Z") for n in range(1, 131)]
+    gitlab.sync()
+    for note in notes:
+        gitlab.project.edit_note(note, "mended")
+    gitlab.time.pass_by(600)
+    rule = gitlab.server.fail(path=r"/issues\?.*updated_after", status=400)
+    with raised(ForgeError):
+        gitlab.sync(full=True)
+    gitlab.server.faults.remove(rule)
+    gitlab.sync()
+    gitlab.assert_same()
+
+
+def test_releases_that_were_edited_or_deleted_are_noticed(lab):
+    lab.populate(releases=0)
+    names = [lab.project.add_release(f"v{n}", name=f"Release {n}", body="text") for n in range(4)]
+    lab.sync()
+    lab.time.pass_by(600)
+    lab.project.edit_release(names[1], body="better text")
+    lab.project.delete_release(names[2])
+    lab.project.add_release("v9")
+    result = lab.sync()
+    lab.assert_same()
+    assert result.deleted == 1
+
+
+def test_selected_kinds_leave_the_rest_alone(lab):
+    lab.populate()
+    lab.sync(kinds=("release",), command="ingest release")
+    assert {kind for (kind,) in lab.rows("SELECT DISTINCT kind FROM items")} == {"release"}
+    lab.sync()
+    lab.assert_same()
+
+
+# GitHub's own conversations
+
+
+def test_review_threads_and_their_resolution_are_followed(github):
+    github.populate(changes=2)
+    change = github.project.add_change("reviewed", files=[("modified", "a.py"), ("modified", "b.py")])
+    first = github.project.review_comment(change, "why?", path="a.py", line=3)
+    second = github.project.review_comment(change, "and here?", path="b.py", line=9)
+    github.sync()
+    state = "SELECT key, is_resolved FROM threads WHERE is_resolvable AND key IN (?, ?)"
+    assert dict(github.rows(state, f"r{first}", f"r{second}")) == {f"r{first}": 0, f"r{second}": 0}
+    github.time.pass_by(600)
+    github.project.review_comment(change, "because", reply_to=first, author="ana")
+    github.project.resolve_thread(first)
+    github.sync()
+    github.assert_same()
+    assert dict(github.rows(state, f"r{first}", f"r{second}")) == {f"r{first}": 1, f"r{second}": 0}
+    github.project.resolve_thread(second)
+    github.time.pass_by(DAY_S)
+    github.sync()
+    assert dict(github.rows(state, f"r{first}", f"r{second}")) == {f"r{first}": 1, f"r{second}": 1}
+
+
+def test_a_thread_whose_first_comment_was_deleted_is_still_followed(github):
+    """Answers go on naming the deleted one; the thread keeps its name here and its state there."""
+    change = github.project.add_change("reviewed")
+    root = github.project.review_comment(change, "why?")
+    github.project.review_comment(change, "because", reply_to=root)
+    github.sync()
+    github.time.pass_by(600)
+    github.project.delete_comment(root)
+    github.project.resolve_thread(max(github.project.review_comments))
+    github.project.edit(change, title="touched")
+    github.sync()
+    github.assert_same()
+    assert github.rows("SELECT is_resolved FROM threads WHERE is_resolvable") == [(1,)]
+
+
+def test_deleted_review_comments_and_edited_reviews_are_noticed(github):
+    change = github.project.add_change("reviewed")
+    kept = github.project.review_comment(change, "keep")
+    gone = github.project.review_comment(change, "goes")
+    review = github.project.review(change, "fine")
+    github.sync()
+    github.project.delete_comment(gone)
+    github.project.edit_comment(kept, "kept and edited", at="2026-03-01T13:00:00Z")
+    github.server.world.by_id[review].body = "more than fine"
+    github.time.pass_by(DAY_S + 7200)
+    github.sync()
+    github.assert_same()
+
+
+def test_edited_comments_arrive_though_their_issue_did_not_move(github):
+    number = github.project.add_issue("talk")
+    said = github.project.comment(number, "typo")
+    github.sync()
+    github.time.pass_by(3600)
+    github.project.edit_comment(said, "mended")
+    result = github.sync()
+    github.assert_same()
+    assert result.written == {"note": 1}
+
+
+def test_discussion_replies_answers_and_deletions_are_followed(github):
+    number = github.project.add_discussion("how?", category="Q&A")
+    said = github.project.discussion_comment(number, "like this")
+    github.project.discussion_reply(said, "thanks")
+    github.sync()
+    github.assert_same()
+    github.time.pass_by(600)
+    other = github.project.discussion_comment(number, "or like that")
+    github.project.discussion_reply(said, "thanks again")
+    github.project.answer(other)
+    github.sync()
+    github.assert_same()
+    assert github.rows("SELECT key FROM notes WHERE is_answer") == [(f"d{other}",)]
+    github.project.delete_comment(said)
+    github.time.pass_by(DAY_S + 1)
+    github.sync()
+    github.assert_same()
+
+
+def test_discussions_with_more_comments_and_replies_than_a_page_are_whole(github):
+    number = github.project.add_discussion("long")
+    for n in range(45):
+        said = github.project.discussion_comment(number, f"comment {n:02}")
+    for n in range(130):
+        github.project.discussion_reply(said, f"reply {n:03}")
+    github.sync()
+    github.assert_same()
+
+
+def test_more_discussions_than_a_page_survive_an_interruption(github):
+    """The first walk resumes at GitHub's own position."""
+    for n in range(60):
+        github.project.add_discussion(f"talk {n}", created_at=f"2026-02-01T00:{n:02}:00Z")
+    rule = github.server.fail(path="graphql", skip=2, status=400, body={"message": "no"})
+    with raised(ForgeError):
+        github.sync()
+    github.server.faults.remove(rule)
+    saved = github.value("SELECT count(*) FROM items WHERE kind = 'discussion'")
+    assert 0 < saved < 60
+    github.sync()
+    github.assert_same()
+
+
+def test_a_push_changes_the_files(lab):
+    lab.populate(changes=1)
+    change = lab.project.add_change("work", files=[("modified", "a.py"), ("added", "b.py")])
+    lab.sync()
+    lab.time.pass_by(600)
+    lab.project.push(change, [("renamed", "a.py", "c.py"), ("deleted", "d.py")])
+    lab.sync()
+    lab.assert_same()
+
+
+# GitLab's own conversations
+
+
+def test_replies_resolution_and_reopened_threads_are_followed(gitlab):
+    change = gitlab.project.add_change("work")
+    thread = gitlab.project.discuss("change", change, "why?", path="src/a.py", line=3)
+    plain = gitlab.project.comment("change", change, "plain")
+    gitlab.sync()
+    gitlab.time.pass_by(600)
+    gitlab.project.reply("change", change, thread, "because")
+    gitlab.project.resolve(change, thread)
+    single = gitlab.project.notes[plain].discussion.id
+    gitlab.project.reply("change", change, single, "a plain comment becomes a thread")
+    gitlab.sync()
+    gitlab.assert_same()
+    assert gitlab.value("SELECT is_resolved FROM threads WHERE key = ?", thread) == 1
+    assert (
+        gitlab.value("SELECT t.key FROM threads t JOIN notes n ON n.thread_id = t.id WHERE n.body = 'plain'") == single
+    )
+    gitlab.project.resolve(change, thread, resolved=False)
+    gitlab.time.pass_by(DAY_S + 1)
+    gitlab.sync()
+    assert gitlab.value("SELECT is_resolved FROM threads WHERE key = ?", thread) == 0
+
+
+def test_secrets_in_payloads_are_not_stored(lab):
+    """GitLab shows maintainers a runners' token; neither it nor ours reaches the file."""
+    lab.populate()
+    if is_github(lab):
+        lab.server.tokens["second"] = Token("ana")
+    lab.sync()
+    lab.app.store().run("VACUUM")
+    with open(lab.app.config.db, "rb") as file:
+        content = file.read()
+    payloads = b"".join(loaded(lab))
+    for secret in (lab.good_token.encode(), b"GR1348941local"):
+        assert secret not in content
+        assert secret not in payloads
+
+
+def loaded(lab):
+    from forgelore.store.raw import load_payload
+
+    store = lab.app.store()
+    for project_id, digest in store.rows("SELECT project_id, hash FROM raw_payloads"):
+        yield load_payload(store, project_id, digest)
+
+
+def test_every_row_has_its_payload_and_no_payload_is_orphaned(lab):
+    lab.populate(discussions=2)
+    lab.sync()
+    lab.time.pass_by(600)
+    edit(lab, lab.project.add_issue("x"), title="y")
+    lab.sync()
+    kept = {digest for (digest,) in lab.rows("SELECT hash FROM raw_payloads")}
+    wanted = set()
+    for sql in (
+        "SELECT row_hash FROM items",
+        "SELECT detail_hash FROM items",
+        "SELECT row_hash FROM notes",
+        "SELECT row_hash FROM projects",
+    ):
+        wanted |= {digest for (digest,) in lab.rows(sql) if digest}
+    assert kept == wanted
