@@ -21,7 +21,7 @@ from forgelore.store.project_rows import save_project
 from forgelore.store.sync_state import finish_run, start_run
 from forgelore.store.threads import drop_threads, save_threads
 
-BATCH = 1000
+BATCH = 3000
 
 
 class BadLine(Struct, frozen=True):
@@ -51,7 +51,8 @@ def open_source(path: str) -> Iterator[BinaryIO]:
     with contextlib.ExitStack() as stack:
         if path != "-":
             stack.enter_context(buffered)
-        unzipped: Any = gzip.GzipFile(fileobj=buffered) if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered
+        is_zipped = buffered.peek(2)[:2] == b"\x1f\x8b"
+        unzipped: Any = io.BufferedReader(gzip.GzipFile(fileobj=buffered), 1 << 18) if is_zipped else buffered
         yield unzipped
 
 

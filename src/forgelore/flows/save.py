@@ -20,7 +20,7 @@ class PageSaver:
         self._known = KnownStore(store, project_id)
 
     def save(self, page: Page, resource: str, now_ms: int) -> int:
-        """Save everything in the page and return how many rows of it were looked at."""
+        """Save everything in the page; return how many rows its list had: items, else notes, labels or members."""
         if page.items:
             saved = save_items(self._store, self._project_id, page.items)
             for key in (*saved.new, *saved.changed):
@@ -36,9 +36,8 @@ class PageSaver:
             self._queue_looks(page, now_ms)
         if page.cursor is not None:
             save_cursor(self._store, self._project_id, resource, page.cursor)
-        return (
-            len(page.items) + len(page.labels or ()) + len(page.members or ()) + sum(len(t.notes) for t in page.threads)
-        )
+        notes = sum(len(thread.notes) for thread in page.threads)
+        return len(page.items) or notes or len(page.labels or ()) or len(page.members or ())
 
     def _queue_follow_ups(self, page: Page, saved: Saved, now_ms: int) -> None:
         changed = {*saved.new, *saved.changed}

@@ -128,7 +128,8 @@ def _report(error: LoreError, *, is_json: bool) -> int:
     from forgelore.surfaces.cli.terminal import Style
 
     style = Style(sys.stderr)
-    print(f"{style.red('error')}: {error.message}", file=sys.stderr)
+    head = style.yellow("stopped") if isinstance(error, Stopped) else f"{style.red('error')}: {error.message}"
+    print(head, file=sys.stderr)
     if error.hint:
         print(f"  {style.dim('→')} {error.hint}", file=sys.stderr)
     return error.exit_code
