@@ -553,3 +553,40 @@ def test_every_row_has_its_payload_and_no_payload_is_orphaned(lab):
     ):
         wanted |= {digest for (digest,) in lab.rows(sql) if digest}
     assert kept == wanted
+
+
+def test_a_deletion_is_noticed_within_a_week_where_the_forge_does_not_count(gitlab):
+    """GitLab keeps totals above 10,000 rows to itself; issues have statistics, merge requests nothing."""
+    gitlab.server.total_cutoff = 3
+    gitlab.populate(issues=6, changes=6)
+    gitlab.sync()
+    gitlab.project.delete("issue", 2)
+    gitlab.project.delete("change", 2)
+    gitlab.time.pass_by(3600)
+    gitlab.sync()
+    assert gitlab.value("SELECT group_concat(kind) FROM items WHERE deleted_at IS NOT NULL") == "issue"
+    gitlab.time.pass_by(8 * 86_400)
+    gitlab.sync()
+    gitlab.assert_same()
+
+
+def test_a_change_that_only_the_sweep_finds_brings_its_review_comments(github):
+    change = github.project.add_change("hidden", files=[("modified", "a.py")])
+    github.project.review_comment(change, "look here", author="tom", path="a.py", line=3)
+    github.sync()
+    github.rows("DELETE FROM items WHERE kind = 'change'")  # as if both lists had never shown it
+    github.time.pass_by(3600)
+    github.sync()
+    github.assert_same()
+
+
+def test_a_draft_that_a_weaker_reader_cannot_see_is_kept(github):
+    from servers.github import Token
+
+    github.project.add_release("v1", draft=True)
+    github.project.add_collaborator("ana", "admin")
+    github.sync()
+    drafts = github.value("SELECT count(*) FROM items WHERE kind = 'release' AND is_draft")
+    github.server.tokens["weak"] = Token("stranger", "Stranger")
+    github.sync(app=github.same_file("weak"))
+    assert github.value("SELECT count(*) FROM items WHERE kind = 'release' AND deleted_at IS NULL") == drafts == 1

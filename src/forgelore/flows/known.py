@@ -87,6 +87,13 @@ class KnownStore:
         )  # fmt: skip
         return [row[0] for row in rows]
 
+    def was_interrupted(self) -> bool:
+        """True when the run before this one did not come to its end."""
+        rows = self._store.rows(
+            "SELECT status FROM sync_runs WHERE project_id = ? ORDER BY id DESC LIMIT 2", self._project_id
+        )
+        return len(rows) == 2 and rows[1][0] != "succeeded"
+
     def live_count(self, kind: str) -> int:
         return int(
             self._store.value(
@@ -97,9 +104,13 @@ class KnownStore:
         )
 
     def live_numbers(self, kind: str) -> dict[int, bool]:
-        """Return number -> whether it was confidential, of everything the forge should still have."""
+        """Return number -> whether only some readers may see it, of everything the forge should still have.
+
+        That is confidential issues, and drafts of releases.
+        """
         rows = self._store.rows(
-            "SELECT number, is_confidential FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL",
+            "SELECT number, is_confidential OR (kind = 'release' AND is_draft) FROM items WHERE project_id = ?"
+            " AND kind = ? AND deleted_at IS NULL",
             self._project_id, kind,
         )  # fmt: skip
         return {number: bool(confidential) for number, confidential in rows}

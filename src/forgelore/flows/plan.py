@@ -20,7 +20,7 @@ _NOTES_PER_ITEM = 5
 def plan_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float) -> dict[str, Any]:
     """Return requests, seconds and megabytes a sync would take, and what is missing."""
     project = forge.fetch_project(name)
-    totals = forge.counts(project)
+    totals = {kind: total for kind, total in forge.counts(project).items() if total is not None}
     stored = find_project(store, project.name, project.forge_id) if store else None
     known = KnownStore(store, stored.id) if store and stored else None
     missing = {kind: max(0, total - (known.live_count(kind) if known else 0)) for kind, total in totals.items()}

@@ -76,8 +76,9 @@ class PageSaver:
     def _queue_looks(self, page: Page, now_ms: int) -> None:
         assert page.seen is not None
         for kind in page.seen_kinds:
-            missing = [ItemKey(kind, number) for number in self._known.live_numbers(kind)]
-            gone = [job_key(key) for key in missing if key not in page.seen]
+            live = self._known.live_numbers(kind)
+            keys = [ItemKey(kind, number) for number, is_hidden in live.items() if not is_hidden]
+            gone = [job_key(key) for key in keys if key not in page.seen]
             queue_jobs(self._store, self._project_id, "look", gone, now_ms)
 
     def _count(self, what: str, number: int = 1) -> None:

@@ -21,9 +21,9 @@ from forgelore.flows.heartbeat import beating
 from forgelore.flows.known import KnownStore
 from forgelore.flows.reading import read_side_by_side
 from forgelore.flows.save import PageSaver
-from forgelore.flows.sweep import compare_totals, look_again, remember_totals
+from forgelore.flows.sweep import Totals, compare_totals, look_again, remember_totals
 from forgelore.flows.working import Bench, work_off
-from forgelore.model import Kind, Project, ProjectName
+from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Page, Resource
 from forgelore.store.db import Store
 from forgelore.store.items import move_urls
@@ -136,7 +136,7 @@ class _Sync:
         if not wanted:
             self._compare()
 
-    def _totals_for_people(self, resources: list[Resource]) -> dict[Kind, int]:
+    def _totals_for_people(self, resources: list[Resource]) -> Totals:
         """Return what a first walk will find, so that its progress can tell the time left. Later walks are short."""
         is_first = any(not load_cursor(self.store, self.project_id, r.name).is_complete for r in resources if r.lists)
         try:
@@ -144,11 +144,11 @@ class _Sync:
         except ForgeError:
             return {}  # only the time left is lost
 
-    def _read(self, resources: list[Resource], totals: dict[Kind, int]) -> None:
+    def _read(self, resources: list[Resource], totals: Totals) -> None:
         sources: dict[Resource, Callable[[], Iterator[Page]]] = {}
         for resource in resources:
             cursor = load_cursor(self.store, self.project_id, resource.name)
-            total = sum(totals.get(kind, 0) for kind in resource.lists)
+            total = sum(totals.get(kind) or 0 for kind in resource.lists)
             if totals and resource.name == "comments":
                 total = self.known.comment_total()
             self.watcher.begin(resource.name, resource.title, total or None)
@@ -183,7 +183,7 @@ class _Sync:
 
     def _queue_recounts(self) -> None:
         """Comments that the stream did not bring, or that are gone: read those items' conversations whole."""
-        if self.forge.name == "github" and self.result.written:
+        if self.forge.name == "github" and (self.result.written or self.known.was_interrupted()):
             self._queue("threads", self.known.miscounted())
 
     def _queue_owed(self) -> None:
@@ -199,12 +199,11 @@ class _Sync:
 
     def _compare(self) -> None:
         """Let the forge's totals say whether anything was deleted or missed, and mend it."""
-        place = (self.store, self.forge, self.project, self.project_id)
         totals = self.forge.counts(self.project)
-        self.result.warnings += compare_totals(*place, totals, self.bench.lock, self.now)
-        self.result.deleted = look_again(*place, self.bench.lock, self.now)
+        self.result.warnings += compare_totals(self.bench, self.forge, totals)
+        self.result.deleted = look_again(self.bench, self.forge)
         self._work_off_all()
-        remember_totals(self.store, self.project_id, totals, self.bench.lock, self.now)
+        remember_totals(self.bench, totals)
 
     def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
         """Write the run's row and give the lock back, whatever happened."""

@@ -167,7 +167,7 @@ class GitHub:
         moved_to = _moved_to(project, key, object_in(self._rest.checked(answer, f"{key.kind} {key.number}")))
         return Look(key, is_gone=moved_to is not None, moved_to=moved_to)
 
-    def counts(self, project: Project) -> dict[Kind, int]:
+    def counts(self, project: Project) -> dict[Kind, int | None]:
         """Return how many items of each kind the forge has; empty when it cannot be asked cheaply."""
         if not self._has_token:
             return {}

@@ -10,6 +10,7 @@ from typing import Any
 from forgelore.errors import LostPage
 from forgelore.forges import github_wire as wire
 from forgelore.forges.github_graph import CHANGES, MORE_THREADS, Graph
+from forgelore.forges.github_lists import review_thread
 from forgelore.forges.github_rest import Rest, repo_path
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
@@ -35,13 +36,20 @@ class Details:
         return page
 
     def comments_of(self, root: str, key: ItemKey) -> Page:
-        """All plain comments of one item: the stream missed some, or some were deleted."""
-        threads: list[Thread] = []
-        answer = None
+        """All comments of one item: the streams missed some, or some were deleted."""
+        page = Page(whole={key: "comments"})
         for answer in walk_links(self._rest.client, f"{root}/issues/{key.number}/comments", {}):
+            page.server_ms = page.server_ms or answer.date_ms
             rows = split_rows(self._rest.checked(answer, f"comments of {key.number}").body)
-            threads += [Thread(key, "comments", [wire.parse_comment(raw).note]) for raw in rows]
-        return Page(threads=threads, whole={key: "comments"}, server_ms=answer.date_ms if answer else None)
+            page.threads += [Thread(key, "comments", [wire.parse_comment(raw).note]) for raw in rows]
+        if key.kind == "change":
+            found = []
+            for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/comments", {}):
+                rows = split_rows(self._rest.checked(answer, f"review comments of {key.number}").body)
+                found += [wire.parse_review_comment(raw) for raw in rows]
+            page.threads += [review_thread(one) for one in found]
+            page.review_ids[key] = {one.note.key.removeprefix("r") for one in found}
+        return page
 
     def _issue_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
         ids = known.node_ids(keys)

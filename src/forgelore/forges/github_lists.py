@@ -62,8 +62,8 @@ class Lists:
         start = since(cursor, now_ms)
         for part in walk(self._rest.client, path, params, since_name="since", since_ms=start, parse=rows):
             cursor = advance(cursor, part.updated_at, part.tie_id, is_last=part.is_last, now_ms=now_ms)
-            is_review = resource == "review_comments"
-            yield Page(cursor=cursor, threads=[_thread_of(one, is_review=is_review) for one in part.values])
+            as_thread = review_thread if resource == "review_comments" else _plain_thread
+            yield Page(cursor=cursor, threads=[as_thread(one) for one in part.values])
 
     def whole(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         """Releases, labels, members: read whole; an unchanged first page costs one 304."""
@@ -96,16 +96,12 @@ class Lists:
             yield Page(cursor=end, items=items, seen={item.key for item in items}, seen_kinds=("release",))
 
 
-def _thread_of(found: wire.FoundNote, *, is_review: bool) -> Thread:
-    if is_review:
-        return Thread(
-            ItemKey("change", found.number),
-            found.thread,
-            [found.note],
-            True,
-            path=found.note.path,
-            line=found.note.line,
-        )
+def review_thread(found: wire.FoundNote) -> Thread:
+    key, note = ItemKey("change", found.number), found.note
+    return Thread(key, found.thread, [note], is_resolvable=True, path=note.path, line=note.line)
+
+
+def _plain_thread(found: wire.FoundNote) -> Thread:
     kind: Kind = "change" if wire.comment_is_on_change(found) else "issue"
     return Thread(ItemKey(kind, found.number), found.thread, [found.note])
 

@@ -212,17 +212,25 @@ class GitLab:
         self._checked(answer, f"{key.kind} {key.number}")
         return Look(key, is_gone=False)
 
-    def counts(self, project: Project) -> dict[Kind, int]:
-        """Return the number of issues and merge requests, where the forge still tells (it stops at 10,000)."""
-        counts: dict[Kind, int] = {}
-        for kind, part in _PART_OF.items():
-            if not (project.has_issues if kind == "issue" else project.has_changes):
-                continue
-            params = {"state": "all", "scope": "all", "per_page": 1}
-            total = _total(self._checked(self._client.get(f"/projects/{project.forge_id}/{part}", params), part))
-            if total is not None:
-                counts[kind] = total  # type: ignore[index]
+    def counts(self, project: Project) -> dict[Kind, int | None]:
+        """Return the numbers of issues and merge requests. Lists above 10,000 rows keep theirs to themselves."""
+        counts: dict[Kind, int | None] = {}
+        root, params = f"/projects/{project.forge_id}", {"state": "all", "scope": "all", "per_page": 1}
+        if project.has_issues:
+            total = _total(self._checked(self._client.get(f"{root}/issues", params), "issues"))
+            counts["issue"] = total if total is not None else self._issue_statistics(root)
+        if project.has_changes:
+            counts["change"] = _total(
+                self._checked(self._client.get(f"{root}/merge_requests", params), "merge requests")
+            )
         return counts
+
+    def _issue_statistics(self, root: str) -> int | None:
+        answer = self._client.get(f"{root}/issues_statistics", {"scope": "all"})
+        if answer.status != 200:
+            return None
+        found = wire.loose(answer.body).get("statistics", {}).get("counts", {}).get("all")
+        return found if isinstance(found, int) else None
 
     def cost(self, missing: dict[Kind, int], notes: int) -> int:
         """Return about how many requests it takes:
@@ -233,12 +241,17 @@ class GitLab:
         return -(-items // 99) + items + missing.get("change", 0)
 
     def sweep(self, project: Project, kind: Kind) -> set[int]:
-        numbers = set()
+        """Return the numbers of every item of a kind, walking by creation time: deep pages answer 405."""
+        part = _PART_OF[kind]
+
+        def rows(answer: Answer) -> list[Row[int]]:
+            items = [wire.parse_item(raw, kind) for raw in split_rows(self._checked(answer, part).body)]
+            return [Row(item.created_at or 0, item.forge_id or 0, item.key.number) for item in items]
+
         params = {"state": "all", "scope": "all", "order_by": "created_at", "sort": "asc"}
-        for answer in walk_links(self._client, f"/projects/{project.forge_id}/{_PART_OF[kind]}", params):
-            for raw in split_rows(self._checked(answer, _PART_OF[kind]).body):
-                numbers.add(wire.parse_item(raw, kind).key.number)
-        return numbers
+        path = f"/projects/{project.forge_id}/{part}"
+        pages = walk(self._client, path, params, since_name="created_after", since_ms=None, parse=rows)
+        return {number for page in pages for number in page.values}
 
     def _checked(self, answer: Answer, what: str) -> Answer:
         """Return a good answer, or raise what the status means to a person."""
