@@ -21,6 +21,19 @@ OURS = ("FORGELORE_", "GITHUB_", "GH_", "GITLAB_", "GLAB_", "CI_", "SSL_CERT_")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
+NO_SKIPS = os.environ.get("FORGELORE_NO_SKIPS") == "1"  # our own CI has everything that any test needs
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    """Where nothing may be skipped, a skipped test is a failure."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    if NO_SKIPS and skipped:
+        print(f"\n{len(skipped)} tests were skipped, and nothing may be skipped here: {skipped[0].nodeid}")
+        session.exitstatus = 1
+
+
 @pytest.fixture(scope="session", autouse=True)
 def traffic(tmp_path_factory):
     """Collect what the local forges heard and said."""

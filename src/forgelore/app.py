@@ -1,6 +1,4 @@
-"""The composition root: the only place that names concrete forges. Surfaces ask it for a ready store and ready
-forges.
-"""
+"""The composition root: the only place that names concrete forges. Surfaces ask it for a ready store and forges."""
 
 import os
 import threading
@@ -9,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from forgelore.config import Config, check_api_url, hosts_of, load_config
-from forgelore.core.names import Hosts, is_pattern, parse_project, web_root
+from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.errors import ConfigError, InvalidValue, LoreError
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
@@ -53,31 +51,28 @@ class App:
         return parse_project(text, self.hosts, self._probe)
 
     def find_project(self, text: str | None) -> StoredProject | None:
-        """Return the stored project a person means: by name, else the clone they are in, else the only one there is."""
+        """Return the stored project a person means: by name, else the clone they are in, else the only one there is.
+
+        None stands for all: nothing was said, or the clone's project is not in the store.
+        """
         store = self.store()
+        remote = text or self.clone_remote()
         if text:
             return resolve_project(store, text, self.hosts)
-        known = list_projects(store)
-        if len(known) == 1:
-            return known[0]
-        remote = self.clone_remote()
         if remote:
             try:
                 return resolve_project(store, remote, self.hosts)
             except LoreError:
                 return None
-        return None
+        known = list_projects(store)
+        return known[0] if len(known) == 1 else None
 
     def clone_remote(self) -> str | None:
-        """Return the URL of the clone's `origin`, None outside a clone."""
-        import subprocess
+        """Return the URL of the clone's `origin` without any password in it, None outside a clone."""
+        from forgelore.checkout import origin_of
 
-        try:
-            command = ["git", "-C", self.cwd, "config", "--get", "remote.origin.url"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603 - fixed words
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.strip() or None
+        url = origin_of(self.cwd)
+        return without_userinfo(url) if url else None
 
     def names_to_sync(self, texts: list[str]) -> Iterator[ProjectName]:
         """Yield each project meant by the command line, the settings, the clone, or what was synced before."""
@@ -87,7 +82,7 @@ class App:
             texts = [str(project.name) for project in list_projects(self.store()) if project.name.forge != "local"]
         if not texts:
             raise ConfigError("no project to sync", hint="name one (forgelore sync owner/repo), or run: forgelore init")
-        for text in texts:
+        for text in map(without_userinfo, texts):
             if is_pattern(text):
                 yield from self._expand(text)
             else:

@@ -1,10 +1,8 @@
 """Settings: defaults < the user's file < `forgelore.toml` of a clone < environment < flags.
 
 A file that arrives with a clone was written by strangers. It may name projects and limits; it may never name a
-database file, a forge (and with it
-the host a token goes to), a certificate or a command. Such lines are ignored with a warning. `SETTINGS` is the one
-list of what exists: the
-documentation and the checks are made from it.
+database file, a forge (and with it the host a token goes to), a certificate or a command. Such lines are ignored with
+a warning. `SETTINGS` is the one list of what exists: the documentation and the checks are made from it.
 """
 
 import os
@@ -77,23 +75,14 @@ def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) 
     """Return the settings that hold here. Raises ConfigError for a file that cannot be understood."""
     values: dict[str, Any] = {}
     warnings: list[str] = []
-    user_file = environ.get("FORGELORE_CONFIG") or os.path.join(config_folder(environ), "config.toml")
-    if environ.get("FORGELORE_CONFIG") and not os.path.isfile(user_file):
-        raise ConfigError(
-            f"FORGELORE_CONFIG names {user_file}, which does not exist", hint="unset it or create the file"
-        )
-    for path, is_trusted in ((user_file, True), (_clone_file(cwd), False)):
-        if path and os.path.isfile(path):
-            for name, value in _read(path).items():
-                setting = next((one for one in SETTINGS if one.name == name), None)
-                if setting is None:
-                    warnings.append(f"{path}: unknown setting {name!r} ignored")
-                elif not is_trusted and not setting.is_safe:
-                    warnings.append(
-                        f"{path}: {name!r} ignored: a file that comes with a clone may not set it (use {user_file})"
-                    )
-                else:
-                    values[name] = _checked(setting, value, path)
+    own = user_file(environ)
+    if environ.get("FORGELORE_CONFIG") and not os.path.isfile(own):
+        raise ConfigError(f"FORGELORE_CONFIG names {own}, which does not exist", hint="unset it or create the file")
+    if os.path.isfile(own):
+        _take(values, own, warnings, is_trusted=True)
+    clone = _clone_file(cwd)
+    if clone:
+        _take(values, clone, warnings, is_trusted=False)
     for setting in SETTINGS:
         text = environ.get(f"FORGELORE_{setting.name.upper()}")
         if text and setting.name != "forges":
@@ -102,6 +91,27 @@ def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) 
         values["db"] = db
     values["db"] = os.path.expanduser(values.get("db") or os.path.join(data_folder(environ), "forgelore.db"))
     return Config(**values, warnings=tuple(warnings))
+
+
+def user_file(environ: Mapping[str, str]) -> str:
+    """Return the user's own settings file, which may name everything."""
+    return environ.get("FORGELORE_CONFIG") or os.path.join(config_folder(environ), "config.toml")
+
+
+def _take(values: dict[str, Any], path: str, warnings: list[str], *, is_trusted: bool) -> None:
+    """Add the settings of a file. One that came with a clone may not name what is unsafe, and may only lower limits."""
+    for name, value in _read(path).items():
+        setting = next((one for one in SETTINGS if one.name == name), None)
+        if setting is None:
+            warnings.append(f"{path}: unknown setting {name!r} ignored")
+            continue
+        checked = _checked(setting, value, path) if is_trusted or setting.is_safe else None
+        if checked is None:
+            warnings.append(f"{path}: {name!r} ignored: a file that comes with a clone may not set it")
+        elif not is_trusted and setting.high and checked > values.get(name, setting.default):
+            warnings.append(f"{path}: {name!r} ignored: a file that comes with a clone may only lower it")
+        else:
+            values[name] = checked
 
 
 def hosts_of(config: Config, environ: Mapping[str, str]) -> Hosts:

@@ -16,8 +16,8 @@
       Refused                        20   a safety rule
       Stopped                       130   the user pressed Ctrl-C
 
-An error carries `code` (stable, for programs), `message` (what happened, with the value) and `hint` (what to do
-next). Messages never hold a secret: adapters pass only hosts, paths and statuses.
+An error carries `code` (stable, for programs), `message` (what happened, with the value) and `hint` (what to do next).
+Messages never hold a secret: adapters pass only hosts, paths and statuses.
 """
 
 
@@ -42,8 +42,14 @@ class ConfigError(LoreError):
 
 
 class AuthError(LoreError):
+    """`is_rejected`: the token itself (HTTP 401), and so everything that comes after, rather than one thing."""
+
     code = "auth"
     exit_code = 4
+
+    def __init__(self, message: str, *, hint: str = "", is_rejected: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.is_rejected = is_rejected
 
 
 class NotFound(LoreError):

@@ -26,9 +26,7 @@ from forgelore.model import (
 
 
 class Resource(Struct, frozen=True):
-    """One list of a project with a cursor of its own. Resources of a lower stage are complete before the next
-    begins.
-    """
+    """One list of a project with a cursor of its own. A lower stage is complete before the next begins."""
 
     name: str
     title: str

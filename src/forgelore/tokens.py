@@ -1,11 +1,9 @@
 """Which token belongs to which host. A token is handed out for its own host and for no other.
 
-[[forges]] token_env                       the host of that table
-GITHUB_TOKEN, GH_TOKEN                     the GitHub that GITHUB_SERVER_URL, GITHUB_API_URL or GH_HOST names; else
-github.com
-GITLAB_TOKEN                               the GitLab that CI_SERVER_URL, CI_API_V4_URL or GITLAB_HOST names; else
-gitlab.com
-gh auth token --hostname HOST, glab        whatever these programs know of the host
+[[forges]] token_env                       the host of that table GITHUB_TOKEN, GH_TOKEN                     the GitHub
+that GITHUB_SERVER_URL, GITHUB_API_URL or GH_HOST names; else github.com GITLAB_TOKEN                               the
+GitLab that CI_SERVER_URL, CI_API_V4_URL or GITLAB_HOST names; else gitlab.com gh auth token --hostname HOST, glab
+whatever these programs know of the host
 """
 
 import shutil

@@ -1,6 +1,9 @@
 """list, count, show: what people and programs get to see."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -128,6 +131,55 @@ def test_hostile_text_cannot_touch_the_terminal(cli, tmp_path):
         assert "\x1b" not in out
         assert "\x07" not in out
         assert "\u202e" not in out
+
+
+def test_hostile_reasons_errors_and_names_are_defused_too(cli, tmp_path):
+    evil = "dup\x1b]0;pwned\x07"
+    cli(
+        "import",
+        write(tmp_path, {"kind": "issue", "number": 1, "title": "x", "state": "closed", "state_reason": evil}),
+        "--project",
+        "p",
+    )
+    shown = (
+        cli("show", "1", "--project", "p").out + cli("show", evil).err + cli("list", "issues", "--project", evil).err
+    )
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_a_terminal_without_unicode_shows_question_marks(demo, tmp_path):
+    environ = {**os.environ, "PYTHONIOENCODING": "ascii", "FORGELORE_DB": str(tmp_path / "lore.db")}
+    for words in (["list", "issues"], ["show", "#46"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "forgelore.surfaces.cli.main", *words], env=environ, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_confidential_item_says_so(cli, tmp_path):
+    cli(
+        "import",
+        write(tmp_path, {"kind": "issue", "number": 1, "title": "x", "is_confidential": True}),
+        "--project",
+        "p",
+    )
+    assert "confidential" in cli("show", "1").out
+
+
+@pytest.mark.parametrize("tag", ["v1.0+1", "pkg/1.0", "2026.1"])
+def test_any_tag_names_its_release(cli, tmp_path, tag):
+    cli("import", write(tmp_path, {"kind": "release", "number": 9, "title": "R", "tag": tag}), "--project", "p")
+    assert cli("show", tag, "--json").data["tag"] == tag
+
+
+def test_inside_the_clone_of_another_project_nobody_answers_for_it(demo, clone):
+    """The store holds one project, the clone is another's: that one is meant, and it is not there."""
+    assert demo("export").code == 2
+
+
+def test_a_limit_beyond_reason_is_refused(demo):
+    assert demo("list", "issues", "--limit", "9" * 30).code == 13
 
 
 def test_wide_letters_keep_the_table_straight(cli, tmp_path):

@@ -24,8 +24,8 @@ def load(tmp_path, text="", *, user="", db=None, **environ):
 
 def test_later_sources_win(tmp_path):
     assert load(tmp_path, user="workers = 2").workers == 2
-    assert load(tmp_path, "workers = 3", user="workers = 2").workers == 3
-    assert load(tmp_path, "workers = 3", FORGELORE_WORKERS="5").workers == 5
+    assert load(tmp_path, "workers = 1", user="workers = 2").workers == 1
+    assert load(tmp_path, "workers = 1", FORGELORE_WORKERS="5").workers == 5
     assert load(tmp_path, FORGELORE_DB="/x.db", db="/y.db").db == "/y.db"
 
 
@@ -79,6 +79,12 @@ def test_a_bad_value_is_an_error_that_names_the_file(tmp_path, text):
 def test_a_bad_forge_is_an_error(tmp_path, user):
     with pytest.raises(ConfigError):
         load(tmp_path, user=user)
+
+
+def test_a_clone_may_only_lower_a_limit(tmp_path):
+    config = load(tmp_path, "requests_per_second = 100\nworkers = 2")
+    assert (config.requests_per_second, config.workers) == (10.0, 2)
+    assert "only lower" in config.warnings[0]
 
 
 def test_an_unknown_setting_is_a_warning(tmp_path):

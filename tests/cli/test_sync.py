@@ -68,6 +68,12 @@ def test_one_failing_project_does_not_stop_the_others(cli, github, github_env):
     done = cli("sync", "acme/missing", "acme/web", **github_env)
     assert done.code == 5
     assert "1 of 2" in done.err
+    again = cli("sync", "acme/missing", "acme/web", "--json")
+    assert json.loads(again.out)["ok"] is False
+    assert [("error" in row, row["project"]) for row in again.data] == [
+        (True, again.data[0]["project"]),
+        (False, again.data[1]["project"]),
+    ]
     assert cli("count", "issues", "--json").data["total"] == 1
 
 
@@ -157,6 +163,7 @@ def test_doctor_checks_everything_and_says_what_to_do(cli, github, github_env):
     assert "✓ project" in done.out
     wrong = cli("doctor", "--json", GITHUB_TOKEN="wrong")
     assert wrong.code == 3
+    assert json.loads(wrong.out)["ok"] is False
     assert not wrong.data["success"]
     assert any(check["status"] == "error" and check["hint"] for check in wrong.data["checks"])
 
@@ -175,6 +182,19 @@ def test_init_takes_the_project_from_the_clone(cli, clone):
     assert 'projects = [\n  "acme/web",\n]' in (clone / "forgelore.toml").read_text()
     assert cli("init", "--yes").code == 3
     assert cli("init", "--yes", "--overwrite").code == 0
+
+
+def test_a_token_in_a_remote_or_a_url_is_never_repeated(cli, clone):
+    secret = "glpat-SECRET99"
+    subprocess.run(
+        ["git", "remote", "set-url", "origin", f"https://oauth2:{secret}@gitlab.com/group/~weird.git"], check=True
+    )
+    cli("import", "-", "--project", "p", stdin=b'{"kind": "issue", "number": 1}')
+    url = f"https://user:{secret}@github.com/a/b"
+    said = [cli("sync"), cli("list", "issues", "--project", url), cli("show", f"{url}/issues/3"), cli("auth-test", url)]
+    said.append(cli("init", "--project", f"https://u:{secret}@github.com/acme/*", "--yes", "--overwrite"))
+    assert not [done for done in said if secret in done.out + done.err]
+    assert secret not in (clone / "forgelore.toml").read_text()
 
 
 def test_init_outside_a_clone_asks_for_a_project(cli):

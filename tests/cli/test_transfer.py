@@ -130,6 +130,66 @@ def test_an_output_file_is_whole_or_not_there(demo, tmp_path):
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_device_or_a_link_is_written_through_and_not_replaced(demo, tmp_path):
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    link.symlink_to(target)
+    assert demo("export", "--output", str(link)).code == 0
+    assert link.is_symlink()
+    assert target.read_text() == demo("export").out
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    import threading
+
+    got = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    assert demo("export", "--output", str(pipe)).code == 0
+    reader.join()
+    assert pipe.is_fifo()
+    assert got[0].decode() == target.read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind": "issue", "number": 2, "notes": [{"line": 9223372036854775808}]}',
+        '{"kind": "issue", "number": 2, "links": [{"relation": "closes", "number": 9223372036854775808}]}',
+        '{"kind": "issue", "number": 2, "created_at": "0001-01-01T00:00:00+14:00"}',
+        '{"kind": "issue", "number": 2, "created_at": "9999-12-31T24:00:00Z"}',
+        '{"kind": "issue", "number": 2, "x": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    ],
+    ids=["line", "link", "year 0", "year 10000", "depth"],
+)
+def test_a_value_that_does_not_fit_costs_its_own_line_only(cli, tmp_path, line):
+    (tmp_path / "x.jsonl").write_text(lines(ITEM) + line + "\n" + lines({**ITEM, "number": 3}))
+    done = cli("import", str(tmp_path / "x.jsonl"), "--project", "p", "--json")
+    assert (done.code, done.data["written"], [bad["line"] for bad in done.data["skipped"]]) == (0, 2, [2])
+    assert cli("list", "issues").code == cli("export", "--project", "p").code == 0
+
+
+def test_a_file_signed_by_its_editor_is_read(cli, tmp_path):
+    (tmp_path / "x.jsonl").write_bytes(b"\xef\xbb\xbf" + lines(ITEM).encode())
+    assert cli("import", str(tmp_path / "x.jsonl"), "--project", "p", "--strict").code == 0
+
+
+def test_an_import_does_not_mix_with_a_synced_project(cli, github, github_env, tmp_path):
+    github.project.comment(github.project.add_issue("One"), "hello", author="tom")
+    cli("sync", "acme/web", **github_env)
+    (tmp_path / "x.jsonl").write_text(cli("export").out)
+    done = cli("import", str(tmp_path / "x.jsonl"), "--project", "acme/web")
+    assert done.code == 20
+    assert "another name" in done.err
+
+
+def test_a_project_that_was_imported_first_can_be_synced_later(cli, github, github_env, tmp_path):
+    github.server.populate("acme/web", seed=4, issues=8, changes=4)
+    (tmp_path / "x.jsonl").write_text(lines(*github.server.truth("acme/web")))
+    cli("import", str(tmp_path / "x.jsonl"), "--project", "acme/web", **github_env)
+    assert cli("sync", "acme/web").code == 0
+    notes = sum(len(row["notes"]) for row in github.server.truth("acme/web"))
+    assert cli("count", "notes", "--json").data["total"] == notes
+
+
 def test_json_and_export_to_standard_output_do_not_mix(demo):
     assert demo("export", "--json").code == 2
 

@@ -13,8 +13,9 @@ import apsw
 import pytest
 
 from crash.killing import check_integrity, environ, github_ground, gitlab_ground
+from forgelore.flows.importing import BATCH
 
-ITEMS = 3000
+ITEMS = 5 * BATCH // 2
 
 
 @pytest.fixture(scope="module", params=["github", "gitlab"])
@@ -28,7 +29,7 @@ def ground(request, tmp_path_factory, forker):
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory, forker):
-    """A tracker file of 3,000 items, and what an import with room exports again."""
+    """A tracker file of two batches and a half, and what an import with room exports again."""
     folder = tmp_path_factory.mktemp("archive")
     path = folder / "tracker.jsonl"
     note = {"author": "ben", "body": "Same here. " * 20, "created_at": "2026-02-01T00:00:00Z"}
@@ -64,7 +65,8 @@ def assert_clear_refusal(done, db):
 def test_sync_out_of_pages_says_so_and_goes_on_later(ground, tmp_path, share):
     """The share of the pages that there is room for: from not even a table to nearly all of it."""
     db = tmp_path / "lore.db"
-    pages = 1 + int(share * (ground.folder / "undisturbed.db").stat().st_size / 4096)
+    whole = (ground.folder / "undisturbed.db").read_bytes()
+    pages = 1 + int(share * len(whole) / int.from_bytes(whole[16:18], "big"))
     done = ground.run("sync", ground.project, db=db, pages=pages)
     assert_clear_refusal(done, db)
     assert "no space left" in done.err
@@ -91,15 +93,15 @@ def test_sync_that_may_not_write_any_more_is_clear_and_goes_on_later(ground, tmp
     assert ground.go_on(db) == ""
 
 
-@pytest.mark.parametrize("pages", [40, 600])
-def test_import_out_of_pages_keeps_whole_batches(archive, tmp_path, forker, pages):
+@pytest.mark.parametrize(("pages", "batches"), [(40, 0), (700, 1)])
+def test_import_out_of_pages_keeps_whole_batches(archive, tmp_path, forker, pages, batches):
     path, whole = archive
     db = tmp_path / "lore.db"
     order = ["import", str(path), "--project", "old/tracker", "--db", str(db)]
     done = forker.run(order, environ(tmp_path), tmp_path, pages=pages)
     assert_clear_refusal(done, db)
     assert "no space left" in done.err
-    assert count_items(db) % 1000 == 0, "half a batch"
+    assert count_items(db) == batches * BATCH
     assert forker.run(order, environ(tmp_path), tmp_path).code == 0
     assert exported(db, forker) == whole
 

@@ -325,6 +325,8 @@ def test_a_discussion_that_the_list_never_shows_is_read_by_itself(github):
     graph_answer(github, "Discussions", hide, times=100)
     result = github.sync()
     assert any("cannot show a discussion" in warning for warning in result.warnings)
+    github.time.pass_by(600)
+    github.sync()  # the totals still differ: this time the numbers are compared
     github.assert_same()
     cursor = github.rows("SELECT updated_at FROM sync_cursors WHERE resource = 'discussions'")
     github.time.pass_by(600)
@@ -563,8 +565,7 @@ def test_a_discussion_that_was_deleted_is_buried_and_a_forbidden_one_is_not(gith
 
     graph_answer(github, "Discussion", forbid)
     github.time.pass_by(600)
-    with raised(AuthError, says="Resource not accessible"):
-        github.sync()
+    assert github.sync().failing_jobs == 1
     assert github.deleted() == set()
     github.time.pass_by(600)
     github.sync()
@@ -617,9 +618,9 @@ def test_a_404_that_names_a_permission_names_it_too(github):
     github.populate()
     headers = {"X-Accepted-GitHub-Permissions": "issues=read"}
     rule = github.server.fail(path=r"/issues\?", status=404, body={"message": "Not Found"}, headers=headers)
-    with raised(NotFound, hint="issues=read"):
-        github.sync()
+    assert any("issues=read" in warning for warning in github.sync().warnings)
     github.server.faults.remove(rule)
+    github.time.pass_by(600)
     github.sync()
     github.assert_same()
 

@@ -480,8 +480,9 @@ def test_an_item_that_comes_back_is_alive_again(gitlab):
     gitlab.sync()
     assert gitlab.deleted() == {("issue", 3)}
     gitlab.project.issues[3] = hidden
-    gitlab.time.pass_by(600)
-    gitlab.sync()
+    for _ in range(2):  # one more than we have may be new; when it is still one more, the numbers are compared
+        gitlab.time.pass_by(600)
+        gitlab.sync()
     assert gitlab.deleted() == set()
     gitlab.assert_same()
 
@@ -543,7 +544,7 @@ def test_what_an_error_says_reaches_the_user_in_every_dress(gitlab, body, said, 
     """Fact 25: `message` as text, as an object of lists, or `error`."""
     rule = gitlab.server.fail(path=LISTS, status=status, body=body)
     with raised(kind, says=said):
-        gitlab.sync()
+        gitlab.sync(kinds=("issue",))  # the only list of items: what is refused beside others is a warning
     gitlab.server.faults.remove(rule)
     gitlab.populate()
     gitlab.sync()

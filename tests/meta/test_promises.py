@@ -87,12 +87,16 @@ def test_the_readme_shows_sessions():
 
 
 @pytest.mark.parametrize(("command", "shown"), SESSIONS)
-def test_a_session_in_the_readme_is_what_the_program_prints(command, shown, demo_db):
+def test_a_session_in_the_readme_is_what_the_program_prints(command, shown, demo_db, tmp_path):
     """`…` alone on a line stands for lines left out."""
     words = shlex.split(command)[1:]
     env = {**os.environ, "FORGELORE_DB": demo_db, "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
-        [sys.executable, "-m", "forgelore.surfaces.cli.main", *words], capture_output=True, text=True, env=env
+        [sys.executable, "-m", "forgelore.surfaces.cli.main", *words],
+        capture_output=True,
+        text=True,
+        env=env,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     printed = done.stdout

@@ -12,6 +12,7 @@ from forgelore.core.times import format_ms, parse_ms
 from forgelore.errors import ForgeError, LostPage
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read, split_rows
+from forgelore.net.rows import read_rows
 from forgelore.net.walk import Row, walk, walk_links
 from servers.base import ForgeServer, Response
 from support import FakeTime
@@ -35,7 +36,7 @@ class ListServer(ForgeServer):
         self.rows: dict[int, list[int]] = {}  # id -> [time, version]
         self.now = 0
         self.between = lambda: None
-        self.has_links, self.ignores_since, self.cap = True, False, 1000
+        self.has_links, self.ignores_since, self.ignores_page, self.cap = True, False, False, 1000
         self.requests.clear()
 
     def put(self, number: int) -> None:
@@ -44,7 +45,8 @@ class ListServer(ForgeServer):
 
     def handle(self, request) -> Response:
         since = parse_ms(request.arg("since")) if request.arg("since") and not self.ignores_since else 0
-        size, page = min(int(request.arg("per_page", "20")), self.cap), int(request.arg("page", "1"))
+        size = min(int(request.arg("per_page", "20")), self.cap)
+        page = 1 if self.ignores_page else int(request.arg("page", "1"))
         ordered = sorted(
             (at, number, version) for number, (at, version) in self.rows.items() if START_MS + at >= (since or 0)
         )
@@ -88,8 +90,11 @@ def empty(server):
 
 
 def parse(answer):
-    rows = [read(raw, _entry)[0] for raw in split_rows(answer.body)]
-    return [Row(parse_ms(row.updated_at), row.id, row) for row in rows]
+    def row_of(raw):
+        row = read(raw, _entry)[0]
+        return Row(parse_ms(row.updated_at), row.id, row)
+
+    return read_rows(answer.body, row_of, "rows")
 
 
 def walk_all(client, since_ms=None, per_page=PER_PAGE):
@@ -123,16 +128,24 @@ def test_every_row_is_seen_with_and_without_links(client, server, count, has_lin
 
 @pytest.mark.parametrize("has_links", [True, False])
 def test_rows_of_one_instant_that_fill_pages_are_followed(client, server, has_links):
-    """With links all are seen. Without, the walk still ends and goes on behind the instant."""
+    """By links, or by counting pages from the instant on."""
     server.has_links = has_links
     server.rows = {n: [5 * STEP_MS, 0] for n in range(11)} | {n: [n * STEP_MS, 0] for n in range(11, 30)}
     seen, _ = walk_all(client)
+    assert len(seen) == 30
+
+
+def test_a_server_that_ignores_page_numbers_is_read_behind_the_instant(client, server):
+    """What it hides cannot be had; the walk ends, and goes on with the rest."""
+    server.has_links, server.ignores_page = False, True
+    server.rows = {n: [5 * STEP_MS, 0] for n in range(11)} | {n: [n * STEP_MS, 0] for n in range(11, 30)}
+    seen, _ = walk_all(client)
     assert set(range(11, 30)) <= seen.keys()
-    assert len(seen) == (30 if has_links else 19 + PER_PAGE)
 
 
-def test_a_server_that_ignores_since_is_followed_by_its_links(client, server):
-    server.ignores_since = True
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_server_that_ignores_since_is_followed_page_by_page(client, server, has_links):
+    server.ignores_since, server.has_links = True, has_links
     for number in range(22):
         server.put(number)
     seen, _ = walk_all(client)
@@ -209,6 +222,13 @@ def test_a_plain_list_without_links_is_looked_behind(client, server, count):
     assert found == list(range(count))
 
 
+def test_a_plain_list_of_a_server_that_ignores_page_numbers_ends(client, server):
+    server.has_links, server.ignores_page = False, True
+    server.rows = {n: [n, 0] for n in range(150)}
+    answers = list(itertools.islice(walk_links(client, "/rows", {}), 10))
+    assert [len(split_rows(answer.body)) for answer in answers] == [100]
+
+
 def test_a_position_of_the_forges_own_is_never_mixed_with_numbers(client, server):
     """A full page that was reached by an opaque cursor and has no Link is the end."""
     server.rows = {n: [n, 0] for n in range(100)}
@@ -219,15 +239,33 @@ def test_a_position_of_the_forges_own_is_never_mixed_with_numbers(client, server
         server.faults.clear()
 
 
-HARD = [b'[{"a": "\\ud800"}, {"b": 1}]', b'[{"a": "\xff\xfe"}]', b"[]", b' [ 1 ,\n{"a":[1,2]} ] ']
+HARD = [
+    b'[{"a": "\\ud800"}, {"b": 1}]',
+    b'[{"a": "\xff\xfe"}]',
+    b"[]",
+    b' [ 1 ,\n{"a":[1,2]} ] ',
+    b'\xef\xbb\xbf [{"a": "\\ud800"}]',
+]
 
 
-@pytest.mark.parametrize(("body", "count"), list(zip(HARD, [2, 1, 0, 2], strict=True)))
+@pytest.mark.parametrize(("body", "count"), list(zip(HARD, [2, 1, 0, 2, 1], strict=True)))
 def test_rows_are_split_even_where_strict_readers_give_up(body, count):
     assert len(split_rows(body)) == count
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[1, 2", b'{"message": "no list"}', b"null", b'[{"a": 1} {"b": 2}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[1, 2",
+        b'{"message": "no list"}',
+        b'{"errors": []}',
+        b'{"data": [{"id": 1}]}',
+        b"null",
+        b'[{"a": 1} {"b": 2}',
+    ],
+)
 def test_what_is_no_list_is_said_to_be_none(body):
     with pytest.raises(LostPage):
         split_rows(body)

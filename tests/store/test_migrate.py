@@ -69,8 +69,10 @@ def test_somebody_elses_database_is_refused(tmp_path):
     connection = apsw.Connection(str(path))
     connection.execute("CREATE TABLE photos (id)")
     connection.close()
+    before = path.read_bytes()
     with pytest.raises(CorruptStore, match="another program"):
         open_store(str(path))
+    assert path.read_bytes() == before, "not even its journal mode is ours to change"
 
 
 @pytest.mark.parametrize("content", [b"this is not a database at all, just text " * 50, b"\0" * 5000])

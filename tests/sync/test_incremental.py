@@ -152,8 +152,9 @@ def test_an_item_that_was_late_by_days_is_caught_by_the_wider_net_or_the_count(l
     lab.project.add_issue("first")
     lab.sync()
     lab.project.add_issue("very late", created_at="2026-01-01T00:00:00Z")
-    lab.time.pass_by(60)
-    lab.sync()
+    for _ in range(2):  # the first may take it for something that was created while it ran
+        lab.time.pass_by(60)
+        lab.sync()
     lab.assert_same()
 
 

@@ -100,8 +100,7 @@ def parse_line(line: bytes) -> Parsed:
     kind = KIND_WORDS.get(row.kind)
     if kind is None:
         raise InvalidValue(f"kind {row.kind!r} is none of issue, change, discussion, release")
-    if not 0 <= row.number < 1 << 63:
-        raise InvalidValue(f"number {row.number} is out of range")
+    _check_range(row.number)
     state = _STATES.get(row.state) if row.state is not None else None
     if row.state is not None and state is None:
         raise InvalidValue(f"state {row.state!r} is none of open, closed, merged")
@@ -119,6 +118,12 @@ def parse_line(line: bytes) -> Parsed:
     return Parsed(item, _threads(key, row.notes or []), [_file(file) for file in row.files or ()])
 
 
+def _check_range(number: int | None) -> None:
+    """SQLite holds 64 bits; more is the line's fault."""
+    if number is not None and not 0 <= number < 1 << 63:
+        raise InvalidValue(f"number {number} is out of range")
+
+
 def _checksum(line: bytes) -> bytes:
     """Two plain checksums and the length: the file is the user's own, and SHA-256 costs 7 % of an import."""
     line = line.strip()
@@ -128,7 +133,7 @@ def _checksum(line: bytes) -> bytes:
 def _decode(line: bytes) -> ItemLine:
     try:
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         try:  # lone surrogates and broken UTF-8 are mended; anything else is the line's fault
             value = json.loads(line.decode("utf-8", "replace"))
             return _decoder.decode(storable(json.dumps(value, ensure_ascii=False)).encode())
@@ -139,6 +144,7 @@ def _decode(line: bytes) -> ItemLine:
 def _threads(key: ItemKey, notes: list[NoteLine]) -> list[Thread]:
     threads: dict[str, Thread] = {}
     for position, line in enumerate(notes):
+        _check_range(line.line)
         name = line.thread or _place(line.path, line.line)
         note = Note(
             f"{position:06d}", storable(line.author), storable(line.body), parse_ms(line.created_at),
@@ -167,6 +173,7 @@ def _file(entry: str | FileLine) -> File:
 
 
 def _link(line: LinkLine) -> Link:
+    _check_range(line.number)
     kind = KIND_WORDS.get(line.kind or "")
     return Link(line.relation, line.number, kind, storable(line.project), "forge", line.is_withdrawn)
 

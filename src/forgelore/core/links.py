@@ -1,7 +1,7 @@
 """Relations that people write: "Fixes #12", "duplicate of acme/web#3", "see !34", or a page's URL.
 
-A reference inside code is not a reference, on either forge. The scan jumps from mark to mark, so text without
-`#`, `!` or a page's URL costs one search.
+A reference inside code is not a reference, on either forge. The scan jumps from mark to mark, so text without `#`, `!`
+or a page's URL costs one search.
 
     "Fixes #12, see acme/api#3"  ->  closes #12, mentions acme/api#3
 """

@@ -1,13 +1,11 @@
 """How people name projects and items, and what they mean.
 
-owner/repo            a project on GitHub (the host that settings or CI variables name)
-gitlab:group/project  a project on GitLab
-https://HOST/PATH     a project on any host
-name                  an imported tracker
-owner/*  gitlab:group/*  gitlab:group/**      every project of an owner, of a group, of a group and its subgroups
+owner/repo            a project on GitHub (the host that settings or CI variables name) gitlab:group/project  a project
+on GitLab https://HOST/PATH     a project on any host name                  an imported tracker owner/*  gitlab:group/*
+gitlab:group/**      every project of an owner, of a group, of a group and its subgroups
 
-#12  !34  12          an item of the current project (`!` is a change, `#` anything with that number)
-owner/repo#12  group/sub/project!34  gitlab:group/p#3  https://…/issues/12    an item anywhere
+#12  !34  12          an item of the current project (`!` is a change, `#` anything with that number) owner/repo#12
+group/sub/project!34  gitlab:group/p#3  https://…/issues/12    an item anywhere
 """
 
 import re
@@ -29,6 +27,8 @@ _PAGE_KINDS: dict[str, Kind] = {
     "issues": "issue", "work_items": "issue", "pull": "change", "pulls": "change", "merge_requests": "change",
     "discussions": "discussion",
 }  # fmt: skip
+_USERINFO = re.compile(r"(https?://|ssh://|git://)[^/@\s]*@")
+_TAG = re.compile(r"[^\s#!]+\Z")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
 
 
@@ -49,6 +49,14 @@ class Ref(NamedTuple):
     tag: str = ""
 
 
+def without_userinfo(text: str) -> str:
+    """Return a URL without name and password: CI clones carry tokens there, and messages repeat what was typed.
+
+    "https://oauth2:token@host/a/b" -> "https://host/a/b"
+    """
+    return _USERINFO.sub(r"\1", text)
+
+
 def is_loopback(host: str) -> bool:
     return bool(_LOOPBACK.match(host))
 
@@ -60,7 +68,7 @@ def web_root(host: str) -> str:
 
 def parse_project(text: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ProjectName:
     """Return the project that `text` names. `probe(host)` is asked only for a host nobody described."""
-    text = text.strip()
+    text = without_userinfo(text.strip())
     if text.startswith(("http://", "https://", "git@", "ssh://", "git://")):
         return _from_url(text, hosts, probe)
     forge, _, path = text.partition(":")
@@ -85,7 +93,7 @@ def parse_ref(text: str) -> Ref:
 
     "acme/web#12" -> Ref("acme/web", 12)      "!34" -> Ref("", 34, "change")
     """
-    text = text.strip()
+    text = without_userinfo(text.strip())
     if text.isdecimal() and len(text) < 19:
         return Ref("", int(text))
     if text.startswith(("http://", "https://")):
@@ -94,7 +102,7 @@ def parse_ref(text: str) -> Ref:
     if match:
         kind: Kind | None = "change" if match["mark"] == "!" else None
         return Ref(match["project"], int(match["number"]), kind)
-    if _PATH.match(text) and "/" not in text:
+    if _TAG.match(text):
         return Ref("", tag=text, kind="release")
     raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
 

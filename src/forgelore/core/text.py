@@ -5,6 +5,7 @@ from typing import overload
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # C0 and C1 controls except tab and newline, and the bidirectional overrides that make text lie about itself.
+_COLOUR = re.compile("(\x1b\\[[0-9;]{0,8}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -39,3 +40,8 @@ def printable(text: str) -> str:
     "\\x1b[2Jhi\\r\\n" -> "\ufffd[2Jhi\\n"
     """
     return _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def printable_line(text: str) -> str:
+    """Return a line of ours that may hold somebody's text: our colours stay, everything else that could act is gone."""
+    return _COLOUR.sub(lambda match: match[0] if match[1] else "\ufffd", text)

@@ -9,6 +9,8 @@ _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\Z"
 )
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
+_FIRST_MS = (1 - _EPOCH_DAY) * 86_400_000
+_LAST_MS = (dt.date.max.toordinal() - _EPOCH_DAY + 1) * 86_400_000 - 1
 
 
 def parse_ms(text: str | None) -> int | None:
@@ -33,14 +35,17 @@ def parse_ms(text: str | None) -> int | None:
         days = dt.date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
     except ValueError as error:
         raise InvalidValue(f"{text!r} is not a date: {error}", hint="write 2026-03-01") from error
-    if int(hour or 0) > 24 or int(minute or 0) > 59 or int(second or 0) > 60:
+    if int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 60:
         raise InvalidValue(f"{text!r} is not a time of day", hint="write 2026-03-01T12:00:00Z")
     seconds = days * 86400 + int(hour or 0) * 3600 + int(minute or 0) * 60 + int(second or 0)
     if zone and zone not in "Zz":
         offset = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
         seconds -= offset if zone[0] == "+" else -offset
     millis = int((fraction or "0")[:3].ljust(3, "0"))
-    return seconds * 1000 + millis
+    value = seconds * 1000 + millis
+    if not _FIRST_MS <= value <= _LAST_MS:
+        raise InvalidValue(f"{text!r} is outside the years 1 to 9999", hint="write 2026-03-01T12:00:00Z")
+    return value
 
 
 def format_ms(value: int | None) -> str | None:

@@ -62,7 +62,7 @@ class _Parts:
             " ORDER BY new_path, old_path",
             "links": "SELECT item_id, relation, target_number, target_kind, target_project, is_withdrawn"
             f" FROM item_links WHERE {within} AND note_id IS NULL AND source <> 'text'"
-            " ORDER BY relation, target_project, target_number",
+            " ORDER BY relation, target_project, target_number, target_kind, is_withdrawn",
             "notes": "SELECT n.item_id, n.author, n.body, n.created_at, n.path, n.line, n.is_system, t.key,"
             " n.is_internal, n.is_answer FROM notes n JOIN threads t ON t.id = n.thread_id"
             f" WHERE n.{within}{hidden} ORDER BY n.created_at, length(n.key), n.key",

@@ -13,12 +13,13 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from forgelore.core.lines import Parsed, parse_line
-from forgelore.errors import InvalidValue, LoreError, NotFound
+from forgelore.errors import InvalidValue, LoreError, NotFound, Refused
 from forgelore.model import Project, ProjectName
 from forgelore.store.db import Store
 from forgelore.store.items import save_files, save_items
 from forgelore.store.project_rows import save_project
-from forgelore.store.sync_state import finish_run, start_run
+from forgelore.store.projects import StoredProject
+from forgelore.store.sync_state import acquire_lock, finish_run, start_run
 from forgelore.store.threads import drop_threads, save_threads
 
 BATCH = 3000
@@ -63,12 +64,15 @@ def import_lines(
     """Read every line into the store and return what happened, bad lines with their numbers."""
     with store.transaction():
         project = save_project(store, Project(name), now_ms)
-        run_id = start_run(store, project.id, "import", now_ms)
+        _refuse_a_synced_project(store, project)
+    lock = acquire_lock(store, f"project {project.id}", now_ms, shown=str(project.name))
+    run_id = start_run(store, project.id, "import", now_ms)
     result = ImportResult(str(project.name), bad=[])
     error: BaseException | None = None
     try:
         for batch in _batches(_parsed(source, result, is_strict=is_strict)):
             with store.transaction():
+                lock.confirm(now_ms)
                 _save(store, project.id, batch, result)
             if on_batch:
                 on_batch(result.read)
@@ -77,7 +81,16 @@ def import_lines(
         raise
     finally:
         _finish(store, run_id, now_ms, result, error)
+        lock.release()
     return result
+
+
+def _refuse_a_synced_project(store: Store, project: StoredProject) -> None:
+    """What a forge said and what a file says of the same project cannot live in one place: notes would stand twice."""
+    cursors = store.value("SELECT count(*) FROM sync_cursors WHERE project_id = ?", project.id)
+    if project.forge_id is not None or cursors:
+        hint = f"import under another name, for example --project {project.name.path.replace('/', '-')}-archive"
+        raise Refused(f"{project.name} is synced from its forge; an import would mix with it", hint=hint)
 
 
 def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error: BaseException | None) -> None:
@@ -109,7 +122,7 @@ def _lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
         for number, line in enumerate(source, 1):
-            yield number, line
+            yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # some editors sign their files
     except (OSError, EOFError, gzip.BadGzipFile) as error:
         hint = "what came before is saved; get a whole copy"
         raise InvalidValue(f"the file breaks off after line {number}: {error}", hint=hint) from error

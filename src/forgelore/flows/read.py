@@ -117,9 +117,7 @@ def count_rows(store: Store, what: str, project: StoredProject | None) -> dict[s
 
 
 def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> dict[str, Any]:
-    """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with the nearest
-    help.
-    """
+    """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
     if ref.project:
         project = resolve_project(store, ref.project, hosts)
     row = _find(store, ref, project)
@@ -139,33 +137,38 @@ def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
     return row
 
 
+_SHOWN = (
+    "id", "project_id", "kind", "number", "title", "body", "state", "state_reason", "author", "author_role",
+    "assignees", "created_at", "updated_at", "closed_at", "merged_at", "url", "tag", "category", "milestone",
+    "source_branch", "target_branch", "is_draft", "is_confidential", "deleted_at",
+)  # fmt: skip
+
+
 def _find(store: Store, ref: Ref, project: StoredProject | None) -> dict[str, Any]:
-    condition, value = ("i.tag = ?", ref.tag) if ref.tag else ("i.number = ?", ref.number)
-    names = (
-        "id", "project_id", "kind", "number", "title", "body", "state", "state_reason", "author", "author_role",
-        "assignees", "created_at",
-        "updated_at", "closed_at", "merged_at", "url", "tag", "category", "milestone", "source_branch",
-        "target_branch", "is_draft",
-        "is_confidential", "deleted_at",
-    )  # fmt: skip
-    columns = ", ".join(f"i.{name}" for name in names)
-    # `#12` means the issue where both exist (GitLab numbers changes apart); `!12` and a kind say what they mean.
+    """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart)."""
+    given = {
+        "i.tag": ref.tag or None, "i.number": None if ref.tag else ref.number, "i.kind": ref.kind,
+        "i.project_id": project.id if project else None,
+    }  # fmt: skip
+    conditions = {name: value for name, value in given.items() if value is not None}
+    if "i.tag" in conditions:
+        conditions.pop("i.kind", None)
     rows = store.rows(
-        f"SELECT {columns}, p.forge, p.host, p.path FROM items i JOIN projects p ON p.id = i.project_id"
-        f" WHERE {condition} AND (? IS NULL OR i.kind = ?) AND (? IS NULL OR i.project_id = ?)"
+        f"SELECT {', '.join(f'i.{name}' for name in _SHOWN)}, p.forge, p.host, p.path FROM items i"
+        f" JOIN projects p ON p.id = i.project_id WHERE {' AND '.join(f'{name} = ?' for name in conditions)}"
         " ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END",
-        value, ref.kind, ref.kind, project and project.id, project and project.id,
+        *conditions.values(),
     )  # fmt: skip
     shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
     if not rows:
         where = f"in {project.name}" if project else "in this database"
         raise NotFound(f"{shown} is not {where}", hint="check the number, or bring it in with: forgelore sync")
     if len({row[1] for row in rows}) > 1:
-        options = ", ".join(sorted({f"{_name(*row[len(names) :])}{shown}" for row in rows})[:5])
+        options = ", ".join(sorted({f"{_name(*row[-3:])}{shown}" for row in rows})[:5])
         raise InvalidValue(f"{shown} exists in several projects", hint=f"say which: {options}")
-    row = dict(zip((*names, "forge", "host", "path"), rows[0], strict=True))
-    project_name = _name(row.pop("forge"), row.pop("host"), row.pop("path"))
-    return {"ref": shown_ref(rows[0][-3], row["kind"], row["number"], row["tag"]), **row, "project": project_name}
+    row = dict(zip(_SHOWN, rows[0], strict=False))
+    ref_text = shown_ref(rows[0][-3], row["kind"], row["number"], row["tag"])
+    return {"ref": ref_text, **row, "project": _name(*rows[0][-3:])}
 
 
 def _load_links(store: Store, item_id: int, forge: str) -> list[dict[str, Any]]:

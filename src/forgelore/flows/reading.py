@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, TypeGuard
 
+from forgelore.errors import AuthError, LoreError, NotFound
 from forgelore.ports import Page, Resource
 
 POLL_S = 0.1
@@ -19,8 +20,12 @@ _Handed = tuple[Resource, "Page | BaseException | None"]
 def read_side_by_side(
     sources: dict[Resource, Callable[[], Iterator[Page]]], save: Callable[[Resource, Page], None],
     done: Callable[[Resource], None], stop: threading.Event,
-) -> None:  # fmt: skip
-    """Save every page of every source in the order they arrive; the first error ends it. A stop ends it at once."""
+) -> dict[Resource, LoreError]:  # fmt: skip
+    """Save every page of every source in the order they arrive. Returns the sources that this reader may not see.
+
+    Any other error ends it, and a stop ends it at once.
+    """
+    refused: dict[Resource, LoreError] = {}
     handed: Queue[_Handed] = Queue(maxsize=len(sources) + 2)
     halt = threading.Event()
     threads = [
@@ -34,8 +39,10 @@ def read_side_by_side(
         while still_open:
             resource, page = _next(handed, stop)
             if isinstance(page, BaseException):
-                raise page
-            if page is None:
+                if not is_refusal(page):
+                    raise page
+                refused[resource] = page
+            if isinstance(page, BaseException) or page is None:
                 still_open -= 1
                 done(resource)
             else:
@@ -43,6 +50,12 @@ def read_side_by_side(
     finally:
         halt.set()
         _wait_for(threads, handed)
+    return refused
+
+
+def is_refusal(error: BaseException) -> TypeGuard[LoreError]:
+    """True when one thing is not for this reader, or not there; with a rejected token nothing is."""
+    return not error.is_rejected if isinstance(error, AuthError) else isinstance(error, NotFound)
 
 
 def _fetch(

@@ -91,8 +91,8 @@ def job_key(key: ItemKey) -> str:
 
 
 def is_switched_off(project: Project, key: str) -> bool:
-    """True for work on a part of the project that is switched off:
-    it waits until the part is back, and nothing is gone.
+    """True for work on a part of the project that is switched off: it waits until the part is back, and nothing is
+    gone.
     """
     is_on = {"issue": project.has_issues, "change": project.has_changes, "discussion": project.has_discussions}
     return not is_on.get(parse_job_key(key).kind, True)

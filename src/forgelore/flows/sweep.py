@@ -1,24 +1,30 @@
 """What the forge no longer has, and what it has that we missed.
 
-Counting is cheap: when the forge's totals equal ours, nothing more is asked. Otherwise the numbers are compared, each
-item that seems gone gets a second look by itself, and only then a tombstone. What cannot be counted (GitLab stops at
-10,000) is compared once a week. A reader who lost rights sees less, which is not a deletion: confidential items are
-never buried, and when too much seems gone at once nothing is.
+Counting is cheap: when the forge's totals equal ours, nothing more is asked. When it has fewer, the numbers are
+compared at once: each item that seems gone gets a second look by itself, and only then a tombstone. When it has more,
+something was probably created while we read and the next sync's list brings it: only a difference that is still there
+then is looked into, once a day at most. A difference that comparing does not mend is compared again after a day, and
+what cannot be counted (GitLab stops at 10,000) after a week. A reader who lost rights sees less, which is not a
+deletion: confidential items are never buried, and when too much seems gone at once nothing is.
 """
+
+from collections.abc import Iterable
 
 from forgelore.errors import LoreError
 from forgelore.flows.known import KnownStore
 from forgelore.flows.save import is_switched_off, job_key, parse_job_key
-from forgelore.flows.working import Bench
+from forgelore.flows.working import Bench, ends_the_run
 from forgelore.model import Cursor, ItemKey, Kind
-from forgelore.ports import Forge
+from forgelore.ports import Forge, Look
 from forgelore.store.items import bury
-from forgelore.store.jobs import fail_job, finish_job, queue_jobs, ready_jobs
+from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync_state import load_cursor, save_cursor
 
 # (more than so many, and more than this share of all): that is a lost permission rather than somebody tidying up
 TOO_MANY = ((20, 0.2), (3, 0.5))
-WEEK_MS = 7 * 86_400_000
+DAY_MS = 86_400_000
+WEEK_MS = 7 * DAY_MS
+AT_ONCE = 0  # swept so long ago that it is due, whatever the totals were before
 
 # None: there are such items, but the forge does not count them.
 Totals = dict[Kind, int | None]
@@ -34,12 +40,26 @@ def compare_totals(bench: Bench, forge: Forge, totals: Totals) -> list[str]:
     ]
 
 
+def compare_anew(bench: Bench, kinds: Iterable[Kind]) -> None:
+    """Let the next comparison of these kinds trust no earlier one (`--full`)."""
+    for kind in kinds:
+        save_cursor(bench.store, bench.project_id, f"sweep:{kind}", Cursor(swept_at=AT_ONCE))
+
+
 def _is_due(bench: Bench, kind: Kind, total: int | None) -> bool:
     last = load_cursor(bench.store, bench.project_id, f"sweep:{kind}")
     if total is None:  # the first sync has just seen everything
-        return last.swept_at is not None and not 0 <= bench.now() - last.swept_at < WEEK_MS
-    mine = KnownStore(bench.store, bench.project_id).live_count(kind)
-    return mine != total and last.token != _pair(total, mine)
+        return last.swept_at is not None and not _is_within(WEEK_MS, bench, last)
+    difference = total - KnownStore(bench.store, bench.project_id).live_count(kind)
+    is_same, is_recent = last.token == str(difference), _is_within(DAY_MS, bench, last)
+    if difference > 0 and last.swept_at != AT_ONCE:
+        return is_same and not is_recent
+    return difference != 0 and not (is_same and is_recent)
+
+
+def _is_within(span_ms: int, bench: Bench, last: Cursor) -> bool:
+    """A time in the future was written under another clock: it says nothing."""
+    return last.swept_at is not None and 0 <= bench.now() - last.swept_at < span_ms
 
 
 def _compare(bench: Bench, forge: Forge, kind: Kind) -> list[str]:
@@ -48,11 +68,8 @@ def _compare(bench: Bench, forge: Forge, kind: Kind) -> list[str]:
     gone = [number for number, is_hidden in mine.items() if number not in there and not is_hidden]
     missed = [job_key(ItemKey(kind, number)) for number in sorted(there - mine.keys())]
     warnings = []
-    if any(len(gone) > number and len(gone) > share * len(mine) for number, share in TOO_MANY):
-        warnings.append(
-            f"{len(gone)} of {len(mine)} {kind}s are not shown to this token any more; kept, because that looks like"
-            " a lost permission"
-        )
+    if _is_too_many(len(gone), len(mine)):
+        warnings.append(_lost_sight(len(gone), len(mine), kind))
         gone = []
     with bench.store.transaction():
         bench.lock.confirm(bench.now())
@@ -60,14 +77,37 @@ def _compare(bench: Bench, forge: Forge, kind: Kind) -> list[str]:
         queue_jobs(bench.store, bench.project_id, "look", looks, bench.now())
         for job_kind in ("item", "threads") if kind != "discussion" else ("item",):
             queue_jobs(bench.store, bench.project_id, job_kind, missed, bench.now())
-        save_cursor(bench.store, bench.project_id, f"sweep:{kind}", Cursor(swept_at=bench.now()))
+        last = load_cursor(bench.store, bench.project_id, f"sweep:{kind}")
+        save_cursor(bench.store, bench.project_id, f"sweep:{kind}", Cursor(token=last.token, swept_at=bench.now()))
     return warnings
 
 
-def look_again(bench: Bench, forge: Forge) -> int:
-    """Ask for each item that seems gone by itself and bury it if it is; returns how many were."""
+def look_again(bench: Bench, forge: Forge) -> tuple[int, list[str]]:
+    """Ask for each item that seems gone by itself and bury those that are; returns how many were, and warnings.
+
+    Nothing is buried before every answer is in: a reader who lost the project, or most of it, is told 404 as well.
+    """
+    gone = _seem_gone(bench, forge)
+    if not gone:
+        return 0, []
+    project = forge.fetch_project(bench.project.name)  # raises when it is the project that is not shown any more
+    buried, warnings = 0, []
+    known = KnownStore(bench.store, bench.project_id)
+    for kind in dict.fromkeys(look.key.kind for _, look in gone):
+        of_kind = [(job, look) for job, look in gone if look.key.kind == kind and not is_switched_off(project, job.key)]
+        live = known.live_count(kind)
+        if _is_too_many(len(of_kind), live):
+            warnings.append(_lost_sight(len(of_kind), live, kind))
+            _finish(bench, [job for job, _ in of_kind])
+        else:
+            buried += _bury(bench, of_kind)
+    return buried, warnings
+
+
+def _seem_gone(bench: Bench, forge: Forge) -> list[tuple[Job, Look]]:
+    """Return the looks that found nothing; those that found the item, or may not tell, are over."""
     store, project_id, now = bench.store, bench.project_id, bench.now
-    buried = 0
+    gone = []
     for job in ready_jobs(store, project_id, "look", now(), 1_000_000):
         key = parse_job_key(job.key)
         if is_switched_off(bench.project, job.key):
@@ -75,33 +115,58 @@ def look_again(bench: Bench, forge: Forge) -> int:
         try:
             look = forge.look(bench.project, key)
         except LoreError as error:
-            if error.exit_code in (4, 7):
+            if ends_the_run(error):
                 raise
             with store.transaction():
                 fail_job(store, project_id, job, error.message, now())
             continue
-        with store.transaction():
-            bench.lock.confirm(now())
-            if look.is_gone and not KnownStore(store, project_id).is_confidential(key):
-                buried += bury(store, project_id, key, now(), look.moved_to)
-            finish_job(store, project_id, job)
+        if look.is_gone and not KnownStore(store, project_id).is_confidential(key):
+            gone.append((job, look))
+        else:
+            _finish(bench, [job])
+    return gone
+
+
+def _finish(bench: Bench, jobs: list[Job]) -> None:
+    with bench.store.transaction():
+        bench.lock.confirm(bench.now())
+        for job in jobs:
+            finish_job(bench.store, bench.project_id, job)
+
+
+def _bury(bench: Bench, gone: list[tuple[Job, Look]]) -> int:
+    buried = 0
+    with bench.store.transaction():
+        bench.lock.confirm(bench.now())
+        for job, look in gone:
+            buried += bury(bench.store, bench.project_id, look.key, bench.now(), look.moved_to)
+            finish_job(bench.store, bench.project_id, job)
     return buried
 
 
+def _is_too_many(gone: int, live: int) -> bool:
+    return any(gone > number and gone > share * live for number, share in TOO_MANY)
+
+
+def _lost_sight(gone: int, live: int, kind: Kind) -> str:
+    return (
+        f"{gone} of {live} {kind}s are not shown to this token any more; kept, because that looks like a lost"
+        " permission"
+    )
+
+
 def remember_totals(bench: Bench, totals: Totals) -> None:
-    """Keep a pair of totals that could not be made equal, so that the next sync does not sweep again for the same."""
+    """Keep by how much the totals differ, and when the numbers were last compared."""
     known = KnownStore(bench.store, bench.project_id)
     with bench.store.transaction():
         bench.lock.confirm(bench.now())
         for kind, total in totals.items():
-            place, mine = f"sweep:{kind}", known.live_count(kind)
+            place = f"sweep:{kind}"
+            last = load_cursor(bench.store, bench.project_id, place)
             if total is None:
-                last = load_cursor(bench.store, bench.project_id, place).swept_at
-                cursor = Cursor(swept_at=last if last is not None else bench.now())
-            else:
-                cursor = Cursor(token=None if mine == total else _pair(total, mine))
+                cursor = Cursor(swept_at=bench.now() if last.swept_at is None else last.swept_at)
+            elif difference := total - known.live_count(kind):
+                cursor = Cursor(token=str(difference), swept_at=last.swept_at or None)
+            else:  # a difference that comes and goes, as with each item made during a sync, is the same for a day
+                cursor = last if last.token and _is_within(DAY_MS, bench, last) else Cursor()
             save_cursor(bench.store, bench.project_id, place, cursor)
-
-
-def _pair(total: int, mine: int) -> str:
-    return f"{total}/{mine}"

@@ -10,19 +10,18 @@ forgets none of it either.
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
 
-from forgelore.errors import ForgeError, LoreError
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.flows.heartbeat import beating
 from forgelore.flows.known import KnownStore
-from forgelore.flows.reading import read_side_by_side
+from forgelore.flows.reading import is_refusal, read_side_by_side
 from forgelore.flows.save import PageSaver
-from forgelore.flows.sweep import Totals, compare_totals, look_again, remember_totals
-from forgelore.flows.working import Bench, work_off
+from forgelore.flows.sweep import Totals, compare_anew, compare_totals, look_again, remember_totals
+from forgelore.flows.working import Bench, Pool, work_off
 from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Page, Resource
 from forgelore.store.db import Store
@@ -79,7 +78,7 @@ def sync_project(
     stored = _save_project(store, project, now())
     lock = acquire_lock(store, f"project {stored.id}", now(), shown=str(stored.name), force=options.force)
     run_id = start_run(store, stored.id, options.command, now())
-    pool = ThreadPoolExecutor(options.workers)
+    pool = Pool(options.workers)
     saver = PageSaver(store, forge, project, stored.id)
     bench = Bench(store, project, stored.id, lock, saver, pool, options.workers, now, stop or threading.Event())
     sync = _Sync(bench, forge, stored, options, watcher or Watcher())
@@ -91,7 +90,7 @@ def sync_project(
         error = caught
         raise
     finally:
-        pool.shutdown(wait=error is None, cancel_futures=True)
+        pool.close()
         sync.finish(run_id, forge.requests() - requests_before, error)
     return sync.result
 
@@ -122,6 +121,8 @@ class _Sync:
         self.store, self.project, self.project_id, self.now = bench.store, bench.project, stored.id, bench.now
         self.result = Result(project=str(stored.name), written=bench.saver.written)
         self.known = KnownStore(bench.store, stored.id)
+        self.read: set[str] = set()
+        self.refused: dict[Resource, LoreError] = {}
 
     def run(self) -> None:
         wanted = set(self.options.kinds)
@@ -129,9 +130,11 @@ class _Sync:
         if self.options.full:
             with self.store.transaction():
                 reset_cursors(self.store, self.project_id, [resource.name for resource in resources])
+                compare_anew(self.bench, {kind for resource in resources for kind in resource.lists})
         totals = self._totals_for_people(resources)
         for stage in sorted({resource.stage for resource in resources}):
             self._read([resource for resource in resources if resource.stage == stage], totals)
+            self._check_something_was_read(resources)
         self._work_off_all()
         if not wanted:
             self._compare()
@@ -141,8 +144,8 @@ class _Sync:
         is_first = any(not load_cursor(self.store, self.project_id, r.name).is_complete for r in resources if r.lists)
         try:
             return self.forge.counts(self.project) if is_first else {}
-        except ForgeError:
-            return {}  # only the time left is lost
+        except (ForgeError, AuthError, NotFound):
+            return {}  # only the time left is lost; the lists will say what they think of the token
 
     def _read(self, resources: list[Resource], totals: Totals) -> None:
         sources: dict[Resource, Callable[[], Iterator[Page]]] = {}
@@ -155,12 +158,23 @@ class _Sync:
             sources[resource] = partial(
                 self.forge.pages, self.project, resource.name, cursor, self.known, self.forge.server_ms() or self.now()
             )
-        read_side_by_side(sources, self._save, lambda resource: self.watcher.done(resource.name), self.bench.stop)
+        done = lambda resource: self.watcher.done(resource.name)  # noqa: E731
+        refused = read_side_by_side(sources, self._save, done, self.bench.stop)
+        self.refused |= refused
+        self.result.warnings += [f"{r.title}: {e.message} ({e.hint})" for r, e in refused.items()]
+
+    def _check_something_was_read(self, resources: list[Resource]) -> None:
+        """One list that is refused is a warning. When no list of items is shown at all, there is nothing to sync."""
+        lists = [resource for resource in resources if resource.lists] or resources
+        if self.refused and not self.read & {resource.name for resource in lists}:
+            raise next(iter(self.refused.values()))
 
     def _save(self, resource: Resource, page: Page) -> None:
         with self.store.transaction():
             self.bench.lock.confirm(self.now())
             rows = self.bench.saver.save(page, resource.name, self.now())
+        if page.cursor is not None:  # else it holds a warning, and nothing of the list
+            self.read.add(resource.name)
         self.result.warnings += page.warnings
         self.watcher.saved(resource.name, rows)
 
@@ -199,11 +213,23 @@ class _Sync:
 
     def _compare(self) -> None:
         """Let the forge's totals say whether anything was deleted or missed, and mend it."""
-        totals = self.forge.counts(self.project)
+        totals = self._totals()
         self.result.warnings += compare_totals(self.bench, self.forge, totals)
-        self.result.deleted = look_again(self.bench, self.forge)
+        self.result.deleted, warnings = look_again(self.bench, self.forge)
+        self.result.warnings += warnings
         self._work_off_all()
         remember_totals(self.bench, totals)
+
+    def _totals(self) -> Totals:
+        """Return the forge's totals of what this reader may list: the rest cannot be compared."""
+        try:
+            totals = self.forge.counts(self.project)
+        except LoreError as error:
+            if not is_refusal(error):
+                raise
+            return {}
+        unread = {kind for resource in self.refused for kind in resource.lists}
+        return {kind: total for kind, total in totals.items() if kind not in unread}
 
     def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
         """Write the run's row and give the lock back, whatever happened."""

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
+from queue import SimpleQueue
 from typing import NamedTuple
 
-from forgelore.errors import LoreError, NotFound
+from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited
 from forgelore.flows.save import PageSaver, is_switched_off, parse_job_key
 from forgelore.model import ItemKey, Project
 from forgelore.ports import Page
@@ -14,7 +16,40 @@ from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jo
 from forgelore.store.sync_state import Lock
 
 POLL_S = 0.1
-ENDS_THE_RUN = (4, 7, 9)  # a refused token, a limit, a lost lock: what comes after would meet the same
+
+
+class Pool:
+    """The threads that fetch for one run.
+
+    Daemons, which the library's are not: after an error nobody waits for one that sits out a limit of a quarter of an
+    hour or hangs in an answer, neither the next project nor the end of the process. What it brings then is dropped.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Page], Callable[[], Page]] | None] = SimpleQueue()
+        self._is_closed = False
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fetch: Callable[[list[ItemKey]], Page], keys: list[ItemKey]) -> Future[Page]:
+        future: Future[Page] = Future()
+        self._tasks.put((future, partial(fetch, keys)))
+        return future
+
+    def close(self) -> None:
+        """Let every thread end after what it is doing now; what is still queued is not begun."""
+        self._is_closed = True
+        for _ in self._threads:
+            self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._is_closed:
+            future, fetch = task
+            try:
+                future.set_result(fetch())
+            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
+                future.set_exception(error)
 
 
 class Bench(NamedTuple):
@@ -25,7 +60,7 @@ class Bench(NamedTuple):
     project_id: int
     lock: Lock
     saver: PageSaver
-    pool: ThreadPoolExecutor
+    pool: Pool
     workers: int
     now: Callable[[], int]
     stop: threading.Event
@@ -42,6 +77,14 @@ def work_off(
             _collect(bench, kind, running, fetch, finished)
     while running:
         _collect(bench, kind, running, fetch, finished)
+
+
+def ends_the_run(error: LoreError) -> bool:
+    """True for a rejected token, a limit, a lost lock: what comes after would meet the same.
+
+    One thing that is refused is not: the others may still be shown.
+    """
+    return error.is_rejected if isinstance(error, AuthError) else isinstance(error, RateLimited | Locked)
 
 
 def _batches(bench: Bench, kind: str, size: int) -> Iterator[list[Job]]:
@@ -74,7 +117,7 @@ def _collect(
         try:
             arrived.append((future.result(), jobs))
         except LoreError as error:
-            if error.exit_code in ENDS_THE_RUN:
+            if ends_the_run(error):
                 raise
             if len(jobs) == 1:
                 _failed(bench, jobs[0], error)

@@ -1,7 +1,8 @@
 """The second look at GitHub's items: what the lists do not say.
 
 Of changes: files, reviews, the state of review threads, what they close; of issues: what they duplicate. GraphQL tells
-it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not show.
+it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not
+show.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 from forgelore.errors import LostPage
 from forgelore.forges import github_wire as wire
-from forgelore.forges.github_graph import CHANGES, MORE_THREADS, Graph
+from forgelore.forges.github_graph import MORE_THREADS, Graph
 from forgelore.forges.github_lists import review_thread
 from forgelore.forges.github_rest import Rest, repo_path
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
@@ -68,12 +69,12 @@ class Details:
         nodes: dict[str, dict[str, Any]] = {}
         for group, wants_threads in ((with_threads, True), (without, False)):
             for batch in _in_batches(group, CHANGES_AT_ONCE):
-                nodes.update(self._graph.nodes(CHANGES, [ids[key] for key in batch], threads=wants_threads, after=None))
+                nodes.update(self._graph.changes([ids[key] for key in batch], threads=wants_threads))
         for key in keys:
             node = nodes.get(ids.get(key, ""))
             if node is not None:
                 self._change_from_graph(page, root, project, key, node)
-            else:  # no token, or GraphQL would not show this one
+            else:  # no token, an older server, or GraphQL would not show this one
                 self._change_from_rest(page, root, key)
 
     def _change_from_graph(self, page: Page, root: str, project: Project, key: ItemKey, node: dict[str, Any]) -> None:
@@ -82,13 +83,13 @@ class Details:
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
         page.whole[key] = "reviews"
-        if "reviewThreads" in node:
+        if node.get("reviewThreads"):
             found = self._graph.rest_of(MORE_THREADS, node["id"], "reviewThreads", node["reviewThreads"])
             roots = _review_threads(key, found)
             page.thread_states += roots
-            page.review_ids[key] = {c["fullDatabaseId"] for t in found for c in t["comments"]["nodes"] if c}
-            if any(t["comments"]["totalCount"] > len(t["comments"]["nodes"]) for t in found):
-                del page.review_ids[key]
+            shown = [thread["comments"] or {} for thread in found]
+            if all(part and part["totalCount"] <= len(part["nodes"] or ()) for part in shown):
+                page.review_ids[key] = {c["fullDatabaseId"] for part in shown for c in part["nodes"] or () if c}
         listed = [(file.new_path, file.old_path, file.status) for file in files]
         page.details.append(
             Detail(
@@ -99,8 +100,8 @@ class Details:
         )  # fmt: skip
 
     def _graph_files(self, root: str, key: ItemKey, files: dict[str, Any] | None) -> list[File]:
-        """Return a change's files. GraphQL gives no old path of a rename and 100 at a time:
-        REST has both, up to 3,000.
+        """Return a change's files. GraphQL gives no old path of a rename and 100 at a time: REST has both, up to
+        3,000.
         """
         nodes = (files or {}).get("nodes") or []
         is_whole = files is not None and not files["pageInfo"]["hasNextPage"] and None not in nodes
@@ -152,7 +153,7 @@ def _review_threads(key: ItemKey, nodes: list[dict[str, Any]]) -> list[Thread]:
     """Return resolution and place of each review thread, named by its first comment; the notes come from the stream."""
     threads = []
     for node in nodes:
-        first = next((c for c in node["comments"]["nodes"] if c), None)
+        first = next((c for c in (node["comments"] or {}).get("nodes") or () if c), None)
         if first:
             line = node.get("line") if node.get("line") is not None else node.get("originalLine")
             thread_key = f"r{first['fullDatabaseId']}"

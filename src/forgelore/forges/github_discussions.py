@@ -8,12 +8,12 @@ arrived.
 from collections.abc import Iterator
 from typing import Any
 
-from forgelore.core.times import parse_ms
 from forgelore.errors import ForgeError, LostPage, NotFound
 from forgelore.forges import github_wire as wire
 from forgelore.forges.github_graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
 from forgelore.forges.windows import advance, since
 from forgelore.model import Cursor, Item, ItemKey, Note, Thread
+from forgelore.net.jsontext import OddValueError, read_ms
 from forgelore.ports import Page
 
 PAGE_SIZE = 25
@@ -33,7 +33,10 @@ def discussion_pages(graph: Graph, path: str, cursor: Cursor, now_ms: int) -> It
             found["nodes"], is_whole = [], False
             page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
         for node in found["nodes"]:
-            _add(graph, page, node)
+            try:
+                _add(graph, page, node)
+            except OddValueError as error:
+                page.warnings.append(f"discussion {node['number']} could not be read: {error.message}")
         times = [(item.updated_at or 0, item.forge_id or 0) for item in page.items]
         newest = max([(newest[0] or 0, newest[1] or 0), *times]) if times else newest
         info = found["pageInfo"]
@@ -53,13 +56,11 @@ def _load_page(graph: Graph, path: str, position: str | None, direction: str) ->
 
     A single discussion that stays a hole is returned as it is: the others must not wait for it.
     """
-    owner, _, name = path.partition("/")
     size = PAGE_SIZE
     while True:
         try:
-            data = graph.query(DISCUSSIONS, owner=owner, name=name, first=size, after=position, direction=direction)
-            found: dict[str, Any] = data["repository"]["discussions"]
-            if not _has_holes(found) or (size == 1 and found):
+            found = graph.part_of(path, "discussions", DISCUSSIONS, first=size, after=position, direction=direction)
+            if found and (size == 1 or not _has_holes(found)):
                 return found
         except ForgeError:
             if size == 1:
@@ -71,8 +72,7 @@ def _load_page(graph: Graph, path: str, position: str | None, direction: str) ->
 
 def load_discussion(graph: Graph, path: str, number: int) -> Page:
     """Return one discussion by itself, in small pieces: the list could not show it, or did not."""
-    owner, _, name = path.partition("/")
-    node = graph.query(ONE_DISCUSSION, owner=owner, name=name, number=number)["repository"]["discussion"]
+    node = graph.part_of(path, "discussion", ONE_DISCUSSION, number=number)
     if node is None:
         raise NotFound(f"discussion {number} not found", hint="it may have been deleted")
     if _has_holes({"nodes": [node]}):
@@ -99,13 +99,15 @@ def _has_holes(found: dict[str, Any] | None) -> bool:
 def _add(graph: Graph, page: Page, node: dict[str, Any]) -> None:
     key = ItemKey("discussion", node["number"])
     comments = graph.rest_of(MORE_COMMENTS, node["id"], "comments", node["comments"])
-    page.items.append(_item(key, node))
-    page.whole[key] = "all"
+    item, threads = _item(key, node), []
     for comment in comments:
         replies = graph.rest_of(MORE_REPLIES, comment["id"], "replies", comment["replies"])
         root = _key(comment)
         notes = [_note(comment, None), *(_note(reply, root) for reply in replies)]
-        page.threads.append(Thread(key, root, notes))
+        threads.append(Thread(key, root, notes))
+    page.items.append(item)  # all of it or nothing: half a conversation must not look whole
+    page.threads += threads
+    page.whole[key] = "all"
 
 
 def _item(key: ItemKey, node: dict[str, Any]) -> Item:
@@ -116,8 +118,8 @@ def _item(key: ItemKey, node: dict[str, Any]) -> Item:
         state="closed" if node.get("closed") else "open",
         state_reason=reason.lower() if reason else None, author=_login(node), author_role=node.get("authorAssociation"),
         labels=sorted(wire.text(label["name"]) or "" for label in labels if label),
-        created_at=parse_ms(node.get("createdAt")),
-        updated_at=parse_ms(node.get("updatedAt")), closed_at=parse_ms(node.get("closedAt")), url=node.get("url"),
+        created_at=read_ms(node.get("createdAt")),
+        updated_at=read_ms(node.get("updatedAt")), closed_at=read_ms(node.get("closedAt")), url=node.get("url"),
         forge_id=node.get("databaseId"), node_id=node.get("id"),
         category=wire.text((node.get("category") or {}).get("name")),
         is_locked=bool(node.get("locked")), comment_count=None,
@@ -127,8 +129,8 @@ def _item(key: ItemKey, node: dict[str, Any]) -> Item:
 
 def _note(node: dict[str, Any], reply_to: str | None) -> Note:
     return Note(
-        _key(node), _login(node), wire.text(node.get("body")), parse_ms(node.get("createdAt")),
-        parse_ms(node.get("updatedAt")), author_role=node.get("authorAssociation"),
+        _key(node), _login(node), wire.text(node.get("body")), read_ms(node.get("createdAt")),
+        read_ms(node.get("updatedAt")), author_role=node.get("authorAssociation"),
         is_answer=bool(node.get("isAnswer")),
         reply_to=reply_to, url=node.get("url"),
         raw=wire.dump({name: value for name, value in node.items() if name != "replies"}),
@@ -146,11 +148,12 @@ def _login(node: dict[str, Any]) -> str | None:
 
 
 def load_numbers(graph: Graph, path: str) -> set[int]:
-    owner, _, name = path.partition("/")
     numbers: set[int] = set()
     after = None
     while True:
-        found = graph.query(NUMBERS, owner=owner, name=name, after=after)["repository"]["discussions"]
+        found = graph.part_of(path, "discussions", NUMBERS, after=after)
+        if found is None or found.get("nodes") is None:
+            raise ForgeError("GitHub shows no discussions of this project", hint="run the same command again later")
         numbers |= {node["number"] for node in found["nodes"] if node}
         if not found["pageInfo"]["hasNextPage"]:
             return numbers

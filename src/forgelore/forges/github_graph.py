@@ -7,7 +7,8 @@
     NUMBERS      the numbers of all discussions, for a sweep
 
 A null node is not a deletion: GitHub drops nodes when a query is too heavy (`RESOURCE_LIMITS_EXCEEDED`), so a batch
-with trouble is halved until it goes through. https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+with trouble is halved until it goes through.
+https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
 """
 
 from typing import Any
@@ -108,6 +109,7 @@ class Graph:
     def __init__(self, client: Client, url: str) -> None:
         self._client, self._url = client, url
         self._is_lean = False
+        self._knows_changes = True
 
     def query(self, query: str, **variables: Any) -> dict[str, Any]:
         """Return `data`; null nodes stay null. Raises when there is no data at all."""
@@ -118,7 +120,8 @@ class Graph:
         host = self._client.host
         answer = self._client.post_json(self._url, {"query": query, "variables": variables})
         if answer.status == 401:
-            raise AuthError(f"{host} wants a token for GraphQL", hint="set GITHUB_TOKEN or run: gh auth login")
+            hint = "set GITHUB_TOKEN or run: gh auth login"
+            raise AuthError(f"{host} wants a token for GraphQL", hint=hint, is_rejected=True)
         if answer.status == 403:
             needs = answer.headers.get("x-accepted-github-permissions")
             raise AuthError(
@@ -138,19 +141,21 @@ class Graph:
             return data, errors
         raise _as_error(errors, host)
 
-    def has_discussion(self, path: str, number: int) -> bool:
-        """Return whether a discussion is there. A null without "not found" is a refusal and raises what it means."""
+    def part_of(self, path: str, part: str, query: str, **variables: Any) -> dict[str, Any] | None:
+        """Return a part of a repository. None when it is not there; a null that is a refusal raises what it means."""
         owner, _, name = path.partition("/")
-        data, errors = self._ask(DISCUSSION, {"owner": owner, "name": name, "number": number})
-        if data["repository"]["discussion"] is not None:
-            return True
-        if errors and {error.get("type") for error in errors} != {"NOT_FOUND"}:
+        data, errors = self._ask(query, {"owner": owner, "name": name, **variables})
+        found: dict[str, Any] | None = data["repository"].get(part)
+        if found is None and errors and {error.get("type") for error in errors} != {"NOT_FOUND"}:
             raise _as_error(errors, self._client.host)
-        return False
+        return found
+
+    def has_discussion(self, path: str, number: int) -> bool:
+        return self.part_of(path, "discussion", DISCUSSION, number=number) is not None
 
     def nodes(self, query: str, ids: list[str], **variables: Any) -> dict[str, dict[str, Any]]:
-        """Return id -> node for those that came through whole;
-        a batch with nulls or trouble is halved down to single nodes.
+        """Return id -> node for those that came through whole; a batch with nulls or trouble is halved down to single
+        nodes.
         """
         try:
             data, errors = self._ask(query, {"ids": ids, **variables})
@@ -181,12 +186,21 @@ class Graph:
                 self._is_lean = True
         return self.nodes(LEAN_ISSUES, ids)
 
+    def changes(self, ids: list[str], *, threads: bool) -> dict[str, dict[str, Any]]:
+        """Return change nodes; none at all from an older server, whose REST says most of the same."""
+        if self._knows_changes:
+            try:
+                return self.nodes(CHANGES, ids, threads=threads, after=None)
+            except UnknownFieldError:
+                self._knows_changes = False
+        return {}
+
     def rest_of(self, query: str, node_id: str, connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the nodes of a connection: those of its first page and all that follow."""
         nodes = list(page.get("nodes") or ())
         while (page.get("pageInfo") or {}).get("hasNextPage"):
             node = self.query(query, id=node_id, after=page["pageInfo"]["endCursor"]).get("node")
-            if not node:
+            if not node or not node.get(connection):
                 raise LostPage("a conversation vanished while it was being read", hint="run the same command again")
             page = node[connection]
             nodes += page.get("nodes") or ()

@@ -27,6 +27,7 @@ class Rest:
             return AuthError(
                 f"{self.host} rejected the token (HTTP 401)",
                 hint="it may be wrong or expired; set GITHUB_TOKEN or run: gh auth login",
+                is_rejected=True,
             )
         if status == 403 and needs:
             return AuthError(f"the token may not read {what} on {self.host}", hint=f"give it the permission {needs}")

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from forgelore.core.names import key_in_url
 from forgelore.core.text import storable
-from forgelore.core.times import parse_ms
 from forgelore.model import File, FileStatus, Item, ItemKey, Label, Link, Note, Project, ProjectName, State
-from forgelore.net.jsontext import read
+from forgelore.net.jsontext import Int64, OddValueError, read, read_last_number, read_ms
 
 
 class _User(Struct):
@@ -38,8 +37,8 @@ class _Branch(Struct):
 
 
 class _Issue(Struct):
-    id: int
-    number: int
+    id: Int64
+    number: Int64
     title: str | None = None
     body: str | None = None
     state: str | None = None
@@ -54,8 +53,8 @@ class _Issue(Struct):
     merged_at: str | None = None
     html_url: str | None = None
     node_id: str | None = None
-    comments: int | None = None
-    review_comments: int | None = None
+    comments: Int64 | None = None
+    review_comments: Int64 | None = None
     locked: bool | None = False
     draft: bool | None = False
     milestone: _Milestone | None = None
@@ -65,7 +64,7 @@ class _Issue(Struct):
 
 
 class _Comment(Struct):
-    id: int
+    id: Int64
     body: str | None = None
     user: _User | None = None
     author_association: str | None = None
@@ -75,16 +74,16 @@ class _Comment(Struct):
     issue_url: str | None = None
     pull_request_url: str | None = None
     path: str | None = None
-    line: int | None = None
-    original_line: int | None = None
+    line: Int64 | None = None
+    original_line: Int64 | None = None
     side: str | None = None
-    in_reply_to_id: int | None = None
+    in_reply_to_id: Int64 | None = None
     state: str | None = None
     submitted_at: str | None = None
 
 
 class _Release(Struct):
-    id: int
+    id: Int64
     tag_name: str | None = None
     name: str | None = None
     body: str | None = None
@@ -104,7 +103,7 @@ class _Label(Struct):
 
 
 class _Repo(Struct):
-    id: int
+    id: Int64
     full_name: str
     html_url: str | None = None
     default_branch: str | None = None
@@ -158,9 +157,9 @@ def parse_item(raw: bytes, *, is_change: bool | None = None) -> Item:
         author_role=issue.author_association,
         assignees=sorted(user.login for user in issue.assignees or () if user.login),
         labels=_labels(issue.labels or []),
-        created_at=parse_ms(issue.created_at), updated_at=parse_ms(issue.updated_at),
-        closed_at=parse_ms(issue.closed_at),
-        merged_at=parse_ms(merged_at), url=issue.html_url, forge_id=issue.id, node_id=issue.node_id,
+        created_at=read_ms(issue.created_at), updated_at=read_ms(issue.updated_at),
+        closed_at=read_ms(issue.closed_at),
+        merged_at=read_ms(merged_at), url=issue.html_url, forge_id=issue.id, node_id=issue.node_id,
         milestone=text(issue.milestone.title) if issue.milestone else None,
         source_branch=issue.head.ref if issue.head else None, target_branch=issue.base.ref if issue.base else None,
         head_sha=issue.head.sha if issue.head else None, is_draft=bool(issue.draft), is_locked=bool(issue.locked),
@@ -184,18 +183,21 @@ class FoundNote(Struct):
 def parse_comment(raw: bytes) -> FoundNote:
     """Return a plain comment. Whether its item is an issue or a change shows only in its page's address."""
     comment, raw = read(raw, _comment)
-    number = int((comment.issue_url or "/0").rpartition("/")[2])
+    number = read_last_number(comment.issue_url)
     return FoundNote(number, "comments", _note(f"c{comment.id}", comment, raw))
 
 
 def comment_is_on_change(found: FoundNote) -> bool:
-    page = key_in_url((found.note.url or "").partition("#")[0])
+    try:
+        page = key_in_url((found.note.url or "").partition("#")[0])
+    except ValueError as error:
+        raise OddValueError(f"a comment of {found.number} has no address", hint="please report this") from error
     return page is not None and page[1].kind == "change"
 
 
 def parse_review_comment(raw: bytes) -> FoundNote:
     comment, raw = read(raw, _comment)
-    number = int((comment.pull_request_url or "/0").rpartition("/")[2])
+    number = read_last_number(comment.pull_request_url)
     note = _note(f"r{comment.id}", comment, raw)
     note.path = text(comment.path)
     note.line = comment.line if comment.line is not None else comment.original_line
@@ -209,7 +211,7 @@ def parse_review(raw: bytes) -> Note | None:
     if not review.body:
         return None
     note = _note(f"v{review.id}", review, raw)
-    note.created_at = parse_ms(review.submitted_at)
+    note.created_at = read_ms(review.submitted_at)
     note.type = review.state
     return note
 
@@ -220,14 +222,14 @@ def parse_graph_review(node: dict[str, Any]) -> Note | None:
         return None
     return Note(
         f"v{node['fullDatabaseId']}", (node.get("author") or {}).get("login"), text(node["body"]),
-        parse_ms(node.get("submittedAt")),
-        parse_ms(node.get("updatedAt")), type=node.get("state"), url=node.get("url"), raw=dump(node),
+        read_ms(node.get("submittedAt")),
+        read_ms(node.get("updatedAt")), type=node.get("state"), url=node.get("url"), raw=dump(node),
     )  # fmt: skip
 
 
 def _note(key: str, comment: _Comment, raw: bytes) -> Note:
     return Note(
-        key, login(comment.user), text(comment.body), parse_ms(comment.created_at), parse_ms(comment.updated_at),
+        key, login(comment.user), text(comment.body), read_ms(comment.created_at), read_ms(comment.updated_at),
         author_role=comment.author_association, url=comment.html_url, raw=raw,
     )  # fmt: skip
 
@@ -237,8 +239,8 @@ def parse_release(raw: bytes) -> Item:
     return Item(
         ItemKey("release", release.id), title=text(release.name) or text(release.tag_name) or "",
         body=text(release.body),
-        author=login(release.author), created_at=parse_ms(release.published_at or release.created_at),
-        updated_at=parse_ms(release.updated_at), url=release.html_url, forge_id=release.id, node_id=release.node_id,
+        author=login(release.author), created_at=read_ms(release.published_at or release.created_at),
+        updated_at=read_ms(release.updated_at), url=release.html_url, forge_id=release.id, node_id=release.node_id,
         tag=text(release.tag_name), is_draft=bool(release.draft), raw=raw,
     )  # fmt: skip
 

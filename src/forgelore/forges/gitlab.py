@@ -7,14 +7,17 @@ change are fetched when its head moves.
 """
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges import gitlab_wire as wire
+from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Detail, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Answer, Client
 from forgelore.net.jsontext import split_rows
+from forgelore.net.rows import Rows, read_rows
 from forgelore.net.walk import Row, walk, walk_links
 from forgelore.ports import Known, Look, Page, Resource
 
@@ -103,11 +106,13 @@ class GitLab:
     def _items(self, root: str, project: Project, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         kind = _KIND_OF[resource]
 
-        def rows(answer: Answer) -> list[Row[Item]]:
-            items = [wire.parse_item(raw, kind) for raw in split_rows(self._checked(answer, resource).body)]
-            for item in items:
-                item.links = [_own(link, project) for link in item.links]
-            return [Row(item.updated_at or 0, item.forge_id or 0, item) for item in items]
+        def parse(raw: bytes) -> Row[Item]:
+            item = wire.parse_item(raw, kind)
+            item.links = [_own(link, project) for link in item.links]
+            return Row(item.updated_at or 0, item.forge_id or 0, item)
+
+        def rows(answer: Answer) -> Rows[Row[Item]]:
+            return read_rows(self._checked(answer, resource).body, parse, resource.replace("_", " "))
 
         params = {"order_by": "updated_at", "sort": "asc", "state": "all", "scope": "all"}
         start, wide = since(cursor, now_ms), looks_again(cursor, now_ms)
@@ -115,7 +120,9 @@ class GitLab:
             self._client, f"{root}/{resource}", params, since_name="updated_after", since_ms=start, parse=rows
         ):
             cursor = advance(cursor, part.updated_at, part.tie_id, is_last=part.is_last, now_ms=now_ms)
-            yield Page(cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide)
+            yield Page(
+                cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide, warnings=part.warnings
+            )
         if not self._has_token:
             yield Page(
                 warnings=[
@@ -124,32 +131,27 @@ class GitLab:
             )
 
     def _whole_list(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
-        """Releases, labels, members: read whole; an unchanged first page costs one 304."""
+        """Releases, labels, members: read whole; an unchanged list of one page costs one 304."""
         path = {"releases": "/releases", "labels": "/labels", "members": "/members/all"}[resource]
         if resource == "members" and not self._has_token:
             return
         is_due = is_wide(cursor, now_ms)
-        first_etag = None
-        rows: list[bytes] = []
+        tags: list[str | None] = []
+        parse = {"labels": wire.parse_label, "members": wire.parse_member, "releases": wire.parse_release}[resource]
+        rows: list[Any] = []
+        warnings: list[str] = []
         for answer in walk_links(self._client, root + path, {}, etag=None if is_due else cursor.etag):
             if answer.status == 304 or answer.status in (401, 403, 404):
                 return  # unchanged, switched off, or not for this reader
-            first_etag = first_etag or answer.headers.get("etag")
-            rows += split_rows(self._checked(answer, resource).body)
-        end = Cursor(
-            etag=first_etag, swept_at=now_ms if is_due or not cursor.is_complete else cursor.swept_at, is_complete=True
-        )
-        if resource == "labels":
-            yield Page(cursor=end, labels=[wire.parse_label(raw) for raw in rows])
-        elif resource == "members":
-            yield Page(cursor=end, members=[wire.parse_member(raw) for raw in rows])
-        else:
-            items = [wire.parse_release(raw) for raw in rows]
-            yield Page(cursor=end, items=items, seen={item.key for item in items}, seen_kinds=("release",))
+            tags.append(answer.headers.get("etag"))
+            found = read_rows(self._checked(answer, resource).body, parse, resource)
+            rows += found.values
+            warnings += found.warnings
+        yield whole_list_page(resource, rows, whole_list_end(cursor, tags, now_ms), warnings)
 
     def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
-        """Threads of whatever changed or may hide a comment behind a throttled bump;
-        files of changes whose head moved.
+        """Threads of whatever changed or may hide a comment behind a throttled bump; files of changes whose head
+        moved.
         """
         kind, owed = item.key.kind, self.owed()
         may_hide = threads_fetched_at is None or threads_fetched_at < (item.updated_at or 0) + OVERLAP_MS
@@ -191,10 +193,10 @@ class GitLab:
         files = []
         for answer in walk_links(self._client, f"{root}/diffs", {}):
             files += [wire.parse_diff(raw) for raw in split_rows(self._checked(answer, f"files of {key.number}").body)]
-        raw = b"\n".join(f"{file.status} {file.old_path} {file.new_path}".encode() for file in files)
-        return Page(
-            details=[Detail(key, raw=b"files of %s\n" % (head or "").encode() + raw, files=files, head_sha=head)]
-        )
+        # Payloads are kept by content. Two changes may share head and files: with its number, each has its own.
+        lines = [f"files of {key.kind} {key.number} at {head or ''}"]
+        lines += [f"{file.status} {file.old_path} {file.new_path}" for file in files]
+        return Page(details=[Detail(key, raw="\n".join(lines).encode(), files=files, head_sha=head)])
 
     def fetch_item(self, project: Project, key: ItemKey) -> Item:
         answer = self._client.get(f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}")
@@ -203,14 +205,20 @@ class GitLab:
     def look(self, project: Project, key: ItemKey) -> Look:
         """Ask for one item by itself: 404 means gone (or hidden; the flow keeps what was confidential)."""
         if key.kind == "release":
-            return Look(
-                key, is_gone=True
-            )  # the list it is missing from was whole, and a tag cannot be had from its number
+            return Look(key, is_gone=key.number not in self._release_numbers(project))
         answer = self._client.get(f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}")
         if answer.status in (404, 410):
             return Look(key, is_gone=True)
         self._checked(answer, f"{key.kind} {key.number}")
         return Look(key, is_gone=False)
+
+    def _release_numbers(self, project: Project) -> set[int]:
+        """The whole list again: a tag, and so a page of its own, cannot be had from a number."""
+        numbers = set()
+        for answer in walk_links(self._client, f"/projects/{project.forge_id}/releases", {}):
+            for raw in split_rows(self._checked(answer, "releases").body):
+                numbers.add(wire.release_number(raw))
+        return numbers
 
     def counts(self, project: Project) -> dict[Kind, int | None]:
         """Return the numbers of issues and merge requests. Lists above 10,000 rows keep theirs to themselves."""
@@ -233,8 +241,8 @@ class GitLab:
         return found if isinstance(found, int) else None
 
     def cost(self, missing: dict[Kind, int], notes: int) -> int:
-        """Return about how many requests it takes:
-        a page per 99 items, one for each conversation, one for each change's files.
+        """Return about how many requests it takes: a page per 99 items, one for each conversation, one for each
+        change's files.
         """
         del notes
         items = sum(missing.values())
@@ -244,9 +252,12 @@ class GitLab:
         """Return the numbers of every item of a kind, walking by creation time: deep pages answer 405."""
         part = _PART_OF[kind]
 
-        def rows(answer: Answer) -> list[Row[int]]:
-            items = [wire.parse_item(raw, kind) for raw in split_rows(self._checked(answer, part).body)]
-            return [Row(item.created_at or 0, item.forge_id or 0, item.key.number) for item in items]
+        def parse(raw: bytes) -> Row[int]:
+            item = wire.parse_item(raw, kind)
+            return Row(item.created_at or 0, item.forge_id or 0, item.key.number)
+
+        def rows(answer: Answer) -> Rows[Row[int]]:
+            return read_rows(self._checked(answer, part).body, parse, part)
 
         params = {"state": "all", "scope": "all", "order_by": "created_at", "sort": "asc"}
         path = f"/projects/{project.forge_id}/{part}"
@@ -262,6 +273,7 @@ class GitLab:
             raise AuthError(
                 f"{self.host} rejected the token (HTTP 401: {said})",
                 hint="it may be wrong or expired; set GITLAB_TOKEN or run: glab auth login",
+                is_rejected=True,
             )
         if answer.status == 403:
             raise AuthError(

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from forgelore.core.names import key_in_url
 from forgelore.core.text import storable
-from forgelore.core.times import parse_ms
 from forgelore.model import (
     File,
     FileStatus,
@@ -27,12 +26,12 @@ from forgelore.model import (
     State,
     Thread,
 )
-from forgelore.net.jsontext import read
+from forgelore.net.jsontext import Int64, read, read_ms
 
 
 class _User(Struct):
     username: str | None = None
-    access_level: int = 0
+    access_level: Int64 = 0
 
 
 class _Name(Struct):
@@ -48,8 +47,8 @@ class _Links(Struct):
 
 
 class _Item(Struct):
-    id: int
-    iid: int
+    id: Int64
+    iid: Int64
     title: str | None = None
     description: str | None = None
     state: str | None = None
@@ -69,20 +68,20 @@ class _Item(Struct):
     work_in_progress: bool | None = None
     discussion_locked: bool | None = None
     confidential: bool | None = False
-    user_notes_count: int | None = None
-    moved_to_id: int | None = None
+    user_notes_count: Int64 | None = None
+    moved_to_id: Int64 | None = None
     links: _Links | None = msgspec.field(default=None, name="_links")
 
 
 class _Position(Struct):
     old_path: str | None = None
     new_path: str | None = None
-    old_line: int | None = None
-    new_line: int | None = None
+    old_line: Int64 | None = None
+    new_line: Int64 | None = None
 
 
 class _Note(Struct):
-    id: int
+    id: Int64
     type: str | None = None
     body: str | None = None
     author: _User | None = None
@@ -112,7 +111,7 @@ class _Release(Struct):
 
 
 class _Project(Struct):
-    id: int
+    id: Int64
     path_with_namespace: str
     web_url: str | None = None
     default_branch: str | None = None
@@ -182,9 +181,9 @@ def parse_item(raw: bytes, kind: Kind) -> Item:
         state_reason=reason if row.state == "closed" else None, author=_name(row.author),
         assignees=sorted(user.username for user in row.assignees or () if user.username),
         labels=_labels(row.labels or []),
-        created_at=parse_ms(row.created_at), updated_at=parse_ms(row.updated_at),
-        closed_at=parse_ms(row.closed_at or row.merged_at),
-        merged_at=parse_ms(row.merged_at), url=row.web_url, forge_id=row.id,
+        created_at=read_ms(row.created_at), updated_at=read_ms(row.updated_at),
+        closed_at=read_ms(row.closed_at or row.merged_at),
+        merged_at=read_ms(row.merged_at), url=row.web_url, forge_id=row.id,
         milestone=_text(row.milestone.title) if row.milestone else None, source_branch=row.source_branch,
         target_branch=row.target_branch, head_sha=row.sha, is_draft=bool(row.draft or row.work_in_progress),
         is_locked=bool(row.discussion_locked), is_confidential=bool(row.confidential),
@@ -207,9 +206,7 @@ def _forge_links(row: _Item) -> tuple[list[Link], str | None]:
 
 
 def _key_in_api_url(url: str) -> tuple[str, int] | None:
-    """`https://host/api/v4/projects/1/issues/75` -> ("projects/1", 75);
-    the same project is recognised by the caller.
-    """
+    """`https://host/api/v4/projects/1/issues/75` -> ("projects/1", 75); the caller knows its own project."""
     page = key_in_url(url)
     if page is None:
         return None
@@ -236,7 +233,7 @@ def _parse_note(raw: bytes) -> tuple[_Note, Note]:
     row, raw = read(raw, _note)
     place = row.position or _Position()
     return row, Note(
-        str(row.id), _name(row.author), _text(row.body), parse_ms(row.created_at), parse_ms(row.updated_at),
+        str(row.id), _name(row.author), _text(row.body), read_ms(row.created_at), read_ms(row.updated_at),
         type=row.type,
         path=_text(place.new_path or place.old_path),
         line=place.new_line if place.new_line is not None else place.old_line,
@@ -251,9 +248,14 @@ def parse_release(raw: bytes) -> Item:
     url = (release.links or {}).get("self")
     return Item(
         ItemKey("release", tag_number(tag)), title=_text(release.name) or tag, body=_text(release.description),
-        author=_name(release.author), created_at=parse_ms(release.released_at or release.created_at),
+        author=_name(release.author), created_at=read_ms(release.released_at or release.created_at),
         url=url if isinstance(url, str) else None, tag=tag, raw=raw,
     )  # fmt: skip
+
+
+def release_number(raw: bytes) -> int:
+    """Return only the number of a release, of whatever else its row is made."""
+    return tag_number(_text(str(loose(raw).get("tag_name") or "")) or "")
 
 
 def tag_number(tag: str) -> int:

@@ -15,7 +15,7 @@ def since(cursor: Cursor, now_ms: int, window_days: int = WINDOW_DAYS) -> int | 
     """
     if cursor.updated_at is None:
         return None
-    start = cursor.updated_at - OVERLAP_MS
+    start = min(cursor.updated_at, now_ms) - OVERLAP_MS
     if is_wide(cursor, now_ms):
         start = min(start, now_ms - window_days * DAY_MS)
     return max(start, 0)
@@ -40,12 +40,17 @@ def looks_again(cursor: Cursor, now_ms: int) -> bool:
 
 
 def advance(cursor: Cursor, updated_at: int | None, tie_id: int | None, *, is_last: bool, now_ms: int) -> Cursor:
-    """Return the cursor after a page: it never moves back, and a finished walk remembers when it looked."""
+    """Return the cursor after a page: it never moves back, and a finished walk remembers when it looked.
+
+    It never passes the forge's clock either: behind a row dated 2031 nothing would be read until then.
+    """
     position = (cursor.updated_at, cursor.tie_id)
     if updated_at is not None and (
         cursor.updated_at is None or (updated_at, tie_id or 0) > (position[0] or 0, position[1] or 0)
     ):
         position = (updated_at, tie_id)
+    if position[0] is not None and position[0] > now_ms:
+        position = (now_ms, None)
     looked = now_ms if is_last and (is_wide(cursor, now_ms) or not cursor.is_complete) else cursor.swept_at
     return Cursor(
         updated_at=position[0], tie_id=position[1], token=None, etag=cursor.etag, swept_at=looked,

@@ -5,15 +5,22 @@ refuses goes through the lenient one, with what cannot be stored replaced by U+F
 """
 
 import json
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from forgelore.core.text import storable
-from forgelore.errors import LostPage
+from forgelore.core.times import parse_ms
+from forgelore.errors import InvalidValue, LostPage
 
 T = TypeVar("T")
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # what SQLite holds: a larger one is no id of a forge
+_BEFORE_A_LIST = "\ufeff \t\r\n"
 _rows = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class OddValueError(LostPage):
+    """The shape is right, and one value in it makes no sense."""
 
 
 def split_rows(body: bytes) -> list[bytes]:
@@ -29,8 +36,8 @@ def split_rows(body: bytes) -> list[bytes]:
 
 def _slices(text: str) -> list[bytes] | None:
     """Split with the lenient reader: the strict one refuses a whole page for one lone surrogate."""
-    position = text.find("[") + 1
-    if position == 0:
+    position = len(text) - len(text.lstrip(_BEFORE_A_LIST)) + 1
+    if text[position - 1 : position] != "[":  # an object may hold a list: that is another answer, not this one
         return None
     reader = json.JSONDecoder()
     rows: list[bytes] = []
@@ -57,6 +64,22 @@ def read(raw: bytes, decoder: "msgspec.json.Decoder[T]") -> tuple[T, bytes]:
             return decoder.decode(cleaned), cleaned
         except (ValueError, msgspec.DecodeError):
             raise LostPage(f"the forge's answer has an unexpected shape: {error}", hint="please report this") from error
+
+
+def read_ms(text: str | None) -> int | None:
+    """`parse_ms`, for what a forge wrote: the reader cannot write it in another way."""
+    try:
+        return parse_ms(text)
+    except InvalidValue as error:
+        raise OddValueError(f"{error.message[:100]}", hint="please report this to the forge") from error
+
+
+def read_last_number(url: str | None) -> int:
+    """`https://api.github.com/repos/acme/web/issues/12` -> 12."""
+    number = (url or "").rpartition("/")[2]
+    if not (number.isascii() and number.isdecimal()):
+        raise OddValueError(f"{(url or '')[:100]!r} names no item", hint="please report this to the forge")
+    return int(number)
 
 
 def _clean(value: object) -> bytes:

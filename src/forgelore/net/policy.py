@@ -11,8 +11,8 @@
     GraphQL 200 with RATE_LIMITED                      Wait until reset, else 60 s
     anything else                                      Fail: the adapter says what it means
 
-A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come back.
-https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come
+back. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 """
 
 import math

@@ -88,7 +88,9 @@ class Store:
     def close(self) -> None:
         with self._guard:
             for connection in self._all:
-                connection.close()
+                # A thread that was left behind in an interrupted sync may still be reading through its own.
+                with contextlib.suppress(apsw.ThreadingViolationError):
+                    connection.close()
             self._all.clear()
         self._local = threading.local()
 
@@ -99,6 +101,7 @@ def _connect(path: str) -> apsw.Connection:
         raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file with --db PATH")
     connection = apsw.Connection(path)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    _refuse_a_stranger(connection, path)
     connection.execute("PRAGMA page_size=8192")  # of a new file: 5 % less work on rows of text than 4096
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -106,6 +109,16 @@ def _connect(path: str) -> apsw.Connection:
     connection.execute("PRAGMA cache_size=-16000")
     connection.execute("PRAGMA wal_autocheckpoint=4000")  # 32 MB: a page of a first sync is not copied back each time
     return connection
+
+
+def _refuse_a_stranger(connection: apsw.Connection, path: str) -> None:
+    """Look before anything is written: another program's database must stay as it is, its journal mode included."""
+    if connection.execute("PRAGMA application_id").get == APPLICATION_ID:
+        return
+    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        connection.close()
+        hint = "choose another file with --db PATH; nothing was changed"
+        raise CorruptStore(f"{path} is an SQLite file of another program", hint=hint)
 
 
 @contextlib.contextmanager

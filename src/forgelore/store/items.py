@@ -198,8 +198,8 @@ def save_files(store: Store, project_id: int, item_id: int, files: list[File], h
 
 
 def move_urls(store: Store, project_id: int, old: str, new: str) -> None:
-    """Give the pages of a renamed project their new addresses:
-    nothing else of them changed, so no list will bring them again.
+    """Give the pages of a renamed project their new addresses: nothing else of them changed, so no list will bring
+    them again.
     """
     if old == new:
         return

@@ -32,8 +32,8 @@ def queue_jobs(store: Store, project_id: int, kind: str, keys: Iterable[str], no
 
 
 def ready_jobs(store: Store, project_id: int, kind: str, now_ms: int, limit: int) -> list[Job]:
-    """Return jobs whose time has come. A time more than the cap away was written under another clock:
-    it counts as come.
+    """Return jobs whose time has come. A time more than the cap away was written under another clock: it counts as
+    come.
     """
     rows = store.rows(
         "SELECT kind, key, version, attempt_count FROM jobs WHERE project_id = ? AND kind = ?"

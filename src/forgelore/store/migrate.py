@@ -1,6 +1,5 @@
 """Bringing a database file to this program's schema: numbered SQL files, each applied once, in one transaction with
-the row
-that records it. An applied file never changes. A file from a newer program is refused untouched.
+the row that records it. An applied file never changes. A file from a newer program is refused untouched.
 """
 
 import os
@@ -8,7 +7,7 @@ import re
 import time
 from typing import NamedTuple
 
-from forgelore.errors import CorruptStore, NewerStore, StoreError
+from forgelore.errors import NewerStore, StoreError
 from forgelore.store.db import APPLICATION_ID, Store, errors_in_our_words
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
@@ -44,7 +43,7 @@ def newest_version() -> int:
 
 def open_store(path: str, *, create: bool = True) -> Store:
     """Return the migrated store at `path`. `create=False` refuses to make a new file."""
-    if not create and not os.path.exists(path):
+    if not create and not (os.path.exists(path) and os.path.getsize(path)):
         raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
     store = Store(path)
     try:
@@ -88,13 +87,7 @@ def _apply(store: Store, migration: Migration) -> None:
 
 
 def _version(store: Store) -> int:
-    """Return the file's schema version, 0 for an empty file; refuses somebody else's database."""
-    application = store.value("PRAGMA application_id")
-    if application == APPLICATION_ID:
-        return int(store.value("SELECT max(version) FROM schema_version") or 0)
-    if store.value("SELECT count(*) FROM sqlite_schema"):
-        raise CorruptStore(
-            f"{store.path} is an SQLite file of another program",
-            hint="choose another file with --db PATH; nothing was changed",
-        )
-    return 0
+    """Return the file's schema version, 0 for an empty file."""
+    if not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"):
+        return 0
+    return int(store.value("SELECT max(version) FROM schema_version") or 0)

@@ -17,12 +17,14 @@ def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
         return _insert(store, project, digest, now_ms)
     if known.name.path != project.name.path:
         _rename(store, known, project.name)
+    if known.forge_id is None and project.forge_id is not None:
+        # Imported before, now met on its forge, which brings every conversation again under its own keys.
+        store.run("DELETE FROM threads WHERE project_id = ?", known.id)
     old = store.value("SELECT row_hash FROM projects WHERE id = ?", known.id)
     if old != digest and project.raw:
         store.run(
             "UPDATE projects SET forge_id = ?, url = ?, default_branch = ?, description = ?, is_private = ?,"
-            " is_archived = ?,"
-            " has_issues = ?, has_changes = ?, has_discussions = ?, row_hash = ? WHERE id = ?",
+            " is_archived = ?, has_issues = ?, has_changes = ?, has_discussions = ?, row_hash = ? WHERE id = ?",
             *_facts(project), digest, known.id,
         )  # fmt: skip
         drop_payloads(store, known.id, [old])

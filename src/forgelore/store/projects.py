@@ -1,6 +1,6 @@
 """Projects of the store: finding one by any of its names."""
 
-from forgelore.core.names import Hosts, parse_project
+from forgelore.core.names import Hosts, parse_project, without_userinfo
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.db import Row, Store
 from forgelore.words import ProjectName
@@ -39,6 +39,7 @@ def find_project(store: Store, name: ProjectName, forge_id: int | None = None) -
 
 def resolve_project(store: Store, text: str, hosts: Hosts) -> StoredProject:
     """Return the stored project that a person means by `text`; a bare path is enough when only one host has it."""
+    text = without_userinfo(text)
     try:
         found = find_project(store, parse_project(text, hosts, probe=lambda _host: "github"))
     except InvalidValue:

@@ -75,8 +75,8 @@ def save_threads(
 def _save_thread_rows(
     store: Store, project_id: int, ids: dict[ItemKey, int], threads: list[Thread], *, is_fresh: bool, keeps_state: bool
 ) -> dict[tuple[int, str], int]:
-    """Return the ids of the threads. A stream of comments (`keeps_state` False) knows nothing of resolution:
-    it changes none.
+    """Return the ids of the threads. A stream of comments (`keeps_state` False) knows nothing of resolution: it
+    changes none.
     """
     known: dict[tuple[int, str], tuple[int, tuple[object, ...]]] = {}
     if not is_fresh:

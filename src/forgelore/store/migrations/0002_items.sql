@@ -40,6 +40,7 @@ CREATE TABLE items (
   deleted_at BIGINT,                  -- gone from the forge, seen twice
   UNIQUE (project_id, kind, number)
 );
+CREATE INDEX items_by_number ON items (project_id, number, kind);
 CREATE INDEX items_by_update ON items (project_id, kind, updated_at);
 
 CREATE TABLE labels (

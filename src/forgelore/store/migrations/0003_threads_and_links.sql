@@ -37,6 +37,7 @@ CREATE TABLE notes (
   UNIQUE (item_id, key)
 );
 CREATE INDEX notes_by_thread ON notes (thread_id);
+CREATE INDEX notes_by_project ON notes (project_id);
 
 -- closes, mentions, duplicate_of, relates, moved_to: from the forge's own fields, its events, or people's text.
 CREATE TABLE item_links (

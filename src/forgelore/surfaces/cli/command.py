@@ -1,8 +1,7 @@
 """One command: its parser, its context, its result in both forms.
 
 A command module has `EXAMPLES`, `add_arguments(parser)` and `run(context, arguments) -> Any`. It prints for people
-through the context and returns
-the data for programs; with `--json` nothing but the envelope reaches standard output.
+through the context and returns the data for programs; with `--json` nothing but the envelope reaches standard output.
 """
 
 import argparse
@@ -13,8 +12,9 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from forgelore.errors import UsageError
-from forgelore.surfaces.cli.main import COMMANDS
+from forgelore.core.text import printable_line
+from forgelore.errors import LoreError, UsageError
+from forgelore.surfaces.cli.main import COMMANDS, as_data, report
 from forgelore.surfaces.cli.terminal import Style, width
 
 
@@ -39,14 +39,15 @@ class Parser(argparse.ArgumentParser):
 class Context:
     """What a command gets: the app (made on first use), where to print, how."""
 
-    def __init__(self, *, db: str | None, is_json: bool, started: float) -> None:
+    def __init__(self, *, db: str | None, is_json: bool, started: float, cwd: str | None = None) -> None:
         self.is_json = is_json
         self.started = started
         self.warnings: list[str] = []
         self.out = io.StringIO() if is_json else sys.stdout
         self.style = Style(self.out)
         self.error_style = Style(sys.stderr)
-        self._db = db
+        self.failure: LoreError | None = None
+        self._db, self._cwd = db, cwd
         self._app: Any = None
 
     @property
@@ -55,7 +56,7 @@ class Context:
         if self._app is None:
             from forgelore.app import App
 
-            self._app = App(os.environ, cwd=os.getcwd(), db=self._db)
+            self._app = App(os.environ, cwd=self._cwd or os.getcwd(), db=self._db)
             for warning in self._app.config.warnings:
                 self.warn(warning)
         return self._app
@@ -66,13 +67,17 @@ class Context:
 
     def print(self, *lines: str) -> None:
         for line in lines:
-            print(line, file=self.out)
+            print(printable_line(line), file=self.out)
 
     def warn(self, message: str) -> None:
         """A warning is part of the result: on standard error for people, in the envelope for programs."""
         self.warnings.append(message)
         if not self.is_json:
-            print(f"{self.error_style.yellow('!')} {message}", file=sys.stderr)
+            print(printable_line(f"{self.error_style.yellow('!')} {message}"), file=sys.stderr)
+
+    def fail(self, error: LoreError) -> None:
+        """The command goes on to tell what it has; in the end it fails with this error."""
+        self.failure = error
 
     @property
     def is_interactive(self) -> bool:
@@ -100,14 +105,28 @@ def run_command(name: str, arguments: list[str], started: float) -> int:
         data = module.run(context, parsed)
     finally:
         context.close()
-    if parsed.json:
-        import json
-
-        elapsed = int((time.monotonic() - started) * 1000)
-        envelope = {"ok": True, "data": data, "meta": {"elapsed_ms": elapsed}, "warnings": context.warnings}
-        print(json.dumps(envelope, ensure_ascii=False))
     sys.stdout.flush()
-    return int(getattr(context, "exit_code", 0))
+    if parsed.json:
+        _print_envelope(context, data, started)
+    elif context.failure:
+        report(context.failure, is_json=False)
+    sys.stdout.flush()
+    return context.failure.exit_code if context.failure else 0
+
+
+def _print_envelope(context: Context, data: Any, started: float) -> None:
+    import json
+
+    elapsed = int((time.monotonic() - started) * 1000)
+    envelope = {
+        "ok": context.failure is None,
+        "data": data,
+        "meta": {"elapsed_ms": elapsed},
+        "warnings": context.warnings,
+    }
+    if context.failure:
+        envelope["error"] = as_data(context.failure)
+    print(json.dumps(envelope, ensure_ascii=False))
 
 
 def _sentence(text: str) -> str:

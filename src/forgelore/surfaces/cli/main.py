@@ -44,14 +44,15 @@ def main(argv: list[str] | None = None) -> int:
     started = time.monotonic()
     arguments = sys.argv[1:] if argv is None else argv
     is_json = "--json" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows ? instead of a crash
     try:
         return _run(arguments, started)
     except LoreError as error:
-        return _report(error, is_json=is_json)
+        return report(error, is_json=is_json)
     except KeyboardInterrupt:
-        code = _report(
-            Stopped("stopped", hint="what was saved is kept; run the same command to go on"), is_json=is_json
-        )
+        code = report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), is_json=is_json)
         if argv is None:  # leave without waiting for threads that hang in a slow answer
             sys.stdout.flush()
             sys.stderr.flush()
@@ -67,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
             f"something unexpected went wrong: {type(error).__name__}: {error}",
             hint="this is a bug in forgelore, please report it; FORGELORE_DEBUG=1 shows where it happened",
         )
-        return _report(unexpected, is_json=is_json)
+        return report(unexpected, is_json=is_json)
 
 
 def _run(arguments: list[str], started: float) -> int:
@@ -118,21 +119,27 @@ def _suggest(name: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _report(error: LoreError, *, is_json: bool) -> int:
+def report(error: LoreError, *, is_json: bool) -> int:
+    """Tell an error to a person or a program and return its exit code."""
     if is_json:
         import json
 
-        failure = {"code": error.code, "message": error.message, "hint": error.hint}
-        print(json.dumps({"ok": False, "error": failure}, ensure_ascii=False))
+        print(json.dumps({"ok": False, "error": as_data(error)}, ensure_ascii=False))
         return error.exit_code
+    from forgelore.core.text import printable
     from forgelore.surfaces.cli.terminal import Style
 
     style = Style(sys.stderr)
-    head = style.yellow("stopped") if isinstance(error, Stopped) else f"{style.red('error')}: {error.message}"
+    is_stop = isinstance(error, Stopped)
+    head = style.yellow("stopped") if is_stop else f"{style.red('error')}: {printable(error.message)}"
     print(head, file=sys.stderr)
     if error.hint:
-        print(f"  {style.dim('→')} {error.hint}", file=sys.stderr)
+        print(f"  {style.dim('→')} {printable(error.hint)}", file=sys.stderr)
     return error.exit_code
+
+
+def as_data(error: LoreError) -> dict[str, str]:
+    return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Progress on standard error: a bar per resource with counts, rate and time left in a terminal; a line now and then
-in a log.
+"""Progress on standard error: a bar per resource with counts, rate and time left in a terminal; a line now and then in
+a log.
 
 rich is imported here, and only by commands that take longer than a second.
 """

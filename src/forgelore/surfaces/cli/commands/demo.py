@@ -21,7 +21,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         path = arguments.keep or os.path.join(folder, "demo.db")
         steps = _steps(demo_file(), folder)
         for said, words in steps:
-            _step(context, said, words, path)
+            _step(context, said, words, path, folder)
     seconds = time.monotonic() - started
     context.print(
         "",
@@ -55,19 +55,19 @@ def _steps(source: str, folder: str) -> list[tuple[str, list[str]]]:
         ("Where does the project stand?", ["sync-status"]),
         (
             "Everything can leave again: equal stores give equal bytes.",
-            ["export", "--output", os.path.join(folder, "lantern.jsonl")],
+            ["export", "--project", PROJECT, "--output", os.path.join(folder, "lantern.jsonl")],
         ),
     ]
 
 
-def _step(context: Any, said: str, words: list[str], path: str) -> None:
+def _step(context: Any, said: str, words: list[str], path: str, folder: str) -> None:
     from forgelore.surfaces.cli.command import Context, build_parser
 
     style = context.style
     shown = " ".join(_short(word) for word in words)
     context.print("", style.dim(f"# {said}"), f"{style.green('$')} {style.bold('forgelore ' + shown)}")
     parser, module = build_parser(words[0])
-    inner = Context(db=path, is_json=False, started=time.monotonic())
+    inner = Context(db=path, is_json=False, started=time.monotonic(), cwd=folder)
     inner.out, inner.style = context.out, style
     try:
         module.run(inner, parser.parse_args(words[1:]))

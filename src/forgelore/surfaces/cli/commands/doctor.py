@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from forgelore.errors import ConfigError
+
 EXAMPLES = ("forgelore doctor", "forgelore doctor --offline", "forgelore doctor --json")
 
 
@@ -21,7 +23,9 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         if check.hint:
             context.print(f"  {'':<12} {context.style.dim('→')} {check.hint}")
     is_well = all(result["status"] != "error" for result in results)
-    context.exit_code = 0 if is_well else 3
+    failed = [result["check"] for result in results if result["status"] == "error"]
+    if failed:
+        context.fail(ConfigError(f"not in order: {', '.join(failed)}", hint="each line above says what to do"))
     if is_well:
         context.print("", "everything needed is in place")
     return {"success": is_well, "checks": results}

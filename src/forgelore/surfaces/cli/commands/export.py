@@ -51,16 +51,20 @@ def _write(stream: Any, lines: Any) -> int:
 
 
 def _write_file(path: str, lines: Any) -> int:
-    """Write beside the target and rename: a reader never sees half a file."""
-    partial = f"{path}.part"
+    """Write beside the target and rename: a reader never sees half a file. A device or pipe is written to as it is."""
+    target = os.path.realpath(path)
+    is_plain = os.path.isfile(target) or not os.path.exists(target)
+    partial = f"{target}.part" if is_plain else target
     try:
         with open(partial, "wb") as file:
             count = _write(file, lines)
-        os.replace(partial, path)
-    except OSError as error:
-        if os.path.exists(partial):
+        if is_plain:
+            os.replace(partial, target)
+    except BaseException as error:
+        if is_plain and os.path.exists(partial):
             os.unlink(partial)
-        raise InvalidValue(
-            f"cannot write {path}: {error.strerror}", hint="check the folder and the free space"
-        ) from error
+        if isinstance(error, OSError):
+            hint = "check the folder and the free space"
+            raise InvalidValue(f"cannot write {path}: {error.strerror}", hint=hint) from error
+        raise
     return count

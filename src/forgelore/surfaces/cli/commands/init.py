@@ -5,6 +5,7 @@ import json
 import os
 from typing import Any
 
+from forgelore.core.names import without_userinfo
 from forgelore.errors import ConfigError, InvalidValue, UsageError
 
 EXAMPLES = (
@@ -31,7 +32,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     projects = arguments.project or _suggested(app, asks=asks)
     if not projects and not added:
         raise UsageError("no project named, and this is not a clone with an origin", hint="add --project owner/repo")
-    names = [str(app.parse_project(text)) if not text.endswith("*") else text for text in projects]
+    names = [str(app.parse_project(text)) if not text.endswith("*") else without_userinfo(text) for text in projects]
     written = _write_clone_file(app.cwd, names, overwrite=arguments.overwrite) if names else None
     app.store(create=True)
     if written:
@@ -66,7 +67,7 @@ def _write_clone_file(folder: str, names: list[str], *, overwrite: bool) -> str:
 
 def _add_host(context: Any, arguments: argparse.Namespace) -> str:
     """Add a [[forges]] table to the user's own file: a clone's file may not name hosts for tokens."""
-    from forgelore.config import config_folder
+    from forgelore.config import user_file
 
     host = arguments.host.removeprefix("https://").strip("/").lower()
     if not arguments.kind:
@@ -77,7 +78,7 @@ def _add_host(context: Any, arguments: argparse.Namespace) -> str:
         raise InvalidValue(
             f"{arguments.token_env!r} is not a variable's name", hint="for example: --token-env TEAM_TOKEN"
         )
-    path = os.path.join(config_folder(context.app.environ), "config.toml")
+    path = user_file(context.app.environ)
     before = ""
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     from forgelore.flows.read import list_items, parse_kind
 
-    if arguments.limit < 1:
-        raise InvalidValue(f"--limit {arguments.limit} is too small", hint="use 1 or more")
+    if not 1 <= arguments.limit <= 1_000_000:
+        raise InvalidValue(f"--limit {arguments.limit} is out of range", hint="use 1 to 1,000,000")
     kind = parse_kind(arguments.kind)
     project = context.app.find_project(arguments.project)
     items = list_items(
@@ -43,7 +43,8 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     )  # fmt: skip
     if not items:
         context.print("nothing matches" if project is None else f"nothing in {project.name} matches")
-    for line in table([_row(context, item, with_project=project is None) for item in items], grow=1):
+    many = len({item["project"] for item in items}) > 1
+    for line in table([_row(context, item, with_project=many) for item in items], grow=1):
         context.print(line)
     if len(items) == arguments.limit:
         context.print(context.style.dim(f"the first {number(len(items))}; more with --limit"))

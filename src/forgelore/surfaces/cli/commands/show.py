@@ -64,13 +64,14 @@ def _parse(words: list[str]) -> Ref:
 
 def _print_item(context: Any, item: dict[str, Any], *, with_system: bool) -> None:
     style, columns = context.style, min(width(), 110)
-    reason = f" ({item['state_reason'].replace('_', ' ')})" if item["state_reason"] else ""
+    reason = f" ({clean(item['state_reason']).replace('_', ' ')})" if item["state_reason"] else ""
     context.print(f"{style.bold(clean(item['title']))}  {style.dim(clean(item['ref']))}")
-    gone = style.red("gone from the forge") if item["deleted_at"] else ""
+    marks = [style.red("gone from the forge")] if item["deleted_at"] else []
+    marks += [style.yellow("confidential")] if item["is_confidential"] else []
     author = f"@{clean(item['author'])}" if item["author"] else "somebody who left"
     facts = [
         style.state(item["state"]) + reason if item["state"] else "",
-        gone,
+        *marks,
         item["kind"],
         f"by {style.cyan(author)}",
         day(item["created_at"]),

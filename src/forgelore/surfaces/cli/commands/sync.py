@@ -49,9 +49,11 @@ def sync_all(
     """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
     from forgelore.errors import LoreError
     from forgelore.flows.sync import Options
+    from forgelore.surfaces.cli.main import as_data
 
     options = Options(full=full, force=force, kinds=kinds, workers=context.app.config.workers, command=command)
-    results, failures = [], []
+    results: list[dict[str, Any]] = []
+    failures: list[LoreError] = []
     with _stopping_on_interrupt(context):
         for name in names:
             try:
@@ -60,10 +62,11 @@ def sync_all(
                 if len(names) == 1 or error.exit_code in (7, 8):
                     raise
                 context.warn(f"{name}: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+                results.append({"project": str(name), "error": as_data(error)})
                 failures.append(error)
     if failures:
         message = f"{len(failures)} of {len(names)} projects failed; first: {failures[0].message}"
-        raise type(failures[0])(message, hint=failures[0].hint)
+        context.fail(type(failures[0])(message, hint=failures[0].hint))
     return results
 
 

@@ -1,0 +1,57 @@
+"""The git clone that a command runs in: where it came from.
+
+The configuration file is read directly: starting git costs a listing command more than its own work. A layout that is
+not plain (a worktree, an include) is left to git.
+"""
+
+import os
+import re
+
+_SECTION = re.compile(r"\s*\[(?P<name>[^\]]*)\]")
+_URL = re.compile(r"\s*url\s*=\s*(?P<url>\S.*?)\s*\Z")
+
+
+def origin_of(folder: str) -> str | None:
+    """Return the URL of `origin`, None outside a clone or without one."""
+    git = _git_folder(os.path.abspath(folder))
+    if git is None:
+        return None
+    config = os.path.join(git, "config")
+    if not os.path.isfile(config):
+        return _ask_git(folder)
+    with open(config, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    return _ask_git(folder) if "[include" in text.lower() else _origin_in(text)
+
+
+def _git_folder(folder: str) -> str | None:
+    while True:
+        found = os.path.join(folder, ".git")
+        if os.path.exists(found):
+            return found
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _origin_in(text: str) -> str | None:
+    section = ""
+    for line in text.splitlines():
+        head = _SECTION.match(line)
+        section = head["name"] if head else section
+        url = _URL.match(line)
+        if url and section == 'remote "origin"':
+            return url["url"]
+    return None
+
+
+def _ask_git(folder: str) -> str | None:
+    import subprocess
+
+    command = ["git", "-C", folder, "config", "--get", "remote.origin.url"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603 - fixed words
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
