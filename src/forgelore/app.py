@@ -68,11 +68,13 @@ class App:
         return known[0] if len(known) == 1 else None
 
     def clone_remote(self) -> str | None:
-        """Return the URL of the clone's `origin` without any password in it, None outside a clone."""
+        """Return the URL of the clone's `origin` without any password in it, None outside the clone of a forge."""
         from forgelore.checkout import origin_of
 
         url = origin_of(self.cwd)
-        return without_userinfo(url) if url else None
+        if not url or not url.startswith(("https://", "http://", "ssh://", "git://", "git@")):
+            return None  # a copy of a folder on this machine says nothing about a forge
+        return without_userinfo(url)
 
     def names_to_sync(self, texts: list[str]) -> Iterator[ProjectName]:
         """Yield each project meant by the command line, the settings, the clone, or what was synced before."""

@@ -71,7 +71,15 @@ class Forker:
         """`order`: point and log (where to die), pages and largest_file (how much room there is), no_waits, cwd."""
         process = self.idle.pop() if self.idle else self.start()
         out, err = folder / f"{process.pid}.out", folder / f"{process.pid}.err"
-        whole = {"arguments": arguments, "environ": environ, "out": str(out), "err": str(err), "point": "", **order}
+        whole = {
+            "arguments": arguments,
+            "environ": environ,
+            "out": str(out),
+            "err": str(err),
+            "point": "",
+            "cwd": str(folder),
+            **order,
+        }
         process.stdin.write(json.dumps(whole, default=str) + "\n")
         process.stdin.flush()
         done = Done(int(process.stdout.readline()), out.read_bytes(), err.read_text(encoding="utf-8"))
