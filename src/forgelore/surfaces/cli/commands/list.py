@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from forgelore.errors import InvalidValue
-from forgelore.surfaces.cli.terminal import clean, day, number, table
+from forgelore.surfaces.cli.terminal import clean, day, fit, number, table
 
 EXAMPLES = (
     "forgelore list issues --state open",
@@ -53,7 +53,7 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _row(context: Any, item: dict[str, Any], *, with_project: bool) -> list[str]:
     style = context.style
-    labels = ", ".join(clean(label) for label in item["labels"][:3])
+    labels = fit(", ".join(clean(label) for label in item["labels"]), 24)
     author = f"@{clean(item['author'])}" if item["author"] else ""
     row = [
         style.bold(clean(item["ref"])),
