@@ -34,7 +34,7 @@ def main(_arguments: list[str]) -> None:
         "most of one kind",
         "target <= 3",
         "tables changed (sync_runs and locks aside)",
-        "4 KB pages changed",
+        "4 KB blocks changed",
         "bytes grown",
     ]
     note = "300 issues, 150 changes and (GitHub) 30 discussions; nothing happened on the forge between the two runs."

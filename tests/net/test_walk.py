@@ -167,6 +167,20 @@ def test_reading_from_a_moment_includes_that_moment(client, server):
     assert set(seen) == {6, 7, 8, 9}
 
 
+def test_following_links_alone_would_lose_the_row_at_the_seam(client, server):
+    """Why pages are anchored in time: one update between two pages moves everybody behind it up by one."""
+    for number in range(150):
+        server.put(number)
+    moves = iter([[0]])
+    server.between = lambda: [server.put(number) for number in next(moves, [])]
+    answers = list(walk_links(client, "/rows", {}))
+    followed = {read(raw, _entry)[0].id for answer in answers for raw in split_rows(answer.body)}
+    assert set(range(150)) - followed == {100}
+    moves = iter([[1]])
+    seen, _ = walk_all(client)
+    assert set(seen) == set(range(150))
+
+
 def test_no_page_number_is_ever_built_for_a_list_that_moves_in_time(client, server):
     for number in range(40):
         server.put(number)

@@ -6,11 +6,6 @@ DAY_S = 86_400
 SKEWS = [-DAY_S, -3600, 3600, DAY_S, 400 * DAY_S]
 
 
-@pytest.fixture(params=["github", "gitlab"])
-def lab(request):
-    return request.getfixturevalue(request.param)
-
-
 def say(lab, number, text):
     lab.project.comment(number, text) if lab.server.kind == "github" else lab.project.comment("issue", number, text)
 

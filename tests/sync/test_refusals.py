@@ -15,12 +15,6 @@ from support import raised
 DAY_S = 86_400
 
 
-@pytest.fixture(params=["github", "gitlab"])
-def lab(request):
-    """Each claim holds on both forges."""
-    return request.getfixturevalue(request.param)
-
-
 def is_github(lab):
     return lab.server.kind == "github"
 

@@ -1,11 +1,5 @@
 """`item_links`: what items and notes say of others, from the forges' fields, their events and people's text."""
 
-import pytest
-
-
-@pytest.fixture(params=["github", "gitlab"])
-def lab(request):
-    return request.getfixturevalue(request.param)
 
 
 def say(lab, number, text):

@@ -13,7 +13,7 @@ from forgelore.store.jobs import count_jobs
 from forgelore.store.projects import find_project
 from forgelore.store.sync_state import load_cursor
 
-_BYTES_PER_ITEM = 9_000  # database growth per item with its conversation, from bench/results/ingest.md
+_BYTES_PER_ITEM = 7_300  # database growth per item with its conversation, from bench/results/ingest.md
 _NOTES_PER_ITEM = 5
 
 

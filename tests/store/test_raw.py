@@ -1,0 +1,20 @@
+"""Raw payloads: small, readable again, without secrets."""
+
+from forgelore.net.jsontext import split_rows
+from forgelore.store.raw import load_payload, without_secrets
+
+
+def test_payloads_come_back_as_they_were_and_take_less_than_a_third(github):
+    github.populate(issues=40, changes=20)
+    github.sync()
+    store = github.app.store()
+    sizes = store.row("SELECT sum(size), sum(length(body)) FROM raw_payloads WHERE resource IN ('item', 'note')")
+    assert sizes[1] < sizes[0] / 3
+    project_id, digest = store.row("SELECT project_id, row_hash FROM items WHERE kind = 'issue' AND number = 1")
+    client = github.app.forge(github.app.parse_project(github.name_text))._client
+    listed = split_rows(client.get("/repos/acme/web/issues", {"state": "all", "per_page": 100}).body)
+    assert load_payload(store, project_id, digest) in listed
+
+
+def test_token_fields_are_nulled_and_nothing_else():
+    assert without_secrets(b'{"runners_token": "x", "name": "token"}') == b'{"runners_token": null, "name": "token"}'
