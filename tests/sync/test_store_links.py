@@ -1,7 +1,6 @@
 """`item_links`: what items and notes say of others, from the forges' fields, their events and people's text."""
 
 
-
 def say(lab, number, text):
     return (
         lab.project.comment(number, text) if lab.server.kind == "github" else lab.project.comment("issue", number, text)
