@@ -12,6 +12,7 @@ import tempfile
 from common import SHARED, Skipped, clean_environ, forge, forgelore, measure, report, table, verdict
 
 ITEMS = 100_000
+ROWS_ONLY = ("--no-docs", "--no-embed")
 CORPUS = SHARED / "corpora" / "bitcoin.jsonl.gz"
 FLOORS = {
     "unpack only": "for line in lines: pass",
@@ -20,7 +21,8 @@ FLOORS = {
 }
 NOTE = """The tracker is bitcoin/bitcoin (29,134 items, notes of its issues), repeated under other numbers, gzipped.
 CPU is user and system time of the child, from the start of Python to its end. `sync` reads from a local forge in
-another process, over HTTP, keeps every payload, and asks for conversations and files as it does on a real forge."""
+another process, over HTTP, keeps every payload, and asks for conversations and files as it does on a real forge.
+Search documents and vectors are left for later (`--no-docs --no-embed`)."""
 HEAD = ["what", "items", "notes", "CPU s", "items / CPU s", "rows / CPU s", "peak MB", "database MB", "bytes / item"]
 
 
@@ -69,7 +71,8 @@ def import_row(
     folder: pathlib.Path, source: pathlib.Path, items: int, notes: int, name: str = "import"
 ) -> list[object]:
     db = folder / "imported.db"
-    cost = forgelore("import", str(source), "--project", "bitcoin/all", "--db", str(db), environ=clean_environ(folder))
+    command = ["import", str(source), "--project", "bitcoin/all", "--db", str(db), *ROWS_ONLY]
+    cost = forgelore(*command, environ=clean_environ(folder))
     size = db.stat().st_size
     return [
         name,
@@ -93,7 +96,7 @@ def floor_row(folder: pathlib.Path, name: str, code: str, source: pathlib.Path, 
 def sync_row(folder: pathlib.Path, kind: str) -> list[object]:
     db = folder / f"{kind}.db"
     with forge(kind, issues=1500, changes=1000, discussions=100, comments_per_item=5) as there:
-        cost = forgelore("sync", there.project, "--db", str(db), environ=there.environ(folder))
+        cost = forgelore("sync", there.project, "--db", str(db), *ROWS_ONLY, environ=there.environ(folder))
         items, notes = there.about["items"], there.about["notes"]
     size = db.stat().st_size
     rows = (items + notes) / cost.cpu_s

@@ -1,4 +1,4 @@
-"""The composition root: the only place that names concrete forges. Surfaces ask it for a ready store and forges."""
+"""The composition root: the only place that names concrete forges and embedders. Surfaces ask it for ready ones."""
 
 import os
 import threading
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from forgelore.config import Config, check_api_url, hosts_of, load_config
+from forgelore.config import EMBEDDERS, Config, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.errors import ConfigError, InvalidValue, LoreError
 from forgelore.store.db import Store
@@ -15,7 +15,7 @@ from forgelore.store.projects import StoredProject, list_projects, resolve_proje
 from forgelore.words import ForgeName, ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
-    from forgelore.ports import Forge
+    from forgelore.ports import Embedder, Forge
 
 
 class App:
@@ -33,6 +33,7 @@ class App:
         self.wall_clock: Callable[[], float] = time.time
         self._store: Store | None = None
         self._forges: dict[str, Forge] = {}
+        self._embedders: dict[str, Embedder] = {}
 
     def store(self, *, create: bool = False) -> Store:
         if self._store is None:
@@ -44,6 +45,8 @@ class App:
     def close(self) -> None:
         for forge in self._forges.values():
             forge.close()
+        for embedder in self._embedders.values():
+            embedder.close()
         if self._store is not None:
             self._store.close()
 
@@ -133,6 +136,46 @@ class App:
         if kind == "github":
             return GitHub(client, graphql_url, host=host, has_token=bool(token))
         return GitLab(client, host=host, has_token=bool(token))
+
+    def embedder(
+        self, name: str | None = None, *, on_wait: Callable[[float, str], None] | None = None
+    ) -> "Embedder | None":
+        """Return the embedder of the settings, or the named one; None for "none". Nothing is loaded or asked yet."""
+        name = name or self.config.embedder
+        if name not in EMBEDDERS:
+            raise InvalidValue(f"no embedder is called {name!r}", hint=f"one of: {', '.join(EMBEDDERS)}")
+        if name == "none":
+            return None
+        if name not in self._embedders:
+            self._embedders[name] = self._make_embedder(name, on_wait)
+        return self._embedders[name]
+
+    def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
+        if name == "minilm":
+            from forgelore.embedders.minilm import MiniLM
+
+            return MiniLM()
+        from forgelore.embedders.talking import Manners
+
+        config = self.config
+        manners = Manners(config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait)
+        # Address and model were written for the embedder of the settings: a server that is named instead has its own.
+        is_meant = config.embedder in (name, "minilm", "none")
+        url, model = (config.embedder_url, config.embedder_model) if is_meant else ("", "")
+        if name == "ollama":
+            from forgelore.embedders.ollama import Ollama
+
+            return Ollama(url, model, manners=manners)
+        from forgelore.embedders.openai import KEY_ENV, OpenAI
+        from forgelore.embedders.openai import URL as OPENAI_URL
+
+        # A key goes to its own host: OpenAI's to OpenAI, any other only where the user says which.
+        is_openai = not url or host_of(url) == host_of(OPENAI_URL)
+        key_env = config.embedder_key_env or (KEY_ENV if is_openai else "")
+        key = self.environ.get(key_env, "").strip() if key_env else ""
+        return OpenAI(
+            url, model, key=key, key_env=key_env or "a variable and name it in embedder_key_env", manners=manners
+        )
 
     def _sleep(self, seconds: float) -> None:
         """Sleep in a way that Ctrl-C ends at once, in every thread."""

@@ -1,8 +1,9 @@
 """Settings: defaults < the user's file < `forgelore.toml` of a clone < environment < flags.
 
 A file that arrives with a clone was written by strangers. It may name projects and limits; it may never name a
-database file, a forge (and with it the host a token goes to), a certificate or a command. Such lines are ignored with
-a warning. `SETTINGS` is the one list of what exists: the documentation and the checks are made from it.
+database file, a forge or an embedder (and with it the host a token or text goes to), a certificate or a command. Such
+lines are ignored with a warning. `SETTINGS` is the one list of what exists: the documentation and the checks are made
+from it.
 """
 
 import os
@@ -48,7 +49,35 @@ SETTINGS = (
         "servers other than github.com and gitlab.com, as `[[forges]]` tables: host, kind, api_url, graphql_url,"
         " token_env",
     ),
+    Setting(
+        "embedder",
+        "minilm",
+        0,
+        0,
+        False,
+        "what turns text into vectors: `minilm` (built in), `ollama`, `openai`, `none`",
+    ),
+    Setting(
+        "embedder_url",
+        "",
+        0,
+        0,
+        False,
+        "the embedder's server, https:// or on this machine; empty: `http://127.0.0.1:11434` (ollama),"
+        " `https://api.openai.com/v1` (openai: any compatible address)",
+    ),
+    Setting("embedder_model", "", 0, 0, False, "empty: `nomic-embed-text` (ollama), `text-embedding-3-small` (openai)"),
+    Setting(
+        "embedder_key_env",
+        "",
+        0,
+        0,
+        False,
+        "the variable that holds the key for `embedder_url`, sent there and nowhere else; empty: `OPENAI_API_KEY`, for"
+        " api.openai.com alone",
+    ),
 )
+EMBEDDERS = ("minilm", "ollama", "openai", "none")
 FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
 
 
@@ -68,6 +97,10 @@ class Config(NamedTuple):
     max_wait_s: float = 900.0
     ca_file: str = ""
     forges: tuple[ForgeSetting, ...] = ()
+    embedder: str = "minilm"
+    embedder_url: str = ""
+    embedder_model: str = ""
+    embedder_key_env: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -206,6 +239,8 @@ def _checked(setting: Setting, value: Any, where: str) -> Any:
     if isinstance(setting.default, str):
         if not isinstance(value, str):
             raise ConfigError(f"{where}: {setting.name} must be text, not {value!r}")
+        if setting.name == "embedder" and value not in EMBEDDERS:
+            raise ConfigError(f"{where}: embedder must be one of {', '.join(EMBEDDERS)}, not {value!r}")
         return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not setting.low <= value <= setting.high:

@@ -13,6 +13,9 @@
         CorruptStore                  8   ... a file that is damaged
       Locked                          9   another sync
       InvalidValue                   13   the user: one value
+      EmbedderUnreachable            14   the embedding or model service
+      ModelNotFound                  15   the user: a model to install
+      EmbeddingFailed                16   the embedding or model service
       Refused                        20   a safety rule
       Stopped                       130   the user pressed Ctrl-C
 
@@ -98,6 +101,25 @@ class Locked(LoreError):
 class InvalidValue(LoreError):
     code = "invalid_value"
     exit_code = 13
+
+
+class EmbedderError(LoreError):
+    """No vectors: search goes on with words alone, indexing stops and says why."""
+
+
+class EmbedderUnreachable(EmbedderError):
+    code = "embedder_unreachable"
+    exit_code = 14
+
+
+class ModelNotFound(EmbedderError):
+    code = "model_not_found"
+    exit_code = 15
+
+
+class EmbeddingFailed(EmbedderError):
+    code = "embedding_failed"
+    exit_code = 16
 
 
 class Refused(LoreError):

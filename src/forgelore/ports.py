@@ -4,11 +4,12 @@ A `Forge` hands out *pages*: everything one answer said, plus where the next pag
 and its cursor in one transaction and knows nothing else of the forge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from forgelore.errors import EmbeddingFailed
 from forgelore.model import (
     Cursor,
     Detail,
@@ -23,6 +24,7 @@ from forgelore.model import (
     ProjectName,
     Thread,
 )
+from forgelore.words import Passage
 
 
 class Resource(Struct, frozen=True):
@@ -116,4 +118,26 @@ class Forge(Protocol):
 
     def requests(self) -> int: ...
     def server_ms(self) -> int | None: ...
+    def close(self) -> None: ...
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. Nobody has checked what comes back yet: that is `core/vectors`.
+
+    `embed_passages` returns one entry per passage, in their order: a vector, or an `EmbeddingFailed` (as a value) where
+    that passage alone was refused. What concerns the whole service is raised, and so is everything about a query.
+
+    `fingerprint` names everything that shapes a vector (model, version, prefixes, cleaning): vectors of different
+    fingerprints never meet. Making an embedder is cheap; the first call loads the model or finds the server.
+    """
+
+    name: str  # minilm, ollama, openai
+    model: str
+    chunk_chars: int  # how much text one vector may stand for
+    batch_size: int  # how many passages one call takes
+    floor: float  # the cosine that nonsense reaches: nearness below it means nothing by itself; -1: not known
+
+    def fingerprint(self) -> str: ...
+    def embed_passages(self, passages: Sequence[Passage]) -> Sequence[Sequence[float] | EmbeddingFailed]: ...
+    def embed_query(self, text: str) -> Sequence[float]: ...
     def close(self) -> None: ...

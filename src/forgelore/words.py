@@ -40,3 +40,10 @@ class ProjectName(NamedTuple):
 class ItemKey(NamedTuple):
     kind: Kind
     number: int
+
+
+class Passage(NamedTuple):
+    """A span of a document as an embedder gets it: `text` is clean and does not repeat the title."""
+
+    title: str
+    text: str

@@ -104,7 +104,8 @@ def test_completion_scripts_are_valid_shell(cli, tmp_path):
         assert "sync" in cli("completion", shell).out
 
 
-def test_the_demo_runs_every_step(cli):
+def test_the_demo_runs_every_step(cli, monkeypatch):
+    monkeypatch.delenv("FORGELORE_EMBEDDER")
     done = cli("demo")
     assert done.code == 0
     assert done.err == ""

@@ -41,7 +41,16 @@ PORTRAIT = {
     " FROM item_links l JOIN items i ON i.id = l.item_id LEFT JOIN notes n ON n.id = l.note_id",
     "labels": "SELECT name, color, description FROM labels",
     "members": "SELECT login, role FROM members",
-    "jobs": "SELECT kind, key FROM jobs",
+    "jobs": "SELECT kind, key FROM jobs WHERE kind <> 'embed'",
+    "documents": "SELECT i.kind, i.number, d.representation, d.thread_key, d.state, d.author, d.created_at, d.updated_at, d.url,"
+    " d.is_truncated, d.content_hash, d.labels_hash, d.paths_hash, t.title, t.text, t.terms, j.attempt_count"
+    " FROM documents d JOIN items i ON i.id = d.item_id JOIN document_texts t ON t.id = d.id"
+    " LEFT JOIN jobs j ON j.project_id = d.project_id AND j.kind = 'embed' AND j.key = CAST(d.id AS TEXT)",
+    "document labels": "SELECT i.kind, i.number, d.thread_key, l.name FROM document_labels l"
+    " JOIN documents d ON d.id = l.document_id JOIN items i ON i.id = d.item_id",
+    "document paths": "SELECT i.kind, i.number, d.thread_key, p.path FROM document_paths p"
+    " JOIN documents d ON d.id = p.document_id JOIN items i ON i.id = d.item_id",
+    "words": "SELECT term, doc, cnt FROM documents_vocab",
     "locks": "SELECT name FROM locks",
     "cursors": "SELECT resource, updated_at, tie_id, token, is_complete FROM sync_cursors",
     "unfinished runs": "SELECT id FROM sync_runs WHERE status = 'running'",
@@ -186,10 +195,10 @@ def check_integrity(db: pathlib.Path) -> str:
         connection.close()
 
 
-def portrait(db: pathlib.Path) -> dict[str, list[str]]:
+def portrait(db: pathlib.Path, queries: dict[str, str] = PORTRAIT) -> dict[str, list[str]]:
     connection = apsw.Connection(str(db), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        return {name: sorted(repr(row) for row in connection.execute(sql)) for name, sql in PORTRAIT.items()}
+        return {name: sorted(repr(row) for row in connection.execute(sql)) for name, sql in queries.items()}
     finally:
         connection.close()
 
@@ -242,7 +251,8 @@ def gitlab_ground(folder: pathlib.Path, forker: Forker, **sizes) -> tuple[GitLab
 def environ(folder: pathlib.Path, **more: str) -> dict[str, str]:
     """A clean environment: no settings and tokens of whoever runs this, a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "HOME": str(folder), "FORGELORE_REQUESTS_PER_SECOND": "100", **more}
+    ours = {"FORGELORE_REQUESTS_PER_SECOND": "100", "FORGELORE_EMBEDDER": "none"}
+    return {**kept, "HOME": str(folder), **ours, **more}
 
 
 def live_on_github(server: GitHubServer) -> None:

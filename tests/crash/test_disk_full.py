@@ -45,7 +45,7 @@ def archive(tmp_path_factory, forker):
         for n in range(1, ITEMS + 1)
     ]
     path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
-    order = ["import", str(path), "--project", "old/tracker", "--db", str(folder / "whole.db")]
+    order = ["import", str(path), "--project", "old/tracker", "--no-docs", "--db", str(folder / "whole.db")]
     assert forker.run(order, environ(folder), folder).code == 0
     whole = exported(folder / "whole.db", forker)
     assert whole.count(b"\n") == ITEMS
@@ -97,7 +97,7 @@ def test_sync_that_may_not_write_any_more_is_clear_and_goes_on_later(ground, tmp
 def test_import_out_of_pages_keeps_whole_batches(archive, tmp_path, forker, pages, batches):
     path, whole = archive
     db = tmp_path / "lore.db"
-    order = ["import", str(path), "--project", "old/tracker", "--db", str(db)]
+    order = ["import", str(path), "--project", "old/tracker", "--no-docs", "--db", str(db)]
     done = forker.run(order, environ(tmp_path), tmp_path, pages=pages)
     assert_clear_refusal(done, db)
     assert "no space left" in done.err
@@ -118,9 +118,9 @@ def exported(db, forker):
     return forker.run(["export", "--db", str(db)], environ(db.parent), db.parent).out
 
 
-# In a namespace of its own: a disk of 600 KB, a sync that fills it, more room, the same command again.
+# In a namespace of its own: a disk of 1.3 MB, a sync that fills it, more room, the same command again.
 ON_A_SMALL_DISK = """
-mount -t tmpfs -o size=600k small "$1" || exit 99
+mount -t tmpfs -o size=1300k small "$1" || exit 99
 "$2" -m forgelore.surfaces.cli.main sync "$3" --db "$1/lore.db" 2> "$4/full.err"
 echo $? > "$4/full.code"
 "$2" -m forgelore.surfaces.cli.main doctor --offline --json --db "$1/lore.db" > "$4/doctor.json"

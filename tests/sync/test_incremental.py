@@ -224,7 +224,7 @@ def test_a_run_that_dies_at_any_request_is_completed_by_the_next(lab, failing):
     lab.time.pass_by(20)
     lab.sync()
     lab.assert_same()
-    assert lab.value("SELECT count(*) FROM jobs") == 0
+    assert lab.value("SELECT count(*) FROM jobs WHERE kind <> 'document'") == 0
 
 
 @pytest.mark.parametrize("step", range(1, 12, 2))

@@ -13,6 +13,7 @@
 """
 
 import json
+import re
 import zlib
 from typing import Any
 
@@ -82,13 +83,16 @@ class ItemLine(Struct, gc=False):
     is_confidential: bool = False
 
 
-class Parsed(Struct):
+class Parsed(Struct, gc=False):
     """A line as our nouns. `item.raw` holds its checksum: it tells whether anything changed since the last import."""
 
     item: Item
     threads: list[Thread]
     files: list[File]
 
+
+# A NUL can only come as its escape. A backslash that is itself escaped begins none.
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
 _decoder = msgspec.json.Decoder(ItemLine)
 _encode = msgspec.json.Encoder().encode
@@ -106,16 +110,17 @@ def parse_line(line: bytes) -> Parsed:
         raise InvalidValue(f"state {row.state!r} is none of open, closed, merged")
     key = ItemKey(kind, row.number)
     item = Item(
-        key, title=storable(row.title or ""), body=storable(row.body),
-        state=state or (None if kind == "release" else "open"), state_reason=storable(row.state_reason),
-        author=storable(row.author), assignees=[storable(name) for name in row.assignees or ()],
-        labels=sorted({storable(label) for label in row.labels or ()}), created_at=parse_ms(row.created_at),
-        updated_at=parse_ms(row.updated_at), closed_at=parse_ms(row.closed_at), merged_at=parse_ms(row.merged_at),
-        url=storable(row.url), tag=storable(row.tag), category=storable(row.category),
-        source_branch=storable(row.source_branch), target_branch=storable(row.target_branch), is_draft=row.is_draft,
-        is_confidential=row.is_confidential, links=[_link(link) for link in row.links or ()], raw=_checksum(line),
+        key, row.title or "", row.body, state or (None if kind == "release" else "open"), row.state_reason, row.author,
+        assignees=row.assignees or [], labels=sorted(set(row.labels)) if row.labels else [],
+        created_at=parse_ms(row.created_at), updated_at=parse_ms(row.updated_at), closed_at=parse_ms(row.closed_at),
+        merged_at=parse_ms(row.merged_at), url=row.url, tag=row.tag, category=row.category,
+        source_branch=row.source_branch, target_branch=row.target_branch, is_draft=row.is_draft,
+        is_confidential=row.is_confidential, raw=_checksum(line),
     )  # fmt: skip
-    return Parsed(item, _threads(key, row.notes or []), [_file(file) for file in row.files or ()])
+    if row.links:
+        item.links = [_link(link) for link in row.links]
+    threads = _threads(key, row.notes) if row.notes else []
+    return Parsed(item, threads, [_file(file) for file in row.files] if row.files else [])
 
 
 def _check_range(number: int | None) -> None:
@@ -131,6 +136,9 @@ def _checksum(line: bytes) -> bytes:
 
 
 def _decode(line: bytes) -> ItemLine:
+    """Return the line's fields, every text in them storable: one look at the line, not one at each of its texts."""
+    if b"\\u0000" in line:
+        line = _NUL.sub(rb"\1\\ufffd", line)
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -147,12 +155,11 @@ def _threads(key: ItemKey, notes: list[NoteLine]) -> list[Thread]:
         _check_range(line.line)
         name = line.thread or _place(line.path, line.line)
         note = Note(
-            f"{position:06d}", storable(line.author), storable(line.body), parse_ms(line.created_at),
-            path=storable(line.path), line=line.line, is_system=line.is_system, is_internal=line.is_internal,
-            is_answer=line.is_answer,
+            str(position).zfill(6), line.author, line.body, parse_ms(line.created_at), path=line.path, line=line.line,
+            is_system=line.is_system, is_internal=line.is_internal, is_answer=line.is_answer,
         )  # fmt: skip
         if name not in threads:
-            threads[name] = Thread(key, storable(name), [], path=note.path, line=note.line)
+            threads[name] = Thread(key, name, [], path=note.path, line=note.line)
         threads[name].notes.append(note)
     return list(threads.values())
 
@@ -164,18 +171,18 @@ def _place(path: str | None, line: int | None) -> str:
 
 def _file(entry: str | FileLine) -> File:
     if isinstance(entry, str):
-        return File(storable(entry), storable(entry))
+        return File(entry, entry)
     path = entry.new_path or entry.old_path
     if path is None:
         raise InvalidValue("a file has neither old_path nor new_path")
     old = entry.old_path if entry.status == "renamed" else None
-    return File(storable(path), storable(old or path), entry.status)
+    return File(path, old or path, entry.status)
 
 
 def _link(line: LinkLine) -> Link:
     _check_range(line.number)
     kind = KIND_WORDS.get(line.kind or "")
-    return Link(line.relation, line.number, kind, storable(line.project), "forge", line.is_withdrawn)
+    return Link(line.relation, line.number, kind, line.project, "forge", line.is_withdrawn)
 
 
 def write_line(always: dict[str, Any], sometimes: dict[str, Any]) -> bytes:

@@ -11,12 +11,18 @@ import sys
 from bisect import bisect_right
 
 from forgelore.core.names import key_in_url
-from forgelore.model import Link, Relation
+from forgelore.model import Kind, Link, Relation
 
 # One pattern per mark: with a literal first character the scanner jumps from mark to mark at memory speed.
-_MARKS = ((re.compile(r"#(\d{1,9})(?![\w#])"), None), (re.compile(r"!(\d{1,9})(?![\w#])"), "change"))
-_PAGES = ("/issues/", "/pull/", "/merge_requests/", "/discussions/", "/work_items/")
+_MARKS = (("#", re.compile(r"#(\d{1,9})(?![\w#])"), None), ("!", re.compile(r"!(\d{1,9})(?![\w#])"), "change"))
+_PAGES: dict[str, Kind] = {
+    "issues": "issue", "pull": "change", "pulls": "change", "merge_requests": "change", "discussions": "discussion",
+    "work_items": "issue",
+}  # fmt: skip
+_PAGE = re.compile(r"/(?:issues|pull|merge_requests|discussions|work_items)/\d")
 _URL = re.compile(r"https?://[^\s<>()\[\]\"'`]+/(?:issues|pull|merge_requests|discussions|work_items)/\d{1,9}")
+# Nothing to unquote and no query: nearly all of them, in a fifth of the time that taking any URL apart needs.
+_PLAIN_URL = re.compile(rf"https?://([A-Za-z0-9.\-]+/[A-Za-z0-9_.\-/]+?)(?:/-)?/({'|'.join(_PAGES)})/(\d{{1,18}})")
 _PROJECT_BEFORE = re.compile(r"[A-Za-z0-9_][\w.\-]*(?:/[\w.\-]+)+\Z")
 _CLOSING = frozenset({
     "close", "closes", "closed", "closing", "fix", "fixes", "fixed", "fixing", "resolve", "resolves", "resolved",
@@ -50,10 +56,13 @@ def links_in_text(text: str | None) -> list[Link]:
     for start, project, kind, number in targets:
         if code and _is_inside(start, code):
             continue
+        key = (project, kind, number)
+        known = found.get(key)
+        if known is not None and known.relation != "mentions":
+            continue
         end = start - len(project) if text[start] in "#!" else start
         relation = _relation(text[max(0, end - _WORDS_BEFORE) : end])
-        key = (project, kind, number)
-        if key not in found or found[key].relation == "mentions":
+        if known is None or relation != "mentions":
             found[key] = Link(relation, number, kind, project, "text")  # type: ignore[arg-type]
     return list(found.values())
 
@@ -73,24 +82,35 @@ def links_in_event(text: str) -> list[Link]:
 def _targets(text: str) -> list[tuple[int, str, str | None, int]]:
     """Return (position, project or "", kind or None, number) of everything that looks like a reference."""
     found: list[tuple[int, str, str | None, int]] = []
-    for pattern, kind in _MARKS:
+    for mark, pattern, kind in _MARKS:
+        if mark not in text:
+            continue
         for match in pattern.finditer(text):
             start = match.start()
             project = _project_before(text, start)
             if project is not None:
                 found.append((start, project, kind, int(match[1])))
-    if "://" in text and any(page in text for page in _PAGES):
+    if "://" in text and _PAGE.search(text):  # most URLs are no pages of items: half the time of trying each
         for match in _URL.finditer(text):
-            page = key_in_url(match[0])
+            page = _page(match[0])
             if page:
-                found.append((match.start(), page[0], page[1].kind, page[1].number))
+                found.append((match.start(), *page))
     return found
+
+
+def _page(url: str) -> tuple[str, Kind, int] | None:
+    """Return (host/path of the project, kind, number) of an item's page; None for any other URL."""
+    plain = _PLAIN_URL.match(url)
+    if plain:
+        return plain[1], _PAGES[plain[2]], int(plain[3])
+    page = key_in_url(url)
+    return (page[0], page[1].kind, page[1].number) if page else None
 
 
 def _project_before(text: str, start: int) -> str | None:
     """Return the project a mark is attached to, "" for none, None when the mark is no reference at all."""
     last = text[start - 1] if start else " "
-    if last.isspace() or last in "([,;:*>\"'|":
+    if last in " \n([,;:*>\"'|" or last.isspace():
         return ""
     if last.isalnum() or last in "-_.":
         match = _PROJECT_BEFORE.search(text, max(0, start - _WINDOW), start)
@@ -101,8 +121,13 @@ def _project_before(text: str, start: int) -> str | None:
 def _relation(before: str) -> Relation:
     """Return what the words right before a reference make of it: "fixes: issue " -> closes."""
     before = before.lower()
-    if not any(part in before for part in _TELLING):
-        return "mentions"  # as most are: five times cheaper than looking at the words
+    for part in _TELLING:  # half the time of any(…), a quarter of a pattern's
+        if part in before:
+            return _told_relation(before)
+    return "mentions"  # as most are
+
+
+def _told_relation(before: str) -> Relation:
     words = [word.strip("([*_,.;:-") for word in before.split()[-3:]]
     if words and words[-1] == "issue":
         words.pop()

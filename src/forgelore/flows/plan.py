@@ -9,7 +9,7 @@ from forgelore.flows.known import KnownStore
 from forgelore.model import ProjectName
 from forgelore.ports import Forge
 from forgelore.store.db import Store
-from forgelore.store.jobs import count_jobs
+from forgelore.store.jobs import INDEX_JOBS, count_jobs
 from forgelore.store.projects import find_project
 from forgelore.store.sync_state import load_cursor
 
@@ -28,7 +28,8 @@ def plan_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float)
     unfinished = [
         r.name for r in resources if not (store and stored and load_cursor(store, stored.id, r.name).is_complete)
     ]
-    waiting = sum(total for total, _ in count_jobs(store, stored.id).values()) if store and stored else 0
+    jobs = count_jobs(store, stored.id) if store and stored else {}
+    waiting = sum(total for kind, (total, _) in jobs.items() if kind not in INDEX_JOBS)
     items = sum(missing.values())
     requests = len(resources) + 3 + waiting + forge.cost(missing, notes=items * _NOTES_PER_ITEM)
     return {

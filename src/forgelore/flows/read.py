@@ -116,6 +116,14 @@ def count_rows(store: Store, what: str, project: StoredProject | None) -> dict[s
     return dict(rows)
 
 
+def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:
+    """Return the id of the item a person means. Raises NotFound with what to do."""
+    if ref.project:
+        project = resolve_project(store, ref.project, hosts)
+    item_id: int = _find(store, ref, project)["id"]
+    return item_id
+
+
 def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> dict[str, Any]:
     """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
     if ref.project:

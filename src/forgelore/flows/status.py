@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from forgelore.store.db import Store
-from forgelore.store.jobs import count_jobs
+from forgelore.store.jobs import INDEX_JOBS, count_jobs
 from forgelore.store.projects import StoredProject, list_projects
 
 
@@ -17,6 +17,10 @@ def _status(store: Store, project: StoredProject, runs: int) -> dict[str, Any]:
     kinds = store.rows(
         "SELECT kind, count(*) FROM items WHERE project_id = ? AND deleted_at IS NULL GROUP BY 1 ORDER BY 1", project.id
     )
+    jobs = {
+        kind: {"waiting": waiting, "failing": failing}
+        for kind, (waiting, failing) in count_jobs(store, project.id).items()
+    }
     return {
         "project": str(project.name),
         "items": dict(kinds),
@@ -29,8 +33,8 @@ def _status(store: Store, project: StoredProject, runs: int) -> dict[str, Any]:
                 " ORDER BY resource", project.id,
             )
         ],
-        "jobs": {kind: {"waiting": waiting, "failing": failing} for kind, (waiting, failing) in count_jobs(store,
-        project.id).items()},
+        "jobs": {kind: count for kind, count in jobs.items() if kind not in INDEX_JOBS},
+        "index": {kind: count for kind, count in jobs.items() if kind in INDEX_JOBS},
         "errors": [
             {"job": f"{kind} {key}", "attempts": attempts, "error": error, "next_attempt_at": when}
             for kind, key, attempts, error, when in store.rows(

@@ -21,25 +21,18 @@ from forgelore.flows.known import KnownStore
 from forgelore.flows.reading import is_refusal, read_side_by_side
 from forgelore.flows.save import PageSaver
 from forgelore.flows.sweep import Totals, compare_anew, compare_totals, look_again, remember_totals
+from forgelore.flows.watching import Watcher
 from forgelore.flows.working import Bench, Pool, work_off
 from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Page, Resource
 from forgelore.store.db import Store
 from forgelore.store.items import move_urls
-from forgelore.store.jobs import count_jobs, queue_jobs
+from forgelore.store.jobs import INDEX_JOBS, count_jobs, queue_jobs
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync_state import acquire_lock, finish_run, load_cursor, reset_cursors, start_run
 
 JOB_TITLES = {"item": "missing items", "threads": "threads", "detail": "details"}
-
-
-class Watcher:
-    """What a surface may want to know while a sync runs. Every method may be left as it is."""
-
-    def begin(self, resource: str, title: str, total: int | None) -> None: ...
-    def saved(self, resource: str, rows: int) -> None: ...
-    def done(self, resource: str) -> None: ...
 
 
 class Options(Struct, frozen=True):
@@ -234,7 +227,7 @@ class _Sync:
     def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
         """Write the run's row and give the lock back, whatever happened."""
         result = self.result
-        waiting = count_jobs(self.store, self.project_id)
+        waiting = {k: v for k, v in count_jobs(self.store, self.project_id).items() if k not in INDEX_JOBS}
         result.requests = requests
         result.rows_written = sum(result.written.values()) + result.deleted
         result.pending_jobs = sum(total for total, _ in waiting.values())

@@ -14,11 +14,11 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from forgelore import __version__
 from forgelore.core.names import is_loopback
 from forgelore.core.times import parse_http_date
 from forgelore.errors import ConfigError, ForgeError, LostPage, RateLimited
 from forgelore.net.policy import Decision, Done, Wait, after_failure, decide, graphql_wait
+from forgelore.version import __version__
 
 MAX_REDIRECTS = 5
 MAX_LIMITS = 40

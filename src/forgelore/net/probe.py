@@ -2,10 +2,10 @@
 
 import httpx
 
-from forgelore import __version__
 from forgelore.core.names import web_root
 from forgelore.errors import ForgeError, InvalidValue
 from forgelore.net.client import verify_with
+from forgelore.version import __version__
 from forgelore.words import ForgeName
 
 _PAGES: tuple[tuple[str, ForgeName], ...] = (("/api/v4/version", "gitlab"), ("/api/v3/meta", "github"))

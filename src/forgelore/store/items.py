@@ -2,7 +2,7 @@
 
 A page is compared by `row_hash`, the hash of the payload a row was made from: equal means that nothing is written.
 Columns that come from a second payload (branches, head, review counts) keep their value when the first says nothing of
-them.
+them. Whatever changes an item queues its document in the same transaction.
 """
 
 import json
@@ -13,6 +13,7 @@ from forgelore.core.content import content_hash
 from forgelore.core.links import links_in_text
 from forgelore.model import Detail, File, Item, ItemKey, Kind, Link
 from forgelore.store.db import Store
+from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
 from forgelore.store.raw import drop_payloads, row_hash, save_payloads
 
@@ -77,6 +78,7 @@ def save_items(store: Store, project_id: int, items: list[Item], *, keep_raw: bo
         if before.row_hash != digest or before.deleted_at is not None:
             stale.append((before.id, item, digest, before.row_hash))
     _write(store, project_id, fresh, stale, keep_raw=keep_raw)
+    queue_documents(store, project_id, [*(item_id for item_id, *_ in fresh), *(item_id for item_id, *_ in stale)])
     return Saved(ids, [item.key for _, item, _ in fresh], [item.key for _, item, _, _ in stale])
 
 
@@ -162,14 +164,14 @@ def load_ids(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[Ite
 def save_details(store: Store, project_id: int, details: list[Detail]) -> int:
     """Save branches, files and the forge's own links; returns how many items changed."""
     ids = load_ids(store, project_id, [detail.key for detail in details])
-    written = 0
+    written = []
     for detail in details:
         item_id = ids.get(detail.key)
         digest = row_hash(detail.raw)
         old = store.value("SELECT detail_hash FROM items WHERE id = ?", item_id)
         if item_id is None or old == digest:
             continue
-        written += 1
+        written.append(item_id)
         store.run(
             "UPDATE items SET source_branch = coalesce(?, source_branch), target_branch = coalesce(?, target_branch),"
             " head_sha = coalesce(?, head_sha), review_comment_count = coalesce(?, review_comment_count), detail_hash"
@@ -184,7 +186,8 @@ def save_details(store: Store, project_id: int, details: list[Detail]) -> int:
         if detail.links is not None:
             drop_item_links(store, [item_id], ("detail",))
             save_links(store, project_id, [LinkRow(item_id, None, None, detail.links)])
-    return written
+    queue_documents(store, project_id, written)
+    return len(written)
 
 
 def save_files(store: Store, project_id: int, item_id: int, files: list[File], head_sha: str | None) -> None:
@@ -203,11 +206,13 @@ def move_urls(store: Store, project_id: int, old: str, new: str) -> None:
     """
     if old == new:
         return
-    for table in ("items", "notes"):
-        store.run(
-            f"UPDATE {table} SET url = ? || substr(url, ?) WHERE project_id = ? AND substr(url, 1, ?) = ?",
+    for table, item_id in (("items", "id"), ("notes", "item_id")):
+        moved = store.rows(
+            f"UPDATE {table} SET url = ? || substr(url, ?) WHERE project_id = ? AND substr(url, 1, ?) = ?"
+            f" RETURNING {item_id}",
             new, len(old) + 1, project_id, len(old) + 1, f"{old}/",
         )  # fmt: skip
+        queue_documents(store, project_id, (row[0] for row in moved))
 
 
 def bury(store: Store, project_id: int, key: ItemKey, now_ms: int, moved_to: Link | None = None) -> int:
@@ -222,4 +227,5 @@ def bury(store: Store, project_id: int, key: ItemKey, now_ms: int, moved_to: Lin
         return 0
     if moved_to is not None:
         save_links(store, project_id, [LinkRow(item_id, None, now_ms, [moved_to])])
+    queue_documents(store, project_id, [item_id])
     return 1

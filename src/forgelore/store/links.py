@@ -1,13 +1,14 @@
 """`item_links`: replacing what one item or note says of others."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from forgelore.model import Link, LinkSource
 from forgelore.store.db import Store
 
 
-class LinkRow(NamedTuple):
+class LinkRow(Struct, gc=False):
     item_id: int
     note_id: int | None
     created_at: int | None

@@ -1,16 +1,20 @@
 """Threads and notes: saving conversations piece by piece (a stream of comments) or whole (all threads of an item).
 
-A note is compared by `row_hash` like an item. Only a *whole* conversation shows that a note is gone.
+A note is compared by `row_hash` like an item. Only a *whole* conversation shows that a note is gone. Whatever changes
+queues the document of its item in the same transaction.
 """
 
 import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from forgelore.core.links import links_in_event, links_in_text
 from forgelore.model import ItemKey, Note, Thread
 from forgelore.store.db import Store
 from forgelore.store.items import load_ids
+from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.raw import drop_payloads, row_hash, save_payloads
 
@@ -36,7 +40,7 @@ class SavedNotes(NamedTuple):
     unknown: list[ItemKey]
 
 
-class _NoteWork(NamedTuple):
+class _NoteWork(Struct, gc=False):
     note_id: int
     item_id: int
     thread_id: int
@@ -51,7 +55,8 @@ def save_threads(
 ) -> SavedNotes:  # fmt: skip
     """Save threads. `whole` items lose notes that are not in `threads`; `fresh` are items known to have none yet.
 
-    `whole` maps an item to the scope that is complete: "all", or the key of one thread.
+    `whole` maps an item to the scope that is complete: "all", or the key of one thread. `fresh` items were written in
+    this very transaction, which queued their documents.
     """
     whole = whole or {}
     ids = load_ids(store, project_id, {thread.item for thread in threads} | set(whole)) if fresh is None else fresh
@@ -60,11 +65,13 @@ def save_threads(
     work: list[_NoteWork] = []
     removed = 0
     if threads:
-        thread_ids = _save_thread_rows(
+        thread_ids, restated = _save_thread_rows(
             store, project_id, ids, threads, is_fresh=fresh is not None, keeps_state="all" in whole.values()
         )
         work = _note_work(store, ids, thread_ids, threads, is_fresh=fresh is not None)
         _write_notes(store, project_id, work, keep_raw=keep_raw)
+        if fresh is None:
+            queue_documents(store, project_id, [*restated, *(entry.item_id for entry in work)])
     for key, scope in whole.items():
         if key in ids:
             keep = {note.key for thread in threads if thread.item == key for note in thread.notes}
@@ -74,9 +81,10 @@ def save_threads(
 
 def _save_thread_rows(
     store: Store, project_id: int, ids: dict[ItemKey, int], threads: list[Thread], *, is_fresh: bool, keeps_state: bool
-) -> dict[tuple[int, str], int]:
-    """Return the ids of the threads. A stream of comments (`keeps_state` False) knows nothing of resolution: it
-    changes none.
+) -> tuple[dict[tuple[int, str], int], list[int]]:
+    """Return the ids of the threads, and the items of those whose state changed.
+
+    A stream of comments (`keeps_state` False) knows nothing of resolution: it changes none.
     """
     known: dict[tuple[int, str], tuple[int, tuple[object, ...]]] = {}
     if not is_fresh:
@@ -90,6 +98,7 @@ def _save_thread_rows(
     found: dict[tuple[int, str], int] = {}
     inserts: list[tuple[object, ...]] = []
     updates: list[tuple[object, ...]] = []
+    restated: list[int] = []
     for thread in threads:
         place = (ids[thread.item], thread.key)
         if place in found:
@@ -103,12 +112,13 @@ def _save_thread_rows(
         found[place] = known[place][0]
         if known[place][1] != state and keeps_state:
             updates.append((*state, found[place]))
+            restated.append(place[0])
     store.run_many(
         "INSERT INTO threads (id, project_id, item_id, key, is_resolvable, is_resolved, path, line)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)", inserts,
     )  # fmt: skip
     store.run_many("UPDATE threads SET is_resolvable = ?, is_resolved = ?, path = ?, line = ? WHERE id = ?", updates)
-    return found
+    return found, restated
 
 
 def _note_work(
@@ -202,6 +212,7 @@ def remove_notes(store: Store, project_id: int, item_id: int, keep: set[str], sc
             "DELETE FROM threads WHERE item_id = ? AND NOT EXISTS (SELECT 1 FROM notes WHERE thread_id = threads.id)",
             item_id,
         )
+        queue_documents(store, project_id, [item_id])
     return len(gone)
 
 
@@ -211,20 +222,26 @@ def save_thread_states(store: Store, project_id: int, threads: list[Thread]) -> 
     `key` names a note of the thread: the first may have been deleted, and the thread is still called by it.
     """
     ids = load_ids(store, project_id, {thread.item for thread in threads})
-    return sum(
-        store.run(
+    changed = [
+        ids[thread.item]
+        for thread in threads
+        if store.run(
             "UPDATE threads SET is_resolved = ?, path = ?, line = ?"
             " WHERE id = (SELECT thread_id FROM notes WHERE item_id = ? AND key = ?) AND (is_resolved, path, line) IS"
             " NOT (?, ?, ?)",
             thread.is_resolved, thread.path, thread.line, ids.get(thread.item), thread.key,
             thread.is_resolved, thread.path, thread.line,
         )
-        for thread in threads
-    )  # fmt: skip
+    ]  # fmt: skip
+    queue_documents(store, project_id, changed)
+    return len(changed)
 
 
 def drop_threads(store: Store, item_ids: Iterable[int]) -> None:
-    """Forget the conversations of items that are about to be written anew; notes and their links go with them."""
+    """Forget the conversations of items that are being written anew; notes and their links go with them.
+
+    Whoever writes the items anew queues their documents.
+    """
     store.run_many("DELETE FROM threads WHERE item_id = ?", [(item_id,) for item_id in item_ids])
 
 

@@ -6,12 +6,12 @@ import shutil
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from forgelore import __version__
 from forgelore.app import App
 from forgelore.errors import LoreError
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
 from forgelore.store.projects import list_projects
+from forgelore.version import __version__
 from forgelore.words import ProjectName
 
 LITTLE_SPACE = 200_000_000  # bytes

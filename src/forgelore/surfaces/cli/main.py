@@ -7,8 +7,8 @@ import os
 import sys
 import time
 
-from forgelore import __version__
 from forgelore.errors import LoreError, Stopped, UsageError
+from forgelore.version import __version__
 
 # name -> (group, what it does). The module has the same name; it is loaded when the command is used.
 COMMANDS = {
@@ -22,6 +22,12 @@ COMMANDS = {
     "sync-status": ("fetch", "last runs, positions and waiting work"),
     "import": ("fetch", "read a tracker from a JSON-lines file"),
     "export": ("fetch", "write a project as JSON lines"),
+    "generate-docs": ("index", "build the documents that are searched"),
+    "embed": ("index", "compute the vectors of documents"),
+    "stats": ("index", "what is in the index, and whether it is sound"),
+    "search": ("find", "find by words and by meaning"),
+    "similar": ("find", "what an item resembles, and why"),
+    "evaluate": ("find", "measure search on queries with known answers"),
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any, Self
 
-from forgelore.flows.sync import Watcher
+from forgelore.flows.watching import Watcher
 
 
 class LogWatcher(Watcher):

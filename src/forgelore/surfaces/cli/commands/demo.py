@@ -52,7 +52,16 @@ def _steps(source: str, folder: str) -> list[tuple[str, list[str]]]:
         ),
         ("Which changes were merged last?", ["list", "changes", "--state", "merged", "--limit", "5"]),
         ("One report, with what was said about it and what it is connected to.", ["show", "#41"]),
-        ("Where does the project stand?", ["sync-status"]),
+        (
+            "Search by words and by meaning: the report that says it best need not use your words.",
+            ["search", "why do removed files return", "--limit", "3"],
+        ),
+        (
+            "Identifiers are found by their parts, within any filter.",
+            ["search", "chunk cache", "--state", "open", "--limit", "2"],
+        ),
+        ("Has somebody reported this before?", ["similar", "#154", "--earlier", "--limit", "3"]),
+        ("Where does the project stand?", ["stats"]),
         (
             "Everything can leave again: equal stores give equal bytes.",
             ["export", "--project", PROJECT, "--output", os.path.join(folder, "lantern.jsonl")],

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from forgelore.errors import UsageError
+from forgelore.surfaces.cli.indexing import add_indexing_arguments, bring_up_to_date, describe, stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
 
 EXAMPLES = (
@@ -19,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="one JSON object per line; plain or gzipped; - for standard input")
     parser.add_argument("--project", metavar="NAME", required=True, help="the project the items become part of")
     parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of skipping it")
-    parser.add_argument("--no-docs", action="store_true", help="do not build search documents")
-    parser.add_argument("--no-embed", action="store_true", help="do not compute vectors")
+    add_indexing_arguments(parser)
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -30,11 +30,13 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     if is_pattern(arguments.project):
         raise UsageError("--project must name one project", hint="for example: --project acme/tracker")
     name = context.app.parse_project(arguments.project)
+    tick = _ticker(context)
     with open_source(arguments.file) as source:
         now = int(time.time() * 1000)
-        result = import_lines(
-            context.app.store(create=True), name, source, now, is_strict=arguments.strict, on_batch=_ticker(context)
-        )
+        store = context.app.store(create=True)
+        result = import_lines(store, name, source, now, is_strict=arguments.strict, on_batch=tick)
+    if tick:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # the counting line makes room for the result
     for bad in result.bad[:20]:
         context.warn(f"line {bad.number} skipped: {bad.reason}")
     if len(result.bad) > 20:
@@ -44,10 +46,31 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         f" items and"
         f" {number(result.notes)} notes written" + (f", {number(len(result.bad))} lines skipped" if result.bad else "")
     )
+    indexed = _index(context, name, arguments)
+    if told := describe(indexed):
+        context.print(f"  {told}")
     return {
         "project": result.project, "read": result.read, "written": result.written, "notes": result.notes,
-        "skipped": [{"line": bad.number, "reason": bad.reason} for bad in result.bad],
+        "skipped": [{"line": bad.number, "reason": bad.reason} for bad in result.bad], **indexed,
     }  # fmt: skip
+
+
+def _index(context: Any, name: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    from contextlib import nullcontext
+
+    from forgelore.store.projects import find_project
+    from forgelore.surfaces.cli.progress import make_watcher
+
+    project = find_project(context.app.store(), name)
+    is_watched = not context.is_json and sys.stderr.isatty()  # as the counting line: nothing in a pipe
+    with (
+        stopping_on_interrupt(context),
+        make_watcher(str(name), is_json=False) if is_watched else nullcontext() as bars,
+    ):
+        return bring_up_to_date(
+            context, [project.id] if project else [], watcher=bars,
+            with_docs=not arguments.no_docs, with_vectors=not arguments.no_embed,
+        )  # fmt: skip
 
 
 def _ticker(context: Any) -> Any:

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from forgelore.surfaces.cli.indexing import add_indexing_arguments
+
 EXAMPLES = (
     "forgelore ingest --type issues acme/web",
     "forgelore ingest --type merge_requests gitlab:group/app",
@@ -20,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--full", action="store_true", help="forget the position and read everything again")
     parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    add_indexing_arguments(parser)
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
@@ -28,4 +31,4 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
     kind = parse_kind(arguments.type)
     names = list(context.app.names_to_sync(arguments.projects))
-    return sync_all(context, names, full=arguments.full, force=arguments.force, command=f"ingest {kind}", kinds=(kind,))
+    return sync_all(context, names, arguments, command=f"ingest {kind}", kinds=(kind,))

@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from forgelore.core.names import Ref, parse_ref
+from forgelore.core.text import printable
 from forgelore.surfaces.cli.terminal import clean, day, width, wrap
 
 EXAMPLES = (
@@ -12,6 +13,7 @@ EXAMPLES = (
     "forgelore show acme/web#12 --json",
     "forgelore show https://github.com/acme/web/issues/12",
     "forgelore show v1.2.0",
+    "forgelore show '#12' --document",
 )
 _RELATIONS = {
     "closes": "closes",
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--project", metavar="NAME", help="the project a bare number belongs to")
     parser.add_argument("--system", action="store_true", help="show the forge's own notes too")
+    parser.add_argument("--document", action="store_true", help="as plain text with a structured header, for agents")
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -44,7 +47,12 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     ref = _parse(arguments.ref)
     project = None if ref.project else app.find_project(arguments.project)
     item: dict[str, Any] = load_item(app.store(), ref, project, app.hosts)
-    if not context.is_json:
+    if arguments.document:
+        from forgelore.flows.shown import show_document
+
+        item["document"] = show_document(item)
+        context.print(*printable(item["document"]).split("\n"))
+    elif not context.is_json:
         _print_item(context, item, with_system=arguments.system)
     return item
 

@@ -1,12 +1,9 @@
 """`forgelore sync [PROJECT…]`."""
 
 import argparse
-import contextlib
-import signal
-import sys
-from collections.abc import Iterator
 from typing import Any
 
+from forgelore.surfaces.cli.indexing import add_indexing_arguments, bring_up_to_date, describe, stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
 
 EXAMPLES = (
@@ -31,33 +28,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="store_true", help="say how many requests, how long and how many MB; fetch nothing"
     )
-    parser.add_argument("--no-docs", action="store_true", help="do not build search documents")
-    parser.add_argument("--no-embed", action="store_true", help="do not compute vectors")
+    add_indexing_arguments(parser)
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     names = list(context.app.names_to_sync(arguments.projects))
     if arguments.plan:
         return [_plan(context, name) for name in names]
-    command = "sync --full" if arguments.full else "sync"
-    return sync_all(context, names, full=arguments.full, force=arguments.force, command=command)
+    return sync_all(context, names, arguments, command="sync --full" if arguments.full else "sync")
 
 
 def sync_all(
-    context: Any, names: list[Any], *, full: bool, force: bool, command: str, kinds: tuple[str, ...] = ()
+    context: Any, names: list[Any], arguments: argparse.Namespace, *, command: str, kinds: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
     """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
     from forgelore.errors import LoreError
     from forgelore.flows.sync import Options
     from forgelore.surfaces.cli.main import as_data
 
-    options = Options(full=full, force=force, kinds=kinds, workers=context.app.config.workers, command=command)
+    options = Options(
+        full=arguments.full, force=arguments.force, kinds=kinds, workers=context.app.config.workers, command=command
+    )
     results: list[dict[str, Any]] = []
     failures: list[LoreError] = []
-    with _stopping_on_interrupt(context):
+    with stopping_on_interrupt(context):
         for name in names:
             try:
-                results.append(_sync_one(context, name, options))
+                results.append(_sync_one(context, name, options, arguments))
             except LoreError as error:
                 if len(names) == 1 or error.exit_code in (7, 8):
                     raise
@@ -70,24 +67,31 @@ def sync_all(
     return results
 
 
-def _sync_one(context: Any, name: Any, options: Any) -> dict[str, Any]:
+def _sync_one(context: Any, name: Any, options: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from msgspec import to_builtins
 
     from forgelore.flows.sync import sync_project
+    from forgelore.store.projects import find_project
     from forgelore.surfaces.cli.progress import make_watcher
 
     app = context.app
     with make_watcher(str(name), is_json=context.is_json) as watcher:
         forge = app.forge(name, on_wait=watcher.waiting)
-        result = sync_project(app.store(create=True), forge, name, options, watcher=watcher, stop=app.stop)
+        store = app.store(create=True)
+        result = sync_project(store, forge, name, options, watcher=watcher, stop=app.stop)
+        project = find_project(store, name)
+        indexed = bring_up_to_date(
+            context, [project.id] if project else [], watcher=watcher,
+            with_docs=not arguments.no_docs, with_vectors=not arguments.no_embed,
+        )  # fmt: skip
     for warning in result.warnings:
         context.warn(f"{result.project}: {warning}")
-    _print_result(context, result)
-    data: dict[str, Any] = to_builtins(result)
+    _print_result(context, result, describe(indexed))
+    data: dict[str, Any] = {**to_builtins(result), **indexed}
     return data
 
 
-def _print_result(context: Any, result: Any) -> None:
+def _print_result(context: Any, result: Any, indexed: str) -> None:
     plural = {
         "issue": "issues",
         "change": "changes",
@@ -102,6 +106,8 @@ def _print_result(context: Any, result: Any) -> None:
         f"{context.style.green('✓')} {context.style.bold(result.project)}: {what}{gone} "
         f" {context.style.dim(f'{number(result.requests)} requests')}"
     )
+    if indexed:
+        context.print(f"  {indexed}")
     if result.pending_jobs:
         context.print(f"  {number(result.pending_jobs)} parts wait for their next turn (forgelore sync-status)")
 
@@ -136,21 +142,3 @@ def _duration(seconds: float) -> str:
         if seconds < 5400
         else f"{seconds / 3600:.1f} h"
     )
-
-
-@contextlib.contextmanager
-def _stopping_on_interrupt(context: Any) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the sync between two transactions; a second Ctrl-C ends it where it is."""
-
-    def stop(_signal: int, _frame: object) -> None:
-        if context.app.stop.is_set():
-            raise KeyboardInterrupt
-        context.app.stop.set()
-        print("\nstopping …", file=sys.stderr)
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

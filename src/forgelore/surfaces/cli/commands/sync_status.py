@@ -52,6 +52,11 @@ def _print_status(context: Any, status: dict[str, Any], now: int) -> None:
             )
     for kind, job in status["jobs"].items():
         context.print(f"  {number(job['waiting'])} {kind} waiting, {number(job['failing'])} failing")
+    for kind, what in (("document", "items wait to be indexed"), ("embed", "documents wait for vectors")):
+        if kind in status["index"]:
+            job = status["index"][kind]
+            failing = f", {number(job['failing'])} failing" if job["failing"] else ""
+            context.print(style.dim(f"  {number(job['waiting'])} {what}") + failing)
     for error in status["errors"]:
         context.print(
             f"    {error['job']}: {clean(error['error'])} ({error['attempts']} attempts, next"

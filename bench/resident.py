@@ -1,0 +1,26 @@
+"""A search process that stays, to be measured from outside: `resident.py STORE random|model QUESTIONS.json`.
+
+`random` gives the query vectors, `model` makes them with the built-in embedder, whose memory then counts too.
+"""
+
+import json
+import pathlib
+import sys
+
+
+def main() -> None:
+    path, kind, questions = sys.argv[1:]
+    from forgelore.embedders.minilm import MiniLM
+    from forgelore.flows.retrieve import Retriever
+    from forgelore.flows.search import Request, search
+    from forgelore.store.migrate import open_store
+    from tracker import Dice
+
+    retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else MiniLM())
+    for text in json.loads(pathlib.Path(questions).read_text(encoding="utf-8")):
+        answer = search(retriever, Request(text))
+        assert answer.mode == "hybrid", answer.warnings
+
+
+if __name__ == "__main__":
+    main()

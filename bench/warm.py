@@ -1,0 +1,230 @@
+"""Searching in one process that stays: what each part takes, and whether filtered answers are what they must be.
+
+All parts in turn for each question, so that a busy moment hits all alike. The floor is one pass over the very bytes
+that the vector search multiplies: nothing that reads them can be faster.
+"""
+
+import concurrent.futures
+import functools
+import pathlib
+import statistics
+import time
+import typing
+from unittest import mock
+
+import numpy as np
+
+from forgelore.core.ftsquery import build_and, build_or, loosen, parse_query
+from forgelore.flows import search as flow
+from forgelore.flows.retrieve import Retriever, Scope
+from forgelore.flows.search import Lists, Request, best_per_item, fuse_lists, search
+from forgelore.store.filters import Filters
+from forgelore.store.fulltext import search_words
+from forgelore.store.migrate import open_store
+from forgelore.store.vectors import Near
+from tracker import TENTH, THOUSANDTH, Dice, Question
+
+DEPTH = 100  # of each list, as `search` takes for its 20 hits
+LIMIT = 20
+NO_FILTERS = Filters()
+FILTERS = ("label, 10 %", "author, about 10 %", "label, 0.1 %", "author, about 0.1 %")
+READINGS: dict[str, typing.Callable] = {
+    "view(int32).max()": lambda rows: rows.view(np.int32).max(),
+    "view(int64).sum()": lambda rows: rows.view(np.int64).sum(),
+    "view(float64).sum()": lambda rows: rows.view(np.float64).sum(),
+    "view(uint8).max()": lambda rows: rows.view(np.uint8).max(),
+}
+
+
+class Timed(typing.NamedTuple):
+    """Milliseconds on the clock, and the median of what all threads of the process worked meanwhile."""
+
+    p50: float
+    p95: float
+    p99: float
+    cpu: float
+
+
+class Checked(typing.NamedTuple):
+    """How filtered answers compare with an exhaustive search that filters at the end."""
+
+    name: str
+    documents: int  # that the filter allows
+    answers: int
+    equal: int
+    short: int
+
+
+class Desk:
+    """An open store with what a search process keeps in memory."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.store = open_store(str(path), create=False)
+        self.dice = Dice()
+        self.retriever = Retriever(self.store, self.dice)
+        self.retriever.by_vector(self.dice.embed_query(""), 1, Scope())
+        self.resident = self.retriever._resident  # noqa: SLF001 - the bench reads the very bytes that are searched
+        self.matrix = self.resident.rows.matrix
+        self.filters = choose_filters(self.store)
+        self.reading = min(READINGS, key=self._time_reading)
+
+    def _time_reading(self, name: str) -> float:
+        return statistics.median(timed(READINGS[name], self.matrix) for _ in range(5))
+
+
+def choose_filters(store) -> dict[str, tuple[Filters, list[int]]]:
+    """Return the filters and the documents they allow, found without the product's own code."""
+    total = store.value("SELECT count(*) FROM documents")
+    authors = store.rows("SELECT author, count(*) FROM documents WHERE author IS NOT NULL GROUP BY author")
+
+    def author_of(share: float) -> str:
+        return min(authors, key=lambda row: (abs(row[1] - share * total), row[0]))[0]
+
+    def labelled(name: str) -> list[int]:
+        return [row[0] for row in store.each("SELECT document_id FROM document_labels WHERE name = ?", name)]
+
+    def written(name: str) -> list[int]:
+        return [row[0] for row in store.each("SELECT id FROM documents WHERE lower(author) = lower(?)", name)]
+
+    some, few = author_of(0.1), author_of(0.001)
+    return {
+        FILTERS[0]: (Filters(labels=(TENTH,)), labelled(TENTH)),
+        FILTERS[1]: (Filters(author=some), written(some)),
+        FILTERS[2]: (Filters(labels=(THOUSANDTH,)), labelled(THOUSANDTH)),
+        FILTERS[3]: (Filters(author=few), written(few)),
+    }
+
+
+def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
+    """Return what is timed: name -> a call for one question."""
+    read, matrix, retriever, store = READINGS[desk.reading], desk.matrix, desk.retriever, desk.store
+    pool = concurrent.futures.ThreadPoolExecutor(2)
+    halves = np.array_split(matrix, 2)
+
+    def rank_only(text: str) -> object:
+        with mock.patch.object(flow, "build_hits", return_value=[]):
+            return ask(retriever, text)
+
+    parts: dict[str, typing.Callable[[str], object]] = {
+        "one pass over the bytes": lambda _: read(matrix),
+        "one pass, two threads": lambda _: list(pool.map(read, halves)),
+        "vectors alone": lambda text: desk.resident.nearest(desk.dice.embed_query(text), DEPTH),
+        "words, all of them (AND)": lambda text: all_words(store, text),
+        "words, then the rarest (OR)": lambda text: retriever.by_words(parse_query(text), DEPTH, 1 << 40, None),
+        "lexical search": lambda text: ask(retriever, text, mode="lexical"),
+        "hybrid, ranking only": rank_only,
+        "hybrid": lambda text: ask(retriever, text),
+    }
+    for name, (filters, _) in desk.filters.items():
+        parts[f"hybrid, {name}"] = functools.partial(ask, retriever, filters=filters)
+    return parts
+
+
+def all_words(store, text: str) -> list:
+    expression = build_and(parse_query(text).words)
+    return search_words(store, expression, DEPTH) if expression else []
+
+
+def ask(retriever: Retriever, text: str, *, mode: flow.Mode = "hybrid", filters: Filters = NO_FILTERS) -> flow.Answer:
+    answer = search(retriever, Request(text, mode, filters))
+    assert answer.mode == mode, answer.warnings  # falling back to words would look fast
+    return answer
+
+
+def take_times(desk: Desk, questions: list[Question], *, rounds: int) -> dict[str, Timed]:
+    """Return milliseconds per part over all questions."""
+    parts = build_parts(desk)
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in parts}
+    for text, _ in questions[:30]:
+        for call in parts.values():
+            call(text)
+    for _ in range(rounds):
+        for text, _ in questions:
+            for name, call in parts.items():
+                worked = time.process_time()
+                wall = timed(call, text)
+                times[name].append((wall * 1000, (time.process_time() - worked) * 1000))
+    return {name: distribution(values) for name, values in times.items()}
+
+
+def timed(call: typing.Callable, argument: object) -> float:
+    began = time.perf_counter()
+    call(argument)
+    return time.perf_counter() - began
+
+
+def distribution(values: list[tuple[float, float]]) -> Timed:
+    cuts = statistics.quantiles([wall for wall, _ in values], n=100, method="inclusive")
+    return Timed(cuts[49], cuts[94], cuts[98], statistics.median(cpu for _, cpu in values))
+
+
+def share_of_or(desk: Desk, questions: list[Question]) -> float:
+    """Return for how many questions the AND gives fewer than a page, so that the OR is asked too."""
+    return sum(len(all_words(desk.store, text)) < LIMIT for text, _ in questions) / len(questions)
+
+
+def check_answers(desk: Desk, questions: list[Question]) -> list[Checked]:
+    """Compare answers with an exhaustive search: every document scored, filtered at the end, then fused."""
+    every = Exhaustive(desk)
+    cases = {"none": (NO_FILTERS, None), **desk.filters}
+    return [check_filter(desk, every, name, case, questions) for name, case in cases.items()]
+
+
+def check_filter(desk: Desk, every: "Exhaustive", name: str, case: tuple, questions: list[Question]) -> Checked:
+    filters, ids = case
+    allowed = np.asarray(ids, np.int64) if ids is not None else np.unique(every.documents)
+    items = len({desk.store.value("SELECT item_id FROM documents WHERE id = ?", int(one)) for one in allowed[:1000]})
+    equal = short = 0
+    for text, _ in questions:
+        got = [hit.row.document_id for hit in ask(desk.retriever, text, filters=filters).hits]
+        gather = functools.partial(every.gather, text, allowed)
+        wanted, _ = best_per_item(desk.retriever, gather, fuse_lists, LIMIT)
+        equal += got == [one.id for one in wanted]
+        short += len(got) < min(LIMIT, items)
+    return Checked(name, len(allowed), len(questions), equal, short)
+
+
+class Exhaustive:
+    """Both lists the slow way: from the stored bytes, without the product's filters, cuts and matrix."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        rows = desk.store.rows("SELECT document_id, id, scale, vector FROM chunks ORDER BY id")
+        self.documents = np.asarray([row[0] for row in rows], np.int64)
+        self.chunks = [row[1] for row in rows]
+        self.scales = np.asarray([row[2] for row in rows], np.float32)
+        self.packed = np.frombuffer(b"".join(row[3] for row in rows), np.int8).reshape(len(rows), -1)
+        self.cosines = functools.lru_cache(8)(self._cosines)
+
+    def _cosines(self, text: str) -> np.ndarray:
+        query = np.asarray(self.desk.dice.embed_query(text), np.float32)
+        step = 50_000
+        parts = [self.packed[at : at + step].astype(np.float32) @ query for at in range(0, len(self.packed), step)]
+        return np.concatenate(parts) * self.scales
+
+    def gather(self, text: str, allowed: np.ndarray, depth: int) -> Lists:
+        return Lists(self.by_words(text, allowed, depth), self.by_vector(text, allowed, depth))
+
+    def by_vector(self, text: str, allowed: np.ndarray, depth: int) -> list[Near]:
+        cosines = self.cosines(text)
+        best: dict[int, Near] = {}
+        within = np.isin(self.documents, allowed)
+        for row in np.argsort(-cosines, kind="stable"):
+            document = int(self.documents[row])
+            if within[row] and document not in best:
+                best[document] = Near(document, float(cosines[row]), self.chunks[row])
+                if len(best) == depth:
+                    break
+        return list(best.values())
+
+    def by_words(self, text: str, allowed: np.ndarray, depth: int) -> list:
+        retriever, words = self.desk.retriever, parse_query(text).words
+        expressions = [build_and(words), build_or(retriever._rare(loosen(words)))] if words else []  # noqa: SLF001
+        within, found = set(allowed.tolist()), {}
+        for expression in dict.fromkeys(expressions):
+            if expression and len(found) < LIMIT:
+                for one in search_words(self.desk.store, expression, -1):
+                    if one.document_id in within:
+                        found.setdefault(one.document_id, one)
+                found = dict(list(found.items())[:depth])
+        return list(found.values())

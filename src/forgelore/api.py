@@ -1,0 +1,84 @@
+"""forgelore from Python: `forgelore.open("history.db").search("deleted files come back")`.
+
+The command line, and whatever else answers people, ask through here, so that all give the same answers.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+from forgelore.app import App
+from forgelore.core.names import Ref
+from forgelore.flows.filtering import only_projects, parse_filters
+from forgelore.flows.read import find_item
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search import Answer, Hit, Mode, Request, search
+from forgelore.flows.similar import Likeness, find_similar
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject, load_subject
+
+
+def open_lore(path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> "Lore":
+    """Return the history in a database file. Raises StoreError when there is none."""
+    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=os.fspath(path))
+    app.store()
+    return Lore(app)
+
+
+class Lore:
+    """One database. Not shared between threads; a second one on the same file is cheap."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self._retrievers: dict[str, Retriever] = {}
+
+    def search(
+        self, text: str, *, mode: Mode = "hybrid", limit: int = 20, project: str | None = None,
+        type: str | Iterable[str] = (), state: str | Iterable[str] = (), author: str | None = None,  # noqa: A002 - as on the command line
+        label: str | Iterable[str] = (), path: str | Iterable[str] = (), after: str | None = None,
+        before: str | None = None, updated_after: str | None = None,
+    ) -> Answer:  # fmt: skip
+        """Return the best hits for what a person would type, best first. Filters are those of the command line."""
+        found = self.app.find_project(project) if project else None
+        filters = parse_filters(
+            types=type, states=state, author=author, labels=label, paths=path, after=after, before=before,
+            updated_after=updated_after, project_ids=only_projects(self.app.store(), found),
+        )  # fmt: skip
+        return self.search_for(Request(text, mode, filters, limit))
+
+    def search_for(self, request: Request, *, embedder: str | None = None) -> Answer:
+        return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request)
+
+    def similar_to(
+        self, ref: Ref, filters: Filters, *, project: str | None = None, mode: Mode = "hybrid", limit: int = 20,
+        is_earlier: bool = False, embedder: str | None = None,
+    ) -> tuple[Answer, Subject]:  # fmt: skip
+        """Return what an item resembles, of its own kind unless the filters name types, and the item itself."""
+        default = None if ref.project else self.app.find_project(project)
+        subject = load_subject(self.app.store(), find_item(self.app.store(), ref, default, self.app.hosts))
+        filters = filters._replace(
+            types=filters.types or (subject.kind,), not_items=(*filters.not_items, subject.item_id),
+            before=subject.created_at if is_earlier else filters.before,
+        )  # fmt: skip
+        retriever = self.retriever(embedder, is_lexical=mode == "lexical")
+        return find_similar(retriever, Likeness(subject, filters, mode, limit)), subject
+
+    def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> Retriever:
+        """Return what keeps vectors in memory between queries; a search by words needs none."""
+        name = "" if is_lexical else embedder or self.app.config.embedder
+        if name not in self._retrievers:
+            self._retrievers[name] = Retriever(self.app.store(), None if is_lexical else self.app.embedder(name))
+        return self._retrievers[name]
+
+    def close(self) -> None:
+        self._retrievers.clear()
+        self.app.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+__all__ = ["Answer", "Hit", "Lore", "Request", "open_lore"]

@@ -1,0 +1,210 @@
+"""From an item and its notes to the documents that are searched, and to the form in which a document is shown.
+
+The text of a document is plain: body and notes. Labels, state, author and address are columns, so that a new label
+costs no new vector and "open" does not match everything. The structured header is how a document is *shown*:
+
+    [[Issue]] #234: Authentication redesign
+    Project: group/project-one
+    URL: https://gitlab.example.com/group/project-one/-/issues/234
+    Labels: ["bug", "auth"]
+    State: open
+    Author: @johndoe
+
+    --- Description ---
+
+A thread is cut at note boundaries when it is longer than MAX_CHARS:
+
+    case                                    what stays                                  reason
+    all notes fit                           everything                                  none
+    one note, too long                      its beginning and "[truncated]"             single_note_oversized
+    the first and the last do not fit       the first (cut if it must be)               first_last_oversized
+    otherwise                               first and last, then inwards from both      token_limit_middle_drop
+                                            ends; a marker says how many are missing
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from forgelore.core.times import format_ms
+
+MAX_CHARS = 32_000  # about 8,000 tokens: what a model can still read whole
+_BETWEEN = "\n\n"
+_CUT = "\n[truncated]"
+
+Reason = Literal["token_limit_middle_drop", "single_note_oversized", "first_last_oversized"]
+
+
+class Note(NamedTuple):
+    author: str | None
+    created_at: int | None
+    body: str
+    path: str | None = None
+    url: str | None = None
+
+
+class Source(NamedTuple):
+    """What the store knows of an item, as far as its documents need it."""
+
+    id: int
+    project_id: int
+    kind: str
+    title: str
+    body: str | None
+    state: str | None
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+    url: str | None
+    is_confidential: int
+    labels: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    threads: tuple[tuple[str, tuple[Note, ...]], ...] = ()  # key and notes; without system and internal ones
+
+
+class Facts(NamedTuple):
+    """The columns of a document that are compared and written together."""
+
+    kind: str
+    state: str | None
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+    url: str | None
+    is_confidential: int
+    is_truncated: int
+    truncated_reason: Reason | None
+    content_hash: bytes
+    labels_hash: bytes
+    paths_hash: bytes
+
+
+class Document(NamedTuple):
+    representation: Literal["item", "thread"]
+    thread_key: str
+    title: str
+    text: str
+    labels: tuple[str, ...]
+    paths: tuple[str, ...]
+    facts: Facts
+
+
+def build_documents(source: Source) -> list[Document]:
+    """Return the item's document, then one per thread that says anything."""
+    return [_item_document(source), *(_thread_document(source, key, notes) for key, notes in source.threads if notes)]
+
+
+def _item_document(source: Source) -> Document:
+    text = source.body or ""
+    facts = Facts(
+        source.kind, source.state, source.author, source.created_at, source.updated_at, source.url,
+        source.is_confidential, 0, None, content_hash(source.title, text), _list_hash(source.labels),
+        _list_hash(source.paths),
+    )  # fmt: skip
+    return Document("item", "", source.title, text, source.labels, source.paths, facts)
+
+
+def _thread_document(source: Source, key: str, notes: Sequence[Note]) -> Document:
+    kept, reason = keep_notes([note.body for note in notes])
+    text = _BETWEEN.join(kept)
+    paths = tuple(dict.fromkeys(note.path for note in notes if note.path))
+    times = [note.created_at for note in notes if note.created_at is not None]
+    facts = Facts(
+        source.kind, source.state, notes[0].author, times[0] if times else source.created_at,
+        max(times) if times else source.updated_at, notes[0].url or source.url, source.is_confidential,
+        int(reason is not None), reason, content_hash(source.title, text), _list_hash(source.labels),
+        _list_hash(paths),
+    )  # fmt: skip
+    return Document("thread", key, source.title, text, source.labels, paths, facts)
+
+
+def keep_notes(bodies: Sequence[str], limit: int = MAX_CHARS) -> tuple[list[str], Reason | None]:
+    """Return the notes that fit into `limit` characters, with a marker where some are missing, and why."""
+    if sum(map(len, bodies)) + len(_BETWEEN) * (len(bodies) - 1) <= limit:
+        return list(bodies), None
+    if len(bodies) == 1:
+        return [_cut(bodies[0], limit)], "single_note_oversized"
+    reserve = len(_omitted(len(bodies))) + 2 * len(_BETWEEN)
+    if len(bodies[0]) + len(bodies[-1]) + reserve > limit:
+        return [_cut(bodies[0], limit - reserve), _omitted(len(bodies) - 1)], "first_last_oversized"
+    head, tail = _spread(bodies, limit - reserve)
+    omitted = len(bodies) - head - tail
+    return [*bodies[:head], _omitted(omitted), *bodies[len(bodies) - tail :]], "token_limit_middle_drop"
+
+
+def _spread(bodies: Sequence[str], room: int) -> tuple[int, int]:
+    """Return how many notes stay at the beginning and at the end: one by one from both, until the next does not fit."""
+    head = tail = 1
+    room -= len(bodies[0]) + len(bodies[-1])
+    while head + tail < len(bodies):
+        is_heads_turn = head <= tail
+        body = bodies[head] if is_heads_turn else bodies[-1 - tail]
+        room -= len(body) + len(_BETWEEN)
+        if room < 0:
+            break
+        head, tail = head + is_heads_turn, tail + (not is_heads_turn)
+    return head, tail
+
+
+def _cut(body: str, limit: int) -> str:
+    return body if len(body) <= limit else body[: max(0, limit - len(_CUT))] + _CUT
+
+
+def _omitted(count: int) -> str:
+    return f"[... {count} notes omitted for length ...]"
+
+
+def content_hash(title: str, text: str) -> bytes:
+    return hashlib.sha256(f"{title}\0{text}".encode()).digest()
+
+
+def _list_hash(names: Iterable[str]) -> bytes:
+    return hashlib.sha256("\n".join(sorted(names)).encode()).digest()
+
+
+_NAMES = {"issue": "Issue", "change": "Change", "discussion": "Discussion", "release": "Release"}
+
+
+class Shown(NamedTuple):
+    """What the header of a document says."""
+
+    representation: str
+    kind: str
+    ref: str
+    title: str
+    project: str
+    url: str | None
+    labels: Sequence[str]
+    state: str | None
+    author: str | None
+    branches: tuple[str, str] | None = None
+    files: Sequence[str] = ()
+
+
+def build_shown(shown: Shown, text: str, notes: Sequence[Note] = ()) -> str:
+    """Return a document as people, agents and models read it: a header, then the body or the notes with their names."""
+    is_thread = shown.representation == "thread"
+    body = _shown_notes(notes) if is_thread else text
+    return "\n".join([build_header(shown), "", "--- Thread ---" if is_thread else "--- Description ---", "", body])
+
+
+def build_header(shown: Shown) -> str:
+    is_thread = shown.representation == "thread"
+    name = _NAMES.get(shown.kind, shown.kind)
+    lines = [f"[[Thread]] {name} {shown.ref}: {shown.title}" if is_thread else f"[[{name}]] {shown.ref}: {shown.title}"]
+    lines += [f"Project: {shown.project}"]
+    lines += [f"URL: {shown.url}"] if shown.url else []
+    lines += [f"Labels: {json.dumps(list(shown.labels), ensure_ascii=False)}"] if shown.labels else []
+    lines += [f"Files: {json.dumps(list(shown.files), ensure_ascii=False)}"] if shown.files else []
+    lines += [f"State: {shown.state}"] if shown.state else []
+    lines += [f"Author: @{shown.author}"] if shown.author and not is_thread else []
+    lines += [f"Source: {shown.branches[0]} -> {shown.branches[1]}"] if shown.branches else []
+    return "\n".join(lines)
+
+
+def _shown_notes(notes: Sequence[Note]) -> str:
+    kept, _ = keep_notes(
+        [f"@{note.author or 'ghost'} ({(format_ms(note.created_at) or '')[:10]}):\n{note.body}" for note in notes]
+    )
+    return _BETWEEN.join(kept)

@@ -1,0 +1,283 @@
+"""The part of a text that answers a query best, and which of its words to mark.
+
+The store gives the text's tokens as the full-text tokenizer cut and stemmed them, so that a mark is exactly what
+matched. Identifiers found by their parts ("chunk cache" in ChunkCache) are marked as a whole, CJK by the characters
+asked for. Blanks and line breaks come out as one space. Nothing here knows colours or HTML: marks are offsets.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from forgelore.core.ftsquery import Query, Word, without_stops
+from forgelore.core.terms import (
+    find_inside_runs,
+    find_specials,
+    find_words,
+    has_unspaced,
+    identifiers,
+    split_runs,
+    word_terms,
+)
+
+Token = tuple[int, int, str]  # first character, character behind the last, stem
+Mark = tuple[int, int, int]  # first character, character behind the last, which wanted word
+_REACH = 4  # widths of text looked at around a match; long runs of blanks shrink
+_REGION = 2_500  # characters of a long text that are looked at
+_HEAD = 3  # letters at the beginning of a word that no stemmer changes
+_MAX_PLACES = 100  # of one word in it
+_RAGGED = 30  # characters given up at most for a cut between words
+
+
+class Sought(NamedTuple):
+    """Stems that stand side by side; the last may be a prefix."""
+
+    stems: tuple[str, ...]
+    is_prefix: bool
+
+
+class WantedWord(NamedTuple):
+    """One word of the query: as typed, as stems, and the runs of unspaced script in it."""
+
+    text: str
+    sought: tuple[Sought, ...]
+    runs: tuple[str, ...]
+
+
+class Wanted(NamedTuple):
+    """What a query asked for, and the tokenizer that stems the parts of identifiers."""
+
+    words: tuple[WantedWord, ...]
+    tokenize: Callable[[str], list[str]]
+
+
+class Snippet(NamedTuple):
+    """A line of text, and (start, end) of what matched in it, in order and apart from each other."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+def wanted_of(query: Query, tokenize: Callable[[str], list[str]]) -> Wanted:
+    """Return what to look for. `tokenize` gives the stems of a text, as the full-text table would store them."""
+    return Wanted(tuple(_wanted_word(word, tokenize) for word in without_stops(query.words)), tokenize)
+
+
+def char_offsets(data: bytes, tokens: Iterable[Token]) -> list[Token]:
+    """Return tokens with the byte offsets into UTF-8 `data` turned into character offsets. They must be in order."""
+    if data.isascii():
+        return list(tokens)
+    found = []
+    position = characters = 0
+    for start, end, stem in tokens:
+        first = characters + len(data[position:start].decode())
+        characters = first + len(data[start:end].decode())
+        position = end
+        found.append((first, characters, stem))
+    return found
+
+
+def build_snippet(text: str, marks: list[Mark], *, width: int = 200, around: int = 0) -> Snippet:
+    """Return at most `width` characters with the most distinct words asked for, the earliest such place.
+
+    Where nothing matches, as for a hit by meaning alone, the text from `around` on, without marks.
+    """
+    around = min(max(around, 0), len(text))
+    start, end = _best_core(marks, width - 2) if marks else (around, around)
+    low, high = max(0, start - _REACH * width), min(len(text), end + _REACH * width)
+    part = text[low:high]
+    flat = " ".join(part.split())
+    first, last = (min(len(flat), _place(part, position - low)) for position in (start, end))
+    lead = (width - 2 - (last - first)) // 3 if marks else 0
+    left, right = _window(flat, first, last, lead=max(0, lead), width=width - 2)
+    before = "…" if left > 0 or text[:low].strip() else ""
+    after = "…" if right < len(flat) or text[high:].strip() else ""
+    kept = []
+    for mark_start, mark_end, _ in marks:
+        if low <= mark_start and mark_end <= high:
+            mark = (_place(part, mark_start - low), _place(part, mark_end - 1 - low) + 1)
+            if left <= mark[0] and mark[1] <= right:
+                kept.append((mark[0] - left + len(before), mark[1] - left + len(before)))
+    return Snippet(f"{before}{flat[left:right]}{after}", _merged(kept))
+
+
+def find_region(text: str, wanted: Wanted, *, around: int = 0) -> tuple[int, int]:
+    """Return the part of a long text that is worth cutting into words: where the most of what is wanted begins.
+
+    Looks for the first letters of each word, which no stemmer changes: a hundredth of the price of the real thing.
+    """
+    if len(text) <= _REGION:
+        return 0, len(text)
+    lowered = text.lower()
+    found = sorted(place for word in wanted.words for place in _beginnings(lowered, word))
+    if len(lowered) != len(text) or not found:  # a few letters grow when they are folded, and offsets with them
+        start = max(0, around - _REGION // 4)
+        return start, min(len(text), start + _REGION)
+    best, start, low = 0, 0, 0
+    inside: Counter[str] = Counter()
+    for position, word in found:
+        inside[word] += 1
+        while found[low][0] < position - _REGION // 2:
+            inside[found[low][1]] -= 1
+            if not inside[found[low][1]]:
+                del inside[found[low][1]]
+            low += 1
+        if len(inside) > best:
+            best, start = len(inside), found[low][0]
+    start = max(0, start - _REGION // 4)
+    return start, min(len(text), start + _REGION)
+
+
+def _beginnings(lowered: str, word: WantedWord) -> Iterator[tuple[int, str]]:
+    heads = {sought.stems[0][:_HEAD] for sought in word.sought} | {run[:1] for run in word.runs}
+    for head in heads:
+        position = lowered.find(head)
+        for _ in range(_MAX_PLACES):
+            if position < 0:
+                break
+            yield position, word.text
+            position = lowered.find(head, position + 1)
+
+
+def find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> list[Mark]:
+    """Return (start, end, which of the wanted words) of everything that matches, in order."""
+    return sorted(_find_marks(text, tokens, wanted))
+
+
+def matched_words(marks: Iterable[Mark], wanted: Wanted) -> list[str]:
+    """Return which of the query's words there are marks of, in the query's order, as typed."""
+    found = {place for _, _, place in marks}
+    return [word.text for place, word in enumerate(wanted.words) if place in found]
+
+
+def _wanted_word(word: Word, tokenize: Callable[[str], list[str]]) -> WantedWord:
+    if has_unspaced(word.text):  # its pairs would mark the whole sentence around it
+        return WantedWord(word.text, (), tuple(split_runs(word.text)))
+    sought = dict.fromkeys(Sought(tuple(tokenize(phrase.text)), phrase.is_prefix) for phrase in word.alternatives)
+    return WantedWord(word.text, tuple(one for one in sought if one.stems), ())
+
+
+def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[Mark]:
+    for place, word in enumerate(wanted.words):
+        for run in word.runs:
+            yield from ((*match.span(), place) for match in re.finditer(re.escape(run), text, re.IGNORECASE))
+    heads, prefixes = _heads(wanted)
+    if not heads and not prefixes:
+        return
+    stems = [stem for _, _, stem in tokens]
+    for first, last, place in _find_stems(stems, heads, prefixes):
+        yield tokens[first][0], tokens[last][1], place
+
+    def places_of(terms: str) -> set[int]:
+        return {place for _, _, place in _find_stems(wanted.tokenize(terms), heads, prefixes)}
+
+    yield from _find_identifiers(text, {head[:_HEAD] for head in (*heads, *prefixes)}, places_of)
+    for special in find_specials(text):
+        yield from ((special.start, special.end, place) for place in places_of(special.terms))
+    for start, end, inside in find_inside_runs(text):
+        yield from ((start, end, place) for place in places_of(inside))
+
+
+_Heads = dict[str, list[tuple[int, Sought]]]
+_Prefixes = dict[str, list[int]]
+
+
+def _heads(wanted: Wanted) -> tuple[_Heads, _Prefixes]:
+    """Return what is wanted by its first stem, and the words that are a single prefix."""
+    heads: _Heads = {}
+    prefixes: _Prefixes = {}
+    for place, word in enumerate(wanted.words):
+        for sought in word.sought:
+            if sought.is_prefix and len(sought.stems) == 1:
+                prefixes.setdefault(sought.stems[0], []).append(place)
+            else:
+                heads.setdefault(sought.stems[0], []).append((place, sought))
+    return heads, prefixes
+
+
+def _find_stems(stems: list[str], heads: _Heads, prefixes: _Prefixes) -> Iterator[Mark]:
+    """Yield (first token, last token, which word) of everything that is wanted among these stems."""
+    beginnings = tuple(prefixes)
+    for first, stem in enumerate(stems):
+        for place, sought in heads.get(stem, ()):
+            last = first + len(sought.stems) - 1
+            if last == first or _matches(stems[first : last + 1], sought):
+                yield first, last, place
+        if beginnings and stem.startswith(beginnings):
+            for beginning, places in prefixes.items():
+                if stem.startswith(beginning):
+                    yield from ((first, first, place) for place in places)
+
+
+def _matches(stems: list[str], sought: Sought) -> bool:
+    *inner, last = sought.stems
+    if len(stems) <= len(inner) or stems[:-1] != inner:
+        return False
+    return stems[-1].startswith(last) if sought.is_prefix else stems[-1] == last
+
+
+def _find_identifiers(text: str, heads: set[str], places_of: Callable[[str], set[int]]) -> Iterator[Mark]:
+    """Yield the identifiers that were found by their entries in the terms column. First which, then where: most
+    texts have none, and walking through every word is the slow part.
+    """
+    known = {
+        word: set().union(*map(places_of, word_terms(word)))
+        for word in identifiers(text)
+        if any(head in word.lower() for head in heads)
+    }
+    if any(known.values()):
+        for match in find_words(text):
+            yield from ((*match.span(), place) for place in known.get(match[0], ()))
+
+
+def _best_core(marks: list[Mark], width: int) -> tuple[int, int]:
+    """Return where the most distinct words stand within `width`, the earliest of equals."""
+    inside: Counter[int] = Counter()
+    best, core, right = 0, (0, 0), 0
+    for left, (start, _, place) in enumerate(marks):
+        while right < len(marks) and (right <= left or marks[right][1] - start <= width):
+            inside[marks[right][2]] += 1
+            right += 1
+        if len(inside) > best:
+            best, core = len(inside), (start, max(end for _, end, _ in marks[left:right]))
+        inside[place] -= 1
+        if not inside[place]:
+            del inside[place]
+    return core
+
+
+def _place(text: str, position: int) -> int:
+    """Return where a character of the text stands once its blanks are single spaces. (A loop over all characters took
+    five times as long as these few joins.)
+    """
+    before = " ".join(text[:position].split())
+    return len(before) + (before != "" and text[position - 1].isspace())
+
+
+def _window(flat: str, first: int, last: int, *, lead: int, width: int) -> tuple[int, int]:
+    """Return the part to show: `first` to `last` with text around it, cut between words where one is near."""
+    left = max(0, first - lead)
+    right = min(len(flat), left + width)
+    left = max(0, min(left, right - width))
+    if left > 0 and flat[left - 1] != " ":
+        blank = flat.find(" ", left, min(max(first, left), left + _RAGGED))
+        left = blank + 1 if blank >= 0 else left
+    if right < len(flat) and flat[right] != " ":
+        blank = flat.rfind(" ", max(last, left, right - _RAGGED), right)
+        right = blank if blank >= 0 else right
+    while left < right and flat[left] == " ":
+        left += 1
+    while right > left and flat[right - 1] == " ":
+        right -= 1
+    return left, right
+
+
+def _merged(marks: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(marks):
+        if found and start < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return tuple(found)

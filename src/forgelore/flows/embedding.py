@@ -1,0 +1,227 @@
+"""`embed`, and the last part of every sync: vectors for documents that have none of the current embedder.
+
+    jobs -> texts -> chunks -> embedder -> checked, packed -> saved with the cleared jobs, in one transaction
+
+A document whose vectors are refused (wrong size, NaN, zero, or the embedder's own refusal) waits with the reason, five
+times, then until `embed --retry-failed`. When the embedder as a whole fails, nothing is counted as tried.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from forgelore.core.chunks import Chunk, build_chunks
+from forgelore.core.vectors import Packed, check_vector, pack_vector
+from forgelore.errors import EmbeddingFailed
+from forgelore.flows.watching import Watcher
+from forgelore.ports import Embedder
+from forgelore.store.db import Store
+from forgelore.store.jobs import Job, count_jobs, fail_job, finish_job, ready_jobs, retry_jobs
+from forgelore.store.vectors import (
+    StoredEmbedder,
+    add_embedder,
+    drop_other_embedders,
+    find_embedder,
+    has_other_embedders,
+    queue_unembedded,
+    save_chunks,
+    save_dimension,
+)
+
+if TYPE_CHECKING:
+    from forgelore.core.vectors import Vector
+
+MAX_ATTEMPTS = 5
+_DOCUMENTS = 64
+_CHUNKS = 128  # in a transaction: what a crash costs is a few seconds
+
+
+class Embedded(Struct):
+    """What a run did, in documents. `waiting` are those that no attempt reached or that wait for their next."""
+
+    embedded: int = 0
+    failed: int = 0
+    waiting: int = 0
+    dropped: int = 0  # chunks of an embedder that is no longer used
+
+
+class _Text(NamedTuple):
+    job: Job
+    document_id: int
+    content_hash: bytes
+    chunks: list[Chunk]
+
+
+def embed_documents(
+    store: Store, embedder: Embedder, project_ids: Iterable[int], *, is_retry: bool = False,
+    watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
+) -> Embedded:  # fmt: skip
+    """Compute what is missing; with `is_retry`, only what failed before. Raises EmbedderError when nobody answers."""
+    watcher = watcher or Watcher()
+    projects = list(project_ids)
+    if not is_retry and find_embedder_if_idle(store, embedder, projects):
+        return Embedded(waiting=_waiting(store, projects))
+    run = _Run(store, embedder, register(store, embedder))
+    todo = {project_id: _todo(store, project_id, is_retry=is_retry) for project_id in projects}
+    watcher.begin("vectors", "vectors", sum(total for total, _ in todo.values()))
+    for project_id, (_, next_jobs) in todo.items():
+        while jobs := next_jobs():
+            run.embed(project_id, jobs)
+            watcher.saved("vectors", len(jobs))
+            if should_stop():
+                raise KeyboardInterrupt
+    watcher.done("vectors")
+    run.result.waiting = _waiting(store, projects)
+    if has_other_embedders(store, run.stored.id) and not _unfinished(store):
+        with store.transaction():
+            run.result.dropped = drop_other_embedders(store, run.stored.id)
+    return run.result
+
+
+def find_embedder_if_idle(store: Store, embedder: Embedder, projects: list[int]) -> StoredEmbedder | None:
+    """Return the known embedder when nothing waits for it: a sync with nothing new must not load a model or write."""
+    known = find_embedder(store, embedder.fingerprint())
+    if known is None or has_other_embedders(store, known.id):
+        return None
+    return None if any(_ready(store, project_id) for project_id in projects) else known
+
+
+def register(store: Store, embedder: Embedder) -> StoredEmbedder:
+    """Return the embedder's row. A new fingerprint queues every document: vectors of two never mix."""
+    fingerprint = embedder.fingerprint()
+    known = find_embedder(store, fingerprint)
+    if known is not None and not has_other_embedders(store, known.id):
+        return known
+    with store.transaction():
+        known = find_embedder(store, fingerprint)
+        if known is None:
+            return add_embedder(store, embedder.name, embedder.model, fingerprint, _now())
+        queue_unembedded(store, known.id)  # somebody came back to it: what changed meanwhile has only the other's
+        return known
+
+
+def _ready(store: Store, project_id: int, limit: int = 1) -> list[Job]:
+    return ready_jobs(store, project_id, "embed", _now(), limit, max_attempts=MAX_ATTEMPTS)
+
+
+def _waiting(store: Store, projects: list[int]) -> int:
+    return sum(count_jobs(store, project_id).get("embed", (0, 0))[0] for project_id in projects)
+
+
+def _unfinished(store: Store) -> int:
+    """Return how many documents will still be tried, in any project."""
+    return int(store.value("SELECT count(*) FROM jobs WHERE kind = 'embed' AND attempt_count < ?", MAX_ATTEMPTS))
+
+
+def _todo(store: Store, project_id: int, *, is_retry: bool) -> tuple[int, Callable[[], list[Job]]]:
+    """Return how many documents there are to do, and what hands out the next few."""
+    if not is_retry:
+        return count_jobs(store, project_id).get("embed", (0, 0))[0], lambda: _ready(store, project_id, _DOCUMENTS)
+    with store.transaction():
+        failed = retry_jobs(store, project_id, "embed")
+    batches = iter([failed[at : at + _DOCUMENTS] for at in range(0, len(failed), _DOCUMENTS)])
+    return len(failed), lambda: next(batches, [])
+
+
+def _groups(texts: list[_Text]) -> list[list[_Text]]:
+    """Return the texts in order, in groups of at most `_CHUNKS` chunks where a single text allows it."""
+    groups: list[list[_Text]] = []
+    room = 0
+    for text in texts:
+        if not groups or len(text.chunks) > room:
+            groups.append([])
+            room = _CHUNKS
+        groups[-1].append(text)
+        room -= len(text.chunks)
+    return groups
+
+
+class _Run:
+    """One run with one embedder: holds the dimension, which the first vector tells."""
+
+    def __init__(self, store: Store, embedder: Embedder, stored: StoredEmbedder) -> None:
+        self._store, self._embedder, self.stored = store, embedder, stored
+        self.result = Embedded()
+        self._failed: set[int] = set()  # a long run may try the same document several times
+
+    def embed(self, project_id: int, jobs: list[Job]) -> None:
+        texts = self._load(jobs)
+        for group in _groups(texts):
+            vectors = self._vectors([chunk for text in group for chunk in text.chunks])
+            self._learn_dimension(vectors)
+            with self._store.transaction():
+                at = 0
+                for text in group:
+                    self._save(project_id, text, vectors[at : at + len(text.chunks)])
+                    at += len(text.chunks)
+        known = {text.job.key for text in texts}
+        idle = [job for job in jobs if job.key not in known]
+        if idle:
+            with self._store.transaction():
+                for job in idle:
+                    finish_job(self._store, project_id, job)
+
+    def _load(self, jobs: list[Job]) -> list[_Text]:
+        """Return the texts to embed: not those that are gone, nor those that another embedder's try queued in vain."""
+        by_id = {int(job.key): job for job in jobs}
+        rows = self._store.rows(
+            "SELECT d.id, d.content_hash, t.title, t.text FROM documents d JOIN document_texts t ON t.id = d.id"
+            " WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id"
+            " = d.id AND c.embedder_id = ? AND c.text_hash = substr(d.content_hash, 1, 8)) ORDER BY d.id",
+            json.dumps(list(by_id)), self.stored.id,
+        )  # fmt: skip
+        size = self._embedder.chunk_chars
+        return [
+            _Text(by_id[document_id], document_id, digest, build_chunks(title, text, max_chars=size))
+            for document_id, digest, title, text in rows
+        ]
+
+    def _vectors(self, chunks: list[Chunk]) -> "list[Vector | str]":
+        """Return a checked vector, or the reason why there is none, for each chunk."""
+        found: list[Vector | str] = []
+        size = self._embedder.batch_size
+        for at in range(0, len(chunks), size):
+            batch = [chunk.passage for chunk in chunks[at : at + size]]
+            raw: Sequence[Sequence[float] | EmbeddingFailed]
+            try:
+                raw = self._embedder.embed_passages(batch)
+            except EmbeddingFailed as error:
+                raw = [error] * len(batch)
+            if len(raw) != len(batch):
+                raw = [EmbeddingFailed(f"the embedder returned {len(raw)} vectors for {len(batch)} texts")] * len(batch)
+            found += [check_vector(vector, self.stored.dimension or None) for vector in raw]
+        return found
+
+    def _learn_dimension(self, vectors: "list[Vector | str]") -> None:
+        if self.stored.dimension:
+            return
+        size = next((vector.size for vector in vectors if not isinstance(vector, str)), 0)
+        if size:
+            with self._store.transaction():
+                save_dimension(self._store, self.stored.id, size)
+            self.stored = self.stored._replace(dimension=size)
+
+    def _save(self, project_id: int, text: _Text, vectors: "list[Vector | str]") -> None:
+        packed: list[tuple[Chunk, Packed]] = []
+        for chunk, vector in zip(text.chunks, vectors, strict=True):
+            reason = vector if isinstance(vector, str) else ""
+            if not isinstance(vector, str) and vector.size != self.stored.dimension:
+                reason = f"the vector has {vector.size} dimensions instead of {self.stored.dimension}"
+            if reason or isinstance(vector, str):
+                fail_job(self._store, project_id, text.job, reason, _now())
+                self._failed.add(text.document_id)
+                self.result.failed = len(self._failed)
+                return
+            packed.append((chunk, pack_vector(vector)))
+        if save_chunks(self._store, self.stored.id, text.document_id, text.content_hash, packed):
+            self.result.embedded += 1
+            self._failed.discard(text.document_id)
+            self.result.failed = len(self._failed)
+            finish_job(self._store, project_id, text.job)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

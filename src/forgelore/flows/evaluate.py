@@ -1,0 +1,234 @@
+"""`evaluate`: the product's own search, asked questions whose answers are known.
+
+An item's query is answered by `similar`, among earlier items of its kind; words are answered by `search`. What is
+measured is what people get, down to the first `DEPTH` hits: there is no second implementation to be right about.
+
+What cannot be asked is left out and told: a line nobody understands, an item that is not in the store, answers none of
+which is. Answers that are there but that the protocol hides (later, excluded) were not found and count as missed.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable
+from typing import BinaryIO, Literal, NamedTuple
+
+from forgelore.core.names import Hosts, Ref
+from forgelore.core.queryfile import Duplicate, Golden, parse_query_line
+from forgelore.core.scoring import DEPTH, Score, score_ranks
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.flows.filtering import parse_filters
+from forgelore.flows.importing import BadLine
+from forgelore.flows.read import find_item, shown_ref
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search import Answer, Mode, Request, search
+from forgelore.flows.similar import Likeness, find_similar
+from forgelore.flows.watching import Watcher
+from forgelore.store.db import Store
+from forgelore.store.filters import Filters
+from forgelore.store.hits import HitRow, load_subject
+from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.words import has_documents
+
+Group = Literal["issue", "change", "golden"]
+GROUPS: tuple[Group, ...] = ("issue", "change", "golden")
+FOUND_WITHIN = 10  # a query whose answer stands further down is listed as missed
+_EXAMPLE = 'one JSON object per line: {"q": "words", "expect": ["#12"]} or {"query": 34, "kind": "issue", "gold": [12]}'
+
+
+class Suite(NamedTuple):
+    """A query file: usable lines with their numbers, and the others with the reason."""
+
+    queries: list[tuple[int, Duplicate | Golden]]
+    bad: list[BadLine]
+
+
+class Setting(NamedTuple):
+    """How a suite is run. `excluded` are numbers of items that are no candidates."""
+
+    project: StoredProject | None
+    hosts: Hosts
+    mode: Mode = "hybrid"
+    excluded: tuple[int, ...] = ()
+    is_time_ordered: bool = True
+
+
+class Outcome(NamedTuple):
+    """One query: what was asked and hoped for, where it stood (None: not among the hits), and what stood first."""
+
+    line: int
+    group: Group
+    query: str  # the words, or the item's ref
+    title: str | None
+    expected: tuple[str, ...]
+    rank: int | None
+    first: HitRow | None
+
+    @property
+    def is_missed(self) -> bool:
+        return self.rank is None or self.rank > FOUND_WITHIN
+
+
+class Evaluation(NamedTuple):
+    outcomes: list[Outcome]
+    mode: Mode  # what was really done
+    not_duplicates: int  # lines without gold: there is nothing to find
+    left_out: list[BadLine]
+    warnings: list[str]
+
+    def score(self, group: Group) -> Score:
+        return score_ranks([one.rank for one in self.outcomes if one.group == group])
+
+
+def read_suite(source: BinaryIO) -> Suite:
+    """Return the queries of a file, one per line. Raises InvalidValue when not one line can be used."""
+    suite = Suite([], [])
+    for number, line in enumerate(_lines(source), 1):
+        if not line.strip():
+            continue
+        try:
+            suite.queries.append((number, parse_query_line(line)))
+        except InvalidValue as error:
+            suite.bad.append(BadLine(number, error.message))
+    if not suite.queries:
+        reason = f"; line {suite.bad[0].number}: {suite.bad[0].reason}" if suite.bad else ""
+        raise InvalidValue(f"there is no query in the file{reason}", hint=_EXAMPLE)
+    return suite
+
+
+def _lines(source: BinaryIO) -> Iterable[bytes]:
+    try:
+        for number, line in enumerate(source, 1):
+            yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # some editors sign their files
+    except (OSError, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidValue(f"the file breaks off: {error}", hint="get a whole copy") from error
+
+
+def evaluate(retriever: Retriever, suite: Suite, setting: Setting, *, watcher: Watcher | None = None) -> Evaluation:
+    """Ask every query of the suite and return where the answers stood."""
+    if not has_documents(retriever.store):
+        raise NotFound("nothing is indexed yet", hint="run: forgelore sync OWNER/REPO, or: forgelore generate-docs")
+    asked = [(line, query) for line, query in suite.queries if not isinstance(query, Duplicate) or query.gold]
+    run = _Run(retriever, _with_project(retriever.store, suite, setting))
+    watcher = watcher or Watcher()
+    watcher.begin("queries", "queries", len(asked))
+    for line, query in asked:
+        run.take(line, query)
+        watcher.saved("queries", 1)
+    watcher.done("queries")
+    if run.left_out and not run.outcomes:
+        first = run.left_out[0]
+        hint = "check --project, or bring the items in with: forgelore sync"
+        raise NotFound(f"no query of the file can be asked; line {first.number}: {first.reason}", hint=hint)
+    mode = run.modes.pop() if len(run.modes) == 1 else setting.mode
+    left_out = sorted([*suite.bad, *run.left_out], key=lambda bad: bad.number)
+    return Evaluation(run.outcomes, mode, len(suite.queries) - len(asked), left_out, list(run.warnings))
+
+
+def _with_project(store: Store, suite: Suite, setting: Setting) -> Setting:
+    """A number means an item of one project: find out which before anything is asked."""
+    needs_one = setting.excluded or any(isinstance(query, Duplicate) for _, query in suite.queries)
+    if setting.project or not needs_one:
+        return setting
+    known = list_projects(store)
+    if len(known) == 1:
+        return setting._replace(project=known[0])
+    names = ", ".join(str(project.name) for project in known[:8])
+    raise InvalidValue("numbers of items need a project", hint=f"say which with --project: {names}")
+
+
+class _Asked(NamedTuple):
+    """A question with its answer, before they are compared."""
+
+    group: Group
+    query: str
+    title: str | None
+    expected: dict[int, str]  # item -> as it is written
+    answer: Answer
+
+
+class _Run:
+    """One evaluation on one store: the retriever keeps its vectors in memory from query to query."""
+
+    def __init__(self, retriever: Retriever, setting: Setting) -> None:
+        self._retriever, self._store, self._setting = retriever, retriever.store, setting
+        self._excluded = _load_excluded(self._store, setting)
+        self.outcomes: list[Outcome] = []
+        self.left_out: list[BadLine] = []
+        self.modes: set[Mode] = set()
+        self.warnings: dict[str, None] = {}  # each once: a missing embedder would be told by every query
+
+    def take(self, line: int, query: Duplicate | Golden) -> None:
+        try:
+            asked = self._ask_item(query) if isinstance(query, Duplicate) else self._ask_words(query)
+        except (NotFound, InvalidValue) as error:
+            self.left_out.append(BadLine(line, error.message))
+            return
+        rows = [hit.row for hit in asked.answer.hits]
+        rank = next((at for at, row in enumerate(rows, 1) if row.item_id in asked.expected), None)
+        expected = tuple(asked.expected.values())
+        first = rows[0] if rows else None
+        self.outcomes.append(Outcome(line, asked.group, asked.query, asked.title, expected, rank, first))
+        self.modes.add(asked.answer.mode)
+        self.warnings.update(dict.fromkeys(asked.answer.warnings))
+
+    def _ask_item(self, query: Duplicate) -> _Asked:
+        """Ask what an item repeats, as if it had just been filed."""
+        project, store = self._setting.project, self._store
+        assert project is not None
+        refs = {number: shown_ref(project.name.forge, query.kind, number) for number in (query.number, *query.gold)}
+        ids = {number: _item_id(store, project.id, query.kind, number) for number in refs}
+        item_id = ids[query.number]
+        subject = load_subject(store, item_id) if item_id else None
+        if subject is None:
+            raise NotFound(f"{query.kind} {refs[query.number]} is not in {project.name}")
+        expected = {gold_id: refs[number] for number in query.gold if (gold_id := ids[number])}
+        if not expected:
+            raise NotFound(f"nothing that {refs[query.number]} repeats is in {project.name}")
+        created_at = subject.created_at if query.created_at is None else query.created_at
+        if self._setting.is_time_ordered and created_at is None:
+            raise InvalidValue(f"{refs[query.number]} has no time of creation: what came before is not known")
+        filters = Filters(
+            types=(query.kind,), project_ids=(project.id,), not_items=(*self._excluded, subject.item_id),
+            before=created_at if self._setting.is_time_ordered else None,
+        )  # fmt: skip
+        answer = find_similar(self._retriever, Likeness(subject, filters, self._setting.mode, DEPTH, is_bare=True))
+        group: Group = "issue" if query.kind == "issue" else "change"
+        return _Asked(group, refs[query.number], subject.title, expected, answer)
+
+    def _ask_words(self, query: Golden) -> _Asked:
+        project = self._setting.project
+        found = [(self._find(ref), text) for text, ref in query.expect]
+        expected = {item_id: text for item_id, text in found if item_id}
+        if not expected:
+            raise NotFound(f"none of {', '.join(text for _, text in found)} is in this database")
+        filters = parse_filters(**query.filters, project_ids=(project.id,) if project else ())
+        request = Request(
+            query.text, self._setting.mode, filters._replace(not_items=self._excluded), DEPTH, is_bare=True
+        )
+        return _Asked("golden", query.text, None, expected, search(self._retriever, request))
+
+    def _find(self, ref: Ref) -> int | None:
+        try:
+            item_id = find_item(self._store, ref, self._setting.project, self._setting.hosts)
+        except (NotFound, InvalidValue):
+            return None
+        return item_id if self._store.value("SELECT deleted_at IS NULL FROM items WHERE id = ?", item_id) else None
+
+
+def _item_id(store: Store, project_id: int, kind: str, number: int) -> int | None:
+    """Return an item that is there; None also for one that its forge deleted."""
+    found: int | None = store.value(
+        "SELECT id FROM items WHERE project_id = ? AND kind = ? AND number = ? AND deleted_at IS NULL",
+        project_id, kind, number,
+    )  # fmt: skip
+    return found
+
+
+def _load_excluded(store: Store, setting: Setting) -> tuple[int, ...]:
+    if not setting.excluded or not setting.project:
+        return ()
+    rows = store.rows(
+        "SELECT id FROM items WHERE project_id = ? AND number IN (SELECT value FROM json_each(?))",
+        setting.project.id, json.dumps(setting.excluded),
+    )  # fmt: skip
+    return tuple(item_id for (item_id,) in rows)

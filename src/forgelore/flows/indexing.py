@@ -1,0 +1,158 @@
+"""`generate-docs`, and the second half of every sync: items into documents that full text finds.
+
+Incremental: only items that a sync or an import marked as changed. A batch, its full-text rows and the cleared jobs
+share a transaction, so that a crash repeats a batch and leaves no half of one.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from forgelore.core.documents import build_documents
+from forgelore.errors import LoreError
+from forgelore.flows.watching import Watcher
+from forgelore.store.db import Store
+from forgelore.store.documents import Written, load_sources, save_documents
+from forgelore.store.jobs import Job, count_jobs, fail_job, finish_job, queue_documents, ready_jobs
+from forgelore.store.words import refresh_common_words
+
+BATCH = 500  # items in a transaction: bounds the log, and how long a reader's view lags
+
+
+class Indexed(Struct):
+    """What a run did, in documents; `failed` counts items."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    failed: int = 0
+
+    def add(self, written: Written) -> None:
+        self.new += written.new
+        self.changed += written.changed + written.touched
+        self.unchanged += written.same
+        self.removed += written.removed
+
+    @property
+    def total_written(self) -> int:
+        return self.new + self.changed + self.removed
+
+
+def index_items(
+    store: Store, project_ids: Iterable[int], *, watcher: Watcher | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Indexed:  # fmt: skip
+    """Bring the documents of changed items up to date."""
+    watcher = watcher or Watcher()
+    result = Indexed()
+    waiting = {project_id: count_jobs(store, project_id).get("document", (0, 0))[0] for project_id in project_ids}
+    if not any(waiting.values()):
+        return result
+    watcher.begin("documents", "items indexed", sum(waiting.values()))
+    for project_id in waiting:
+        while jobs := ready_jobs(store, project_id, "document", _now(), BATCH):
+            _index_batch(store, project_id, jobs, result)
+            watcher.saved("documents", len(jobs))
+            if should_stop():
+                raise KeyboardInterrupt
+    watcher.done("documents")
+    refresh_common_words(store)
+    return result
+
+
+def _index_batch(store: Store, project_id: int, jobs: list[Job], result: Indexed) -> None:
+    try:
+        with store.transaction():
+            written = _write(store, project_id, [int(job.key) for job in jobs])
+            for job in jobs:
+                finish_job(store, project_id, job)
+    except LoreError:
+        raise  # the store itself: no item is to blame
+    except Exception as error:  # noqa: BLE001 - recorded with the item, whatever it is
+        if len(jobs) == 1:
+            # One item that we cannot make a document of must not stop the others; it waits with its reason.
+            with store.transaction():
+                fail_job(store, project_id, jobs[0], f"{type(error).__name__}: {error}", _now())
+            result.failed += 1
+            return
+        for job in jobs:
+            _index_batch(store, project_id, [job], result)
+        return
+    result.add(written)
+
+
+def _write(store: Store, project_id: int, item_ids: list[int], *, is_full: bool = False) -> Written:
+    sources = load_sources(store, item_ids)
+    written = Written()
+    for item_id in item_ids:
+        source = sources.get(item_id)
+        documents = build_documents(source) if source else []
+        written = written.plus(save_documents(store, item_id, project_id, documents, is_full=is_full))
+    return written
+
+
+def reindex_items(
+    store: Store, project_ids: Iterable[int], *, watcher: Watcher | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Indexed:  # fmt: skip
+    """Build every document anew, in bounded transactions; equal ones are left alone."""
+    watcher = watcher or Watcher()
+    result = Indexed()
+    totals = {
+        project_id: store.value("SELECT count(*) FROM items WHERE project_id = ?", project_id)
+        for project_id in project_ids
+    }
+    watcher.begin("documents", "items indexed", sum(totals.values()))
+    for project_id in totals:
+        last = 0
+        while ids := _next_ids(store, project_id, last):
+            last = ids[-1]
+            _reindex_batch(store, project_id, ids, result)
+            watcher.saved("documents", len(ids))
+            if should_stop():
+                raise KeyboardInterrupt
+    watcher.done("documents")
+    refresh_common_words(store)
+    return result
+
+
+def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexed) -> None:
+    try:
+        with store.transaction():
+            written = _write(store, project_id, ids, is_full=True)
+            store.run_many(
+                "DELETE FROM jobs WHERE project_id = ? AND kind = 'document' AND key = ?",
+                [(project_id, str(item_id)) for item_id in ids],
+            )
+    except LoreError:
+        raise
+    except Exception:  # noqa: BLE001 - the item that is to blame is found, and waits with its reason
+        with store.transaction():
+            queue_documents(store, project_id, ids)
+        wanted = {str(item_id) for item_id in ids}
+        waiting = ready_jobs(store, project_id, "document", _now(), -1)
+        _index_batch(store, project_id, [job for job in waiting if job.key in wanted], result)
+        return
+    result.add(written)
+
+
+def count_indexed(store: Store, project_ids: Iterable[int]) -> tuple[int, int]:
+    """Return how many documents these projects have, and how many of them were cut for length."""
+    rows = [
+        store.row("SELECT count(*), coalesce(sum(is_truncated), 0) FROM documents WHERE project_id = ?", project_id)
+        for project_id in project_ids
+    ]
+    return sum(row[0] for row in rows if row), sum(row[1] for row in rows if row)
+
+
+def _next_ids(store: Store, project_id: int, last: int) -> list[int]:
+    rows = store.rows(
+        "SELECT id FROM items WHERE project_id = ? AND id > ? ORDER BY id LIMIT ?", project_id, last, BATCH
+    )
+    return [item_id for (item_id,) in rows]
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -1,0 +1,131 @@
+"""The two lists a search is made of: documents by words, documents by meaning, each within what is allowed.
+
+Words are ANDed first; when that gives too little, the rarest are ORed behind it. Vectors are kept in memory between
+queries, and read anew only as far as they changed.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.core.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
+from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
+from forgelore.store.db import Store
+from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed, only_these
+from forgelore.store.fulltext import Found, search_words
+from forgelore.store.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
+
+if TYPE_CHECKING:
+    from forgelore.core.vectors import Vector
+    from forgelore.ports import Embedder
+    from forgelore.store.vectors import Ids, Near, Resident, StoredEmbedder
+
+# How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
+_OR_SHARE, _MIN_OR = 0.05, 5_000
+
+
+_MANY = 20_000  # ids: handing more over takes longer than resolving the filter again
+
+
+class Scope(NamedTuple):
+    """What filters allow: as a subquery for full text and, where vectors are compared, as ids. None: everything."""
+
+    allowed: Allowed | None = None
+    ids: "Ids | None" = None
+
+
+class Retriever:
+    """Makes ranked lists from one store. One thread at a time."""
+
+    def __init__(self, store: Store, embedder: "Embedder | None" = None) -> None:
+        self.store, self.embedder = store, embedder
+        self.stem: Stemmer = make_stemmer(store)
+        self._resident: Resident | None = None
+
+    def stems(self, text: str) -> list[str]:
+        return [stem for _, _, stem in self.stem(text)]
+
+    def by_words(self, query: Query, depth: int, enough: int, allowed: Allowed | None) -> list[Found]:
+        """Return documents with every word, then, when those are not `enough`, documents with the rarest words."""
+        expression = build_and(query.words)
+        if expression is None:
+            return []
+        found = search_words(self.store, expression, depth, allowed)
+        if len(found) >= enough:
+            return found
+        seen = {one.document_id for one in found}
+        rare = build_or(self._rare(loosen(query.words)))
+        more = search_words(self.store, rare, depth, allowed) if rare and rare != expression else []
+        return [*found, *(one for one in more if one.document_id not in seen)][:depth]
+
+    def _rare(self, words: list[Word]) -> list[Word]:
+        total = estimate_documents(self.store)
+        stems = {word.text: self.stems(word.alternatives[0].text) for word in words}
+        counts = load_document_counts(self.store, (stem for each in stems.values() for stem in each))
+        by_word = {
+            word.text: total if word.alternatives[0].is_prefix  # a prefix has no count of its own
+            else min((counts.get(stem, 0) for stem in stems[word.text]), default=0)
+            for word in words
+        }  # fmt: skip
+        return choose_rare(words, by_word, total=total, budget=max(_MIN_OR, int(total * _OR_SHARE)))
+
+    def scope(self, filters: Filters, *, with_vectors: bool) -> Scope:
+        """Resolve filters, once for both lists."""
+        allowed = build_allowed(filters)
+        if allowed is None or not with_vectors:
+            return Scope(allowed)
+        import numpy as np
+
+        ids = load_allowed(self.store, allowed)
+        return Scope(only_these(ids) if len(ids) <= _MANY else allowed, np.asarray(ids, np.int64))
+
+    def by_vector(self, vector: "Vector", depth: int, scope: Scope) -> "list[Near]":
+        """Return the nearest documents."""
+        from forgelore.store.vectors import Resident
+
+        stored = self.stored_embedder()
+        if self._resident is None or self._resident.embedder != stored:
+            self._resident = Resident(self.store, stored)
+        self._resident.refresh()
+        return self._resident.nearest(vector, depth, scope.ids)
+
+    def query_vector(self, text: str) -> "Vector":
+        """Return the vector of what a person typed. Raises EmbedderError when there is none to be had."""
+        from forgelore.core.vectors import check_vector
+
+        stored = self.stored_embedder()
+        assert self.embedder is not None
+        vector = check_vector(self.embedder.embed_query(text), stored.dimension)
+        if isinstance(vector, str):
+            raise EmbeddingFailed(vector, hint="search by words with --mode lexical")
+        return vector
+
+    def text_vector(self, title: str, text: str) -> "Vector":
+        """Return the vector of a text that is not in the store, as its document would get it."""
+        from forgelore.core.chunks import build_chunks
+        from forgelore.core.vectors import check_vector
+
+        stored = self.stored_embedder()
+        assert self.embedder is not None
+        first = build_chunks(title, text, max_chars=self.embedder.chunk_chars)[0]
+        vector = check_vector(self.embedder.embed_passages([first.passage])[0], stored.dimension)
+        if isinstance(vector, str):
+            raise EmbeddingFailed(vector, hint="search by words with --mode lexical")
+        return vector
+
+    def document_vector(self, document_id: int) -> "Vector | None":
+        """Return the vector that stands for a stored document; None while it has none."""
+        from forgelore.core.vectors import unpack_vector
+        from forgelore.store.vectors import load_vector
+
+        packed = load_vector(self.store, self.stored_embedder().id, document_id)
+        return unpack_vector(packed) if packed else None
+
+    def stored_embedder(self) -> "StoredEmbedder":
+        """Return the row of the configured embedder. Raises EmbedderUnreachable when it has no vectors here."""
+        from forgelore.store.vectors import find_embedder
+
+        if self.embedder is None:
+            raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search with --mode lexical")
+        stored = find_embedder(self.store, self.embedder.fingerprint())
+        if stored is None or not stored.dimension:
+            raise EmbedderUnreachable("the documents have no vectors yet", hint="run: forgelore embed")
+        return stored

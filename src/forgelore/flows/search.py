@@ -1,0 +1,187 @@
+"""`search`: words and meaning together, within what the filters allow.
+
+    query + filters -> ids allowed -> full-text list, vector list -> fused -> one hit per item
+
+A missing or failing embedder leaves the words and a warning; only mode "semantic" insists on vectors. An item and its
+threads are one hit, told by the document that ranks best: people look for a page, and ten threads of one page would
+hide nine others.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from forgelore.core.ftsquery import Query, parse_query
+from forgelore.core.fuse import Fused, fuse
+from forgelore.core.snippets import Snippet, Wanted, build_snippet, find_marks, find_region, matched_words, wanted_of
+from forgelore.errors import EmbedderError, InvalidValue, LoreError
+from forgelore.flows.retrieve import Retriever
+from forgelore.store.filters import Allowed, Filters
+from forgelore.store.fulltext import Found, raw_query_errors, search_words
+from forgelore.store.hits import HitRow, load_hits, load_items_of
+from forgelore.store.words import has_documents
+
+if TYPE_CHECKING:
+    from forgelore.core.vectors import Vector
+    from forgelore.store.vectors import Near
+
+Mode = Literal["hybrid", "lexical", "semantic"]
+MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
+MAX_LIMIT = 100
+MIN_DEPTH = 100  # of each list before they are fused
+
+
+class Request(NamedTuple):
+    text: str
+    mode: Mode = "hybrid"
+    filters: Filters = Filters()
+    limit: int = 20
+    is_raw: bool = False  # the text is FTS5 syntax
+    is_bare: bool = False  # ranks alone: no snippets, no matched words
+
+
+class Hit(NamedTuple):
+    """A document in an answer, with the rank each list gave it (from 1; None: not in that list)."""
+
+    row: HitRow
+    score: float  # fused, over the best possible: 1 would be the first of both lists
+    rrf: float
+    lexical_rank: int | None
+    lexical_score: float | None  # BM25
+    vector_rank: int | None
+    vector_score: float | None  # cosine
+    snippet: Snippet
+    words: tuple[str, ...]  # of the query, as the document has them
+
+
+class Answer(NamedTuple):
+    hits: list[Hit]
+    mode: Mode  # what was really done
+    warnings: list[str]
+    is_nothing_indexed: bool = False
+
+
+class Lists(NamedTuple):
+    """Both lists at one depth, best first."""
+
+    words: list[Found]
+    vectors: "list[Near]"
+
+    def as_ranked(self) -> list[list[tuple[int, float]]]:
+        return [
+            [(one.document_id, one.score) for one in self.words],
+            [(one.document_id, one.cosine) for one in self.vectors],
+        ]
+
+    def is_cut(self, depth: int) -> bool:
+        return len(self.words) >= depth or len(self.vectors) >= depth
+
+
+def search(retriever: Retriever, request: Request) -> Answer:
+    """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used."""
+    check_limit(request.limit)
+    if not has_documents(retriever.store):
+        return Answer([], request.mode, [], is_nothing_indexed=True)
+    query = parse_query(request.text)
+    warnings = ["the query is very long; its first 64 words are used"] if query.is_cut and not request.is_raw else []
+    mode, vector = request.mode, None
+    if mode != "lexical" and query.words:
+        mode, vector = _query_vector(retriever, request, warnings)
+    scope = retriever.scope(request.filters, with_vectors=vector is not None)
+
+    def gather(depth: int) -> Lists:
+        words = [] if mode == "semantic" else _by_words(retriever, request, query, depth, scope.allowed)
+        vectors = [] if vector is None else retriever.by_vector(vector, depth, scope)
+        if mode == "hybrid" and not words and retriever.embedder:
+            # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
+            vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
+        return Lists(words, vectors)
+
+    fused, lists = best_per_item(retriever, gather, fuse_lists, request.limit)
+    wanted = None if request.is_bare else wanted_of(query, retriever.stems)
+    return Answer(build_hits(retriever, fused, lists, wanted), mode, warnings)
+
+
+def check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidValue(f"--limit {limit} is out of range", hint=f"use 1 to {MAX_LIMIT}")
+
+
+def _by_words(retriever: Retriever, request: Request, query: Query, depth: int, allowed: Allowed | None) -> list[Found]:
+    if not request.is_raw:
+        return retriever.by_words(query, depth, request.limit, allowed)
+    with raw_query_errors(request.text):
+        return search_words(retriever.store, request.text, depth, allowed)
+
+
+def _query_vector(retriever: Retriever, request: Request, warnings: list[str]) -> "tuple[Mode, Vector | None]":
+    """Return what the mode becomes, and the query's vector."""
+    try:
+        vector = retriever.query_vector(request.text)
+        _warn_of_gaps(retriever, warnings)
+    except LoreError as error:
+        if request.mode == "semantic" or not isinstance(error, EmbedderError):
+            raise
+        warnings.append(f"searched by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+        return "lexical", None
+    return request.mode, vector
+
+
+def _warn_of_gaps(retriever: Retriever, warnings: list[str]) -> None:
+    waiting = retriever.store.value("SELECT count(*) FROM jobs WHERE kind = 'embed'")
+    if waiting:
+        warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")
+
+
+def fuse_lists(lists: Lists) -> list[Fused]:
+    return fuse(lists.as_ranked())
+
+
+def best_per_item(
+    retriever: Retriever, gather: Callable[[int], Lists], join: Callable[[Lists], list[Fused]], limit: int
+) -> tuple[list[Fused], Lists]:
+    """Return the best document of each of the best items, looking deeper while items are missing."""
+    depth = max(MIN_DEPTH, 5 * limit)
+    while True:
+        lists = gather(depth)
+        fused = join(lists)
+        item_of = load_items_of(retriever.store, [one.id for one in fused])
+        best: dict[int, Fused] = {}
+        for one in fused:
+            if one.id in item_of:
+                best.setdefault(item_of[one.id], one)
+        if len(best) >= limit or not lists.is_cut(depth):
+            return list(best.values())[:limit], lists
+        depth *= 4
+
+
+def build_hits(retriever: Retriever, fused: list[Fused], lists: Lists, wanted: Wanted | None) -> list[Hit]:
+    rows = load_hits(retriever.store, [one.id for one in fused])
+    starts = _starts(retriever, rows, lists) if wanted else {}
+    return [_hit(retriever, one, rows[one.id], wanted, starts.get(one.id, 0)) for one in fused if one.id in rows]
+
+
+def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: Lists) -> dict[int, int]:
+    """Return where the chunk begins that made a document a hit by meaning."""
+    chunks = {near.document_id: near.chunk_id for near in lists.vectors if near.document_id in rows}
+    if not chunks:
+        return {}
+    from forgelore.store.vectors import load_starts
+
+    starts = load_starts(retriever.store, chunks.values())
+    return {document_id: starts.get(chunk_id, 0) for document_id, chunk_id in chunks.items()}
+
+
+def _hit(retriever: Retriever, fused: Fused, row: HitRow, wanted: Wanted | None, start: int) -> Hit:
+    snippet, words = _told(retriever, row, wanted, start) if wanted else (Snippet(""), [])
+    return Hit(
+        row, fused.score, fused.rrf, fused.ranks[0], fused.scores[0], fused.ranks[1], fused.scores[1], snippet,
+        tuple(words),
+    )  # fmt: skip
+
+
+def _told(retriever: Retriever, row: HitRow, wanted: Wanted, start: int) -> tuple[Snippet, list[str]]:
+    low, high = find_region(row.text, wanted, around=start)
+    text = row.text[low:high]
+    marks = find_marks(text, retriever.stem(text), wanted)
+    titled = find_marks(row.title, retriever.stem(row.title), wanted)
+    return build_snippet(text, marks, around=start - low), matched_words([*titled, *marks], wanted)

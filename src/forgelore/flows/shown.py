@@ -1,0 +1,32 @@
+"""Documents as they are shown to programs, agents and models: the structured header, then the text.
+
+Made from what `flows/read` loads, so that an item reads the same wherever it is shown.
+"""
+
+from typing import Any
+
+from forgelore.core.documents import Note, Shown, build_shown
+
+
+def show_document(item: dict[str, Any]) -> str:
+    """Return an item and, below it, each thread that people wrote; system and internal notes stay out."""
+    parts = [build_shown(_header(item), item["body"] or "")]
+    for thread in item["threads"]:
+        notes = [
+            Note(note["author"], note["created_at"], note["body"], note["path"], note["url"])
+            for note in thread["notes"]
+            if note["body"] and not note["is_system"] and not note["is_internal"]
+        ]
+        if notes:
+            parts.append(build_shown(_header(item, thread=thread, first=notes[0]), "", notes))
+    return "\n\n".join(parts)
+
+
+def _header(item: dict[str, Any], *, thread: dict[str, Any] | None = None, first: Note | None = None) -> Shown:
+    has_branches = item["source_branch"] and item["target_branch"] and thread is None
+    return Shown(
+        "thread" if thread else "item", item["kind"], item["ref"], item["title"], item["project"],
+        (first.url if first else None) or item["url"], item["labels"], item["state"], item["author"],
+        (item["source_branch"], item["target_branch"]) if has_branches else None,
+        [thread["path"]] if thread and thread["path"] else [],
+    )  # fmt: skip

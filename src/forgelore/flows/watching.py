@@ -1,0 +1,9 @@
+"""What a surface may want to know while something slow runs."""
+
+
+class Watcher:
+    """Told of each part: its total when that is known, what was done, its end. Every method may be left as it is."""
+
+    def begin(self, resource: str, title: str, total: int | None) -> None: ...
+    def saved(self, resource: str, rows: int) -> None: ...
+    def done(self, resource: str) -> None: ...

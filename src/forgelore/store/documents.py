@@ -1,0 +1,195 @@
+"""Documents: reading what they are made from, and writing what changed, full text included.
+
+A document is compared by its columns and hashes: an equal one costs no write. Every write that touches the text also
+moves the full-text row, drops the vectors of the old text and queues new ones, in the caller's transaction.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from forgelore.core.documents import Document, Facts, Note, Source
+from forgelore.core.terms import build_terms
+from forgelore.store.db import Row, Store
+from forgelore.store.jobs import queue_jobs
+
+_FACTS = ", ".join(Facts._fields)
+_MARKS = ", ".join("?" * len(Facts._fields))
+
+
+class Written(NamedTuple):
+    """How many documents were made, changed in text, changed in their columns alone, left as they are, removed."""
+
+    new: int = 0
+    changed: int = 0
+    touched: int = 0
+    same: int = 0
+    removed: int = 0
+
+    def plus(self, other: "Written") -> "Written":
+        return Written(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, Source]:
+    """Return what the documents of these items are made from; items that are gone are missing."""
+    ids = json.dumps(list(item_ids))
+    labels = _grouped(store.each(
+        "SELECT item_id, name FROM item_labels WHERE item_id IN (SELECT value FROM json_each(?)) ORDER BY name", ids
+    ))  # fmt: skip
+    paths = _grouped(store.each(
+        "SELECT item_id, new_path FROM item_files WHERE item_id IN (SELECT value FROM json_each(?))"
+        " UNION SELECT item_id, old_path FROM item_files WHERE item_id IN (SELECT value FROM json_each(?))"
+        " ORDER BY 1, 2", ids, ids,
+    ))  # fmt: skip
+    threads = _load_threads(store, ids)
+    return {
+        row[0]: Source._make((
+            *row, tuple(labels.get(row[0], ())), tuple(path for path in paths.get(row[0], ()) if path),
+            tuple((key, tuple(notes)) for key, notes in threads.get(row[0], {}).items()),
+        ))
+        for row in store.each(
+            "SELECT id, project_id, kind, title, body, state, author, created_at, updated_at, url, is_confidential"
+            " FROM items WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL", ids,
+        )
+    }  # fmt: skip
+
+
+def _grouped(rows: Iterator[Row]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for item_id, value in rows:
+        found.setdefault(item_id, []).append(value)
+    return found
+
+
+def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[Note]]]:
+    """Return the notes that people wrote for everybody: system notes and internal ones belong to no document."""
+    found: dict[int, dict[str, list[Note]]] = {}
+    for item_id, key, *note in store.each(
+        "SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url"
+        " FROM notes n JOIN threads t ON t.id = n.thread_id"
+        " WHERE n.item_id IN (SELECT value FROM json_each(?)) AND NOT n.is_system AND NOT n.is_internal"
+        " AND n.body <> '' ORDER BY n.created_at, length(n.key), n.key", ids,
+    ):  # fmt: skip
+        found.setdefault(item_id, {}).setdefault(key, []).append(Note(*note))
+    return found
+
+
+class _Known(NamedTuple):
+    id: int
+    facts: Facts
+
+
+def save_documents(
+    store: Store, item_id: int, project_id: int, documents: list[Document], *, is_full: bool = False
+) -> Written:
+    """Make the documents of one item these, and no others. Called inside a transaction.
+
+    `is_full` distrusts what lies in the index: the terms of a text may follow rules of an older program.
+    """
+    known = {
+        (row[1], row[2]): _Known(row[0], Facts(*row[3:]))
+        for row in store.rows(
+            f"SELECT id, representation, thread_key, {_FACTS} FROM documents WHERE item_id = ?", item_id
+        )
+    }
+    new, changed, touched, same = 0, 0, 0, 0
+    for document in documents:
+        before = known.pop((document.representation, document.thread_key), None)
+        if before is None:
+            _insert(store, item_id, project_id, document)
+            new += 1
+        elif before.facts == document.facts:
+            is_changed = is_full and _renew_text(store, before.id, document)
+            changed, same = changed + is_changed, same + (not is_changed)
+        else:
+            is_changed = _update(store, before, project_id, document)
+            changed, touched = changed + is_changed, touched + (not is_changed)
+    gone = [one.id for (representation, _), one in known.items() if representation != "intent" or not documents]
+    remove_documents(store, project_id, gone)
+    return Written(new, changed, touched, same, len(gone))
+
+
+def _insert(store: Store, item_id: int, project_id: int, document: Document) -> None:
+    document_id = store.insert(
+        f"INSERT INTO documents (project_id, item_id, representation, thread_key, {_FACTS})"
+        f" VALUES (?, ?, ?, ?, {_MARKS})",
+        project_id, item_id, document.representation, document.thread_key, *document.facts,
+    )  # fmt: skip
+    _save_lists(store, project_id, document_id, document, {"labels", "paths"})
+    save_text(store, document_id, document.title, document.text)
+    _queue_embedding(store, project_id, document_id)
+
+
+def _update(store: Store, before: _Known, project_id: int, document: Document) -> bool:
+    """Write what differs; returns whether the text did."""
+    facts = document.facts
+    store.run(
+        f"UPDATE documents SET {', '.join(f'{name} = ?' for name in Facts._fields)} WHERE id = ?", *facts, before.id
+    )
+    stale = {
+        name
+        for name, old, now in (
+            ("labels", before.facts.labels_hash, facts.labels_hash),
+            ("paths", before.facts.paths_hash, facts.paths_hash),
+        )
+        if old != now
+    }
+    _save_lists(store, project_id, before.id, document, stale)
+    if before.facts.content_hash == facts.content_hash:
+        return False
+    drop_text(store, before.id)
+    save_text(store, before.id, document.title, document.text)
+    store.run("DELETE FROM chunks WHERE document_id = ?", before.id)
+    _queue_embedding(store, project_id, before.id)
+    return True
+
+
+def _renew_text(store: Store, document_id: int, document: Document) -> bool:
+    kept = store.row("SELECT title, text, terms FROM document_texts WHERE id = ?", document_id)
+    if kept == (document.title, document.text, build_terms(document.title, document.text)):
+        return False
+    drop_text(store, document_id)
+    save_text(store, document_id, document.title, document.text)
+    return True
+
+
+def _save_lists(store: Store, project_id: int, document_id: int, document: Document, which: set[str]) -> None:
+    for name, column, values in (("labels", "name", document.labels), ("paths", "path", document.paths)):
+        if name in which:
+            store.run(f"DELETE FROM document_{name} WHERE document_id = ?", document_id)
+            if values:
+                store.run_many(
+                    f"INSERT INTO document_{name} (project_id, document_id, {column}) VALUES (?, ?, ?)"
+                    " ON CONFLICT DO NOTHING",
+                    [(project_id, document_id, value) for value in values],
+                )
+
+
+def save_text(store: Store, document_id: int, title: str, text: str) -> None:
+    """Store a text and make it findable."""
+    row = (document_id, title, text, build_terms(title, text))
+    store.run("INSERT INTO document_texts (id, title, text, terms) VALUES (?, ?, ?, ?)", *row)
+    store.run("INSERT INTO documents_fts (rowid, title, text, terms) VALUES (?, ?, ?, ?)", *row)
+
+
+def drop_text(store: Store, document_id: int) -> None:
+    """Take a text out of the index. FTS5 must be told the *old* text, or its terms stay behind."""
+    old = store.row("SELECT title, text, terms FROM document_texts WHERE id = ?", document_id)
+    if old is not None:
+        store.run(
+            "INSERT INTO documents_fts (documents_fts, rowid, title, text, terms) VALUES ('delete', ?, ?, ?, ?)",
+            document_id, *old,
+        )  # fmt: skip
+        store.run("DELETE FROM document_texts WHERE id = ?", document_id)
+
+
+def remove_documents(store: Store, project_id: int, document_ids: Iterable[int]) -> None:
+    """Delete documents with their labels, paths, full text, vectors and waiting work."""
+    for document_id in document_ids:
+        drop_text(store, document_id)
+        store.run("DELETE FROM jobs WHERE project_id = ? AND kind = 'embed' AND key = ?", project_id, str(document_id))
+        store.run("DELETE FROM documents WHERE id = ?", document_id)
+
+
+def _queue_embedding(store: Store, project_id: int, document_id: int) -> None:
+    queue_jobs(store, project_id, "embed", [str(document_id)], 0)

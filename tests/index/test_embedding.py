@@ -1,0 +1,242 @@
+"""Documents into vectors: what is refused is told, what is saved is kept, and two embedders never mix."""
+
+import math
+
+import pytest
+
+from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
+from forgelore.flows.embedding import MAX_ATTEMPTS, embed_documents
+from index.embedder import DIMENSION, Hashed
+
+
+def embed(tracker, embedder, **how):
+    return embed_documents(tracker.store, embedder, [tracker.project_id], **how)
+
+
+def waiting(tracker):
+    return tracker.value("SELECT count(*) FROM jobs WHERE kind = 'embed'")
+
+
+def make_due(tracker):
+    """Time goes by: every job that failed may be tried again."""
+    tracker.run("UPDATE jobs SET next_attempt_at = 1 WHERE next_attempt_at IS NOT NULL")
+
+
+def test_every_document_gets_vectors_and_a_second_run_asks_for_none(furnished):
+    done = embed(furnished, Hashed())
+    assert (done.embedded, done.failed, done.waiting) == (22, 0, 0)
+    again = Hashed()
+    before = furnished.store.total_changes
+    assert embed(furnished, again).embedded == 0
+    assert again.batches == []
+    assert furnished.store.total_changes == before
+
+
+def test_a_vector_is_stored_as_bytes_that_fit_the_text_and_the_embedder(furnished):
+    embed(furnished, Hashed())
+    assert furnished.store.rows("SELECT name, model, dimension FROM embedders") == [("hashed", "bag-of-words", DIMENSION)]  # fmt: skip
+    rows = furnished.store.rows(
+        "SELECT length(c.vector), c.text_hash = substr(d.content_hash, 1, 8), c.scale > 0 FROM chunks c"
+        " JOIN documents d ON d.id = c.document_id"
+    )
+    assert set(rows) == {(DIMENSION, 1, 1)}
+
+
+def test_a_long_text_gets_one_vector_per_span_and_loses_none_of_it(tracker):
+    text = "\n".join(f"line {number} speaks of topic{number} at some length" for number in range(60))
+    tracker.add(1, "Long", text)
+    tracker.index()
+    embed(tracker, Hashed())
+    spans = tracker.store.rows("SELECT start_at, end_at FROM chunks ORDER BY position")
+    assert len(spans) > 3
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(text)
+    assert all(f"topic{number} " in " ".join(text[a:b] for a, b in spans) for number in range(60))
+
+
+@pytest.mark.parametrize(
+    ("instead", "reason"),
+    [
+        ([math.nan] * DIMENSION, "NaN"),
+        ([math.inf] + [0.0] * (DIMENSION - 1), "NaN or infinity"),
+        ([0.0] * DIMENSION, "zero"),
+        ([1.0] * (DIMENSION + 1), "17 dimensions instead of 16"),
+        ([], "not a vector"),
+        ("text", "not a vector"),
+        (EmbeddingFailed("too long for the model"), "too long for the model"),
+    ],
+    ids=["nan", "infinity", "zero", "dimension", "empty", "no vector", "refused"],
+)
+def test_a_refused_vector_is_recorded_with_its_reason_and_the_others_are_saved(furnished, instead, reason):
+    done = embed(furnished, Hashed(spoil={"module7": instead}))
+    assert (done.embedded, done.failed, done.waiting) == (21, 1, 1)
+    key, attempts, error = furnished.store.row("SELECT key, attempt_count, last_error FROM jobs WHERE kind = 'embed'")
+    assert (int(key), attempts) == (furnished.document(7)[0], 1)
+    assert reason in error
+    assert furnished.value("SELECT count(*) FROM chunks WHERE document_id = ?", furnished.document(7)[0]) == 0
+
+
+def test_a_batch_that_comes_back_with_the_wrong_count_is_refused_whole(furnished):
+    """Nobody can say which vector belongs to which text."""
+    done = embed(furnished, Hashed(spoil={"module7": "nothing"}))
+    assert done.failed == 4
+    assert "3 vectors for 4 texts" in furnished.value("SELECT last_error FROM jobs WHERE kind = 'embed'")
+
+
+def test_a_batch_that_fails_by_itself_is_recorded_and_the_next_goes_on(furnished):
+    error = EmbeddingFailed("cannot digest this")
+    error.is_raised = True
+    done = embed(furnished, Hashed(spoil={"module7": error}))
+    assert (done.embedded, done.failed) == (18, 4)
+
+
+def test_after_five_attempts_a_document_rests_until_somebody_asks(furnished):
+    bad = Hashed(spoil={"module7": [0.0] * DIMENSION})
+    for attempt in range(1, MAX_ATTEMPTS + 1):
+        assert embed(furnished, bad).failed == 1
+        assert furnished.value("SELECT attempt_count FROM jobs WHERE kind = 'embed'") == attempt
+        make_due(furnished)
+    asked = len(bad.batches)
+    assert (embed(furnished, bad).failed, len(bad.batches)) == (0, asked)
+    good = Hashed()
+    assert embed(furnished, good).waiting == 1
+    assert good.batches == []
+    assert embed(furnished, good, is_retry=True).embedded == 1
+    assert waiting(furnished) == 0
+
+
+def test_a_failure_waits_for_its_turn(furnished):
+    bad = Hashed(spoil={"module7": [0.0] * DIMENSION})
+    embed(furnished, bad)
+    assert embed(furnished, bad).failed == 0
+    assert furnished.value("SELECT attempt_count FROM jobs WHERE kind = 'embed'") == 1
+
+
+def test_retrying_takes_only_what_failed(furnished):
+    embed(furnished, Hashed(spoil={"module7": [0.0] * DIMENSION}))
+    furnished.add(50, "Fresh", "never tried")
+    furnished.index()
+    good = Hashed()
+    assert embed(furnished, good, is_retry=True).embedded == 1
+    assert all("module7" in text for text in good.texts)
+    assert waiting(furnished) == 1
+    assert furnished.value("SELECT count(*) FROM jobs WHERE attempt_count = 0 AND last_attempt_at IS NOT NULL") == 0
+
+
+def test_a_document_is_counted_as_failed_once_however_often_it_is_tried(furnished, monkeypatch):
+    """A run that takes minutes tries again what failed at its beginning."""
+    monkeypatch.setattr("forgelore.store.jobs.next_attempt_at", lambda now, _attempts, _jitter: now)
+    done = embed(furnished, Hashed(spoil={"module7": [0.0] * DIMENSION}))
+    assert furnished.value("SELECT attempt_count FROM jobs WHERE kind = 'embed'") == MAX_ATTEMPTS
+    assert (done.embedded, done.failed) == (21, 1)
+
+
+def test_another_embedder_embeds_everything_anew_and_the_old_vectors_go_at_the_end(furnished):
+    embed(furnished, Hashed("1"))
+    old = furnished.value("SELECT count(*) FROM chunks")
+    interrupted = Hashed("2", dimension=32, dies_after=2)
+    with pytest.raises(EmbedderUnreachable):
+        embed(furnished, interrupted)
+    assert furnished.value("SELECT count(*) FROM chunks WHERE embedder_id = 1") == old  # search goes on with these
+    done = embed(furnished, Hashed("2", dimension=32))
+    assert (done.waiting, done.dropped) == (0, old)
+    assert furnished.store.rows("SELECT fingerprint, dimension FROM embedders") == [("hashed 2 32", 32)]
+    assert furnished.store.rows("SELECT DISTINCT length(vector) FROM chunks") == [(32,)]
+
+
+def test_documents_that_the_new_embedder_gives_up_do_not_keep_the_old_vectors(furnished):
+    embed(furnished, Hashed("1"))
+    bad = Hashed("2", spoil={"module7": [0.0] * DIMENSION})
+    for _ in range(MAX_ATTEMPTS):
+        embed(furnished, bad)
+        make_due(furnished)
+    assert furnished.store.rows("SELECT fingerprint FROM embedders") == [("hashed 2 16",)]
+    assert waiting(furnished) == 1
+
+
+def test_who_comes_back_to_an_embedder_gets_what_changed_meanwhile(furnished):
+    embed(furnished, Hashed("1"))
+    furnished.add(1, "Crash 1", "rewritten while the other one worked")
+    furnished.index()
+    with pytest.raises(EmbedderUnreachable):
+        embed(furnished, Hashed("2", dies_after=3))
+    furnished.run("DELETE FROM jobs WHERE key = ?", str(furnished.document(1)[0]))  # the other one had it done
+    back = Hashed("1")
+    embed(furnished, back)
+    assert "rewritten while the other one worked" in back.texts
+    missing = "SELECT count(*) FROM documents d WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id)"
+    assert furnished.value(missing) == 0
+    assert furnished.store.rows("SELECT fingerprint FROM embedders") == [("hashed 1 16",)]
+
+
+def test_a_try_with_an_embedder_that_does_not_answer_costs_the_other_one_nothing(furnished):
+    embed(furnished, Hashed("1"))
+    with pytest.raises(EmbedderUnreachable):
+        embed(furnished, Hashed("2", dies_after=0))
+    assert waiting(furnished) == 22
+    back = Hashed("1")
+    assert embed(furnished, back).waiting == 0
+    assert back.batches == []
+    assert furnished.store.rows("SELECT fingerprint FROM embedders") == [("hashed 1 16",)]
+
+
+def test_a_service_that_goes_away_keeps_what_was_saved_and_blames_no_document(tracker):
+    for number in range(1, 201):
+        tracker.add(number, f"Title {number}", f"word{number}")
+    tracker.index()
+    with pytest.raises(EmbedderUnreachable):
+        embed(tracker, Hashed(dies_after=20))
+    saved = tracker.value("SELECT count(*) FROM chunks")
+    assert 0 < saved < 200
+    assert waiting(tracker) == 200 - saved
+    assert tracker.value("SELECT count(*) FROM jobs WHERE attempt_count > 0") == 0
+    assert embed(tracker, Hashed()).embedded == 200 - saved
+
+
+def test_a_document_that_is_edited_while_it_is_embedded_is_not_done(tracker):
+    tracker.add(1, "Title", "before")
+    tracker.index()
+
+    def edit():
+        if tracker.document(1)[2] == "before":
+            tracker.add(1, "Title", "after")
+            tracker.index()
+
+    embedder = Hashed(during=edit)
+    done = embed(tracker, embedder)
+    assert embedder.texts == ["before", "after"]
+    assert done.embedded == 1
+    assert waiting(tracker) == 0
+    hashes = tracker.store.row(
+        "SELECT text_hash, substr(content_hash, 1, 8) FROM chunks JOIN documents d ON d.id = document_id"
+    )
+    assert hashes[0] == hashes[1]
+
+
+def test_a_document_that_is_deleted_while_it_is_embedded_comes_not_back(tracker):
+    tracker.add(1, "Title", "short-lived")
+    tracker.index()
+
+    def delete():
+        tracker.delete(1)
+        tracker.index()
+
+    assert embed(tracker, Hashed(during=delete)).embedded == 0
+    assert tracker.value("SELECT count(*) FROM chunks") == 0
+    assert waiting(tracker) == 0
+
+
+def test_a_stop_ends_between_transactions_and_the_next_run_goes_on(tracker):
+    for number in range(1, 101):
+        tracker.add(number, f"Title {number}", f"word{number}")
+    tracker.index()
+    with pytest.raises(KeyboardInterrupt):
+        embed(tracker, Hashed(), should_stop=lambda: True)
+    assert 0 < waiting(tracker) < 100
+    assert embed(tracker, Hashed()).waiting == 0
+
+
+def test_one_project_can_be_embedded_alone(furnished):
+    furnished.run("INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (2, 'github', 'h', 'b/c', 'b/c', 0)")  # fmt: skip
+    assert embed_documents(furnished.store, Hashed(), [2]).embedded == 0
+    assert waiting(furnished) == 22

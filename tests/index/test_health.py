@@ -1,0 +1,273 @@
+"""Drift that was made by hand is seen and mended; a sound store has nothing to say."""
+
+import threading
+
+import apsw
+import pytest
+
+from forgelore.flows.embedding import embed_documents
+from forgelore.flows.health import check_store, load_stats, repair_store
+from forgelore.store.health import CHECKS, MEANINGS
+from forgelore.store.migrate import open_store
+from index.embedder import DIMENSION, Hashed
+
+
+@pytest.fixture
+def sound(furnished):
+    embed_documents(furnished.store, Hashed(), [1])
+    assert check_store(furnished.store) == []
+    return furnished
+
+
+@pytest.fixture
+def spoil(sound):
+    """Change the file behind the program's back: no foreign keys, no triggers."""
+
+    def run(*statements):
+        sound.run("PRAGMA foreign_keys=OFF")
+        for statement in statements:
+            sound.run(statement)
+        sound.run("PRAGMA foreign_keys=ON")
+
+    return run
+
+
+ONE = "(SELECT d.id FROM documents d JOIN items i ON i.id = d.item_id WHERE i.number = 1 AND d.representation = 'item')"
+DRIFT = {
+    "words_missing": [f"DELETE FROM documents_fts_docsize WHERE id = {ONE}"],
+    "words_extra": ["INSERT INTO documents_fts (rowid, title, text, terms) VALUES (999, 'ghost', 'ghost', '')"],
+    "words_damaged": [
+        f"UPDATE document_texts SET text = replace(text, 'module1', 'moduleX') WHERE id = {ONE}",
+    ],
+    "text_missing": [
+        f"INSERT INTO documents_fts (documents_fts, rowid, title, text, terms) SELECT 'delete', * FROM document_texts WHERE id = {ONE}",
+        f"DELETE FROM document_texts WHERE id = {ONE}",
+    ],
+    "text_without_document": [
+        "INSERT INTO document_texts (id, title, text, terms) VALUES (999, 'ghost', 'ghost', '')",
+        "INSERT INTO documents_fts (rowid, title, text, terms) VALUES (999, 'ghost', 'ghost', '')",
+    ],
+    "text_differs": [f"UPDATE documents SET content_hash = zeroblob(32) WHERE id = {ONE}"],
+    "document_of_deleted_item": ["UPDATE items SET deleted_at = 5 WHERE number = 1"],
+    "item_without_document": [
+        f"UPDATE documents SET item_id = (SELECT id FROM items WHERE number = 2), thread_key = 'x' WHERE id = {ONE}",
+    ],
+    "document_outdated": ["UPDATE items SET title = 'Something else' WHERE number = 1"],
+    "vector_of_other_text": [f"UPDATE chunks SET text_hash = x'0011223344556677' WHERE document_id = {ONE}"],
+    "vector_malformed": [f"UPDATE chunks SET vector = x'00' WHERE document_id = {ONE}"],
+    "vector_incomplete": [f"UPDATE chunks SET position = 3 WHERE document_id = {ONE}"],
+    "document_without_vectors": [f"DELETE FROM chunks WHERE document_id = {ONE}"],
+    "job_of_nothing": ["INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'embed', '999', 0)"],
+    "job_miscounted": [
+        "INSERT INTO jobs (project_id, kind, key, queued_at, attempt_count) VALUES (1, 'threads', 'issue:1', 0, -1)"
+    ],
+    "broken_references": ["INSERT INTO document_labels (project_id, document_id, name) VALUES (1, 999, 'ghost')"],
+}
+
+
+def names(store):
+    return {finding.name for finding in check_store(store)}
+
+
+@pytest.mark.parametrize("name", DRIFT)
+def test_drift_is_seen_and_mended(sound, spoil, name):
+    spoil(*DRIFT[name])
+    findings = {finding.name: finding for finding in check_store(sound.store)}
+    assert name in findings
+    assert findings[name].count == 1
+    assert findings[name].examples
+    assert findings[name].meaning == MEANINGS[name]
+    repairs = {repair.name: repair for repair in repair_store(sound.store)}
+    assert (repairs[name].found, repairs[name].left) == (1, 0)
+    assert check_store(sound.store) == []
+    embed_documents(sound.store, Hashed(), [1])
+    assert load_stats(sound.store)["vectors"]["coverage"] == 1.0
+    assert repair_store(sound.store) == []
+
+
+def test_every_kind_of_drift_is_provoked_here():
+    assert {check.name for check in CHECKS} <= set(DRIFT)
+    assert set(MEANINGS) == {*DRIFT, "damaged_file"}
+
+
+@pytest.mark.parametrize(
+    ("name", "statement"),
+    [
+        ("vector_malformed", f"UPDATE chunks SET scale = 9e999 WHERE document_id = {ONE}"),
+        ("vector_malformed", f"UPDATE chunks SET scale = 0.0 WHERE document_id = {ONE}"),
+        ("vector_malformed", f"UPDATE chunks SET scale = -1.0 WHERE document_id = {ONE}"),
+        ("vector_malformed", f"UPDATE embedders SET dimension = {DIMENSION + 1}"),
+        ("job_of_nothing", "INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'document', '999', 0)"),
+        ("job_of_nothing", "INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'document', 'x', 0)"),
+        (
+            "job_miscounted",
+            "INSERT INTO jobs (project_id, kind, key, queued_at, last_attempt_at) VALUES (1, 'detail', 'change:1', 0, 5)",
+        ),
+        ("document_outdated", "UPDATE notes SET is_internal = 1 WHERE body LIKE '%number1'"),
+        ("document_outdated", "UPDATE notes SET body = 'edited' WHERE body LIKE '%number1'"),
+        ("document_outdated", "DELETE FROM document_labels WHERE name = 'area-1'"),
+        ("document_outdated", "INSERT INTO document_paths (project_id, document_id, path) VALUES (1, 1, 'odd')"),
+        ("document_outdated", "UPDATE documents SET state = 'closed' WHERE id = 1"),
+        ("document_outdated", "DELETE FROM notes WHERE item_id = (SELECT id FROM items WHERE number = 1)"),
+        ("broken_references", "UPDATE documents SET item_id = 999 WHERE id = 1"),
+        ("broken_references", "UPDATE chunks SET embedder_id = 999 WHERE document_id = 1"),
+        ("words_damaged", "UPDATE documents_fts_data SET block = zeroblob(64) WHERE id > 10"),
+    ],
+)  # fmt: skip
+def test_other_forms_of_it_are_seen_and_mended_too(sound, spoil, name, statement):
+    spoil(statement)
+    assert name in names(sound.store)
+    repair_store(sound.store)
+    assert check_store(sound.store) == []
+
+
+def test_the_text_of_an_internal_note_does_not_survive_a_repair(sound, spoil):
+    spoil("UPDATE notes SET is_internal = 1 WHERE body LIKE '%number1'")
+    assert sound.find("number1")
+    repair_store(sound.store)
+    assert sound.find("number1") == []
+
+
+def test_everything_at_once_is_mended(sound, spoil):
+    for statements in DRIFT.values():
+        spoil(*statements)
+    assert len(names(sound.store)) >= 8
+    repair_store(sound.store)
+    assert check_store(sound.store) == []
+
+
+def test_a_repair_touches_nothing_that_a_forge_said(sound, spoil):
+    tables = ("projects", "items", "item_labels", "item_files", "threads", "notes", "item_links", "raw_payloads", "sync_cursors")  # fmt: skip
+    for name in ("words_damaged", "text_differs", "vector_malformed", "broken_references"):
+        spoil(*DRIFT[name])
+    before = {table: sound.store.rows(f"SELECT * FROM {table}") for table in tables}
+    repair_store(sound.store)
+    assert {table: sound.store.rows(f"SELECT * FROM {table}") for table in tables} == before
+
+
+def test_waiting_work_is_no_drift(sound):
+    sound.add(1, "Crash 1", "edited and not yet indexed")
+    sound.delete(2)
+    sound.add(90, "Brand new")
+    assert check_store(sound.store) == []
+    sound.index()
+    assert check_store(sound.store) == []
+
+
+def test_a_broken_reference_of_the_forges_own_rows_is_told_and_left_alone(sound, spoil):
+    spoil("UPDATE notes SET thread_id = 999 WHERE id = 1")
+    repairs = {repair.name: repair for repair in repair_store(sound.store)}
+    assert repairs["broken_references"].left == 1
+    assert sound.value("SELECT count(*) FROM notes WHERE thread_id = 999") == 1
+
+
+def test_a_check_writes_nothing(sound):
+    before = (sound.value("PRAGMA data_version"), sound.value("SELECT count(*) FROM sqlite_schema"))
+    other = apsw.Connection(sound.store.path)
+    seen = other.execute("PRAGMA data_version").get
+    check_store(sound.store)
+    assert (sound.value("PRAGMA data_version"), sound.value("SELECT count(*) FROM sqlite_schema")) == before
+    assert other.execute("PRAGMA data_version").get == seen
+    assert sound.value("SELECT count(*) FROM sqlite_temp_schema") == 0
+    other.close()
+
+
+def test_a_check_runs_while_somebody_writes_and_sees_no_half_of_it(sound):
+    """The writer holds the file and has done half of its work; then it goes on while the check reads."""
+    writer = open_store(sound.store.path)
+    with writer.transaction():
+        writer.run("DELETE FROM document_texts WHERE id = 1")
+        assert check_store(sound.store) == []
+        writer.run("INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
+        assert check_store(sound.store) == []
+    writer.close()
+    assert "text_missing" in names(sound.store)
+
+
+def test_checks_hold_while_another_thread_indexes(sound):
+    errors, stop = [], threading.Event()
+
+    def work():
+        store = open_store(sound.store.path)
+        try:
+            for turn in range(200):
+                if stop.is_set():
+                    break
+                with store.transaction():
+                    store.run("UPDATE items SET body = ? WHERE number = 3", f"turn {turn}")
+                    store.run(
+                        "INSERT INTO jobs (project_id, kind, key, queued_at) SELECT 1, 'document', id, 0 FROM items"
+                        " WHERE number = 3"
+                    )
+                from forgelore.flows.indexing import index_items
+
+                index_items(store, [1])
+        except Exception as error:
+            errors.append(error)
+        finally:
+            store.close()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    findings = [check_store(sound.store) for _ in range(10)]
+    stop.set()
+    worker.join()
+    assert errors == []
+    assert findings == [[]] * 10
+
+
+def test_a_damaged_file_is_told_and_not_repaired(tracker, tmp_path):
+    for number in range(1, 400):
+        tracker.add(number, f"Title {number}", "text " * 200)
+    tracker.index()
+    tracker.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    tracker.store.close()
+    path = tmp_path / "index.db"
+    data = bytearray(path.read_bytes())
+    for page in range(8192 * 40, len(data) - 8192, 8192 * 3):
+        data[page : page + 200] = b"\xff" * 200
+    path.write_bytes(bytes(data))
+    store = open_store(str(path))
+    assert names(store) == {"damaged_file"}
+    (repair,) = repair_store(store)
+    assert repair.left == repair.found > 0
+    store.close()
+
+
+def test_stats_count_what_is_there(sound):
+    sound.say(1, *["x" * 9000] * 6)
+    sound.add(1, "Crash 1", "new words")
+    sound.index()
+    embed_documents(sound.store, Hashed(spoil={"new words": [0.0] * DIMENSION}), [1])
+    sound.add(60, "waits")
+    sound.run("INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'threads', 'issue:60', 0)")
+    stats = load_stats(sound.store)
+    assert stats["documents"]["total"] == 22
+    assert stats["documents"]["by_kind"] == {"change": {"item": 1, "thread": 1}, "issue": {"item": 10, "thread": 10}}
+    assert stats["documents"]["truncated_by"] == {"token_limit_middle_drop": 1}
+    assert stats["full_text"]["indexed"] == 22
+    vectors = stats["vectors"]
+    assert (vectors["embedded"], vectors["pending"], vectors["failed"]) == (21, 0, 1)
+    assert vectors["coverage"] == round(21 / 22, 4)
+    assert vectors["embedder"] == {"name": "hashed", "model": "bag-of-words", "dimension": DIMENSION}
+    assert vectors["chunks"] == sound.value("SELECT count(*) FROM chunks")
+    assert stats["queues"]["document"] == {"waiting": 1, "failing": 0, "errors": []}
+    assert stats["queues"]["threads"]["waiting"] == 1
+    (error,) = stats["queues"]["embed"]["errors"]
+    assert "zero" in error["error"]
+    assert stats["file"]["schema_version"] == sound.value("SELECT max(version) FROM schema_version")
+    assert stats["file"]["bytes"] > 0
+
+
+def test_vectors_of_another_embedder_are_not_counted(sound):
+    assert load_stats(sound.store, "hashed 1 16")["vectors"]["embedded"] == 22
+    assert load_stats(sound.store, "something else")["vectors"]["embedded"] == 0
+
+
+def test_stats_of_an_empty_store(tmp_path):
+    store = open_store(str(tmp_path / "empty.db"))
+    stats = load_stats(store)
+    assert stats["documents"]["total"] == 0
+    assert stats["vectors"]["coverage"] is None
+    assert check_store(store) == []
+    store.close()

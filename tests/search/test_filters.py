@@ -1,0 +1,167 @@
+"""Filters never lie: what comes back is exactly what a loop over everything would keep, and never short of it."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from forgelore.core.dates import parse_when
+from forgelore.errors import InvalidValue
+from forgelore.flows.filtering import parse_filters
+from forgelore.flows.search import Request, search
+from forgelore.store.filters import Filters, build_allowed, load_allowed
+
+DAY = 86_400_000
+
+
+def rows(store):
+    """Every document with all that filters ask for, read without any of the filters' code."""
+    labels, paths = {}, {}
+    for document_id, name in store.rows("SELECT document_id, name FROM document_labels"):
+        labels.setdefault(document_id, set()).add(name.lower())
+    for document_id, path in store.rows("SELECT document_id, path FROM document_paths"):
+        paths.setdefault(document_id, set()).add(path)
+    names = ("id", "kind", "representation", "state", "author", "created_at", "updated_at", "item_id")
+    for row in store.rows(f"SELECT {', '.join(names)} FROM documents"):
+        one = dict(zip(names, row, strict=True))
+        yield {**one, "labels": labels.get(one["id"], set()), "paths": paths.get(one["id"], set())}
+
+
+def is_kept(one, filters):
+    is_type = not filters.types or any(
+        one["representation"] == "thread" if kind == "thread"
+        else (one["kind"] == kind and one["representation"] == "item")
+        or (kind == "discussion" and one["representation"] == "thread")
+        for kind in filters.types
+    )  # fmt: skip
+    return (
+        is_type
+        and (not filters.states or one["state"] in filters.states)
+        and (filters.author is None or (one["author"] or "").lower() == filters.author.lower().removeprefix("@"))
+        and all(label.lower() in one["labels"] for label in filters.labels)
+        and (not filters.paths or any(_is_below(path, filters.paths) for path in one["paths"]))
+        and (filters.after is None or (one["created_at"] or -1) >= filters.after)
+        and (filters.before is None or (one["created_at"] is not None and one["created_at"] < filters.before))
+        and (filters.updated_after is None or (one["updated_at"] or -1) >= filters.updated_after)
+        and one["item_id"] not in filters.not_items
+    )
+
+
+def _is_below(path, wanted):
+    return any(path.startswith(one) if one.endswith("/") else path == one for one in wanted)
+
+
+some_filters = st.builds(
+    Filters,
+    types=st.lists(st.sampled_from(["issue", "change", "discussion", "release", "thread"]), max_size=2).map(tuple),
+    states=st.lists(st.sampled_from(["open", "closed", "merged"]), max_size=2).map(tuple),
+    author=st.sampled_from([None, None, "mira-k", "@Mira-K", "nobody"]),
+    labels=st.lists(st.sampled_from(["bug", "BUG", "windows", "lanternd"]), max_size=2).map(tuple),
+    paths=st.lists(st.sampled_from(["lanternd/", "lanternd/src/resolver.rs", "docs/", "nowhere/"]), max_size=2).map(
+        tuple
+    ),
+    after=st.one_of(st.none(), st.integers(1_680_000_000_000, 1_760_000_000_000)),
+    before=st.one_of(st.none(), st.integers(1_680_000_000_000, 1_760_000_000_000)),
+    updated_after=st.one_of(st.none(), st.integers(1_680_000_000_000, 1_760_000_000_000)),
+    not_items=st.lists(st.integers(1, 60), max_size=3).map(tuple),
+    project_ids=st.just(()),
+    is_public=st.just(False),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@given(filters=some_filters)
+def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters):
+    allowed = build_allowed(filters)
+    expected = {one["id"] for one in rows(demo) if is_kept(one, filters)}
+    if allowed is None:
+        assert len(expected) == demo.value("SELECT count(*) FROM documents")
+    else:
+        assert set(load_allowed(demo, allowed)) == expected
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(filters=some_filters, mode=st.sampled_from(["hybrid", "lexical", "semantic"]))
+def test_no_hit_breaks_a_filter_and_none_is_missing(retriever, filters, mode):
+    """By meaning, everything allowed is a hit: as many items as are allowed come back, however few they are."""
+    answer = search(retriever, Request("sync file lantern", mode, filters, 100))
+    kept = {one["id"]: one["item_id"] for one in rows(retriever.store) if is_kept(one, filters)}
+    found = {hit.row.document_id for hit in answer.hits}
+    assert found <= set(kept)
+    items = [hit.row.item_id for hit in answer.hits]
+    assert len(items) == len(set(items))
+    if mode != "lexical":
+        assert len(items) == min(100, len(set(kept.values())))
+
+
+def test_hits_come_in_the_order_of_their_score(retriever):
+    scores = [hit.score for hit in search(retriever, Request("deleted files come back")).hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] <= 1
+
+
+def test_a_filter_that_matches_nothing_gives_nothing(retriever):
+    assert search(retriever, Request("sync", filters=Filters(author="nobody-at-all"))).hits == []
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101, 10**9])
+def test_a_limit_out_of_range_is_refused(retriever, limit):
+    with pytest.raises(InvalidValue, match="out of range"):
+        search(retriever, Request("sync", limit=limit))
+
+
+def test_people_say_pr_and_opened(retriever):
+    filters = parse_filters(types=["pr"], states=["opened"])
+    assert (filters.types, filters.states) == (("change",), ("open",))
+    with pytest.raises(InvalidValue, match="not a type"):
+        parse_filters(types=["bugs"])
+    with pytest.raises(InvalidValue, match="not a state"):
+        parse_filters(states=["done"])
+
+
+NOW = parse_when("2026-11-15T12:00:00Z", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-03-01", "2026-03-01"), ("2026/3/1", "2026-03-01"), ("20260301", "2026-03-01"), ("1.3.2026", "2026-03-01"),
+        ("2026-03", "2026-03-01"), ("2026", "2026-01-01"), ("March 2026", "2026-03-01"), ("1 Mar 2026", "2026-03-01"),
+        ("Mar 1, 2026", "2026-03-01"), ("today", "2026-11-15"), ("yesterday", "2026-11-14"), (" 2026-3-1 ", "2026-03-01"),
+    ],
+)  # fmt: skip
+def test_a_date_in_every_sensible_spelling(text, day):
+    assert parse_when(text, NOW) == parse_when(day, NOW)
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [("7d", 7), ("2w", 14), ("1 week ago", 7), ("last week", 7), ("a day ago", 1), ("48 hours", 2), ("12 months", 365),
+     ("1y", 365), ("now", 0)],
+)  # fmt: skip
+def test_back_from_now(text, days):
+    assert parse_when(text, NOW) == NOW - days * DAY
+
+
+def test_a_month_before_the_31st_ends_with_that_month():
+    assert parse_when("1 month", parse_when("2026-03-31", 0)) == parse_when("2026-02-28", 0)
+    assert parse_when("1 month", parse_when("2026-01-31", 0)) == parse_when("2025-12-31", 0)
+    assert parse_when("11 months", parse_when("2026-12-31", 0)) == parse_when("2026-01-31", 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["03/04/2026", "soon", "", "2026-13-01", "2026-02-30", "32.1.2026", "99999 years", "-3d", "3 moons", "🌒", "7d7d"],
+)
+def test_what_is_no_date_is_an_error_with_examples(text):
+    with pytest.raises(InvalidValue) as caught:
+        parse_when(text, NOW)
+    assert "2026-03-01" in caught.value.hint
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=40))
+def test_any_text_is_a_date_or_a_clear_error(text):
+    try:
+        assert isinstance(parse_when(text, NOW), int)
+    except InvalidValue as error:
+        assert error.hint

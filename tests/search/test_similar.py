@@ -1,0 +1,66 @@
+"""An item as the query: what it resembles, and why."""
+
+import pytest
+from hashed import HashedEmbedder
+
+from forgelore.errors import EmbedderUnreachable
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.similar import Likeness, find_similar
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject, load_subject
+
+
+def subject_of(store, number, kind="issue"):
+    return load_subject(store, store.value("SELECT id FROM items WHERE number = ? AND kind = ?", number, kind))
+
+
+def like(retriever, number, mode="hybrid", **filters):
+    subject = subject_of(retriever.store, number)
+    within = Filters(**{"types": ("issue",), "not_items": (subject.item_id,), **filters})
+    return find_similar(retriever, Likeness(subject, within, mode))
+
+
+def numbers(answer):
+    return [hit.row.number for hit in answer.hits]
+
+
+@pytest.mark.parametrize(("number", "original"), [(154, 101), (159, 131), (140, 107), (11, 8), (31, 27)])
+def test_a_repetition_finds_its_original_by_words(retriever, number, original):
+    assert original in numbers(like(retriever, number, "lexical"))
+
+
+def test_it_says_which_telling_words_both_have(retriever):
+    hit = next(hit for hit in like(retriever, 154).hits if hit.row.number == 101)
+    assert "rss" in hit.words or "chunkcache" in hit.words or "lanternd" in hit.words
+    assert hit.vector_score is not None
+
+
+def test_it_never_finds_itself_or_another_kind(retriever):
+    hits = like(retriever, 41).hits
+    assert 41 not in [hit.row.number for hit in hits]
+    assert {hit.row.kind for hit in hits} == {"issue"}
+    assert {hit.row.representation for hit in hits} == {"item"}
+
+
+def test_only_what_was_there_before(retriever):
+    subject = subject_of(retriever.store, 41)
+    hits = like(retriever, 41, before=subject.created_at).hits
+    assert hits and all(hit.row.created_at < subject.created_at for hit in hits)
+
+
+def test_a_text_that_is_not_in_the_store(retriever):
+    subject = Subject(0, 1, "issue", "Deleted files come back after weeks offline", "", None, None)
+    assert 41 in numbers(find_similar(retriever, Likeness(subject, Filters(types=("issue",)))))
+
+
+@pytest.mark.parametrize("title", ["", "!!!", "the", "日本語"])
+def test_an_item_that_says_nothing_resembles_nothing_by_words(retriever, title):
+    subject = Subject(0, 1, "issue", title, "", None, None)
+    assert find_similar(retriever, Likeness(subject, Filters(), "lexical")).hits == [] or title == "the"
+
+
+def test_without_an_embedder_words_compare_with_a_warning(demo):
+    answer = like(Retriever(demo, HashedEmbedder(fingerprint="another")), 154)
+    assert answer.mode == "lexical" and "words alone" in answer.warnings[0] and answer.hits
+    with pytest.raises(EmbedderUnreachable):
+        like(Retriever(demo, None), 154, "semantic")
