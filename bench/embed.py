@@ -13,13 +13,13 @@ import tempfile
 
 from common import SHARED, Skipped, clean_environ, measure, report, table, verdict
 from forgelore.core.chunks import build_chunks
-from forgelore.embedders.minilm import MiniLM
 from forgelore.words import Passage
+from forgelore_minilm.model import MiniLM
 
 DOCUMENTS = 2_000
 ROUNDS = 15
 CORPUS = SHARED / "corpora" / "bitcoin.jsonl.gz"
-IMPORTS = "import numpy, onnxruntime, tokenizers; from forgelore.embedders.minilm import MiniLM"
+IMPORTS = "import numpy, onnxruntime, tokenizers; from forgelore_minilm.model import MiniLM"
 STEPS = {
     "Python": "pass",
     "libraries": IMPORTS,

@@ -10,13 +10,13 @@ import sys
 
 def main() -> None:
     path, kind, questions = sys.argv[1:]
-    from forgelore.embedders.minilm import MiniLM
+    from forgelore.embedders.lore import Lore
     from forgelore.flows.retrieve import Retriever
     from forgelore.flows.search import Request, search
     from forgelore.store.migrate import open_store
     from tracker import Dice
 
-    retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else MiniLM())
+    retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else Lore())
     for text in json.loads(pathlib.Path(questions).read_text(encoding="utf-8")):
         answer = search(retriever, Request(text))
         assert answer.mode == "hybrid", answer.warnings

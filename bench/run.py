@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from common import Skipped
 
-BENCHES = ("startup", "quiet", "ingest", "economy", "kills", "quality", "search", "rivals", "embed")
+BENCHES = ("startup", "quiet", "ingest", "economy", "kills", "quality", "search", "rivals", "embed", "lore")
 
 
 def main() -> int:

@@ -144,9 +144,9 @@ def rename_embedder(path: pathlib.Path) -> None:
 
 def rules() -> str:
     """Return a short name of everything that shapes a store: a change of the schema makes another file."""
-    from forgelore.embedders.minilm import MiniLM
+    from forgelore.embedders.lore import Lore
 
-    digest = hashlib.sha256(f"{RULES} {MiniLM.chunk_chars}".encode())
+    digest = hashlib.sha256(f"{RULES} {Lore.chunk_chars}".encode())
     for name in MADE_BY:
         place = ROOT / "src" / "forgelore" / name
         for file in sorted(place.glob("*.sql")) if place.is_dir() else [place]:
@@ -211,9 +211,9 @@ class Dice:
     def __init__(self) -> None:
         import numpy as np
 
-        from forgelore.embedders.minilm import MiniLM
+        from forgelore.embedders.lore import Lore
 
-        self._real = MiniLM()
+        self._real = Lore()
         self._rng = np.random.default_rng(SEED)
         self._thrown: dict[str, typing.Any] = {}
 

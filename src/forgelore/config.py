@@ -51,11 +51,11 @@ SETTINGS = (
     ),
     Setting(
         "embedder",
-        "minilm",
+        "lore",
         0,
         0,
         False,
-        "what turns text into vectors: `minilm` (built in), `ollama`, `openai`, `none`",
+        "what turns text into vectors: `lore` (built in), `minilm` (forgelore[minilm]), `ollama`, `openai`, `none`",
     ),
     Setting(
         "embedder_url",
@@ -77,7 +77,7 @@ SETTINGS = (
         " api.openai.com alone",
     ),
 )
-EMBEDDERS = ("minilm", "ollama", "openai", "none")
+EMBEDDERS = ("lore", "minilm", "ollama", "openai", "none")
 FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
 
 
@@ -97,7 +97,7 @@ class Config(NamedTuple):
     max_wait_s: float = 900.0
     ca_file: str = ""
     forges: tuple[ForgeSetting, ...] = ()
-    embedder: str = "minilm"
+    embedder: str = "lore"
     embedder_url: str = ""
     embedder_model: str = ""
     embedder_key_env: str = ""

@@ -1,11 +1,13 @@
 """Which embedder the settings choose, and what a clone may not choose."""
 
+import sys
+
 import pytest
 
 from forgelore.app import App
 from forgelore.embedders.ollama import Ollama
 from forgelore.embedders.openai import OpenAI
-from forgelore.errors import AuthError, ConfigError, InvalidValue
+from forgelore.errors import AuthError, ConfigError, EmbedderUnreachable, InvalidValue
 from support import raised
 
 KEY = "sk-s3cret-k3y"
@@ -26,7 +28,7 @@ def app(tmp_path):
 
 
 def test_the_built_in_one_is_the_default(app):
-    assert app().config.embedder == "minilm"
+    assert app().config.embedder == "lore"
 
 
 def test_none_is_none(app):
@@ -80,9 +82,9 @@ def test_ollama_gets_no_key(app, server):
 
 
 def test_a_name_that_nobody_has_is_an_error(app):
-    with raised(ConfigError, says="minilm, ollama, openai, none"):
+    with raised(ConfigError, says="lore, minilm, ollama, openai, none"):
         app(FORGELORE_EMBEDDER="word2vec")
-    with raised(InvalidValue, hint="minilm, ollama, openai, none"):
+    with raised(InvalidValue, hint="lore, minilm, ollama, openai, none"):
         app().embedder("word2vec")
 
 
@@ -105,5 +107,12 @@ def test_a_clone_chooses_nothing_of_it(app, tmp_path, line):
     (tmp_path / "forgelore.toml").write_text(line)
     config = app().config
     assert "may not set it" in config.warnings[0]
-    assert (config.embedder, config.embedder_url, config.embedder_model) == ("minilm", "", "")
+    assert (config.embedder, config.embedder_url, config.embedder_model) == ("lore", "", "")
     assert config.embedder_key_env == ""
+
+
+def test_minilm_is_a_package_of_its_own_and_its_absence_says_how_to_get_it(app, monkeypatch):
+    assert app(FORGELORE_EMBEDDER="minilm").embedder().name == "minilm"
+    monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
+    with raised(EmbedderUnreachable, hint="pip install forgelore[minilm]"):
+        app(FORGELORE_EMBEDDER="minilm").embedder()

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.embedders import minilm
-from forgelore.embedders.minilm import DATA, DIMENSION, TITLE_SHARE, MiniLM
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, ModelNotFound
 from forgelore.words import Passage
+from forgelore_minilm import model as minilm
+from forgelore_minilm.model import DATA, DIMENSION, TITLE_SHARE, MiniLM
 
 CRASH = Passage("Wallet crashes on startup", "The window opens, then bitcoin-qt dies with a segmentation fault.")
 SAME_CRASH = Passage("Segfault when opening the wallet", "It ends right after the start, nothing in the log.")
@@ -112,7 +112,7 @@ def test_the_fingerprint_names_the_model_and_the_rules():
 
 def test_making_one_and_asking_its_fingerprint_loads_no_library():
     code = (
-        "import sys; from forgelore.embedders.minilm import MiniLM; MiniLM().fingerprint()\n"
+        "import sys; from forgelore_minilm.model import MiniLM; MiniLM().fingerprint()\n"
         "print(sorted({'numpy', 'onnxruntime', 'tokenizers', 'msgspec'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -121,7 +121,7 @@ def test_making_one_and_asking_its_fingerprint_loads_no_library():
 
 def test_embedding_writes_nothing_to_the_terminal():
     """onnxruntime warns about graphics cards, tokenizers about forks; neither is the user's business."""
-    code = "from forgelore.embedders.minilm import MiniLM; MiniLM().embed_query('crash')"
+    code = "from forgelore_minilm.model import MiniLM; MiniLM().embed_query('crash')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
 

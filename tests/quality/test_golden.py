@@ -51,7 +51,7 @@ def test_words_alone_find_duplicates(demo):
 
 
 def test_words_and_meaning_together_find_what_people_look_for_and_duplicates(demo):
-    embedder = demo.embedder("minilm")
+    embedder = demo.embedder("lore")
     embed_documents(demo.store(), embedder, [1])
     golden = measure(demo, GOLDEN, "hybrid", embedder)
     assert_floors(golden, "golden", recall_1=0.8, recall_10=0.92, mrr=0.86)

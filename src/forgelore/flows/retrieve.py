@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.store.db import Store
-from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed, only_these
+from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed
 from forgelore.store.fulltext import Found, search_words
 from forgelore.store.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
 
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 _OR_SHARE, _MIN_OR = 0.05, 5_000
 
 
-_MANY = 20_000  # ids: handing more over takes longer than resolving the filter again
-
-
 class Scope(NamedTuple):
-    """What filters allow: as a subquery for full text and, where vectors are compared, as ids. None: everything."""
+    """What filters allow: as a condition for full text and, where vectors are compared, as ids. None: everything."""
 
     allowed: Allowed | None = None
     ids: "Ids | None" = None
@@ -68,14 +65,13 @@ class Retriever:
         return choose_rare(words, by_word, total=total, budget=max(_MIN_OR, int(total * _OR_SHARE)))
 
     def scope(self, filters: Filters, *, with_vectors: bool) -> Scope:
-        """Resolve filters, once for both lists."""
+        """Resolve filters for both lists."""
         allowed = build_allowed(filters)
         if allowed is None or not with_vectors:
             return Scope(allowed)
         import numpy as np
 
-        ids = load_allowed(self.store, allowed)
-        return Scope(only_these(ids) if len(ids) <= _MANY else allowed, np.asarray(ids, np.int64))
+        return Scope(allowed, np.fromstring(load_allowed(self.store, allowed), np.int64, sep=","))
 
     def by_vector(self, vector: "Vector", depth: int, scope: Scope) -> "list[Near]":
         """Return the nearest documents."""

@@ -4,7 +4,6 @@ Filtering afterwards would return an empty page while matches lie further down. 
 `documents`; together they are ANDed.
 """
 
-import json
 from typing import NamedTuple
 
 from forgelore.store.db import Store
@@ -27,22 +26,37 @@ class Filters(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """A subquery that gives the ids of allowed documents."""
+    """What filters allow, twice: as the ids of documents, and as a condition on `documents_fts.rowid`.
+
+    Full text asks the condition of each match. Making a set of ten thousand ids first takes longer than most queries.
+    """
 
     sql: str
+    condition: str
     bindings: tuple[object, ...]
 
 
 def build_allowed(filters: Filters) -> Allowed | None:
-    """Return the subquery, None when nothing is filtered."""
+    """Return what the filters allow, None when they allow everything."""
     plain, related = _plain(filters), _related(filters)
-    bindings = [value for _, values in (*plain, *related) for value in values]
+    bindings = tuple(value for _, values in (*plain, *related) for value in values)
     if not plain and not related:
         return None
     if not plain:  # labels and paths know the ids by themselves: looking up each document takes five times as long
-        return Allowed(" INTERSECT ".join(sql for sql, _ in related), tuple(bindings))
-    conditions = [*(sql for sql, _ in plain), *(f"d.id IN ({sql})" for sql, _ in related)]
-    return Allowed(f"SELECT d.id FROM documents d WHERE {' AND '.join(conditions)}", tuple(bindings))
+        ids = " INTERSECT ".join(f"SELECT document_id AS id FROM {rest}" for rest, _ in related)
+        return Allowed(ids, " AND ".join(_exists(rest, "documents_fts.rowid") for rest, _ in related), bindings)
+    conditions = " AND ".join([*(sql for sql, _ in plain), *(_exists(rest, "d.id") for rest, _ in related)])
+    within = " AND ".join(
+        [*(sql for sql, _ in plain), *(f"d.id IN (SELECT document_id FROM {rest})" for rest, _ in related)]
+    )
+    return Allowed(
+        f"SELECT d.id AS id FROM documents d WHERE {within}",
+        f"EXISTS (SELECT 1 FROM documents d WHERE d.id = documents_fts.rowid AND {conditions})", bindings,
+    )  # fmt: skip
+
+
+def _exists(rest: str, document_id: str) -> str:
+    return f"EXISTS (SELECT 1 FROM {rest} AND document_id = {document_id})"
 
 
 def _plain(filters: Filters) -> list[tuple[str, list[object]]]:
@@ -78,7 +92,7 @@ def _type_condition(types: tuple[str, ...]) -> tuple[str, list[object]]:
 
 def _related(filters: Filters) -> list[tuple[str, list[object]]]:
     found: list[tuple[str, list[object]]] = [
-        ("SELECT document_id FROM document_labels WHERE name = ? COLLATE NOCASE", [label]) for label in filters.labels
+        ("document_labels WHERE name = ? COLLATE NOCASE", [label]) for label in filters.labels
     ]
     if filters.paths:
         either, bindings = [], []
@@ -89,7 +103,7 @@ def _related(filters: Filters) -> list[tuple[str, list[object]]]:
             else:
                 either.append("path = ?")
                 bindings.append(path)
-        found.append((f"SELECT document_id FROM document_paths WHERE {' OR '.join(either)}", [*bindings]))
+        found.append((f"document_paths WHERE ({' OR '.join(either)})", [*bindings]))
     return found
 
 
@@ -97,10 +111,6 @@ def _marks(values: object) -> str:
     return ", ".join("?" * len(values))  # type: ignore[arg-type]
 
 
-def load_allowed(store: Store, allowed: Allowed) -> list[int]:
-    return [row[0] for row in store.each(allowed.sql, *allowed.bindings)]
-
-
-def only_these(ids: list[int]) -> Allowed:
-    """Return ids that are known already as a subquery, so that a filter is resolved once."""
-    return Allowed("SELECT value FROM json_each(?)", (json.dumps(ids),))
+def load_allowed(store: Store, allowed: Allowed) -> str:
+    """Return the ids as text, "1,5,9": numpy reads it in half the time of ten thousand rows."""
+    return store.value(f"SELECT group_concat(id) FROM ({allowed.sql})", *allowed.bindings) or ""

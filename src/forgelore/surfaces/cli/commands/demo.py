@@ -54,13 +54,13 @@ def _steps(source: str, folder: str) -> list[tuple[str, list[str]]]:
         ("One report, with what was said about it and what it is connected to.", ["show", "#41"]),
         (
             "Search by words and by meaning: the report that says it best need not use your words.",
-            ["search", "why do removed files return", "--limit", "3"],
+            ["search", "why do removed files return", "--type", "issue", "--limit", "3"],
         ),
         (
             "Identifiers are found by their parts, within any filter.",
             ["search", "chunk cache", "--state", "open", "--limit", "2"],
         ),
-        ("Has somebody reported this before?", ["similar", "#154", "--earlier", "--limit", "3"]),
+        ("Has somebody reported this before?", ["similar", "#157", "--earlier", "--limit", "2"]),
         ("Where does the project stand?", ["stats"]),
         (
             "Everything can leave again: equal stores give equal bytes.",

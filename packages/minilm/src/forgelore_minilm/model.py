@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-DATA = os.path.join(os.path.dirname(__file__), "minilm_data")
+DATA = os.path.join(os.path.dirname(__file__), "data")
 DIMENSION = 384
 
 # A title names the subject, a body drifts. Other shares were not tried with this model.
@@ -156,7 +156,7 @@ def _checked(data: str, name: str, sha256: str) -> str:
 def _damaged(name: str) -> ModelNotFound:
     return ModelNotFound(
         f"{name} of the built-in embedder is missing or damaged",
-        hint="install it again: pip install --force-reinstall forgelore",
+        hint="install it again: pip install --force-reinstall forgelore-minilm",
     )
 
 
