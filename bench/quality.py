@@ -4,7 +4,8 @@ The trackers are imported once into FORGELORE_BENCH_CACHE (or a folder for tempo
 all items take some twenty minutes of CPU, and a run that was stopped goes on where it was.
 
     python bench/run.py quality                      everything
-    python bench/run.py quality lexical              without vectors
+    python bench/run.py quality lore                 only the built-in embedder
+    python bench/run.py quality words                without vectors
 """
 
 import gzip
@@ -22,8 +23,8 @@ from forgelore.flows.evaluate import Setting, evaluate, read_suite
 
 CORPORA = SHARED / "corpora"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")
-MODES = ("lexical", "semantic", "hybrid")
-NAMES = {"lexical": "forgelore, words", "semantic": "forgelore, meaning", "hybrid": "forgelore, hybrid"}
+EMBEDDERS = ("minilm", "lore")  # the default last: the targets are its own
+WORDS = "forgelore, words"
 POOLED, CHANGES = "issues of all three", "bitcoin changes"
 TARGETS = ((POOLED, "recall@10", 0.86), (POOLED, "mrr", 0.68), (CHANGES, "recall@10", 0.82))
 
@@ -31,18 +32,20 @@ Ranks = dict[str, dict[tuple[str, int], int | None]]  # set -> (tracker, line) -
 
 
 def main(arguments: list[str]) -> None:
-    modes = [mode for mode in MODES if not arguments or mode in arguments]
+    embedders = [name for name in EMBEDDERS if not arguments or name in arguments]
+    methods = [WORDS, *(name_of(mode, embedder) for embedder in embedders for mode in ("semantic", "hybrid"))]
     if not CORPORA.is_dir():
         raise Skipped(f"there are no trackers in {CORPORA.name}/")
-    found: dict[str, Ranks] = {name: {} for name in [*FLOORS, *(NAMES[mode] for mode in modes)]}
+    found: dict[str, Ranks] = {name: {} for name in [*FLOORS, *methods]}
     for tracker in TRACKERS:
         add_floors(tracker, found)
-        add_modes(tracker, modes, found)
+        for embedder in embedders or ["none"]:
+            add_modes(tracker, embedder, found)
     for ranks in found.values():
         ranks[POOLED] = {key: rank for name in TRACKERS for key, rank in ranks[f"{name} issues"].items()}
     sets = [POOLED, *(f"{name} issues" for name in TRACKERS), CHANGES]
     parts = [part for name in sets for part in (f"## {name}", score_table(found, name))]
-    best = NAMES[modes[-1]]
+    best = methods[-1]
     parts += ["## Targets", target_table(found[best], best), "## Against the floor", gain_table(found, best, sets)]
     report("quality", "Finding duplicates", [NOTE, *parts], " ".join(arguments))
 
@@ -54,6 +57,10 @@ NOTE = (
     "\nBoth floors are written out in bench/floors.py. The notes that come with the trackers have their own, R@10 of"
     " bitcoin, hadoop, seamonkey and bitcoin changes: BM25 .707, .818, .826, .778; TF-IDF .733, .894, .891, .733."
 )
+
+
+def name_of(mode: str, embedder: str) -> str:
+    return WORDS if mode == "lexical" else f"forgelore, {'meaning' if mode == 'semantic' else 'hybrid'}, {embedder}"
 
 
 def add_floors(tracker: str, found: dict[str, Ranks]) -> None:
@@ -73,34 +80,34 @@ def query_lines(tracker: str) -> list[dict]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def add_modes(tracker: str, modes: list[str], found: dict[str, Ranks]) -> None:
+def add_modes(tracker: str, embedder: str, found: dict[str, Ranks]) -> None:
     """The product, through the flow behind `forgelore evaluate`: it tells the rank of every query, for pooling."""
-    db = prepare(tracker, with_vectors=modes != ["lexical"])
+    db = prepare(tracker, embedder)
     excluded = tuple(json.loads((CORPORA / f"{tracker}.exclude.json").read_text(encoding="utf-8")))
     with (CORPORA / f"{tracker}.queries.jsonl").open("rb") as source:
         suite = read_suite(source)
-    with open_lore(db, environ=clean_environ(db.parent)) as lore:
-        for mode in modes:
+    with open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder)) as lore:
+        for mode in ("lexical",) if embedder == "none" else ("lexical", "semantic", "hybrid"):
             setting = Setting(lore.app.find_project(tracker), lore.app.hosts, mode, excluded)
             result = evaluate(lore.retriever(is_lexical=mode == "lexical"), suite, setting)
             if result.mode != mode or result.left_out or result.warnings:
                 raise RuntimeError(f"{tracker} {mode}: {result.mode} {result.left_out[:3]} {result.warnings[:3]}")
             for one in result.outcomes:
-                found[NAMES[mode]].setdefault(f"{tracker} {one.group}s", {})[tracker, one.line] = one.rank
+                found[name_of(mode, embedder)].setdefault(f"{tracker} {one.group}s", {})[tracker, one.line] = one.rank
 
 
-def prepare(tracker: str, *, with_vectors: bool) -> pathlib.Path:
+def prepare(tracker: str, embedder: str) -> pathlib.Path:
     """Return the tracker's database, made or brought up to date with the code that is measured."""
     named = os.environ.get("FORGELORE_BENCH_CACHE")
     folder = pathlib.Path(named) if named else pathlib.Path(tempfile.gettempdir()) / "forgelore-bench"
     folder.mkdir(parents=True, exist_ok=True)
-    db, items = folder / f"{tracker}.db", folder / f"{tracker}.items.jsonl"
+    db, items = folder / f"{tracker}.{embedder}.db", folder / f"{tracker}.items.jsonl"
     if not items.exists():
         write_items(CORPORA / f"{tracker}.jsonl.gz", items)
-    environ = clean_environ(folder, FORGELORE_DB=str(db))
+    environ = clean_environ(folder, FORGELORE_DB=str(db), FORGELORE_EMBEDDER=embedder)
     run(environ, "import", str(items), "--project", tracker, "--no-embed")
     run(environ, "generate-docs", "--full")
-    if with_vectors:
+    if embedder != "none":
         run(environ, "embed")
     return db
 
