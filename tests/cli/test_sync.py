@@ -168,6 +168,19 @@ def test_doctor_checks_everything_and_says_what_to_do(cli, github, github_env):
     assert any(check["status"] == "error" and check["hint"] for check in wrong.data["checks"])
 
 
+def test_doctor_tries_the_embedder(cli):
+    lines = {
+        one["check"]: one for one in cli("doctor", "--offline", "--json", FORGELORE_EMBEDDER="lore").data["checks"]
+    }
+    assert (lines["embedder"]["status"], lines["embedder"]["message"]) == ("ok", "lore lore, 384 dimensions")
+    gone = {"FORGELORE_EMBEDDER": "ollama", "FORGELORE_EMBEDDER_URL": "http://127.0.0.1:9"}
+    done = cli("doctor", "--json", **gone)
+    lines = {one["check"]: one for one in json.loads(done.out)["data"]["checks"]}
+    assert done.code == 3
+    assert lines["embedder"]["status"] == "error"
+    assert "ollama serve" in lines["embedder"]["hint"]
+
+
 def test_doctor_reports_a_damaged_database(cli, tmp_path):
     (tmp_path / "lore.db").write_bytes(b"not a database " * 400)
     done = cli("doctor", "--offline")

@@ -28,6 +28,7 @@ def checks(app: App, *, is_offline: bool) -> Iterator[Check]:
     yield from _machine()
     yield _settings(app)
     yield from _database(app)
+    yield _embedder(app, is_offline=is_offline)
     if not is_offline:
         yield from _forges(app)
 
@@ -81,6 +82,20 @@ def _database(app: App) -> Iterator[Check]:
             yield Check(
                 "jobs", "warning", f"{project.name}: {failing} parts keep failing", "see: forgelore sync-status"
             )
+
+
+def _embedder(app: App, *, is_offline: bool) -> Check:
+    """One short text through the embedder: a missing model or server shows here, and not in the middle of a sync."""
+    try:
+        embedder = app.embedder()
+        if embedder is None:
+            return Check("embedder", "warning", "none: search finds words only", 'set embedder = "lore"')
+        if is_offline and embedder.name not in ("lore", "minilm"):
+            return Check("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: --offline)")
+        dimension = len(embedder.embed_query("does this work"))
+    except LoreError as error:
+        return Check("embedder", "error", error.message, error.hint)
+    return Check("embedder", "ok", f"{embedder.name} {embedder.model}, {dimension} dimensions")
 
 
 def _forges(app: App) -> Iterator[Check]:
