@@ -98,9 +98,9 @@ def verdict(value: float, target: float, *, at_most: bool) -> str:
     return f"missed by {share:.0%}"
 
 
-def report(name: str, title: str, parts: list[str], arguments: str = "") -> None:
+def report(name: str, title: str, parts: list[str], arguments: str = "", *, bench: str = "") -> None:
     """Print the result and keep it in results/NAME.md with the command that made it."""
-    command = f"python bench/run.py {name} {arguments}".strip()
+    command = f"python bench/run.py {bench or name} {arguments}".strip()
     text = "\n\n".join([f"# {title}", f"{dt.datetime.now(dt.UTC):%Y-%m-%d} · {machine()} · `{command}`", *parts]) + "\n"
     print(text)
     folder = HERE / "results"
