@@ -112,6 +112,9 @@ def vary_text(text: str, pool: list[str], rng: random.Random) -> str:
     return _PLAIN.sub(lambda word: pool[int(draw() * len(pool))] if draw() < 0.125 else word[0], text)
 
 
+LARGEST = 100_000  # documents written by the product itself; larger stores are copies of such a one
+
+
 def cache_folder() -> pathlib.Path:
     given = os.environ.get("FORGELORE_BENCH_CACHE")
     folder = pathlib.Path(given) if given else pathlib.Path(tempfile.gettempdir()) / "forgelore-bench"
@@ -128,9 +131,20 @@ def get_store(items: list[dict], documents: int, *, is_fresh: bool = False) -> B
         return Built(path, *json.loads(about.read_text(encoding="utf-8")))
     for old in cache_folder().glob(f"search-{documents}-*"):
         old.unlink()
-    built = build_store(items, documents, path)
+    if documents > LARGEST:
+        built = multiply(get_store(items, LARGEST), documents // LARGEST, path)
+    else:
+        built = build_store(items, documents, path)
     about.write_text(json.dumps(built[1:]), encoding="utf-8")
     return built
+
+
+def multiply(small: Built, times: int, path: pathlib.Path) -> Built:
+    from multiply import multiply_store
+
+    multiply_store(small.path, path, times)
+    counts = (small.documents * times, small.items * times, small.chunks * times)
+    return Built(path, *counts, small.import_s * times, small.index_s * times, small.vectors_s * times)
 
 
 def rename_embedder(path: pathlib.Path) -> None:
