@@ -9,6 +9,7 @@ from typing import Self
 
 from forgelore.app import App
 from forgelore.core.names import Ref
+from forgelore.errors import ConfigError, EmbedderError
 from forgelore.flows.filtering import only_projects, parse_filters
 from forgelore.flows.read import find_item
 from forgelore.flows.retrieve import Retriever
@@ -67,8 +68,15 @@ class Lore:
         """Return what keeps vectors in memory between queries; a search by words needs none."""
         name = "" if is_lexical else embedder or self.app.config.embedder
         if name not in self._retrievers:
-            self._retrievers[name] = Retriever(self.app.store(), None if is_lexical else self.app.embedder(name))
+            self._retrievers[name] = self._make_retriever(name)
         return self._retrievers[name]
+
+    def _make_retriever(self, name: str) -> Retriever:
+        """An embedder that cannot even be made (not installed, a wrong address) leaves the words, as one that fails."""
+        try:
+            return Retriever(self.app.store(), self.app.embedder(name) if name else None)
+        except (ConfigError, EmbedderError) as problem:
+            return Retriever(self.app.store(), problem=problem)
 
     def close(self) -> None:
         self._retrievers.clear()

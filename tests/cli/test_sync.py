@@ -172,7 +172,10 @@ def test_doctor_tries_the_embedder(cli):
     lines = {
         one["check"]: one for one in cli("doctor", "--offline", "--json", FORGELORE_EMBEDDER="lore").data["checks"]
     }
-    assert (lines["embedder"]["status"], lines["embedder"]["message"]) == ("ok", "lore lore, 384 dimensions")
+    assert (lines["embedder"]["status"], lines["embedder"]["message"]) == (
+        "ok",
+        "lore word-piece table, 384 dimensions",
+    )
     gone = {"FORGELORE_EMBEDDER": "ollama", "FORGELORE_EMBEDDER_URL": "http://127.0.0.1:9"}
     done = cli("doctor", "--json", **gone)
     lines = {one["check"]: one for one in json.loads(done.out)["data"]["checks"]}

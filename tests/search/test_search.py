@@ -61,9 +61,11 @@ def test_a_beginning_is_enough(retriever):
     assert search(retriever, Request("resolvxyz*", "lexical")).hits == []
 
 
-def test_a_leading_dash_is_text(retriever):
-    search(retriever, Request("-DWITH_SSL", "lexical"))
-    search(retriever, Request('a" OR b:c NEAR(', "lexical"))
+@pytest.mark.parametrize(
+    "query", ["-deleted", 'deleted" OR title:', "NEAR(deleted", "deleted*", "NOT deleted", "^deleted"]
+)
+def test_what_fts5_would_take_for_syntax_is_text(retriever, query):
+    assert 41 in refs(search(retriever, Request(query, "lexical", limit=100)))
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", "…"])

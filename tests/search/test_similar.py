@@ -53,10 +53,10 @@ def test_a_text_that_is_not_in_the_store(retriever):
     assert 41 in numbers(find_similar(retriever, Likeness(subject, Filters(types=("issue",)))))
 
 
-@pytest.mark.parametrize("title", ["", "!!!", "the", "日本語"])
-def test_an_item_that_says_nothing_resembles_nothing_by_words(retriever, title):
+@pytest.mark.parametrize("title", ["", "!!!", "日本語", "zzqx"])
+def test_an_item_that_says_nothing_known_resembles_nothing_by_words(retriever, title):
     subject = Subject(0, 1, "issue", title, "", None, None)
-    assert find_similar(retriever, Likeness(subject, Filters(), "lexical")).hits == [] or title == "the"
+    assert find_similar(retriever, Likeness(subject, Filters(), "lexical")).hits == []
 
 
 def test_without_an_embedder_words_compare_with_a_warning(demo):

@@ -47,7 +47,7 @@ class Lore:
     """The embedder `lore`. Made in no time; the first call maps the table and reads the vocabulary (30 ms)."""
 
     name = "lore"
-    model = "lore"
+    model = "word-piece table"
     chunk_chars = 1_800  # beside a title, 600 pieces hold 1,900 characters of cleaned tracker text
     batch_size = 256
     floor = 0.45  # of 15 nonsense queries the nearest of 11,768 issues reached 0.44; of 20 real ones 0.51 to 0.84

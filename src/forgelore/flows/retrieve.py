@@ -4,10 +4,11 @@ Words are ANDed first; when that gives too little, the rarest are ORed behind it
 queries, and read anew only as far as they changed.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
-from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
+from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed
 from forgelore.store.fulltext import Found, search_words
@@ -30,10 +31,10 @@ class Scope(NamedTuple):
 
 
 class Retriever:
-    """Makes ranked lists from one store. One thread at a time."""
+    """Makes ranked lists from one store. One thread at a time. `problem`: why there is no embedder."""
 
-    def __init__(self, store: Store, embedder: "Embedder | None" = None) -> None:
-        self.store, self.embedder = store, embedder
+    def __init__(self, store: Store, embedder: "Embedder | None" = None, *, problem: LoreError | None = None) -> None:
+        self.store, self.embedder, self._problem = store, embedder, problem
         self.stem: Stemmer = make_stemmer(store)
         self._resident: Resident | None = None
 
@@ -55,14 +56,19 @@ class Retriever:
 
     def _rare(self, words: list[Word]) -> list[Word]:
         total = estimate_documents(self.store)
-        stems = {word.text: self.stems(word.alternatives[0].text) for word in words}
-        counts = load_document_counts(self.store, (stem for each in stems.values() for stem in each))
+        counts = self.count_documents([word.alternatives[0].text for word in words])
         by_word = {
-            word.text: total if word.alternatives[0].is_prefix  # a prefix has no count of its own
-            else min((counts.get(stem, 0) for stem in stems[word.text]), default=0)
+            word.text: total if first.is_prefix else counts[first.text]  # a prefix has no count of its own
             for word in words
-        }  # fmt: skip
+            for first in word.alternatives[:1]
+        }
         return choose_rare(words, by_word, total=total, budget=max(_MIN_OR, int(total * _OR_SHARE)))
+
+    def count_documents(self, words: list[str]) -> dict[str, int]:
+        """Return in about how many documents each word is: of several stems (`a.b`) the rarest decides."""
+        stems = {word: self.stems(word) for word in words}
+        counts = load_document_counts(self.store, (stem for each in stems.values() for stem in each))
+        return {word: min((counts.get(stem, 0) for stem in each), default=0) for word, each in stems.items()}
 
     def scope(self, filters: Filters, *, with_vectors: bool) -> Scope:
         """Resolve filters for both lists."""
@@ -84,28 +90,19 @@ class Retriever:
         return self._resident.nearest(vector, depth, scope.ids)
 
     def query_vector(self, text: str) -> "Vector":
-        """Return the vector of what a person typed. Raises EmbedderError when there is none to be had."""
-        from forgelore.core.vectors import check_vector
-
+        """Return the vector of what a person typed. Raises LoreError when there is none to be had."""
         stored = self.stored_embedder()
         assert self.embedder is not None
-        vector = check_vector(self.embedder.embed_query(text), stored.dimension)
-        if isinstance(vector, str):
-            raise EmbeddingFailed(vector, hint="search by words with --mode lexical")
-        return vector
+        return _fit(self.embedder.embed_query(text), stored)
 
     def text_vector(self, title: str, text: str) -> "Vector":
         """Return the vector of a text that is not in the store, as its document would get it."""
         from forgelore.core.chunks import build_chunks
-        from forgelore.core.vectors import check_vector
 
         stored = self.stored_embedder()
         assert self.embedder is not None
         first = build_chunks(title, text, max_chars=self.embedder.chunk_chars)[0]
-        vector = check_vector(self.embedder.embed_passages([first.passage])[0], stored.dimension)
-        if isinstance(vector, str):
-            raise EmbeddingFailed(vector, hint="search by words with --mode lexical")
-        return vector
+        return _fit(self.embedder.embed_passages([first.passage])[0], stored)
 
     def document_vector(self, document_id: int) -> "Vector | None":
         """Return the vector that stands for a stored document; None while it has none."""
@@ -116,12 +113,24 @@ class Retriever:
         return unpack_vector(packed) if packed else None
 
     def stored_embedder(self) -> "StoredEmbedder":
-        """Return the row of the configured embedder. Raises EmbedderUnreachable when it has no vectors here."""
+        """Return the row of the configured embedder. Raises LoreError when there is none, or no vector of it here."""
         from forgelore.store.vectors import find_embedder
 
+        if self._problem:
+            raise self._problem
         if self.embedder is None:
             raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search with --mode lexical")
         stored = find_embedder(self.store, self.embedder.fingerprint())
         if stored is None or not stored.dimension:
-            raise EmbedderUnreachable("the documents have no vectors yet", hint="run: forgelore embed")
+            hint = f"run: forgelore embed --embedder {self.embedder.name}"
+            raise EmbedderUnreachable(f"the documents have no vectors of {self.embedder.name} yet", hint=hint)
         return stored
+
+
+def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> "Vector":
+    from forgelore.core.vectors import check_vector
+
+    vector = check_vector(raw, stored.dimension)
+    if isinstance(vector, str):
+        raise EmbeddingFailed(vector, hint="search by words with --mode lexical")
+    return vector

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from forgelore.core.ftsquery import Query, parse_query
 from forgelore.core.fuse import Fused, fuse
 from forgelore.core.snippets import Snippet, Wanted, build_snippet, find_marks, find_region, matched_words, wanted_of
-from forgelore.errors import EmbedderError, InvalidValue, LoreError
+from forgelore.errors import InvalidValue, LoreError, StoreError
 from forgelore.flows.retrieve import Retriever
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, raw_query_errors, search_words
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from forgelore.store.vectors import Near
 
 Mode = Literal["hybrid", "lexical", "semantic"]
-MODES: tuple[Mode, ...] = ("hybrid", "lexical", "semantic")
 MAX_LIMIT = 100
 MIN_DEPTH = 100  # of each list before they are fused
 
@@ -85,7 +84,9 @@ def search(retriever: Retriever, request: Request) -> Answer:
     warnings = ["the query is very long; its first 64 words are used"] if query.is_cut and not request.is_raw else []
     mode, vector = request.mode, None
     if mode != "lexical" and query.words:
-        mode, vector = _query_vector(retriever, request, warnings)
+        mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
+        if vector is not None:
+            _warn_of_gaps(retriever, warnings)
     scope = retriever.scope(request.filters, with_vectors=vector is not None)
 
     def gather(depth: int) -> Lists:
@@ -113,17 +114,19 @@ def _by_words(retriever: Retriever, request: Request, query: Query, depth: int, 
         return search_words(retriever.store, request.text, depth, allowed)
 
 
-def _query_vector(retriever: Retriever, request: Request, warnings: list[str]) -> "tuple[Mode, Vector | None]":
-    """Return what the mode becomes, and the query's vector."""
+def vector_or_warning(
+    mode: Mode, make: "Callable[[], Vector]", warnings: list[str], *, verb: str
+) -> "tuple[Mode, Vector | None]":
+    """Return the vector and the mode; where nobody makes one, words are left, and a warning."""
     try:
-        vector = retriever.query_vector(request.text)
-        _warn_of_gaps(retriever, warnings)
+        return mode, make()
+    except StoreError:
+        raise  # that is the file: words would fare no better
     except LoreError as error:
-        if request.mode == "semantic" or not isinstance(error, EmbedderError):
+        if mode == "semantic":
             raise
-        warnings.append(f"searched by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+        warnings.append(f"{verb} by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
         return "lexical", None
-    return request.mode, vector
 
 
 def _warn_of_gaps(retriever: Retriever, warnings: list[str]) -> None:

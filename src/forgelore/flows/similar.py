@@ -11,19 +11,17 @@ from forgelore.core.ftsquery import Phrase, Query, Word
 from forgelore.core.fuse import Fused, fuse_scores
 from forgelore.core.snippets import wanted_of
 from forgelore.core.telling import telling_terms
-from forgelore.errors import EmbedderError, LoreError
 from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import Answer, Lists, Mode, best_per_item, build_hits, check_limit
+from forgelore.flows.search import Answer, Lists, Mode, best_per_item, build_hits, check_limit, vector_or_warning
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, search_words
 from forgelore.store.hits import Subject, load_created
-from forgelore.store.words import estimate_documents, has_documents, load_document_counts
+from forgelore.store.words import estimate_documents, has_documents
 
 if TYPE_CHECKING:
     from forgelore.core.vectors import Vector
 
 _DAY_MS = 86_400_000
-_SHOWN_WORDS = 12  # of the telling ones: enough to mark in a snippet and to say why
 
 
 class Likeness(NamedTuple):
@@ -44,7 +42,9 @@ def find_similar(retriever: Retriever, request: Likeness) -> Answer:
     subject = request.subject
     terms = _terms(retriever, subject) if request.mode != "semantic" else []
     warnings: list[str] = []
-    mode, vector = _vector(retriever, request, warnings) if request.mode != "lexical" else (request.mode, None)
+    mode, vector = request.mode, None
+    if mode != "lexical":
+        mode, vector = vector_or_warning(mode, partial(_vector, retriever, subject), warnings, verb="compared")
     scope = retriever.scope(request.filters, with_vectors=vector is not None)
 
     def gather(depth: int) -> Lists:
@@ -58,14 +58,8 @@ def find_similar(retriever: Retriever, request: Likeness) -> Answer:
 
 def _terms(retriever: Retriever, subject: Subject) -> list[tuple[str, int]]:
     """Return the words that tell this item from others, and how often each counts."""
-    store = retriever.store
-
-    def count(words: list[str]) -> dict[str, int]:
-        stems = {word: retriever.stems(word) for word in words}
-        counts = load_document_counts(store, (stem for each in stems.values() for stem in each))
-        return {word: min((counts.get(stem, 0) for stem in each), default=0) for word, each in stems.items()}
-
-    return telling_terms(subject.title, subject.body, document_count=count, total=estimate_documents(store))
+    total = estimate_documents(retriever.store)
+    return telling_terms(subject.title, subject.body, document_count=retriever.count_documents, total=total)
 
 
 def _by_terms(retriever: Retriever, terms: list[tuple[str, int]], depth: int, allowed: Allowed | None) -> list[Found]:
@@ -76,22 +70,15 @@ def _by_terms(retriever: Retriever, terms: list[tuple[str, int]], depth: int, al
     return search_words(retriever.store, expression, depth, allowed)
 
 
-def _vector(retriever: Retriever, request: Likeness, warnings: list[str]) -> "tuple[Mode, Vector | None]":
-    """Return what the mode becomes and the item's vector: the stored one where there is one."""
-    subject = request.subject
-    try:
-        stored = retriever.document_vector(subject.document_id) if subject.document_id else None
-        return request.mode, stored if stored is not None else retriever.text_vector(subject.title, subject.body)
-    except LoreError as error:
-        if request.mode == "semantic" or not isinstance(error, EmbedderError):
-            raise
-        warnings.append(f"compared by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
-        return "lexical", None
+def _vector(retriever: Retriever, subject: Subject) -> "Vector":
+    """Return the item's vector: the stored one where there is one."""
+    stored = retriever.document_vector(subject.document_id) if subject.document_id else None
+    return stored if stored is not None else retriever.text_vector(subject.title, subject.body)
 
 
 def _as_query(terms: list[tuple[str, int]]) -> Query:
-    """Return the most telling words as a query, to be marked in snippets and named as the reason."""
-    return Query(tuple(Word(term, (Phrase(term),)) for term, _ in terms[:_SHOWN_WORDS]))
+    """Return the telling words as a query, to be marked in snippets and named as the reason, best first."""
+    return Query(tuple(Word(term, (Phrase(term),)) for term, _ in terms))
 
 
 def _fuse(retriever: Retriever, subject: Subject, lists: Lists) -> list[Fused]:

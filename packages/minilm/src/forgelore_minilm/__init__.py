@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 for forgelore: a transformer's vectors on this machine, for `--embedder minilm` and `--rescore`."""
+"""all-MiniLM-L6-v2 for forgelore: a transformer's vectors on this machine, for `--embedder minilm`."""
 
 from forgelore_minilm.model import MiniLM
 

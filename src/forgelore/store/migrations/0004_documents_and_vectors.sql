@@ -95,6 +95,10 @@ CREATE TABLE chunks (
   UNIQUE (document_id, embedder_id, position)
 );
 
+-- Early builds made files without these two.
+CREATE INDEX IF NOT EXISTS items_by_number ON items (project_id, number, kind);
+CREATE INDEX IF NOT EXISTS notes_by_project ON notes (project_id);
+
 -- Many jobs are queued at one moment: with the key, the next ones are read off the index instead of sorted each time.
 DROP INDEX jobs_by_turn;
 CREATE INDEX jobs_by_turn ON jobs (project_id, kind, attempt_count, queued_at, key);

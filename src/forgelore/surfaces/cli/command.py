@@ -31,6 +31,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"run: {self.prog} --help")
 
+    def _parse_optional(self, arg_string: str) -> Any:
+        """Read -DWITH_SSL as text that somebody looks for: every option of ours but -h begins with two dashes."""
+        if arg_string.startswith("-") and not arg_string.startswith("--") and arg_string != "-h":
+            return None
+        return super()._parse_optional(arg_string)
+
     def flags(self) -> list[str]:
         """Return the long options, for completion and the checks of the documentation."""
         return [flag for flag in self._option_string_actions if flag.startswith("--")]

@@ -29,6 +29,15 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
 
 
+def add_modes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode", choices=("hybrid", "lexical", "semantic"), default="hybrid",
+        help="by words and meaning (hybrid, the default), by words, or by meaning",
+    )  # fmt: skip
+    parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
+    parser.add_argument("--explain", action="store_true", help="show ranks, scores and the words that matched")
+
+
 def build_filters(context: Any, arguments: argparse.Namespace) -> Any:
     """Return the store's filters for these arguments. Raises InvalidValue for what cannot be meant."""
     from forgelore.flows.filtering import only_projects, parse_filters

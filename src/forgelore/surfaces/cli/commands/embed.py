@@ -48,7 +48,7 @@ def _embedder(context: Any, name: str | None, watcher: Any) -> Any:
     embedder = context.app.embedder(name, on_wait=watcher.waiting)
     if embedder is None:
         raise ConfigError(
-            "embedding is switched off (embedder = none)", hint="choose one: forgelore embed --embedder minilm"
+            "embedding is switched off (embedder = none)", hint="choose one: forgelore embed --embedder lore"
         )
     return embedder
 

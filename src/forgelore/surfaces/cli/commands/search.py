@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from forgelore.surfaces.cli.filtering import add_filters, build_filters
+from forgelore.surfaces.cli.filtering import add_filters, add_modes, build_filters
 from forgelore.surfaces.cli.hits import as_data, print_hits
 
 EXAMPLES = (
@@ -17,13 +17,8 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="+", help='words; "a phrase"; auth* for a beginning')
-    parser.add_argument(
-        "--mode", choices=("hybrid", "lexical", "semantic"), default="hybrid",
-        help="by words and meaning (hybrid, the default), by words, or by meaning",
-    )  # fmt: skip
+    add_modes(parser)
     add_filters(parser)
-    parser.add_argument("--explain", action="store_true", help="show ranks, scores and the words that matched")
-    parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
     parser.add_argument(
         "--fts-mode", choices=("safe", "raw"), default="safe", help="raw: QUERY is FTS5 syntax (implies --mode lexical)"
     )

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from forgelore.core.names import parse_ref
-from forgelore.surfaces.cli.filtering import add_filters, build_filters
+from forgelore.surfaces.cli.filtering import add_filters, add_modes, build_filters
 from forgelore.surfaces.cli.hits import as_data, print_hits
 from forgelore.surfaces.cli.terminal import clean
 
@@ -17,14 +17,9 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="#12, !34, owner/repo#12, a page's URL or a release's tag")
-    parser.add_argument(
-        "--mode", choices=("hybrid", "lexical", "semantic"), default="hybrid",
-        help="by words and meaning (hybrid, the default), by words, or by meaning",
-    )  # fmt: skip
+    add_modes(parser)
     add_filters(parser)
     parser.add_argument("--earlier", action="store_true", help="only what was there before it: what it could repeat")
-    parser.add_argument("--explain", action="store_true", help="show ranks and scores")
-    parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -1,0 +1,55 @@
+"""search and similar as a person types them, whatever the embedder does."""
+
+import sys
+
+import pytest
+
+from servers.embedding import EmbeddingServer
+
+
+def test_a_leading_dash_is_part_of_what_is_looked_for(demo):
+    assert demo("search", "-deleted", "files", "--mode", "lexical", "--json").data["hits"]
+    done = demo("search", "-DWITH_SSL", "--mode", "lexical")
+    assert done.code == 0
+    assert "nothing matches '-DWITH_SSL'" in done.out
+    assert demo("list", "issues", "-x").code == 2
+
+
+def test_the_answer_says_why_each_hit_is_similar(demo):
+    hits = demo("similar", "#154", "--mode", "lexical", "--json").data["hits"]
+    assert all(hit["why"].startswith("both say: ") for hit in hits)
+    assert {"lexical_rank", "bm25", "vector_rank", "cosine", "rrf", "words"} <= set(
+        demo("search", "deleted files", "--explain", "--json").data["hits"][0]["explain"]
+    )
+
+
+def test_an_embedder_that_cannot_even_be_made_leaves_the_words(demo, monkeypatch):
+    monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
+    for place in (
+        {"FORGELORE_EMBEDDER": "minilm"},
+        {"FORGELORE_EMBEDDER": "ollama", "FORGELORE_EMBEDDER_URL": "http://192.168.1.5:11434"},
+    ):
+        done = demo("search", "deleted files", **place)
+        assert done.code == 0
+        assert "searched by words alone" in done.err
+        assert demo("similar", "#41", **place).code == 0
+        assert demo("search", "deleted files", "--mode", "semantic", **place).code in (3, 14)
+
+
+def test_a_key_that_is_refused_leaves_the_words(demo, embedding_server):
+    place = {"FORGELORE_EMBEDDER": "openai", "FORGELORE_EMBEDDER_URL": embedding_server.v1}
+    place |= {"FORGELORE_EMBEDDER_MODEL": "nomic-embed-text", "FORGELORE_EMBEDDER_KEY_ENV": "TEAM_KEY"}
+    assert demo("embed", **place, TEAM_KEY="right-key-1").code == 0
+    assert demo("search", "deleted files", **place, TEAM_KEY="right-key-1").err == ""
+    done = demo("search", "deleted files", **place, TEAM_KEY="wrong-key-1")
+    assert done.code == 0
+    assert "searched by words alone" in done.err
+    assert "wrong-key-1" not in done.err + done.out
+    assert demo("search", "deleted files", "--mode", "semantic", **place, TEAM_KEY="wrong-key-1").code == 4
+
+
+@pytest.fixture
+def embedding_server():
+    with EmbeddingServer() as server:
+        server.key = "right-key-1"
+        yield server
