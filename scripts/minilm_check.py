@@ -69,10 +69,10 @@ class Recorder(minilm.Graph):
         return super().linear(x, name, matrix, bias)
 
 
-def print_outliers(source: dict[str, bytes]) -> None:
+def print_outliers(source: dict[str, bytes], weights) -> None:
     """A channel is an outlier from four times the median on; its factor is half of that, down to a power of two."""
     graph = Recorder(is_int8=False)
-    model = onnx.ModelProto.FromString(minilm.write_graph(minilm.read_weights(source["model.safetensors"]), graph))
+    model = onnx.ModelProto.FromString(minilm.write_graph(weights, graph))
     model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(place) for place in graph.largest.values())
     session, tokenizer = open_session(model.SerializeToString()), load_tokenizer(source)
     largest = dict.fromkeys(graph.largest, np.float32(0))
@@ -86,16 +86,16 @@ def print_outliers(source: dict[str, bytes]) -> None:
             print(f'    "{name.removeprefix("encoder.layer.")}": {outliers},')
 
 
-def check(wheel: pathlib.Path, source: dict[str, bytes]) -> None:
+def check(wheel: pathlib.Path, source: dict[str, bytes], weights) -> None:
     passages = load_passages(500)
     texts = list(dict.fromkeys(text for passage in passages for text in (passage.title.strip(), whole(passage))))
     with tempfile.TemporaryDirectory() as folder:
         minilm.unpack(wheel, folder)
-        reference, reference_ids = embed_with_reference(folder, texts)
+        reference, reference_ids = embed_with_reference(folder, weights, texts)
     tokenizer = load_tokenizer(source)
     ids = [tokenizer.encode(text).ids for text in texts]
     same = sum(ours == theirs for ours, theirs in zip(ids, reference_ids, strict=True))
-    exact = minilm.write_graph(minilm.read_weights(source["model.safetensors"]), minilm.Graph(is_int8=False))
+    exact = minilm.write_graph(weights, minilm.Graph(is_int8=False))
     shipped = MiniLM()
     pairs = {
         "float32 graph, texts": (run_graph(exact, ids), reference),
@@ -107,12 +107,16 @@ def check(wheel: pathlib.Path, source: dict[str, bytes]) -> None:
     write_report(len(passages), len(texts), same, pairs, worst)
 
 
-def embed_with_reference(folder: str, texts: list[str]):
-    """What transformers and torch make of the original files: vectors, and the tokens they saw."""
+def embed_with_reference(folder: str, weights, texts: list[str]):
+    """What transformers and torch make of the original files and these weights: vectors, and the tokens they saw."""
     import torch
     from transformers import AutoModel, AutoTokenizer
 
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    arrays = {name: torch.tensor(array) for name, array in weights.items()}
+    left = model.load_state_dict(arrays, strict=False)
+    assert not left.unexpected_keys, left.unexpected_keys
+    assert all(name.startswith("pooler.") for name in left.missing_keys), left.missing_keys
     vectors, ids = [], []
     torch.set_num_threads(1)
     with torch.inference_mode():
@@ -154,11 +158,11 @@ def write_report(documents: int, texts: int, same: int, pairs, worst: list[str])
     machine = f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
     text = f"""# The built-in model against the reference implementation
 
-{dt.datetime.now(dt.UTC):%Y-%m-%d} · {machine}, {versions} · `python scripts/minilm.py check WHEEL`
+{dt.datetime.now(dt.UTC):%Y-%m-%d} · {machine}, {versions} · `python scripts/minilm.py check WHEEL --tuned OUT`
 
 {table}
 
-The reference is the original float32 model in transformers and torch, at {MAX_TOKENS} tokens. Tokens are the same in
+The reference is the tuned model in float32 in transformers and torch, at {MAX_TOKENS} tokens. Tokens are the same in
 {same:,} of {texts:,} texts. {documents:,} items of three trackers (bitcoin, hadoop, seamonkey); texts are their titles,
 and their titles with the cleaned body. Passages are the two mixed, as they are stored. The five lowest
 cosines of int8 texts: {", ".join(worst)}.

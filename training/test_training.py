@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from forgelore.embedders import lore
+from forgelore_minilm import model
 
 ROOT = Path(__file__).resolve().parents[1]
 TRAINING = ROOT / "training"
@@ -20,9 +21,13 @@ TRAINING = ROOT / "training"
 def trained(tmp_path_factory):
     """One run for all claims: a fold and what ships, by the code that trains the shipped table."""
     output = tmp_path_factory.mktemp("trained")
-    command = [sys.executable, TRAINING / "train.py", "--tiny", "--output", output, "--folds", "hadoop", "--seeds", "1"]
-    subprocess.run([*command, "--all-seeds", "1,2"], check=True, capture_output=True, text=True)
+    run("train.py", "--tiny", "--output", output, "--folds", "hadoop", "--seeds", "1", "--all-seeds", "1,2")
     return output
+
+
+def run(script, *options):
+    done = subprocess.run([sys.executable, TRAINING / script, *options], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def ranks(trained, model, **facts):
@@ -64,8 +69,8 @@ def test_what_is_exported_is_what_the_product_reads(trained, tmp_path):
     vocabulary = ["[UNK]", *(f"word{number}" for number in range(1, 2_000))]
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
     (tmp_path / "data.json").write_text("{}")
-    command = [sys.executable, TRAINING / "export.py", trained / "table_1.npz", "--results", trained / "results.json"]
-    subprocess.run([*command, "--data", tmp_path / "data.json", "--output", tmp_path], check=True, capture_output=True)
+    options = ["--results", trained / "results.json", "--data", tmp_path / "data.json", "--output", tmp_path]
+    run("export.py", trained / "table_1.npz", *options)
     table = lore.load_table(str(tmp_path))
     with np.load(trained / "table_1.npz") as found:
         assert np.array_equal(table.codes, found["codes"])
@@ -102,3 +107,22 @@ def test_the_teacher_is_the_published_network(monkeypatch):
     with torch.no_grad():
         assert torch.allclose(one(ids, lengths), other(ids, lengths), atol=1e-6)
         assert torch.allclose(one(ids, lengths)[1], one(ids[1:, :3], lengths[1:])[0], atol=1e-6), "padding is not seen"
+
+
+def test_the_tuned_teachers_are_kept_for_the_package_of_minilm(trained):
+    """scripts/minilm.py reads these parts: of what ships, and of each fold."""
+    for folder in (trained, trained / "hadoop"):
+        parts = [dict(np.load(folder / f"tuned_{part}.npz")) for part in (1, 2, 3, 4)]
+        assert len(parts[0]["first"]) + len(parts[1]["second"]) == 2_000
+        assert "encoder.layer.0.attention.self.query.weight" in {**parts[2], **parts[3]}
+
+
+def test_minilm_in_int8_is_tested_with_the_vectors_that_its_package_gives(monkeypatch):
+    monkeypatch.syspath_prepend(str(TRAINING))
+    data, int8, torch = (importlib.import_module(name) for name in ("data", "int8", "torch"))
+    text = "the wallet crashes on startup"
+    ids = lore.load_table().pieces.ids(text, limit=99)
+    row = data.Data(torch.tensor(ids, dtype=torch.int32), *([torch.zeros(1, dtype=torch.long)] * 5), [])
+    network = int8.Network(str(Path(model.DATA) / "model.onnx"))
+    (found,) = network.embed(row, data.Slices(torch.tensor([0]), torch.tensor([len(ids)]))).numpy()
+    assert np.array_equal(found, model.MiniLM().embed_query(text))

@@ -1,4 +1,4 @@
-"""The built-in embedder: what its vectors promise, and what it says when it cannot give any."""
+"""The embedder minilm: what its vectors promise, and what it says when it cannot give any."""
 
 import hashlib
 import json
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forgelore.embedders.lore import DATA as LORE_DATA
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, ModelNotFound
 from forgelore.words import Passage
 from forgelore_minilm import model as minilm
@@ -189,10 +190,22 @@ def test_the_manifest_holds_the_sums_of_the_files():
     for name, key in (("model.onnx", "model_sha256"), ("tokenizer.json", "tokenizer_sha256")):
         assert hashlib.sha256((pathlib.Path(DATA) / name).read_bytes()).hexdigest() == manifest[key]
     assert manifest["dimension"] == DIMENSION
-    assert manifest["weights_sha256"].startswith("53aa5117")
+
+
+def test_the_manifest_says_how_the_weights_were_tuned():
+    """The same run made lore's table: same text, same settings of the tuning, same machine."""
+    manifest = json.loads((pathlib.Path(DATA) / "manifest.json").read_text(encoding="utf-8"))
+    lore = json.loads((pathlib.Path(LORE_DATA) / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["weights_sha256"] == lore["data"]["inputs"]["teacher"]
+    tuned = manifest["tuned"]
+    assert tuned["data_sha256"] == lore["data"]["inputs"] | lore["data"]["outputs"]
+    assert (tuned["settings"], tuned["seed"], tuned["versions"]) == (lore["tuning"], lore["seed"], lore["versions"])
+    assert all(len(found) == 64 for found in tuned["weights_sha256"].values())
 
 
 def test_the_weights_come_with_licence_and_notice():
     assert "Apache License" in (pathlib.Path(DATA) / "LICENSE").read_text(encoding="utf-8")
-    assert "all-MiniLM-L6-v2" in (pathlib.Path(DATA) / "NOTICE").read_text(encoding="utf-8")
+    notice = (pathlib.Path(DATA) / "NOTICE").read_text(encoding="utf-8")
+    assert "all-MiniLM-L6-v2" in notice
+    assert "Changed by the forgelore authors" in notice, "Apache-2.0 asks for it, section 4 b"
     assert os.path.getsize(os.path.join(DATA, "model.onnx")) < 24_000_000
