@@ -11,7 +11,22 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from common import Skipped
 
-BENCHES = ("startup", "quiet", "ingest", "economy", "kills", "quality", "search", "rivals", "embed", "lore")
+BENCHES = (
+    "startup",
+    "quiet",
+    "ingest",
+    "economy",
+    "kills",
+    "quality",
+    "search",
+    "rivals",
+    "embed",
+    "lore",
+    "state",
+    "event",
+    "evidence",
+    "rescore",
+)
 
 
 def main() -> int:

@@ -5,11 +5,12 @@ The command line, and whatever else answers people, ask through here, so that al
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from forgelore.app import App
+from forgelore.core.inputs import Inputs
 from forgelore.core.names import Ref
-from forgelore.errors import ConfigError, EmbedderError
+from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.filtering import only_projects, parse_filters
 from forgelore.flows.read import find_item
 from forgelore.flows.retrieve import Retriever
@@ -17,6 +18,13 @@ from forgelore.flows.search import Answer, Hit, Mode, Request, search
 from forgelore.flows.similar import Likeness, find_similar
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from forgelore.store.projects import list_projects
+from forgelore.words import ItemKey
+
+if TYPE_CHECKING:
+    from forgelore.flows.posting import Posted
+    from forgelore.flows.triage import Desk, Triaged
+    from forgelore.ports import Embedder
 
 
 def open_lore(path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> "Lore":
@@ -47,8 +55,10 @@ class Lore:
         )  # fmt: skip
         return self.search_for(Request(text, mode, filters, limit))
 
-    def search_for(self, request: Request, *, embedder: str | None = None) -> Answer:
-        return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request)
+    def search_for(
+        self, request: Request, *, embedder: str | None = None, rescorer: "Embedder | None" = None
+    ) -> Answer:
+        return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
 
     def similar_to(
         self, ref: Ref, filters: Filters, *, project: str | None = None, mode: Mode = "hybrid", limit: int = 20,
@@ -64,6 +74,42 @@ class Lore:
         retriever = self.retriever(embedder, is_lexical=mode == "lexical")
         return find_similar(retriever, Likeness(subject, filters, mode, limit)), subject
 
+    def triage(
+        self, ref: Ref, inputs: Inputs | None = None, *, project: str | None = None, is_posted: bool = False
+    ) -> tuple["Triaged", "Posted | None"]:
+        """Return what an item repeats, as the comment that its author would get; with `is_posted`, post that.
+
+        What the store knows is compared; the item itself is read anew from its forge before anything is posted.
+        """
+        from forgelore.flows.posting import post_report
+        from forgelore.flows.triage import fetch_fresh, look_at, take_in
+
+        desk, key = self._desk(ref, inputs or Inputs(), project, is_posted=is_posted)
+        if not is_posted:
+            return look_at(desk, key), None
+        if desk.forge is None:
+            raise InvalidValue(f"{desk.project.name} is an imported tracker: there is nobody to tell")
+        fetched = fetch_fresh(desk.forge, desk.project, key)
+        take_in(desk, [fetched])
+        triaged = look_at(desk, key)
+        triaged = triaged._replace(warnings=(*fetched.warnings, *triaged.warnings))
+        return triaged, post_report(desk.forge, desk.project, key, triaged.body)
+
+    def _desk(self, ref: Ref, inputs: Inputs, project: str | None, *, is_posted: bool) -> tuple["Desk", ItemKey]:
+        from forgelore.flows.triage import Desk
+        from forgelore.model import Project
+
+        store = self.app.store()
+        default = None if ref.project else self.app.find_project(project)
+        subject = load_subject(store, find_item(store, ref, default, self.app.hosts))
+        number = store.value("SELECT number FROM items WHERE id = ?", subject.item_id)
+        stored = next(one for one in list_projects(store) if one.id == subject.project_id)
+        forge = self.app.forge(stored.name) if is_posted and stored.name.forge != "local" else None
+        told = forge.fetch_project(stored.name) if forge else Project(stored.name)
+        retriever = self.retriever()
+        desk = Desk(store, forge, told, stored.id, retriever, retriever.embedder, inputs)
+        return desk, ItemKey(subject.kind, number)  # type: ignore[arg-type]
+
     def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> Retriever:
         """Return what keeps vectors in memory between queries; a search by words needs none."""
         name = "" if is_lexical else embedder or self.app.config.embedder
@@ -77,6 +123,14 @@ class Lore:
             return Retriever(self.app.store(), self.app.embedder(name) if name else None)
         except (ConfigError, EmbedderError) as problem:
             return Retriever(self.app.store(), problem=problem)
+
+    def rescorer(self, embedder: str | None = None) -> "Embedder | None":
+        """Return what looks again at the best candidates; None where the stored vectors are its own already.
+
+        Raises EmbedderUnreachable when it is not installed.
+        """
+        found = self.app.embedder("minilm")
+        return None if (embedder or self.app.config.embedder) == "minilm" else found
 
     def close(self) -> None:
         self._retrievers.clear()

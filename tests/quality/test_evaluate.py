@@ -190,3 +190,44 @@ def test_nothing_indexed_is_an_error_that_says_what_to_do(cli, tmp_path):
     done = cli("evaluate", write(tmp_path / "q.jsonl", [REPEATED]))
     assert done.code == 5
     assert "generate-docs" in done.err
+
+
+DECIDED = {"threshold", "precision", "recall", "false_alarms", "recall@fa1", "recall@fa5", "precision_at_prevalence"}
+NOT_REPEATED = [{"query": number, "kind": "issue", "gold": []} for number in (2, 5, 20, 21, 22)]
+
+
+def test_decide_says_what_triage_would_have_said(ask):
+    data = ask([REPEATED, {"query": 4, "kind": "issue", "gold": [1, 3]}, *NOT_REPEATED], "--decide")
+    decision = data["issue"]["decision"]
+    assert set(decision) >= DECIDED
+    assert (decision["threshold"], decision["duplicates"], decision["others"]) == (0.92, 2, 5)
+    assert decision["false_alarms"] == 0
+    assert decision["recall"] == data["issue"]["n"] * decision["recall"] / 2 > 0
+    assert decision["precision"] == decision["precision_at_prevalence"] == 1
+    assert decision["recall@fa1"] <= decision["recall@fa5"] <= 1
+    assert data["change"]["decision"] is None
+    assert data["not_duplicates"] == 5
+
+
+def test_a_lower_threshold_warns_more_often(ask):
+    rows = [REPEATED, *NOT_REPEATED]
+    low, high = (ask(rows, "--decide", "--threshold", bar)["issue"]["decision"] for bar in ("0", "1"))
+    assert (low["false_alarms"], low["recall"]) == (pytest.approx(1, abs=0.41), 1)
+    assert (high["false_alarms"], high["recall"], high["precision"]) == (0, 0, None)
+    assert ask(rows, "--decide", "--threshold", "2", whole=True).code == 13
+
+
+def test_without_decide_nothing_is_decided(ask):
+    assert "decision" not in ask([REPEATED, *NOT_REPEATED])["issue"]
+
+
+def test_the_decision_is_a_table_for_people(tracker, tmp_path):
+    done = tracker("evaluate", write(tmp_path / "q.jsonl", [REPEATED, *NOT_REPEATED]), "--decide")
+    assert "precision_at_prevalence" in done.out
+    assert "issues (6)" in done.out
+
+
+def test_a_file_of_non_duplicates_alone_shows_the_noise(ask):
+    decision = ask(NOT_REPEATED, "--decide")["issue"]["decision"]
+    assert decision["false_alarms"] == 0
+    assert decision["recall"] is decision["precision"] is None

@@ -52,7 +52,7 @@ def fuse_scores(lists: Sequence[Ranked], *, ages_days: Mapping[int, float] | Non
     """
     ages = ages_days or {}
     oldest = max(ages.values(), default=0.0)
-    scales = [_Scale.of([score for _, score in ranked[:DEPTH]]) for ranked in lists]
+    scales = [Scale.of([score for _, score in ranked[:DEPTH]]) for ranked in lists]
     recency = RECENCY * sum(scale.deviation > 0 for scale in scales)
 
     def strength(one: Fused) -> float:
@@ -62,7 +62,7 @@ def fuse_scores(lists: Sequence[Ranked], *, ages_days: Mapping[int, float] | Non
     return sorted(_merged(lists, k), key=lambda one: (-strength(one), _by_rank(one)))
 
 
-class _Scale(NamedTuple):
+class Scale(NamedTuple):
     """Where the scores of a list lie."""
 
     lowest: float
@@ -70,7 +70,7 @@ class _Scale(NamedTuple):
     deviation: float
 
     @classmethod
-    def of(cls, scores: Sequence[float]) -> "_Scale":
+    def of(cls, scores: Sequence[float]) -> "Scale":
         if not scores:
             return cls(0.0, 0.0, 0.0)
         mean = sum(scores) / len(scores)

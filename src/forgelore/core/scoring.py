@@ -102,3 +102,64 @@ def bootstrap(values: Sequence[float]) -> Interval:
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
+
+
+class Decided(NamedTuple):
+    """One query that was decided on. `is_right`: what it named first is something it repeats."""
+
+    score: float
+    is_flagged: bool
+    has_gold: bool
+    is_right: bool
+
+
+class Decision(NamedTuple):
+    """What a threshold would have done; None where there was nothing to measure.
+
+    `precision` is of the queries as they are; `precision_at_prevalence` as if duplicates were as rare among them as in
+    the project. `recall_at`: the share of duplicates that are named rightly when at most that share of the others is
+    flagged.
+    """
+
+    threshold: float
+    duplicates: int
+    others: int
+    precision: float | None
+    recall: float | None
+    false_alarms: float | None
+    recall_at: dict[float, float | None]
+    prevalence: float | None
+    precision_at_prevalence: float | None
+
+
+FALSE_ALARMS = (0.01, 0.05)
+
+
+def score_decisions(decided: Sequence[Decided], *, threshold: float, prevalence: float | None) -> Decision:
+    """Return what the decisions amount to; their order does not matter."""
+    known = [one for one in decided if one.has_gold]
+    others = [one for one in decided if not one.has_gold]
+    right = sum(one.is_flagged and one.is_right for one in known)
+    flagged, alarms = sum(one.is_flagged for one in known), sum(one.is_flagged for one in others)
+    at_prevalence = None
+    if prevalence is not None and known and others:
+        hits, noise = prevalence * flagged / len(known), (1 - prevalence) * alarms / len(others)
+        at_prevalence = prevalence * right / len(known) / (hits + noise) if hits + noise else None
+    return Decision(
+        threshold, len(known), len(others), _ratio(right, flagged + alarms), _ratio(right, len(known)),
+        _ratio(alarms, len(others)), {share: _recall_at(known, others, share) for share in FALSE_ALARMS}, prevalence,
+        at_prevalence,
+    )  # fmt: skip
+
+
+def _recall_at(known: Sequence[Decided], others: Sequence[Decided], share: float) -> float | None:
+    """Return the recall at the lowest threshold that flags no more than a share of the others."""
+    if not known or not others:
+        return None
+    allowed = int(share * len(others))
+    bar = sorted((one.score for one in others), reverse=True)[allowed]  # the first that must not be flagged
+    return sum(one.is_right and one.score > bar for one in known) / len(known)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

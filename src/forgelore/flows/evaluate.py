@@ -14,15 +14,18 @@ from typing import BinaryIO, Literal, NamedTuple
 
 from forgelore.core.names import Hosts, Ref
 from forgelore.core.queryfile import Duplicate, Golden, parse_query_line
-from forgelore.core.scoring import DEPTH, Score, score_ranks
+from forgelore.core.scoring import DEPTH, Decision, Score, score_ranks
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.flows import deciding
 from forgelore.flows.filtering import parse_filters
 from forgelore.flows.importing import BadLine
+from forgelore.flows.ranking import Likeness, Match, rank_matches
 from forgelore.flows.read import find_item, shown_ref
 from forgelore.flows.retrieve import Retriever
 from forgelore.flows.search import Answer, Mode, Request, search
-from forgelore.flows.similar import Likeness, find_similar
+from forgelore.flows.similar import as_answer
 from forgelore.flows.watching import Watcher
+from forgelore.store.calibrations import Scope
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow, load_subject
@@ -50,6 +53,7 @@ class Setting(NamedTuple):
     mode: Mode = "hybrid"
     excluded: tuple[int, ...] = ()
     is_time_ordered: bool = True
+    threshold: float | None = None  # of similarity, to decide by; None: nothing is decided
 
 
 class Outcome(NamedTuple):
@@ -74,6 +78,7 @@ class Evaluation(NamedTuple):
     not_duplicates: int  # lines without gold: there is nothing to find
     left_out: list[BadLine]
     warnings: list[str]
+    decisions: dict[Group, Decision] = {}  # noqa: RUF012 - never changed
 
     def score(self, group: Group) -> Score:
         return score_ranks([one.rank for one in self.outcomes if one.group == group])
@@ -107,9 +112,13 @@ def evaluate(retriever: Retriever, suite: Suite, setting: Setting, *, watcher: W
     """Ask every query of the suite and return where the answers stood."""
     if not has_documents(retriever.store):
         raise NotFound("nothing is indexed yet", hint="run: forgelore sync OWNER/REPO, or: forgelore generate-docs")
-    asked = [(line, query) for line, query in suite.queries if not isinstance(query, Duplicate) or query.gold]
-    run = _Run(retriever, _with_project(retriever.store, suite, setting))
+    is_deciding = setting.threshold is not None
+    asked = [
+        (line, query) for line, query in suite.queries
+        if is_deciding or not isinstance(query, Duplicate) or query.gold
+    ]  # fmt: skip
     watcher = watcher or Watcher()
+    run = _Run(retriever, _with_project(retriever.store, suite, setting), watcher)
     watcher.begin("queries", "queries", len(asked))
     for line, query in asked:
         run.take(line, query)
@@ -121,7 +130,8 @@ def evaluate(retriever: Retriever, suite: Suite, setting: Setting, *, watcher: W
         raise NotFound(f"no query of the file can be asked; line {first.number}: {first.reason}", hint=hint)
     mode = run.modes.pop() if len(run.modes) == 1 else setting.mode
     left_out = sorted([*suite.bad, *run.left_out], key=lambda bad: bad.number)
-    return Evaluation(run.outcomes, mode, len(suite.queries) - len(asked), left_out, list(run.warnings))
+    empty = sum(isinstance(query, Duplicate) and not query.gold for _, query in suite.queries)
+    return Evaluation(run.outcomes, mode, empty, left_out, list(run.warnings), run.decide())
 
 
 def _with_project(store: Store, suite: Suite, setting: Setting) -> Setting:
@@ -144,17 +154,23 @@ class _Asked(NamedTuple):
     title: str | None
     expected: dict[int, str]  # item -> as it is written
     answer: Answer
+    created_at: int | None = None
+    matches: tuple[Match, ...] = ()
+    has_gold: bool = True
+    scope: Scope | None = None
 
 
 class _Run:
     """One evaluation on one store: the retriever keeps its vectors in memory from query to query."""
 
-    def __init__(self, retriever: Retriever, setting: Setting) -> None:
-        self._retriever, self._store, self._setting = retriever, retriever.store, setting
+    def __init__(self, retriever: Retriever, setting: Setting, watcher: Watcher) -> None:
+        self._retriever, self._store, self._setting, self._watcher = retriever, retriever.store, setting, watcher
         self._excluded = _load_excluded(self._store, setting)
         self.outcomes: list[Outcome] = []
         self.left_out: list[BadLine] = []
         self.modes: set[Mode] = set()
+        self._decided: dict[Group, list[deciding.Asked]] = {}
+        self._scopes: dict[Group, Scope] = {}
         self.warnings: dict[str, None] = {}  # each once: a missing embedder would be told by every query
 
     def take(self, line: int, query: Duplicate | Golden) -> None:
@@ -163,13 +179,38 @@ class _Run:
         except (NotFound, InvalidValue) as error:
             self.left_out.append(BadLine(line, error.message))
             return
+        self.modes.add(asked.answer.mode)
+        self.warnings.update(dict.fromkeys(asked.answer.warnings))
+        self._keep_for_decision(asked)
+        if not asked.has_gold:
+            return
         rows = [hit.row for hit in asked.answer.hits]
         rank = next((at for at, row in enumerate(rows, 1) if row.item_id in asked.expected), None)
         expected = tuple(asked.expected.values())
         first = rows[0] if rows else None
         self.outcomes.append(Outcome(line, asked.group, asked.query, asked.title, expected, rank, first))
-        self.modes.add(asked.answer.mode)
-        self.warnings.update(dict.fromkeys(asked.answer.warnings))
+
+    def _keep_for_decision(self, asked: _Asked) -> None:
+        if self._setting.threshold is None or asked.scope is None or asked.created_at is None:
+            return
+        first = next(iter(asked.matches), None)
+        is_right = first is not None and first.hit.row.item_id in asked.expected
+        self._scopes[asked.group] = asked.scope
+        self._decided.setdefault(asked.group, []).append(
+            deciding.Asked(asked.created_at, first, is_right=is_right, has_gold=asked.has_gold)
+        )
+
+    def decide(self) -> dict[Group, Decision]:
+        """Return what the threshold would have done, by group; golden queries are not decided on."""
+        threshold = self._setting.threshold
+        if threshold is None:
+            return {}
+        return {
+            group: deciding.decide_queries(
+                self._retriever, self._scopes[group], asked, threshold=threshold, watcher=self._watcher
+            )
+            for group, asked in self._decided.items()
+        }
 
     def _ask_item(self, query: Duplicate) -> _Asked:
         """Ask what an item repeats, as if it had just been filed."""
@@ -182,7 +223,7 @@ class _Run:
         if subject is None:
             raise NotFound(f"{query.kind} {refs[query.number]} is not in {project.name}")
         expected = {gold_id: refs[number] for number in query.gold if (gold_id := ids[number])}
-        if not expected:
+        if query.gold and not expected:
             raise NotFound(f"nothing that {refs[query.number]} repeats is in {project.name}")
         created_at = subject.created_at if query.created_at is None else query.created_at
         if self._setting.is_time_ordered and created_at is None:
@@ -191,9 +232,13 @@ class _Run:
             types=(query.kind,), project_ids=(project.id,), not_items=(*self._excluded, subject.item_id),
             before=created_at if self._setting.is_time_ordered else None,
         )  # fmt: skip
-        answer = find_similar(self._retriever, Likeness(subject, filters, self._setting.mode, DEPTH, is_bare=True))
+        subject = subject._replace(created_at=created_at)  # as old as the protocol says it was
+        ranking = rank_matches(self._retriever, Likeness(subject, filters, self._setting.mode, DEPTH, is_bare=True))
         group: Group = "issue" if query.kind == "issue" else "change"
-        return _Asked(group, refs[query.number], subject.title, expected, answer)
+        return _Asked(
+            group, refs[query.number], subject.title, expected, as_answer(self._retriever, ranking), created_at,
+            tuple(ranking.matches), bool(query.gold), ranking.scope,
+        )  # fmt: skip
 
     def _ask_words(self, query: Golden) -> _Asked:
         project = self._setting.project

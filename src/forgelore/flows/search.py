@@ -1,13 +1,14 @@
 """`search`: words and meaning together, within what the filters allow.
 
     query + filters -> ids allowed -> full-text list, vector list -> fused -> one hit per item
+    with a rescorer: the first hundred of these -> its cosines as the vector list -> fused again
 
 A missing or failing embedder leaves the words and a warning; only mode "semantic" insists on vectors. An item and its
 threads are one hit, told by the document that ranks best: people look for a page, and ten threads of one page would
 hide nine others.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forgelore.core.ftsquery import Query, parse_query
@@ -22,11 +23,13 @@ from forgelore.store.words import has_documents
 
 if TYPE_CHECKING:
     from forgelore.core.vectors import Vector
+    from forgelore.ports import Embedder
     from forgelore.store.vectors import Near
 
 Mode = Literal["hybrid", "lexical", "semantic"]
 MAX_LIMIT = 100
 MIN_DEPTH = 100  # of each list before they are fused
+RESCORED = 100  # candidates that a rescorer looks at: at least as many as can be asked for
 
 
 class Request(NamedTuple):
@@ -74,9 +77,20 @@ class Lists(NamedTuple):
     def is_cut(self, depth: int) -> bool:
         return len(self.words) >= depth or len(self.vectors) >= depth
 
+    def rescored(self, cosines: Mapping[int, float]) -> "Lists":
+        """Return them with other cosines as the vector list. Where a hit begins is still what the first one said."""
+        from forgelore.store.vectors import Near
 
-def search(retriever: Retriever, request: Request) -> Answer:
-    """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used."""
+        chunks = {near.document_id: near.chunk_id for near in self.vectors}
+        near = [Near(document_id, cosine, chunks.get(document_id, 0)) for document_id, cosine in cosines.items()]
+        return Lists(self.words, sorted(near, key=lambda one: (-one.cosine, one.document_id)))
+
+
+def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None" = None) -> Answer:
+    """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used.
+
+    A `rescorer` looks again at the best of them (flows/rescoring); what it raises is raised.
+    """
     check_limit(request.limit)
     if not has_documents(retriever.store):
         return Answer([], request.mode, [], is_nothing_indexed=True)
@@ -97,9 +111,22 @@ def search(retriever: Retriever, request: Request) -> Answer:
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
         return Lists(words, vectors)
 
-    fused, lists = best_per_item(retriever, gather, fuse_lists, request.limit)
+    fused, lists = best_per_item(retriever, gather, fuse_lists, RESCORED if rescorer else request.limit)
+    if rescorer and fused:
+        mode = "hybrid" if mode == "lexical" else mode
+        fused, lists = _rescore(retriever, rescorer, request, (fused, lists))
     wanted = None if request.is_bare else wanted_of(query, retriever.stems)
     return Answer(build_hits(retriever, fused, lists, wanted), mode, warnings)
+
+
+def _rescore(
+    retriever: Retriever, rescorer: "Embedder", request: Request, found: tuple[list[Fused], Lists]
+) -> tuple[list[Fused], Lists]:
+    from forgelore.flows.rescoring import measure_words
+
+    ids = {one.id for one in found[0]}
+    lists = found[1].rescored(measure_words(retriever.store, rescorer, ids, text=request.text))
+    return [one for one in fuse_lists(lists) if one.id in ids][: request.limit], lists
 
 
 def check_limit(limit: int) -> None:

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from forgelore.errors import UsageError
+
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -35,7 +37,20 @@ def add_modes(parser: argparse.ArgumentParser) -> None:
         help="by words and meaning (hybrid, the default), by words, or by meaning",
     )  # fmt: skip
     parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
+    parser.add_argument(
+        "--rescore", action="store_true",
+        help="let minilm look again at the first 100 candidates: a few seconds, needs forgelore[minilm]",
+    )  # fmt: skip
     parser.add_argument("--explain", action="store_true", help="show ranks, scores and the words that matched")
+
+
+def find_rescorer(lore: Any, arguments: argparse.Namespace, *, mode: str) -> Any:
+    """Return the embedder that --rescore asks for, None without it. Raises EmbedderUnreachable where it is missing."""
+    if not arguments.rescore:
+        return None
+    if mode == "lexical":
+        raise UsageError("--rescore compares meaning", hint="leave --mode lexical and --fts-mode raw out")
+    return lore.rescorer(arguments.embedder)
 
 
 def build_filters(context: Any, arguments: argparse.Namespace) -> Any:

@@ -25,9 +25,11 @@ COMMANDS = {
     "generate-docs": ("index", "build the documents that are searched"),
     "embed": ("index", "compute the vectors of documents"),
     "stats": ("index", "what is in the index, and whether it is sound"),
+    "calibrate": ("index", "learn from known duplicates how sure a match is"),
     "search": ("find", "find by words and by meaning"),
     "similar": ("find", "what an item resembles, and why"),
     "evaluate": ("find", "measure search on queries with known answers"),
+    "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
@@ -47,6 +49,8 @@ _EXAMPLES = """examples:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code. The outermost line: nothing gets past it as a traceback."""
+    # One thread multiplies a matrix and a vector as fast as two, and does not keep the other one spinning.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     started = time.monotonic()
     arguments = sys.argv[1:] if argv is None else argv
     is_json = "--json" in arguments

@@ -11,9 +11,11 @@ EXAMPLES = (
     "forgelore evaluate golden.jsonl",
     "forgelore evaluate duplicates.jsonl --project acme/web --missed 20",
     "forgelore evaluate duplicates.jsonl --exclude spam.json --mode lexical --json",
+    "forgelore evaluate duplicates.jsonl --decide      what triage would have said, right and wrong",
 )
 _NAMES = {"issue": "issues", "change": "changes", "golden": "golden queries"}
 _SHOWN_LINES = 20
+_THRESHOLD = 0.92
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--missed", metavar="N", type=int, help="list up to N queries whose answer is not among the first 10"
     )
+    parser.add_argument(
+        "--decide", action="store_true",
+        help="also say how often the duplicate warning would have been right; lines without gold show its noise",
+    )  # fmt: skip
+    parser.add_argument(
+        "--threshold", metavar="X", type=float, default=_THRESHOLD,
+        help=f"the similarity that --decide warns at (default: {_THRESHOLD})",
+    )  # fmt: skip
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -45,6 +55,8 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
     if arguments.missed is not None and arguments.missed < 0:
         raise InvalidValue(f"--missed {arguments.missed} is out of range", hint="use 0 or more")
+    if not 0 <= arguments.threshold <= 1:
+        raise InvalidValue(f"--threshold {arguments.threshold} is out of range", hint="use 0 to 1")
     result = _evaluate(context, arguments)
     for warning in result.warnings:
         context.warn(warning)
@@ -56,9 +68,11 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     scores: dict[str, Any] = {group: result.score(group) for group in GROUPS}
     if not context.is_json:
         _print_scores(context, scores, result)
+        _print_decisions(context, result.decisions)
         _print_missed(context, missed, arguments.missed or 0)
     return {
-        "mode": result.mode, **{group: _score_data(score) for group, score in scores.items()},
+        "mode": result.mode,
+        **{group: {**_score_data(score), **_decision_data(result.decisions, group)} for group, score in scores.items()},
         "missed": [_missed_data(one) for one in missed[: arguments.missed]],
         "not_duplicates": result.not_duplicates,
         "left_out": [{"line": bad.number, "reason": bad.reason} for bad in result.left_out],
@@ -75,8 +89,9 @@ def _evaluate(context: Any, arguments: argparse.Namespace) -> Any:
         suite = read_suite(source)
     project = context.app.find_project(arguments.project)
     setting = Setting(
-        project, context.app.hosts, arguments.mode, _excluded(arguments.exclude), is_time_ordered=arguments.before
-    )
+        project, context.app.hosts, arguments.mode, _excluded(arguments.exclude), is_time_ordered=arguments.before,
+        threshold=arguments.threshold if arguments.decide else None,
+    )  # fmt: skip
     retriever = Lore(context.app).retriever(arguments.embedder, is_lexical=arguments.mode == "lexical")
     is_watched = not context.is_json and sys.stderr.isatty()
     title = str(project.name) if project else "evaluate"
@@ -109,8 +124,43 @@ def _print_scores(context: Any, scores: dict[str, Any], result: Any) -> None:
     ]
     context.print(*table(rows, grow=0, head=head, style=style))
     context.print(style.dim("in brackets: the 95 % interval"))
-    if result.not_duplicates:
+    if result.not_duplicates and not result.decisions:
         context.print(style.dim(f"{number(result.not_duplicates)} lines without gold: nothing to find, not counted"))
+
+
+def _print_decisions(context: Any, decisions: dict[str, Any]) -> None:
+    if not decisions:
+        return
+    head = [
+        "warned at",
+        *(f"{_NAMES[group]} ({number(one.duplicates + one.others)})" for group, one in decisions.items()),
+    ]
+    told = [_decided(one) for one in decisions.values()]
+    rows = [[name, *("-" if each[name] is None else f"{each[name]:.3f}" for each in told)] for name in _DECIDED]
+    context.print("", *table(rows, grow=0, head=head, style=context.style))
+
+
+_DECIDED = ("threshold", "precision", "recall", "false_alarms", "recall@fa1", "recall@fa5", "precision_at_prevalence")
+
+
+def _decided(one: Any) -> dict[str, float | None]:
+    return {
+        "threshold": one.threshold, "precision": one.precision, "recall": one.recall,
+        "false_alarms": one.false_alarms, "recall@fa1": one.recall_at[0.01], "recall@fa5": one.recall_at[0.05],
+        "precision_at_prevalence": one.precision_at_prevalence,
+    }  # fmt: skip
+
+
+def _decision_data(decisions: dict[str, Any], group: str) -> dict[str, Any]:
+    """Return the key `decision` where something was decided; the shares are null where nothing could be measured."""
+    if not decisions:
+        return {}
+    one = decisions.get(group)
+    if one is None:
+        return {"decision": None}
+    rounded = {name: None if value is None else round(value, 4) for name, value in _decided(one).items()}
+    prevalence = None if one.prevalence is None else round(one.prevalence, 4)
+    return {"decision": {**rounded, "duplicates": one.duplicates, "others": one.others, "prevalence": prevalence}}
 
 
 def _cell(score: Any, metric: str) -> str:

@@ -1,0 +1,216 @@
+"""From evidence to the three numbers that people see: strength, similarity, chance.
+
+    strength     the logit of a logistic model over the evidence of a pair; orders candidates
+    similarity   a position: the share of the project's items whose best earlier match was weaker. 0.92 is nearer than
+                 92 of 100 items are to anything before them, so a threshold bounds the noise whatever the model
+    chance       the probability that the best match is a duplicate, with the number of known pairs it rests on
+
+Nothing here needs numpy but `fit_model`.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+Source = Literal["shipped", "project"]
+
+SAME = 0.99  # the least similarity of items that differ in nothing but spelling
+LEAST = 100  # strengths that make a distribution of their own
+
+
+class Model(NamedTuple):
+    """A logistic model: `weights` by the names of the evidence's features; what it does not name counts nothing."""
+
+    name: str
+    bias: float
+    weights: Mapping[str, float]
+    usual: tuple[float, float] | None = None  # mean and deviation of the cosines of a list, where they are known
+
+    def strength(self, features: Mapping[str, float]) -> float:
+        return self.bias + sum(weight * features[name] for name, weight in self.weights.items())
+
+
+class Chance(NamedTuple):
+    value: float
+    pairs: int
+    source: Source
+
+
+class Curve(NamedTuple):
+    """How chance follows strength: 1 / (1 + exp(-(slope * strength + intercept))), and at most what was ever seen."""
+
+    slope: float
+    intercept: float
+    pairs: int
+    source: Source = "shipped"
+    most: float = 1.0
+
+    def chance(self, strength: float) -> Chance:
+        return Chance(min(self.most, sigmoid(self.slope * strength + self.intercept)), self.pairs, self.source)
+
+
+class Distribution(NamedTuple):
+    """The best strengths of a sample of items, ascending."""
+
+    strengths: tuple[float, ...]
+    source: Source = "shipped"
+
+    @classmethod
+    def of(cls, strengths: Sequence[float], source: Source = "project") -> "Distribution":
+        return cls(tuple(sorted(strengths)), source)
+
+    def position(self, strength: float) -> float:
+        """Return the share of the sample that is weaker, between its steps in proportion; never quite 0 or 1.
+
+        Beyond the strongest it goes on towards 1, so that of two such pairs the stronger one still shows.
+        """
+        values = self.strengths
+        size = len(values)
+        if not size:
+            return 0.0
+        low, high = bisect_left(values, strength), bisect_right(values, strength)
+        if low == size:
+            return 1 - math.exp(values[-1] - strength) / (size + 1)
+        if high == 0:
+            return math.exp(strength - values[0]) / (size + 1)
+        if low < high:
+            return (low + high + 1) / 2 / (size + 1)
+        below, above = values[low - 1], values[low]
+        return (low + (strength - below) / (above - below)) / (size + 1)
+
+
+def sigmoid(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+
+
+class Case(NamedTuple):
+    """One item and its best match. `weight`: how many items of the project it stands for."""
+
+    strength: float
+    is_right: bool
+    weight: float = 1.0
+
+
+PRIOR = 1.0  # how firmly the shipped slope is held; 0 to 30 gave the same on three trackers, none where pairs are few
+_ROUNDS = 50
+_HALVINGS = 30
+_ENOUGH = 1e-10  # of a gain
+_TINY = 1e-9
+_LEAST_SLOPE = 0.05  # stronger is never less likely
+_TAIL = 20  # of the strongest cases that measure anything
+
+
+def fit_curve(cases: Sequence[Case], start: Curve, *, prior: float = PRIOR) -> Curve:
+    """Return the curve that fits the cases best, its slope drawn towards that of `start`: few pairs say where a
+    project's duplicates begin long before they say how steeply. Newton's method; the same cases give the same curve.
+    """
+    place = (start.slope, start.intercept)
+    loss = _penalised(cases, place, start.slope, prior)
+    for _ in range(_ROUNDS):
+        step = _newton_step(cases, place, start.slope, prior)
+        # Half of a step that went too far, until it leads down: far from the solution Newton overshoots.
+        for halving in range(_HALVINGS):
+            there = (place[0] - step[0] / 2**halving, place[1] - step[1] / 2**halving)
+            lower = _penalised(cases, there, start.slope, prior)
+            if lower < loss:
+                break
+        else:
+            break
+        place, gain, loss = there, loss - lower, lower
+        if gain < _ENOUGH:
+            break
+    pairs = sum(case.is_right for case in cases)
+    return Curve(max(place[0], _LEAST_SLOPE), place[1], pairs, "project", _highest(cases))
+
+
+def _penalised(cases: Sequence[Case], place: tuple[float, float], usual_slope: float, prior: float) -> float:
+    slope, intercept = place
+    loss = prior / 2 * (slope - usual_slope) ** 2
+    for strength, is_right, weight in cases:
+        logit = slope * strength + intercept
+        towards = -logit if is_right else logit
+        loss += weight * (towards + math.log1p(math.exp(-towards)) if towards > 0 else math.log1p(math.exp(towards)))
+    return loss
+
+
+def _newton_step(
+    cases: Sequence[Case], place: tuple[float, float], usual_slope: float, prior: float
+) -> tuple[float, float]:
+    slope, intercept = place
+    down_slope, down_intercept = prior * (slope - usual_slope), 0.0
+    a, b, c = prior + _TINY, 0.0, _TINY  # the curvature: [[a, b], [b, c]]
+    for strength, is_right, weight in cases:
+        chance = sigmoid(slope * strength + intercept)
+        error, curvature = weight * (chance - is_right), weight * chance * (1 - chance)
+        down_slope += error * strength
+        down_intercept += error
+        a += curvature * strength * strength
+        b += curvature * strength
+        c += curvature
+    determinant = a * c - b * b
+    if determinant <= 0:
+        return down_slope, down_intercept
+    return (c * down_slope - b * down_intercept) / determinant, (a * down_intercept - b * down_slope) / determinant
+
+
+def _highest(cases: Sequence[Case]) -> float:
+    """Return the best share of right matches among the strongest: beyond it a curve only guesses."""
+    ordered = sorted(cases, key=lambda case: -case.strength)
+    right = total = best = 0.0
+    for at, case in enumerate(ordered, 1):
+        right += case.is_right * case.weight
+        total += case.weight
+        is_last_of_equals = at == len(ordered) or ordered[at].strength < case.strength
+        if at >= min(_TAIL, len(ordered)) and is_last_of_equals:
+            best = max(best, right / total)
+    return best
+
+
+def log_loss(cases: Sequence[Case], curve: Curve) -> float:
+    """Return how wrong the chances are, on average: 0 would be certainty that is always right."""
+    total = sum(case.weight for case in cases)
+    loss = 0.0
+    for strength, is_right, weight in cases:
+        chance = min(max(curve.chance(strength).value, 1e-6), 1 - 1e-6)
+        loss -= weight * math.log(chance if is_right else 1 - chance)
+    return loss / total if total else 0.0
+
+
+def calibration_error(told: Sequence[tuple[float, bool, float]], *, bins: int = 10) -> float:
+    """Return the mean distance between the chance that was told and how often it was right, over bins of equal size.
+
+    Each entry is (chance, is right, weight).
+    """
+    ordered = sorted(told)
+    total = sum(weight for _, _, weight in ordered)
+    error = 0.0
+    for group in reliability(ordered, bins=bins):
+        error += group.weight / total * abs(group.told - group.right)
+    return error
+
+
+class Bin(NamedTuple):
+    told: float
+    right: float
+    weight: float
+    n: int
+
+
+def reliability(told: Sequence[tuple[float, bool, float]], *, bins: int = 10) -> list[Bin]:
+    """Return what was told and what was right, in bins of equal weight, ascending."""
+    ordered = sorted(told)
+    total = sum(weight for _, _, weight in ordered)
+    groups: list[list[tuple[float, bool, float]]] = [[] for _ in range(bins)]
+    passed = 0.0
+    for entry in ordered:
+        groups[min(bins - 1, int(bins * passed / total))].append(entry)
+        passed += entry[2]
+    return [_bin(group) for group in groups if group]
+
+
+def _bin(group: list[tuple[float, bool, float]]) -> Bin:
+    weight = sum(each[2] for each in group)
+    told = sum(chance * its for chance, _, its in group) / weight
+    right = sum(is_right * its for _, is_right, its in group) / weight
+    return Bin(told, right, weight, len(group))

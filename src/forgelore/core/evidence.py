@@ -1,0 +1,240 @@
+"""How alike are two items, and what shows it? Numbers that a model can weigh, and quotes that a person can check.
+
+`Asked` is the item that asks: taken apart once, its words weighed by how rare they are. `Profile` is any item, read
+once. `compare` makes the numbers of a pair. They mean the same on every tracker: shares of what is possible, cosines,
+logarithms of days. What a list of candidates is like comes in as `Signals`.
+
+    cosine      how near the vectors are                       cosine_z      ... compared with the others of the list
+    words_z     BM25 compared with the others of the list      cover         of the words that tell, what both have
+    title       rare words of both titles, of all of them      title_in      of its title's words, what the other has
+    in_title    of its telling words, what the other title has known_title   of the other title's words, what it has
+    jaccard     of the words of either text, what both have    info          how much all the shared words say
+    error frame identifier path version                        marks that both have
+    recency     how soon one followed the other                length        how alike the texts are in length
+    refs        other items that both name                     same          nothing but the spelling differs
+    cites       one names the other; told, and never weighed: whoever names an item has found it already
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from forgelore.core.rarity import COMMON, LARGEST, RARE, weight_of
+from forgelore.core.signatures import Mark, Place, Signature, What, parse_signature
+
+READ = 4_000  # characters of a body whose words are compared
+TELLING = 40  # words that stand for an item
+TITLE_TIMES = 2
+_QUOTES = 8
+_LEAST_WORDS = 3  # of a report that says anything
+_MOST_MARKS = 6  # of one kind that count
+_UNKNOWN = -math.log(RARE)
+_COVER_SLOPE, _COVER_OFFSET = 7.0, -0.4  # from the share of words that both have to a position by BM25: three trackers
+
+Stems = Callable[[str], list[str]]
+
+FEATURES = (
+    "cosine", "cosine_z", "words_z", "cover", "title", "title_in", "in_title", "known_title", "jaccard", "info",
+    "error", "frame", "identifier", "path", "version", "recency", "length", "refs", "same", "cites",
+)  # fmt: skip
+_WORD = re.compile(r"\w+")
+
+
+class Quote(NamedTuple):
+    what: What
+    text: str  # as the item that asks wrote it
+    other: str  # as the other one wrote it
+
+
+class Evidence(NamedTuple):
+    features: dict[str, float]
+    quotes: tuple[Quote, ...] = ()
+
+
+class Profile(NamedTuple):
+    """One item, read once. `text` is without the lines that every report of the project has."""
+
+    title: str
+    text: str
+    title_stems: frozenset[str]
+    stems: frozenset[str]  # of title and text, without the most common ones
+    place: Place
+    number: int = 0
+    created_at: int | None = None
+
+
+class Asked(NamedTuple):
+    """The item that asks: what is looked for in the others, and how much it says."""
+
+    profile: Profile
+    telling: dict[str, float]  # stem -> weight times how often
+    weights: Mapping[str, float]  # stem -> weight, for title and telling words
+    signature: Signature
+    mark_weights: dict[str, float]  # key -> 0 (in every document) to 1
+
+
+class Signals(NamedTuple):
+    """What retrieval knows of a pair, and how its lists are spread: (own position, how far to trust it).
+
+    A list of three has no spread to speak of. The shorter one is, the more counts what is usual: `usual_cosine_z`, the
+    cosine's position in a list as the embedder usually gives them, and for words the share that both have.
+    """
+
+    cosine: float | None  # None: there are no vectors
+    cosine_z: float = 0.0
+    words_z: float = 0.0
+    cosine_trust: float = 0.0
+    words_trust: float = 0.0
+    usual_cosine_z: float | None = None
+
+
+def build_profile(title: str, text: str, stems: Stems, *, number: int = 0, created_at: int | None = None) -> Profile:
+    """Read an item. `text` comes without boilerplate (core/boilerplate)."""
+    title_stems = frozenset(stems(title))
+    kept = title_stems.union(stems(text[:READ])) - COMMON
+    return Profile(title, text, title_stems, kept, Place.of(f"{title}\n{text}"), number, created_at)
+
+
+def build_asked(
+    profile: Profile,
+    cleaned: str,
+    stems: Stems,
+    *,
+    document_count: Callable[[list[str]], Mapping[str, int]],
+    total: int,
+) -> Asked:
+    """Weigh the words and marks of an item. `cleaned` is its text as it gets a vector (core/cleaning).
+
+    `document_count` says how many of the `total` documents hold each stem; a stem that it leaves out is in none.
+    """
+    in_title, in_text = Counter(stems(profile.title)), Counter(stems(cleaned[:READ]))
+    counts = document_count(list(in_title | in_text))
+    weights = {stem: weight_of(stem, counts.get(stem, 0), total) for stem in in_title | in_text}
+    times = {stem: math.log1p(in_text[stem] + TITLE_TIMES * in_title[stem]) for stem in weights}
+    told = {stem: weight * times[stem] for stem, weight in weights.items() if len(stem) > 1}
+    best = sorted(told, key=lambda stem: (-told[stem], stem))[:TELLING]
+    signature = parse_signature(f"{profile.title}\n{profile.text}")
+    return Asked(
+        profile, {stem: told[stem] for stem in best}, weights, signature,
+        _weigh_marks(signature, stems, document_count, total),
+    )  # fmt: skip
+
+
+def _weigh_marks(
+    signature: Signature, stems: Stems, document_count: Callable[[list[str]], Mapping[str, int]], total: int
+) -> dict[str, float]:
+    """Return how much each mark says: a name that stands in every report, such as the program's own, says nothing."""
+    parts = {mark.key: stems(mark.key) for mark in signature.marks}
+    counts = document_count(list({stem for each in parts.values() for stem in each}))
+    weights: dict[str, float] = {}
+    for key, each in parts.items():
+        # Of several words the rarest decides: it is in no more documents than the whole.
+        rarest = max((weight_of(stem, counts.get(stem, 0), total) for stem in each), default=0.0)
+        weights[key] = rarest / LARGEST
+    return weights
+
+
+def compare(asked: Asked, other: Profile, signals: Signals) -> dict[str, float]:
+    """Return the numbers of a pair, by the names of `FEATURES`."""
+    mine = asked.profile
+    shared = asked.telling.keys() & (other.stems | other.title_stems)
+    marks = shared_marks(asked, other)
+    found = dict.fromkeys(FEATURES, 0.0)
+    found.update(
+        cover=_share(sum(map(asked.telling.__getitem__, shared)), sum(asked.telling.values())),
+        in_title=_share(
+            sum(asked.telling[stem] for stem in asked.telling.keys() & other.title_stems), sum(asked.telling.values())
+        ),
+        jaccard=_share(len(mine.stems & other.stems), len(mine.stems | other.stems)),
+        info=math.log1p(sum(asked.weights[stem] for stem in shared)) / 5,
+        recency=_recency(mine.created_at, other.created_at),
+        length=1 - min(1.0, abs(math.log1p(len(mine.text)) - math.log1p(len(other.text))) / 5),
+        refs=float(any(_names(other.place, number) for number in asked.signature.refs)),
+        same=float(is_same(mine, other)),
+        cites=float(other.number in asked.signature.refs or _names(other.place, mine.number)),
+    )  # fmt: skip
+    found.update(_titles(asked, other))
+    found.update(_positions(signals, found["cover"]))
+    for mark in marks:
+        found[mark.what] += asked.mark_weights[mark.key]
+    for what in ("error", "frame", "identifier", "path", "version"):
+        found[what] = math.log1p(found[what])
+    return found
+
+
+def _positions(signals: Signals, cover: float) -> dict[str, float]:
+    """Return where the pair stands in both lists, in deviations from their means."""
+    usual = _COVER_SLOPE * cover + _COVER_OFFSET
+    found = {"words_z": signals.words_trust * signals.words_z + (1 - signals.words_trust) * usual}
+    if signals.cosine is not None:
+        usual_cosine = usual if signals.usual_cosine_z is None else signals.usual_cosine_z
+        trust = signals.cosine_trust
+        found |= {"cosine": signals.cosine, "cosine_z": trust * signals.cosine_z + (1 - trust) * usual_cosine}
+    return found
+
+
+def _titles(asked: Asked, other: Profile) -> dict[str, float]:
+    mine, theirs = asked.profile.title_stems, other.title_stems
+    weight = asked.weights
+    both = sum(weight[stem] for stem in mine & theirs)
+    ours = sum(weight[stem] for stem in mine)
+    others = sum(weight.get(stem, 0.3 if stem in COMMON else _UNKNOWN) for stem in theirs)
+    within = sum(weight[stem] for stem in mine & (theirs | other.stems))
+    known = sum(weight.get(stem, 0.0) for stem in theirs & (mine | asked.profile.stems))
+    return {
+        "title": _share(both, ours + others - both), "title_in": _share(within, ours),
+        "known_title": _share(known, others),
+    }  # fmt: skip
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
+def _recency(mine: int | None, other: int | None) -> float:
+    """Return 1 for the same day, 0 for ten years or an unknown time; the logarithm of days between."""
+    if mine is None or other is None:
+        return 0.0
+    days = abs(mine - other) / 86_400_000
+    return 1 - min(1.0, math.log1p(days) / math.log1p(3650))
+
+
+def _names(place: Place, number: int) -> bool:
+    """Tell whether a text names an item by its number."""
+    return number > 0 and any(place.find(f"{mark}{number}") >= 0 for mark in "#!/")
+
+
+def shared_marks(asked: Asked, other: Profile) -> list[Mark]:
+    """Return the marks that both have, a few of each kind, best first."""
+    counts: Counter[str] = Counter()
+    found = []
+    for mark in asked.signature.marks:
+        if counts[mark.what] < _MOST_MARKS and other.place.has(mark):
+            counts[mark.what] += 1
+            found.append(mark)
+    return found
+
+
+def is_same(one: Profile, other: Profile) -> bool:
+    """Tell whether two items differ in nothing but case, signs and blanks. Empty forms are not the same report."""
+    if one.title_stems != other.title_stems or one.stems != other.stems:
+        return False
+    mine, theirs = (_bare(f"{profile.title}\n\n{profile.text}") for profile in (one, other))
+    return mine == theirs and len(mine) >= _LEAST_WORDS
+
+
+def _bare(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def find_quotes(asked: Asked, other: Profile) -> tuple[Quote, ...]:
+    """Return what both wrote, most telling first: what a person would point at."""
+    order = {"error": 0, "frame": 1, "identifier": 2, "path": 3, "version": 4}
+    marks = [mark for mark in shared_marks(asked, other) if asked.mark_weights[mark.key] > 0.3]
+    marks.sort(key=lambda mark: (order[mark.what], -asked.mark_weights[mark.key], mark.key))
+    found = [Quote(mark.what, mark.written, other.place.quote(mark)) for mark in marks[:_QUOTES]]
+    if len(found) < _QUOTES and _titles(asked, other)["title"] >= 0.25:
+        found.append(Quote("title", asked.profile.title, other.title))
+    return tuple(found)

@@ -1,0 +1,135 @@
+"""Which items could it repeat? Both lists, joined by scores and age, the best document of each item.
+
+This step is for recall: what is not among its candidates is never compared.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.core.evidence import Stems
+from forgelore.core.fuse import DEPTH, Fused, fuse_scores
+from forgelore.core.telling import telling_terms
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search import Lists, Mode, vector_or_warning
+from forgelore.store.db import Store
+from forgelore.store.filters import Allowed, Filters
+from forgelore.store.fulltext import Found, search_words
+from forgelore.store.hits import Subject, load_created, load_items_of
+from forgelore.store.stems import load_counts
+from forgelore.store.words import estimate_documents
+
+if TYPE_CHECKING:
+    from forgelore.core.vectors import Vector
+    from forgelore.ports import Embedder
+
+_DAY_MS = 86_400_000
+
+Terms = list[tuple[str, int]]
+
+
+class Likeness(NamedTuple):
+    """What to compare with what. `subject.document_id` None: the text is not in the store."""
+
+    subject: Subject
+    filters: Filters
+    mode: Mode = "hybrid"
+    limit: int = 10
+    is_bare: bool = False  # numbers alone: no snippets, no quotes
+
+
+class Candidates(NamedTuple):
+    """What retrieval found and said; `mode` is what was really done."""
+
+    fused: list[Fused]
+    lists: Lists
+    terms: Terms
+    vector: "Vector | None"  # None also where another embedder gave the cosines
+    mode: Mode
+    warnings: list[str]
+
+
+class Counts:
+    """How many documents hold a stem, each asked for once: a question takes a tenth of a millisecond."""
+
+    def __init__(self, store: Store, stems: Stems) -> None:
+        self._store, self._stems, self._known = store, stems, dict[str, int]()
+        self.total = estimate_documents(store)
+
+    def of_stems(self, stems: list[str]) -> Mapping[str, int]:
+        new = [stem for stem in stems if stem not in self._known]
+        if new:
+            found = load_counts(self._store, new)
+            self._known.update((stem, found.get(stem, 0)) for stem in new)
+        return self._known
+
+    def of_words(self, words: list[str]) -> dict[str, int]:
+        """Of several stems (`a.b`) the rarest decides."""
+        stems = {word: self._stems(word) for word in words}
+        known = self.of_stems([stem for each in stems.values() for stem in each])
+        return {word: min((known[stem] for stem in each), default=0) for word, each in stems.items()}
+
+
+def find_candidates(retriever: Retriever, likeness: Likeness, *, body: str, counts: Counts, wanted: int) -> Candidates:
+    """Return at least `wanted` candidates where there are as many. `body` is the item's, without boilerplate."""
+    subject, mode, vector = likeness.subject, likeness.mode, None
+    warnings: list[str] = []
+    if mode != "lexical":
+        mode, vector = vector_or_warning(mode, lambda: _load_vector(retriever, subject), warnings, verb="compared")
+    terms: Terms = []
+    if mode != "semantic":
+        terms = telling_terms(subject.title, body, document_count=counts.of_words, total=counts.total)
+    scope = retriever.scope(likeness.filters, with_vectors=vector is not None)
+    depth = DEPTH
+    while True:
+        near = [] if vector is None else retriever.by_vector(vector, depth, scope)
+        lists = Lists(_by_terms(retriever.store, terms, depth, scope.allowed), near)
+        fused = _first_of_items(retriever.store, _fuse(retriever.store, subject, lists))
+        if len(fused) >= wanted or not lists.is_cut(depth):
+            return Candidates(fused[:wanted], lists, terms, vector, mode, warnings)
+        depth *= 4
+
+
+def rescore_candidates(store: Store, rescorer: "Embedder", subject: Subject, found: Candidates) -> Candidates:
+    """Return the same candidates as another embedder sees them: its cosines make the vector list."""
+    from forgelore.flows.rescoring import measure_item
+
+    ids = {one.id for one in found.fused}
+    lists = found.lists.rescored(measure_item(store, rescorer, ids, subject=subject))
+    fused = [one for one in _fuse(store, subject, lists) if one.id in ids]
+    mode: Mode = "hybrid" if found.mode == "lexical" else found.mode
+    return found._replace(fused=fused, lists=lists, vector=None, mode=mode)
+
+
+def _load_vector(retriever: Retriever, subject: Subject) -> "Vector":
+    """Return the item's vector: the stored one where there is one."""
+    stored = retriever.document_vector(subject.document_id) if subject.document_id else None
+    return stored if stored is not None else retriever.text_vector(subject.title, subject.body)
+
+
+def _by_terms(store: Store, terms: Terms, depth: int, allowed: Allowed | None) -> list[Found]:
+    if not terms:
+        return []
+    # A word that is repeated counts as often: FTS5 adds up the phrases of an OR.
+    expression = " OR ".join(f'"{term.replace(chr(34), chr(34) * 2)}"' for term, times in terms for _ in range(times))
+    return search_words(store, expression, depth, allowed)
+
+
+def _fuse(store: Store, subject: Subject, lists: Lists) -> list[Fused]:
+    """By standardised scores and age: the size of a lead tells a duplicate from a neighbour, and ranks forget it; and
+    most repetitions follow soon.
+    """
+    ranked = lists.as_ranked()
+    if subject.created_at is None:
+        return fuse_scores(ranked)
+    created = load_created(store, {document_id for each in ranked for document_id, _ in each})
+    ages = {document_id: abs(subject.created_at - at) / _DAY_MS for document_id, at in created.items()}
+    return fuse_scores(ranked, ages_days=ages)
+
+
+def _first_of_items(store: Store, fused: list[Fused]) -> list[Fused]:
+    item_of = load_items_of(store, [one.id for one in fused])
+    best: dict[int, Fused] = {}
+    for one in fused:
+        if one.id in item_of:
+            best.setdefault(item_of[one.id], one)
+    return list(best.values())

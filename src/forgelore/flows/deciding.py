@@ -1,0 +1,81 @@
+"""What would triage have said? Queries whose answer is known, decided on as if each had just been filed.
+
+Similarity is a position among what was usual when the item was filed, so a sample of the project's items is ranked
+first, without looking at any label, and each query is compared with those that are older than it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.core.calibrate import LEAST, Distribution
+from forgelore.core.scoring import Decided, Decision, score_decisions
+from forgelore.flows.ranking import Match
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.sampling import rank_earlier
+from forgelore.flows.scales import shipped_distribution, similarity_of
+from forgelore.flows.watching import Watcher
+from forgelore.store.calibrations import Scope
+from forgelore.store.hits import load_subject
+
+SIZE = 800  # items that are ranked to know what is usual, spread over the project's history
+WINDOW = 250  # of them that make a query's distribution: the newest that are older than it
+
+
+class Asked(NamedTuple):
+    """A query that was ranked among earlier items. `first` None: nothing was found."""
+
+    created_at: int
+    first: Match | None
+    is_right: bool
+    has_gold: bool
+
+
+def decide_queries(
+    retriever: Retriever, scope: Scope, asked: Iterable[Asked], *, threshold: float, watcher: Watcher
+) -> Decision:
+    """Return what a threshold on similarity would have done with the queries of one kind."""
+    queries = list(asked)
+    past = _rank_past(retriever, scope, watcher)
+    decided = []
+    for query in queries:
+        similarity = _similarity(past, scope, query)
+        decided.append(Decided(similarity, similarity >= threshold, query.has_gold, query.is_right))
+    duplicates = sum(query.has_gold for query in queries)
+    items = _count(retriever, scope)
+    return score_decisions(decided, threshold=threshold, prevalence=duplicates / items if items else None)
+
+
+def _rank_past(retriever: Retriever, scope: Scope, watcher: Watcher) -> list[tuple[int, float]]:
+    """Return (creation, best strength) of items spread evenly over the project's history, oldest first."""
+    store = retriever.store
+    rows = store.rows(
+        "SELECT id FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND created_at NOTNULL"
+        " ORDER BY created_at, id", scope.project_id, scope.kind,
+    )  # fmt: skip
+    step = max(1, len(rows) // SIZE)
+    chosen = [item_id for (item_id,) in rows[step - 1 :: step]]
+    watcher.begin("sample", "sample", len(chosen))
+    found = []
+    for item_id in chosen:
+        subject = load_subject(store, item_id)
+        matches = rank_earlier(retriever, subject).matches
+        if matches and subject.created_at is not None:
+            found.append((subject.created_at, matches[0].strength))
+        watcher.saved("sample", 1)
+    watcher.done("sample")
+    return found
+
+
+def _similarity(past: list[tuple[int, float]], scope: Scope, query: Asked) -> float:
+    if query.first is None:
+        return 0.0
+    end = bisect_left(past, (query.created_at,))
+    window = past[max(0, end - WINDOW) : end]
+    distribution = Distribution.of([s for _, s in window]) if len(window) >= LEAST else shipped_distribution(scope)
+    return similarity_of(distribution, query.first.strength, query.first.evidence.features)
+
+
+def _count(retriever: Retriever, scope: Scope) -> int:
+    sql = "SELECT count(*) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL"
+    return int(retriever.store.value(sql, scope.project_id, scope.kind))

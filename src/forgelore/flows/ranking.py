@@ -1,0 +1,219 @@
+"""What does an item repeat? The candidates, each pair's evidence, and how sure one may be.
+
+    candidates -> evidence of each pair -> strength -> best first
+    strength -> similarity: a position among the best strengths of the project's own items
+    strength of the first -> chance that it is a duplicate
+
+`similar`, `search --similar-to`, `triage` and `evaluate` all rank here.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.core.boilerplate import without_boilerplate
+from forgelore.core.calibrate import Chance
+from forgelore.core.cleaning import clean
+from forgelore.core.evidence import (
+    Asked,
+    Evidence,
+    Profile,
+    Signals,
+    build_asked,
+    build_profile,
+    compare,
+    find_quotes,
+)  # fmt: skip
+from forgelore.core.ftsquery import Phrase, Query, Word
+from forgelore.core.fuse import DEPTH, Fused, Scale
+from forgelore.core.snippets import wanted_of
+from forgelore.flows.candidates import Candidates, Counts, Likeness, Terms, find_candidates, rescore_candidates
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.scales import (
+    SAMPLE,
+    choose_model,
+    load_curve,
+    load_distribution,
+    shipped_distribution,
+    similarity_of,
+)
+from forgelore.flows.search import RESCORED, Hit, Mode, build_hits, check_limit
+from forgelore.store.calibrations import Scope, load_boilerplate
+from forgelore.store.hits import HitRow, load_hits
+from forgelore.store.stems import make_stems
+from forgelore.store.words import has_documents
+
+if TYPE_CHECKING:
+    from forgelore.ports import Embedder
+
+__all__ = ["CANDIDATES", "SAMPLE", "Likeness", "Match", "Ranking", "rank_matches"]
+
+CANDIDATES = 60
+_LONG = 50  # candidates of a list whose spread speaks for itself
+
+
+class Match(NamedTuple):
+    hit: Hit
+    evidence: Evidence
+    strength: float
+    similarity: float
+
+
+class Ranking(NamedTuple):
+    """Matches best first.
+
+    `chance` is that the first is a duplicate; None without a match, and across kinds, where the word is "related".
+    `scope` says whose distribution gave the positions: the strength of the first belongs to that sample. None: other
+    kinds or projects were looked at, and the shipped distribution gave them.
+    """
+
+    matches: list[Match]
+    chance: Chance | None
+    mode: Mode
+    warnings: list[str]
+    rest: tuple[Hit, ...] = ()  # hits behind the candidates, when more were asked for
+    scope: Scope | None = None
+    is_own: bool = False  # the positions are among the project's own items, not in the shipped distribution
+
+
+class _Weighed(NamedTuple):
+    """A candidate with its evidence."""
+
+    fused: Fused
+    features: dict[str, float]
+    strength: float
+    profile: Profile
+
+
+class _Spread(NamedTuple):
+    """How the scores of a list are spread, and how far a position among them may be trusted."""
+
+    scale: Scale
+    trust: float
+
+    @classmethod
+    def of(cls, scores: list[float]) -> "_Spread":
+        return cls(Scale.of(scores), min(1.0, len(scores) / _LONG))
+
+
+def rank_matches(retriever: Retriever, likeness: Likeness, *, rescorer: "Embedder | None" = None) -> Ranking:
+    """Return what an item resembles, best first, with the evidence of each pair.
+
+    A `rescorer` looks again at the first hundred candidates (flows/rescoring); what it raises is raised.
+    """
+    check_limit(likeness.limit)
+    if not has_documents(retriever.store):
+        return Ranking([], None, likeness.mode, [])
+    return _Ranker(retriever, likeness, rescorer).rank()
+
+
+class _Ranker:
+    """One question. Holds what every step needs: the words' counts, the project's boilerplate, the model."""
+
+    def __init__(self, retriever: Retriever, likeness: Likeness, rescorer: "Embedder | None") -> None:
+        self._retriever, self._store, self._likeness = retriever, retriever.store, likeness
+        self._subject, self._rescorer = likeness.subject, rescorer
+        self._stems = make_stems(retriever.store)
+        self._counts = Counts(retriever.store, self._stems)
+        self._lines: dict[str, frozenset[int]] = {}
+        self._body = self._plain(self._subject.body, self._subject.kind)
+        self._embedder_id: int | None = None
+
+    def rank(self) -> Ranking:
+        wanted = RESCORED if self._rescorer else max(self._likeness.limit, CANDIDATES)
+        found = find_candidates(self._retriever, self._likeness, body=self._body, counts=self._counts, wanted=wanted)
+        judge, has_cosines = self._retriever, found.vector is not None
+        if self._rescorer and found.fused:
+            found = rescore_candidates(self._store, self._rescorer, self._subject, found)
+            judge, has_cosines = Retriever(self._store, self._rescorer), True
+        rows = load_hits(self._store, [one.id for one in found.fused[:CANDIDATES]])
+        asked = self._asked()
+        self._model, self._made_by = choose_model(judge, with_vectors=has_cosines)
+        weighed = self._weigh(asked, found, rows)
+        return self._tell(asked, weighed, found)
+
+    def _plain(self, text: str, kind: str) -> str:
+        if kind not in self._lines:
+            self._lines[kind] = load_boilerplate(self._store, self._subject.project_id, kind)
+        return without_boilerplate(text, self._lines[kind])
+
+    def _asked(self) -> Asked:
+        subject, counts = self._subject, self._counts
+        number = self._store.value("SELECT number FROM items WHERE id = ?", subject.item_id) or 0
+        profile = build_profile(subject.title, self._body, self._stems, number=number, created_at=subject.created_at)
+        return build_asked(
+            profile, clean(profile.text), self._stems, document_count=counts.of_stems, total=counts.total
+        )
+
+    def _weigh(self, asked: Asked, found: Candidates, rows: Mapping[int, HitRow]) -> list[_Weighed]:
+        """Return the candidates with their evidence, strongest first; of equals, as both lists together had them."""
+        words, near = (_Spread.of([score for _, score in ranked[:DEPTH]]) for ranked in found.lists.as_ranked())
+        if self._rescorer:
+            # Candidates that others chose are no list of neighbours. By positions among them, 14 of 450 ordinary issues
+            # had a similarity of 0.92 or more, by the embedder's usual cosines 35, and 36 are meant to.
+            near = near._replace(trust=0.0)
+        weighed = []
+        for one in found.fused[:CANDIDATES]:
+            if one.id not in rows:
+                continue  # gone since the lists were made
+            profile, cosine = self._profile(rows[one.id]), self._cosine(one, found)
+            signals = Signals(
+                cosine, near.scale.standardise(cosine), words.scale.standardise(one.scores[0]), near.trust, words.trust,
+                self._usual_position(cosine),
+            )  # fmt: skip
+            features = compare(asked, profile, signals)
+            weighed.append(_Weighed(one, features, self._model.strength(features), profile))
+        return sorted(weighed, key=lambda one: -one.strength)
+
+    def _profile(self, row: HitRow) -> Profile:
+        text = self._plain(row.text, row.kind)
+        return build_profile(row.title, text, self._stems, number=row.number, created_at=row.created_at)
+
+    def _usual_position(self, cosine: float | None) -> float | None:
+        if cosine is None or self._model.usual is None:
+            return None
+        mean, deviation = self._model.usual
+        return (cosine - mean) / deviation
+
+    def _cosine(self, one: Fused, found: Candidates) -> float | None:
+        """Return how near a candidate is, also one that only its words brought here; None without vectors."""
+        if found.vector is None or one.scores[1] is not None:
+            return one.scores[1]
+        from forgelore.core.vectors import unpack_vector
+        from forgelore.store.vectors import load_vector
+
+        if self._embedder_id is None:
+            self._embedder_id = self._retriever.stored_embedder().id
+        packed = load_vector(self._store, self._embedder_id, one.id)
+        return float(unpack_vector(packed) @ found.vector) if packed else None
+
+    def _tell(self, asked: Asked, weighed: list[_Weighed], found: Candidates) -> Ranking:
+        likeness = self._likeness
+        best, rest = weighed[: likeness.limit], found.fused[CANDIDATES : likeness.limit]
+        wanted = None if likeness.is_bare else wanted_of(_as_query(found.terms), self._stems)
+        built = build_hits(self._retriever, [*(one.fused for one in best), *rest], found.lists, wanted)
+        hits = {hit.row.document_id: hit for hit in built}
+        scope, is_own = Scope(self._subject.project_id, self._subject.kind, self._made_by), self._is_among_its_own()
+        distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
+        matches = [
+            Match(
+                hits[one.fused.id],
+                Evidence(one.features, () if likeness.is_bare else find_quotes(asked, one.profile)),
+                one.strength, similarity_of(distribution, one.strength, one.features),
+            )
+            for one in best
+            if one.fused.id in hits
+        ]  # fmt: skip
+        chance = load_curve(self._store, scope).chance(matches[0].strength) if matches and is_own else None
+        behind = tuple(hits[one.id] for one in rest if one.id in hits)
+        told_by = distribution.source == "project"
+        return Ranking(matches, chance, found.mode, found.warnings, behind, scope if is_own else None, told_by)
+
+    def _is_among_its_own(self) -> bool:
+        """Tell whether it is compared with items of its own kind and project alone."""
+        filters, subject = self._likeness.filters, self._subject
+        return filters.types == (subject.kind,) and filters.project_ids in ((), (subject.project_id,))
+
+
+def _as_query(terms: Terms) -> Query:
+    """Return the telling words as a query, to be marked in snippets and named as the reason, best first."""
+    return Query(tuple(Word(term, (Phrase(term),)) for term, _ in terms))

@@ -1,0 +1,305 @@
+"""`triage`: one item, looked at as its author would want it looked at: does it repeat something?
+
+    fetch -> save, index, embed -> rank earlier items of its kind -> decide -> report
+
+Deciding is by position: at the default thresholds about 8 % of ordinary items get a warning and 25 % any comment,
+whatever the project (core/calibrate). Silence is the usual outcome. Items of the other kind are "related", never
+"duplicates"; what the author already refers to is not repeated; a text of two words says nothing about likeness.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+from msgspec import Meta, Struct
+
+from forgelore.core.boilerplate import without_boilerplate
+from forgelore.core.cleaning import telling_text
+from forgelore.core.inputs import Inputs
+from forgelore.core.links import links_in_text
+from forgelore.core.report import Report, Row, build_report
+from forgelore.errors import LoreError, NotFound
+from forgelore.flows.covering import make_searchable
+from forgelore.flows.labels import NEIGHBOURS, suggest_labels
+from forgelore.flows.ranking import Likeness, Match, Ranking, rank_matches
+from forgelore.flows.read import shown_ref
+from forgelore.flows.retrieve import Retriever
+from forgelore.model import File, Item, ItemKey, Kind, Project
+from forgelore.ports import Embedder, Forge
+from forgelore.store.calibrations import load_boilerplate
+from forgelore.store.db import Store
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject, load_subject
+from forgelore.store.items import load_ids, save_files, save_items
+from forgelore.store.triage import forget_items, save_diff
+
+DIFF_CHARS = 4_000
+RELATED_ROWS = 3
+MAX_CHARS = {"github": 65_536, "gitlab": 1_000_000}
+_MANY_SAME = 3  # a duplicate is the second of its text, rarely the fourth
+_MIN_WORDS = 3  # below that, "Crash" resembles every crash
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+T = TypeVar("T")
+Outcome = Literal["duplicate", "regression", "similar", "silent"]
+
+
+class Desk(NamedTuple):
+    """Everything triage of one project needs. `forge` None: the project is an imported tracker."""
+
+    store: Store
+    forge: Forge | None
+    project: Project
+    project_id: int
+    retriever: Retriever
+    embedder: Embedder | None
+    inputs: Inputs
+    siblings: tuple[int, ...] = ()  # projects whose items may be named as related
+    is_compact: bool = False  # the store is the bot's index: payloads are not kept
+
+
+class Fetched(NamedTuple):
+    """An item as the forge has it now, or as an event told it. `files` None: unknown."""
+
+    item: Item
+    files: list[File] | None = None
+    diff: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Triaged(NamedTuple):
+    key: ItemKey
+    item_id: int
+    title: str
+    url: str | None
+    content_hash: str
+    outcome: Outcome
+    reason: str  # why it is silent; empty otherwise
+    author: str | None = None
+    is_open: bool = True
+    report: Report | None = None
+    body: str = ""  # the comment; empty: nothing is worth saying
+    first_number: int | None = None  # of the closest match that is told
+    similarity: float | None = None
+    labels: tuple[tuple[str, float], ...] = ()  # suggested, with the precision that was measured
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The items of this project that the comment names."""
+        rows = (*self.report.rows, *self.report.related) if self.report else ()
+        return tuple(int(row.ref.lstrip("#!")) for row in rows if not row.project)
+
+
+class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a reader without any rights said about an item: which of its candidates it repeats.
+
+    It comes from where a model may have read hostile text. So it can take candidates away, or keep a warning from being
+    one; titles, links, numbers and words all come from the writer's own index.
+    """
+
+    version: Annotated[int, Meta(ge=1, le=1)]
+    project: Annotated[str, Meta(max_length=300)]
+    kind: Literal["issue", "change"]
+    number: Annotated[int, Meta(ge=1, lt=2**53)]
+    similar: Annotated[list[Annotated[int, Meta(ge=1, lt=2**53)]], Meta(max_length=20)]
+    duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
+
+
+def fetch_fresh(
+    forge: Forge, project: Project, key: ItemKey, told: Item | None = None, *, is_whole: bool = True
+) -> Fetched:
+    """Return the item as it is now, with `is_whole` a change's paths and diff too. Raises NotFound when it is gone.
+
+    What fails is left out with a warning: without the forge's answer the event's own word counts, without a diff the
+    paths, without those the text.
+    """
+    warnings = []
+    try:
+        item = forge.fetch_item(project, key)
+    except NotFound:
+        raise
+    except LoreError as error:
+        if told is None or not told.title:
+            raise
+        item = told
+        warnings.append(f"{key.kind} {key.number} is taken from the event: {error.message}")
+    files, diff = None, None
+    if key.kind == "change" and is_whole:
+        files = _try(lambda: forge.fetch_files(project, key), "its files", warnings)
+        diff = _try(lambda: forge.fetch_diff(project, key, max_chars=DIFF_CHARS), "its diff", warnings)
+    return Fetched(item, files, diff, tuple(warnings))
+
+
+def _try(fetch: "Callable[[], T]", what: str, warnings: list[str]) -> "T | None":
+    try:
+        return fetch()
+    except LoreError as error:
+        warnings.append(f"{what} could not be read: {error.message}")
+        return None
+
+
+def take_in(desk: Desk, fetched: Iterable[Fetched]) -> None:
+    """Save items and make them searchable. What only some people may see leaves the index instead."""
+    store, project_id = desk.store, desk.project_id
+    with store.transaction():
+        for item, files, diff, _ in fetched:
+            if desk.is_compact and item.is_confidential:
+                forget_items(store, project_id, [item.key])
+                continue
+            save_items(store, project_id, [item], keep_raw=not desk.is_compact and bool(item.raw))
+            item_id = load_ids(store, project_id, [item.key])[item.key]
+            if files is not None:
+                save_files(store, project_id, item_id, files, item.head_sha)
+            if item.key.kind == "change" and (files is not None or diff is not None):
+                save_diff(store, project_id, item_id, diff or "")
+    make_searchable(store, desk.embedder, [project_id])
+
+
+def look_at(desk: Desk, key: ItemKey, *, judgement: Judgement | None = None) -> Triaged:
+    """Return what there is to say about an item that is in the store. Writes nothing."""
+    item_id = load_ids(desk.store, desk.project_id, [key]).get(key)
+    if item_id is None:
+        raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
+    subject = _load_subject(desk.store, item_id)
+    row = desk.store.row("SELECT url, content_hash, author, state, is_confidential FROM items WHERE id = ?", item_id)
+    assert row is not None
+    url, content_hash, author, state, is_confidential = row
+    silent = Triaged(key, item_id, subject.title, url, content_hash, "silent", "", author, state == "open")
+    if is_confidential:
+        return silent._replace(reason="it is confidential")
+    # A form that nobody filled in is as good as empty: what every item of the project says tells nothing of this one.
+    own_text = without_boilerplate(subject.body, load_boilerplate(desk.store, desk.project_id, subject.kind))
+    if is_too_short(subject.title, own_text):
+        return silent._replace(reason="its text is too short to compare")
+    ranking = _rank(desk, subject, (subject.kind,), (desk.project_id,), max(NEIGHBOURS, desk.inputs.max_results))
+    if sum(bool(one.evidence.features.get("same")) for one in ranking.matches) >= _MANY_SAME:
+        return silent._replace(reason="several items have this very text: a form that nobody filled in")
+    labels = suggest_labels(desk.store, desk.project_id, subject.kind, item_id, ranking.matches)
+    silent = silent._replace(labels=labels)
+    cited = _cited(desk, subject)
+    floor = desk.inputs.similarity_threshold
+    matches = [
+        one
+        for one in ranking.matches
+        if one.similarity >= floor and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
+    ]
+    if judgement is not None:
+        matches = [one for one in matches if one.hit.row.number in judgement.similar]
+    related = _related(desk, subject, cited)
+    if not matches and (not related or related[0].similarity < desk.inputs.duplicate_threshold):
+        related = []  # by itself it is worth a comment only when it is very close: measured, 0.4 % of ordinary items
+    if not matches and not related:
+        return silent._replace(reason="nothing is close enough", warnings=tuple(ranking.warnings))
+    told = _build(desk, silent, subject, ranking, matches, related)
+    is_confirmed = judgement is None or judgement.duplicate_of == told.first_number
+    if told.report is None or not told.report.is_duplicate or is_confirmed:
+        return told
+    report = told.report._replace(is_duplicate=False)
+    return told._replace(outcome="similar", report=report, body=build_report(report))
+
+
+def _build(
+    desk: Desk, silent: Triaged, subject: Subject, ranking: Ranking, matches: list[Match], related: list[Match]
+) -> Triaged:
+    rows = tuple(_row(desk, subject, match) for match in matches[: desk.inputs.max_results])
+    is_duplicate = bool(rows) and rows[0].similarity >= desk.inputs.duplicate_threshold
+    # The chance was measured for the first match; it says nothing about a second one that has taken its place.
+    is_first = bool(matches) and matches[0] is ranking.matches[0]
+    chance = ranking.chance if is_first else None
+    report = Report(
+        rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
+        chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
+        labels=() if desk.inputs.apply_labels else silent.labels,
+        related=tuple(_row(desk, subject, one) for one in related),
+        forge="gitlab" if desk.project.name.forge == "gitlab" else "github", kind=subject.kind, is_own=ranking.is_own,
+        max_chars=MAX_CHARS["gitlab" if desk.project.name.forge == "gitlab" else "github"],
+    )  # fmt: skip
+    first = matches[0] if matches else None
+    outcome: Outcome = "regression" if is_duplicate and rows[0].is_regression else "duplicate"
+    return silent._replace(
+        outcome=outcome if is_duplicate else "similar", report=report, body=build_report(report),
+        first_number=first.hit.row.number if first else None, similarity=first.similarity if first else None,
+        warnings=tuple(ranking.warnings),
+    )  # fmt: skip
+
+
+def _load_subject(store: Store, item_id: int) -> Subject:
+    """Return the item as a query; a change with its paths and the beginning of its diff, as its document has them."""
+    subject = load_subject(store, item_id)
+    text = store.value("SELECT text FROM document_texts WHERE id = ?", subject.document_id)
+    return subject._replace(body=text) if text else subject
+
+
+def _rank(desk: Desk, subject: Subject, types: tuple[str, ...], projects: tuple[int, ...], limit: int) -> Ranking:
+    before = None if subject.created_at is None else subject.created_at + 1  # two may come within one second
+    filters = Filters(types=types, project_ids=projects, before=before, not_items=(subject.item_id,), is_public=True)
+    return rank_matches(desk.retriever, Likeness(subject, filters, limit=limit))
+
+
+def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
+    """True for what was there first. Of two that came within one second, the smaller number was."""
+    row = match.hit.row
+    return (row.created_at or 0, row.number) < (subject.created_at or 0, key.number) or subject.created_at is None
+
+
+def is_too_short(title: str, body: str) -> bool:
+    """True for an item that says too little to be compared: "Crash", "Bug report" over an empty form."""
+    return len({word.lower() for word in _WORD.findall(f"{title}\n{telling_text(body)[:2_000]}")}) < _MIN_WORDS
+
+
+def _cited(desk: Desk, subject: Subject) -> set[int]:
+    """Return the items that the author names already: #12, !34, this project's name before them, or a page's URL."""
+    name = desk.project.name
+    page = (desk.project.url or "").partition("://")[2]
+    here = ("", name.path.lower(), f"{name.host}/{name.path}".lower(), page.lower())
+    default: tuple[Kind, ...] = ("issue",) if name.forge == "gitlab" else ("issue", "change")  # "#" is an issue there
+    keys = [
+        ItemKey(kind, link.number)
+        for link in links_in_text(f"{subject.title}\n{subject.body}")
+        if link.project.lower() in here
+        for kind in ((link.kind,) if link.kind else default)
+    ]
+    return set(load_ids(desk.store, desk.project_id, keys).values())
+
+
+def _related(desk: Desk, subject: Subject, cited: set[int]) -> list[Match]:
+    """Return what is close in the other kind, and in sibling projects: worth knowing, nothing to close."""
+    other: Kind = "issue" if subject.kind == "change" else "change"
+    found = list(_rank(desk, subject, (other,), (desk.project_id,), RELATED_ROWS).matches)
+    if desk.siblings:
+        found += _rank(desk, subject, (subject.kind,), desk.siblings, RELATED_ROWS).matches
+    close = [
+        one for one in found if one.similarity >= desk.inputs.similarity_threshold and one.hit.row.item_id not in cited
+    ]
+    return sorted(close, key=lambda one: -one.similarity)[:RELATED_ROWS]
+
+
+def _row(desk: Desk, subject: Subject, match: Match) -> Row:
+    row = match.hit.row
+    is_here = row.path == desk.project.name.path and row.host == desk.project.name.host
+    return Row(
+        ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
+        similarity=match.similarity, state=row.state, state_reason=row.state_reason, kind=row.kind,
+        is_regression=is_here and subject.kind == row.kind == "issue" and _was_fixed_before(desk, subject, match),
+        project="" if is_here else row.path,
+    )  # fmt: skip
+
+
+def _was_fixed_before(desk: Desk, subject: Subject, match: Match) -> bool:
+    """True when the match was closed as done before the item came. GitLab gives no reason: there a merged change that
+    says it closes the issue stands for one.
+    """
+    row = match.hit.row
+    closed_at = desk.store.value("SELECT closed_at FROM items WHERE id = ?", row.item_id)
+    if row.state != "closed" or closed_at is None or subject.created_at is None or closed_at >= subject.created_at:
+        return False
+    if row.state_reason is not None:
+        return row.state_reason == "completed"
+    return bool(
+        desk.store.value(
+            "SELECT EXISTS (SELECT 1 FROM item_links l JOIN items i ON i.id = l.item_id WHERE l.project_id = ?"
+            " AND l.target_number = ? AND l.relation = 'closes' AND l.target_project = '' AND i.state = 'merged'"
+            " AND coalesce(l.target_kind, 'issue') = 'issue')", desk.project_id, row.number,
+        )
+    )  # fmt: skip

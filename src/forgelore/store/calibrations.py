@@ -1,0 +1,131 @@
+"""What was learned from a project's own history: lines of templates, the nearest strengths, the fitted chance."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from forgelore.store.db import Store
+
+
+class Scope(NamedTuple):
+    """Whose strengths: those of different models are never compared."""
+
+    project_id: int
+    kind: str
+    model: str
+
+
+class StoredCalibration(NamedTuple):
+    slope: float
+    intercept: float
+    most: float
+    pairs: int
+    others: int
+    report: dict[str, Any]
+    calibrated_at: int
+
+
+def load_boilerplate(store: Store, project_id: int, kind: str) -> frozenset[int]:
+    sql = "SELECT line_hash FROM boilerplate_lines WHERE project_id = ? AND kind = ?"
+    return frozenset(key for (key,) in store.each(sql, project_id, kind))
+
+
+def load_boilerplate_size(store: Store, project_id: int, kind: str) -> int:
+    """Return how many items the lines were learned from; 0: never."""
+    sql = "SELECT items FROM boilerplate_runs WHERE project_id = ? AND kind = ?"
+    return int(store.value(sql, project_id, kind) or 0)
+
+
+def save_boilerplate(
+    store: Store, project_id: int, kind: str, *, lines: Mapping[int, int], items: int, now_ms: int
+) -> None:
+    """Replace what is known of a kind. In a transaction."""
+    store.run("DELETE FROM boilerplate_lines WHERE project_id = ? AND kind = ?", project_id, kind)
+    store.run_many(
+        "INSERT INTO boilerplate_lines (project_id, kind, line_hash, items) VALUES (?, ?, ?, ?)",
+        [(project_id, kind, key, count) for key, count in sorted(lines.items())],
+    )
+    store.run(
+        "INSERT INTO boilerplate_runs (project_id, kind, items, learned_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (project_id, kind) DO UPDATE SET items = excluded.items, learned_at = excluded.learned_at",
+        project_id, kind, items, now_ms,
+    )  # fmt: skip
+
+
+def load_strengths(store: Store, scope: Scope, *, limit: int) -> list[float]:
+    """Return the best strengths of the newest items, in no order that matters."""
+    rows = store.rows(
+        "SELECT strength FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
+        " ORDER BY created_at DESC, item_id DESC LIMIT ?", *scope, limit,
+    )  # fmt: skip
+    return [strength for (strength,) in rows]
+
+
+def load_sampled(store: Store, scope: Scope) -> set[int]:
+    """Return the items whose strength is known."""
+    sql = "SELECT item_id FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
+    return {item_id for (item_id,) in store.each(sql, *scope)}
+
+
+def save_strengths(store: Store, scope: Scope, rows: Iterable[tuple[int, int, float]], *, keep: int) -> None:
+    """Add (item, its creation, strength), replacing what was known of the item, and forget the oldest. In a
+    transaction.
+    """
+    store.run_many(
+        "INSERT INTO nearest_strengths (project_id, kind, model, item_id, created_at, strength)"
+        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (project_id, kind, model, item_id)"
+        " DO UPDATE SET strength = excluded.strength, created_at = excluded.created_at",
+        [(*scope, *row) for row in rows],
+    )
+    store.run(
+        "DELETE FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ? AND item_id NOT IN"
+        " (SELECT item_id FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
+        " ORDER BY created_at DESC, item_id DESC LIMIT ?)", *scope, *scope, keep,
+    )  # fmt: skip
+
+
+def load_strengths_of(store: Store, scope: Scope, *, without: set[int]) -> list[float]:
+    """Return the strengths of sampled items, without some items."""
+    sql = "SELECT item_id, strength FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ? ORDER BY 1"
+    return [strength for item_id, strength in store.each(sql, *scope) if item_id not in without]
+
+
+def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> dict[int, set[int]]:
+    """Return item -> the earlier items of its kind that it was said to repeat, newest first.
+
+    What somebody merely wrote counts once the item is closed: until then it is an opinion.
+    """
+    rows = store.rows(
+        "SELECT i.id, t.id FROM item_links l JOIN items i ON i.id = l.item_id"
+        " JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind"
+        " WHERE l.project_id = ? AND i.kind = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn"
+        " AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind AND t.created_at < i.created_at"
+        " AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND (l.source <> 'text' OR i.state IS NOT 'open')"
+        " ORDER BY i.created_at DESC, i.id DESC, t.id", project_id, kind,
+    )  # fmt: skip
+    found: dict[int, set[int]] = {}
+    for item_id, target_id in rows:
+        if item_id in found or len(found) < limit:
+            found.setdefault(item_id, set()).add(target_id)
+    return found
+
+
+def load_calibration(store: Store, scope: Scope) -> StoredCalibration | None:
+    row = store.row(
+        "SELECT slope, intercept, most, pairs, others, report, calibrated_at FROM calibrations"
+        " WHERE project_id = ? AND kind = ? AND model = ?", *scope,
+    )  # fmt: skip
+    if row is None:
+        return None
+    return StoredCalibration._make((*row[:5], json.loads(row[5]), row[6]))
+
+
+def save_calibration(store: Store, scope: Scope, calibration: StoredCalibration) -> None:
+    """Replace what was fitted before, of whatever model. In a transaction."""
+    store.run("DELETE FROM calibrations WHERE project_id = ? AND kind = ?", scope.project_id, scope.kind)
+    report = json.dumps(calibration.report, sort_keys=True)
+    store.run(
+        "INSERT INTO calibrations (project_id, kind, model, slope, intercept, most, pairs, others, report,"
+        " calibrated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *scope, *calibration[:5], report, calibration.calibrated_at,
+    )  # fmt: skip

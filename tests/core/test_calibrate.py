@@ -1,0 +1,120 @@
+"""Strength, similarity, chance."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgelore.core.calibrate import (
+    Case,
+    Curve,
+    Distribution,
+    Model,
+    calibration_error,
+    fit_curve,
+    log_loss,
+    reliability,
+    sigmoid,
+)  # fmt: skip
+from forgelore.core.evidence import FEATURES
+from forgelore.core.shipped import CURVES, DISTRIBUTIONS, MODELS
+
+NUMBERS = st.floats(-50, 50, allow_nan=False)
+SAMPLES = st.lists(NUMBERS, min_size=1, max_size=60)
+START = Curve(1.0, 0.0, 0)
+
+
+def test_strength_is_a_weighted_sum():
+    assert Model("m", -1.0, {"cosine": 2.0}).strength({"cosine": 0.75, "title": 9.0}) == 0.5
+
+
+@given(SAMPLES, NUMBERS, NUMBERS)
+def test_a_position_never_falls_as_strength_grows(sample, one, other):
+    distribution = Distribution.of(sample)
+    low, high = sorted((one, other))
+    assert 0 <= distribution.position(low) <= distribution.position(high) <= 1
+
+
+def test_a_position_is_the_share_that_is_weaker():
+    distribution = Distribution.of([float(number) for number in range(999)])
+    assert distribution.position(919.0) == pytest.approx(0.92, abs=0.002)
+    assert distribution.position(749.5) == pytest.approx(0.75, abs=0.002)
+
+
+def test_beyond_the_strongest_the_stronger_still_shows():
+    distribution = Distribution.of([float(number) for number in range(100)])
+    assert 0.98 < distribution.position(100.0) < distribution.position(102.0) < 1
+
+
+@given(st.integers(), st.integers(100, 400))
+def test_a_threshold_bounds_the_noise_by_construction(seed, size):
+    """Of items like those of the sample, about 8 of 100 are at 0.92 or above."""
+    chance = random.Random(seed)
+    sample = [chance.gauss(0, 3) for _ in range(size)]
+    distribution = Distribution.of(sample)
+    share = sum(distribution.position(strength) >= 0.92 for strength in sample) / len(sample)
+    assert share <= 0.09
+
+
+def test_a_sample_of_none_knows_nothing():
+    assert Distribution(()).position(3.0) == 0
+
+
+def cases(strengths, is_right, weight=1.0):
+    return [Case(strength, is_right, weight) for strength in strengths]
+
+
+MIXED = cases([2, 3, 4, 5, 1.5] * 8, True) + cases([-2, -1, 0, 1, 2.5] * 8, False)
+
+
+def test_a_fitted_curve_rises_and_fits_better():
+    curve = fit_curve(MIXED, START)
+    assert curve.source == "project"
+    assert curve.pairs == 40
+    assert curve.chance(-2).value < 0.2 < 0.8 < curve.chance(5).value
+    assert log_loss(MIXED, curve) < log_loss(MIXED, START)
+    assert fit_curve(MIXED, START) == curve
+
+
+def test_no_chance_is_told_that_was_never_seen():
+    noisy = cases([3.0] * 20, True) + cases([3.0] * 60, False) + cases([-3.0] * 100, False)
+    assert fit_curve(noisy, START).chance(50.0).value <= 0.26
+
+
+def test_rare_duplicates_have_a_small_chance():
+    natural = cases([3.0, 4.0] * 10, True) + cases([3.0, 4.0, 0.0] * 10, False, weight=20.0)
+    assert fit_curve(natural, START).chance(4.0).value < 0.1
+
+
+@given(st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=40))
+def test_any_cases_can_be_fitted(rows):
+    curve = fit_curve([Case(*row) for row in rows], START)
+    assert curve.slope > 0
+    assert 0 <= curve.chance(1.0).value <= 1
+
+
+def test_what_is_told_rightly_has_no_error():
+    told = [(0.25, number % 4 == 0, 1.0) for number in range(400)]
+    assert calibration_error(told, bins=1) == pytest.approx(0)
+    assert calibration_error([(0.9, False, 1.0)] * 10) == pytest.approx(0.9)
+    assert sum(group.n for group in reliability(told)) == 400
+
+
+@given(st.floats(-700, 700))
+def test_a_logit_of_any_size_is_a_chance(logit):
+    assert 0 <= sigmoid(logit) <= 1
+
+
+@pytest.mark.parametrize("family", ["lore", "minilm", "other", "words"])
+def test_what_is_shipped_is_whole(family):
+    model, distribution, curve = MODELS[family], DISTRIBUTIONS[family], CURVES[family]
+    assert set(model.weights) <= set(FEATURES)
+    assert not {"cites", "same"} & set(model.weights)
+    assert all(weight > 0 for weight in model.weights.values()), "what two items share never speaks against them"
+    assert list(distribution.strengths) == sorted(distribution.strengths)
+    assert len(distribution.strengths) >= 100
+    assert curve.slope > 0
+    assert curve.pairs >= 200
+    assert (model.usual is None) == (family in ("other", "words"))
+    assert ("cosine" in model.weights) <= (family in ("lore", "minilm"))

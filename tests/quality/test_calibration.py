@@ -1,0 +1,126 @@
+"""`calibrate`: what it learns from a project's own duplicates, and when it leaves things as they are."""
+
+import json
+
+import pytest
+
+from forgelore.store.calibrations import load_duplicates
+from forgelore.store.migrate import open_store
+
+WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "haven", "inlet", "jetty", "knoll", "larch")
+
+
+def day(number):
+    return f"20{20 + number // 300}-{number // 25 % 12 + 1:02}-{number % 25 + 1:02}T00:00:00Z"
+
+
+def issue(number, title, body="", **more):
+    return {"kind": "issue", "number": number, "title": title, "body": body, "created_at": day(number), **more}
+
+
+def said(number):
+    return {"notes": [{"author": "ann", "body": f"Duplicate of #{number}", "created_at": day(900)}], "state": "closed"}
+
+
+def tracker(pairs, items=240):
+    """Issues that share a word with a few others; the last ones repeat the first ones, a year or so later."""
+    rows = [
+        issue(at, f"{WORDS[at % 12]} alpha{at} beta{at}", f"gamma{at} with delta{at} and eps{at}")
+        for at in range(1, items + 1)
+    ]  # fmt: skip
+    again = range(1, pairs + 1)
+    return rows + [issue(items + at, f"alpha{at} beta{at}", f"gamma{at} and delta{at}", **said(at)) for at in again]
+
+
+@pytest.fixture
+def load(cli, tmp_path):
+    def run(rows):
+        path = tmp_path / "tracker.jsonl"
+        path.write_text("\n".join(map(json.dumps, rows)))
+        assert cli("import", str(path), "--project", "p").code == 0
+        return cli
+
+    return run
+
+
+def stored(tmp_path):
+    store = open_store(str(tmp_path / "lore.db"))
+    rows = store.rows("SELECT kind, pairs, others, slope, report FROM calibrations")
+    store.close()
+    return rows
+
+
+def test_enough_history_makes_a_chance_of_the_projects_own(load, tmp_path):
+    cli = load(tracker(40))
+    (kind,) = cli("calibrate", "--json").data["kinds"]
+    assert (kind["kind"], kind["pairs"], kind["kept"]) == ("issue", 40, None)
+    assert kind["found_first"] >= 36
+    assert kind["chance"]["source"] == "project"
+    assert kind["chance"]["calibration_error"] <= 0.2
+    at = {threshold["similarity"]: threshold for threshold in kind["thresholds"]}
+    assert set(at) == {0.75, 0.92, 0.99}
+    assert at[0.75]["recall"] >= at[0.92]["recall"] >= at[0.99]["recall"]
+    assert 0 < at[0.75]["precision"] <= 1
+    ((stored_kind, pairs, others, slope, report),) = stored(tmp_path)
+    assert (stored_kind, pairs) == ("issue", 40)
+    assert others > 100 and slope > 0
+    assert json.loads(report)["thresholds"][0]["similarity"] == 0.75
+
+
+def test_what_was_learned_is_what_similar_says(load):
+    cli = load(tracker(40))
+    before = cli("similar", "#250", "--json").data["chance"]
+    cli("calibrate")
+    after = cli("similar", "#250", "--json").data["chance"]
+    assert before["source"] == "shipped"
+    assert (after["source"], after["pairs"]) == ("project", 40)
+    assert after["value"] > before["value"]
+
+
+def test_a_dry_run_measures_and_stores_no_chance(load, tmp_path):
+    cli = load(tracker(40))
+    done = cli("calibrate", "--dry-run")
+    assert "would be used" in done.out
+    assert stored(tmp_path) == []
+
+
+def test_too_little_history_keeps_the_shipped_chance_and_says_so(load, tmp_path):
+    cli = load(tracker(12))
+    done = cli("calibrate")
+    assert done.code == 0
+    assert "12 known duplicates are too few; 30 are needed" in done.out
+    assert stored(tmp_path) == []
+    assert cli("calibrate", "--json").data["kinds"][0]["chance"]["source"] == "shipped"
+
+
+def test_a_project_without_duplicates_or_items_is_no_error(load, cli):
+    load(tracker(0, items=5))
+    assert "0 known duplicates" in cli("calibrate").out
+    load([{"kind": "release", "number": 1, "title": "v1", "created_at": day(1)}])
+
+
+def test_the_same_history_gives_the_same_numbers(load):
+    cli = load(tracker(35))
+    assert cli("calibrate", "--json").data == cli("calibrate", "--json").data
+
+
+def test_several_projects_must_be_told_apart(load, cli, tmp_path):
+    load(tracker(0, items=5))
+    cli("import", str(tmp_path / "tracker.jsonl"), "--project", "q")
+    done = cli("calibrate", "--json")
+    assert done.code == 13
+    assert "--project" in done.error["hint"]
+    assert cli("calibrate", "--project", "q", "--json").data["project"] == "q"
+
+
+def test_only_links_that_stand_for_a_repetition_are_pairs(load, tmp_path):
+    load([
+        issue(1, "first"), issue(2, "second", **said(1)), issue(3, "opinion", **{**said(1), "state": "open"}),
+        issue(4, "later named", **said(5)), issue(5, "fifth"), issue(6, "nowhere", **said(99)),
+        {**issue(7, "a change", **said(1)), "kind": "change"},
+    ])  # fmt: skip
+    store = open_store(str(tmp_path / "lore.db"))
+    ids = dict(store.rows("SELECT id, number FROM items"))
+    found = load_duplicates(store, 1, "issue", limit=10)
+    assert {ids[item]: {ids[target] for target in targets} for item, targets in found.items()} == {2: {1}}
+    store.close()
