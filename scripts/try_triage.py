@@ -2,8 +2,8 @@
 
     make try-triage
 
-Files the issues of the built-in example project on the local forge, lets the bot read them as it would on its first run,
-then files one that repeats another, and shows what its author gets. Nothing leaves the machine.
+Files the issues of the built-in example project on the local forge, lets the bot read them as on its first run, then
+files one that repeats another, and shows what its author gets. Nothing leaves the machine.
 """
 
 import json
@@ -16,20 +16,22 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from servers.github import GitHubServer, Token
-from servers.githttp import GitServer
+from servers.base import Clock  # noqa: E402
+from servers.githttp import GitServer  # noqa: E402
+from servers.github import GitHubServer, Token  # noqa: E402
 
 TOKEN = "local-token"
-TITLE = "Deleted files come back after the laptop was offline"
-BODY = (
-    "I deleted a folder on my desktop while the laptop was offline. When the laptop came back, every file of the folder"
-    " was there again on both machines. It looks as if the tombstones were gone by then. Version 2.4."
-)
+TITLE = "Transfers through the relay stall over WireGuard, and HTTP/2 is never tried"
+BODY = """With WireGuard on top of PPPoE (MTU 1380) the client connects, and every transfer stalls after some seconds:
+
+    WARN  relay: LNT-6001 session closed reason=idle_timeout
+
+Then QUIC is tried again, with the same end. Version 1.2.1."""
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, GitServer(f"{folder}/git", token=TOKEN) as git:
-        github = GitHubServer()
+        github = GitHubServer(Clock("2026-05-20T12:00:00Z"))
         github.tokens[TOKEN] = Token("github-actions[bot]", kind="integration", permissions={
             "issues": "write", "pull_requests": "write", "contents": "write",
         })  # fmt: skip
@@ -40,7 +42,11 @@ def main() -> None:
             say(f"A GitHub is listening at {github.api_url}, git at {git.url}.")
             for item in example_issues():
                 project.add_issue(item["title"], item.get("body") or "", created_at=item["created_at"])
-            say(f"The project has {len(project.items)} issues. Somebody files one more:", f"    {TITLE}", f"    {BODY}")
+            say(
+                f"The project has {len(project.items)} issues. Somebody files one more:",
+                "",
+                *(f"    {line}" for line in (TITLE, "", *BODY.splitlines())),
+            )
             number = project.add_issue(TITLE, BODY, author="newcomer")
             run_bot(folder, github, git, number)
             for comment in project.items[number].comments:

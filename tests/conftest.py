@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from servers.base import ForgeServer
 from support import GitHubLab, GitLabLab
 
-OURS = ("FORGELORE_", "GITHUB_", "GH_", "GITLAB_", "GLAB_", "CI_", "SSL_CERT_")
+OURS = ("FORGELORE_", "GITHUB_", "GH_", "GITLAB_", "GLAB_", "CI_", "SSL_CERT_", "INPUT_", "RUNNER_", "TRIGGER_")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
@@ -32,6 +32,15 @@ def pytest_sessionfinish(session, exitstatus):
     if NO_SKIPS and skipped:
         print(f"\n{len(skipped)} tests were skipped, and nothing may be skipped here: {skipped[0].nodeid}")
         session.exitstatus = 1
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder with the official descriptions and sample deliveries, beside the repository."""
+    folder = pathlib.Path(__file__).parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("../shared (official API descriptions and samples) is not beside this clone")
+    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ from forgelore.store.projects import StoredProject, list_projects, resolve_proje
 from forgelore.words import ForgeName, ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
-    from forgelore.ports import Embedder, Forge
+    from forgelore.ports import Embedder, Forge, IndexBranch
 
 
 class App:
@@ -136,6 +136,25 @@ class App:
         if kind == "github":
             return GitHub(client, graphql_url, host=host, has_token=bool(token))
         return GitLab(client, host=host, has_token=bool(token))
+
+    def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
+        """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
+        the file it is known by.
+        """
+        from forgelore.forges.branch import StateBranch
+        from forgelore.tokens import find_token
+
+        token, _ = find_token(self.config, self.environ, name.forge, name.host)
+        user = "oauth2" if name.forge == "gitlab" else "x-access-token"
+        environ = {**self.environ, **({"GIT_SSL_CAINFO": self.config.ca_file} if self.config.ca_file else {})}
+        url = f"{self._git_root(name)}/{name.path}.git"
+        return StateBranch(url, branch, token=token or None, folder=folder, environ=environ, user=user, mark=mark)
+
+    def _git_root(self, name: ProjectName) -> str:
+        """Return where git finds a host's repositories: CI says so, else it is the address of its pages."""
+        variable = "GITHUB_SERVER_URL" if name.forge == "github" else "CI_SERVER_URL"
+        url = self.environ.get(variable) or ""
+        return check_api_url(url) if url and host_of(url) == name.host else web_root(name.host)
 
     def embedder(
         self, name: str | None = None, *, on_wait: Callable[[float, str], None] | None = None

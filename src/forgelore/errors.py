@@ -7,6 +7,8 @@
       NotFound                        5   the user: a name
       ForgeError                      6   the forge or the network
         LostPage                      6   ... an answer that stayed unreadable
+        StateMoved                    6   ... another runner was faster
+        StateRefused                  6   ... a rule of the repository forbids the push
       RateLimited                     7   time
       StoreError                      8   the machine: disk, file
         NewerStore                    8   ... a file of a newer program
@@ -32,6 +34,11 @@ class LoreError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+def in_words(error: LoreError) -> str:
+    """Return what happened and what to do, on one line."""
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 class UsageError(LoreError):
@@ -69,6 +76,18 @@ class LostPage(ForgeError):
     """The forge kept sending something that is not the answer: half a body, HTML, an unexpected shape."""
 
     code = "unreadable_answer"
+
+
+class StateMoved(ForgeError):
+    """Somebody else pushed the index since it was pulled: pull, apply and push again."""
+
+    code = "state_moved"
+
+
+class StateRefused(ForgeError):
+    """The repository does not take the index: a ruleset, a protected branch, a file that is too large."""
+
+    code = "state_refused"
 
 
 class RateLimited(LoreError):

@@ -4,15 +4,16 @@ A `Forge` hands out *pages*: everything one answer said, plus where the next pag
 and its cursor in one transaction and knows nothing else of the forge.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
-from forgelore.errors import EmbeddingFailed
+from forgelore.errors import EmbeddingFailed, ForgeError
 from forgelore.model import (
     Cursor,
     Detail,
+    File,
     Identity,
     Item,
     ItemKey,
@@ -80,6 +81,23 @@ class Look(Struct, frozen=True):
     moved_to: Link | None = None
 
 
+class Comment(Struct, frozen=True):
+    """One plain comment below an item, as far as who posts needs it. `author` is None for a deleted account."""
+
+    id: int
+    body: str
+    author: str | None = None
+    url: str | None = None
+
+
+class LostWrite(ForgeError):
+    """A write was sent and its answer never came: it may have happened. Look before doing it again."""
+
+
+class ConversationLocked(ForgeError):
+    """Somebody locked the conversation: the forge takes no comment from this token."""
+
+
 class Forge(Protocol):
     """A forge, for one signed-in (or anonymous) reader."""
 
@@ -116,7 +134,54 @@ class Forge(Protocol):
         """Return the numbers of every item of a kind."""
         ...
 
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        """Yield the plain comments of an issue or change, oldest first; no system notes, no comments on lines.
+
+        Raises NotFound for an item that was deleted or moved to another project.
+        """
+        ...
+
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
+        """Post a comment. Sent once: raises LostWrite when nobody can know whether it arrived.
+
+        ConversationLocked when the conversation is locked, AuthError (with the permission's name) when the token may
+        not write, NotFound when the item is gone or lives in another project now.
+        """
+        ...
+
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        """Replace a comment's text; None when it is gone."""
+        ...
+
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        """Delete a comment; False when it was gone already."""
+        ...
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        """Give an item labels on top of those it has; none is taken away. The forge makes those it does not know."""
+        ...
+
+    def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
+        """Return the paths of a change; empty for an issue, cut off where the forge stops listing (GitHub: 3,000)."""
+        ...
+
+    def fetch_diff(self, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
+        """Return the first `max_chars` of a change's diff, reading no more of it than that takes.
+
+        "" when there is no text in it (binary files, renames, an issue), None when the forge would not show it.
+        """
+        ...
+
+    def fetch_text(self, project: Project, path: str, *, branch: str, max_chars: int) -> str | None:
+        """Return the beginning of a file on a branch; None when there is no such branch or file."""
+        ...
+
     def requests(self) -> int: ...
+
+    def requests_left(self) -> int | None:
+        """Return how many requests the forge said are left in this window (the scarcest kind); None when unknown."""
+        ...
+
     def server_ms(self) -> int | None: ...
     def close(self) -> None: ...
 
@@ -141,3 +206,30 @@ class Embedder(Protocol):
     def embed_passages(self, passages: Sequence[Passage]) -> Sequence[Sequence[float] | EmbeddingFailed]: ...
     def embed_query(self, text: str) -> Sequence[float]: ...
     def close(self) -> None: ...
+
+
+class PulledIndex(Protocol):
+    """What a branch held: its commit, and name -> path of each file."""
+
+    @property
+    def commit(self) -> str: ...
+    @property
+    def files(self) -> dict[str, str]: ...
+
+
+class IndexBranch(Protocol):
+    """A branch that holds the bot's index between runs, one commit without history."""
+
+    name: str
+
+    def pull(self) -> PulledIndex | None:
+        """Fetch the branch's files; None when there is no such branch."""
+        ...
+
+    def push(self, files: Mapping[str, str], *, expected: str | None, message: str) -> str:
+        """Replace the branch if it is still at `expected` (None: not there). Raises StateMoved when it is not."""
+        ...
+
+    def keep_aside(self, commit: str, name: str) -> None:
+        """Give a commit a second branch."""
+        ...

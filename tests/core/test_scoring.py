@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.core.scoring import CUTS, DEPTH, METRICS, bootstrap, compare_ranks, gains, score_ranks, wilson
+from forgelore.core.scoring import (
+    CUTS,
+    DEPTH,
+    METRICS,
+    Decided,
+    bootstrap,
+    compare_ranks,
+    gains,
+    score_decisions,
+    score_ranks,
+    wilson,
+)
 
 RANKS = st.lists(st.none() | st.integers(1, 150), min_size=1, max_size=25)
 few = settings(max_examples=30, deadline=None)  # each example resamples two thousand times
@@ -116,3 +127,33 @@ def test_the_resampled_interval_agrees_with_theory_and_repeats():
     spread = 1.96 * (sum((value - mean) ** 2 for value in values) / len(values) / len(values)) ** 0.5
     assert (low, high) == pytest.approx((mean - spread, mean + spread), abs=0.2 * spread)
     assert bootstrap(values) == (low, high)
+
+
+def decided(*rows):
+    return [Decided(score, score >= 0.9, has_gold, is_right) for score, has_gold, is_right in rows]
+
+
+def test_decisions_are_counted_by_what_was_named():
+    rows = decided(
+        (0.95, True, True), (0.95, True, False), (0.2, True, True), (0.99, False, False), (0.1, False, False)
+    )
+    found = score_decisions(rows, threshold=0.9, prevalence=0.1)
+    assert (found.duplicates, found.others) == (3, 2)
+    assert found.precision == pytest.approx(1 / 3)
+    assert found.recall == pytest.approx(1 / 3)
+    assert found.false_alarms == 0.5
+    assert found.precision_at_prevalence == pytest.approx(0.1 / 3 / (0.1 * 2 / 3 + 0.9 * 0.5))
+
+
+def test_recall_at_a_share_of_false_alarms_allows_no_more_of_them():
+    others = [(number / 100, False, False) for number in range(100)]
+    rows = decided(*others, (0.985, True, True), (0.955, True, True), (0.5, True, True), (1.0, True, False))
+    found = score_decisions(rows, threshold=0.9, prevalence=None)
+    assert found.recall_at == {0.01: 0.25, 0.05: 0.5}
+    assert found.precision_at_prevalence is None
+
+
+def test_nothing_to_decide_is_nothing_measured():
+    found = score_decisions([], threshold=0.9, prevalence=None)
+    assert found.precision is found.recall is found.false_alarms is None
+    assert found.recall_at == {0.01: None, 0.05: None}

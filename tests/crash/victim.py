@@ -92,15 +92,15 @@ def watch_statements(steps: Steps) -> None:
 
 
 def watch_requests(steps: Steps) -> None:
-    send = httpx.Client.request
+    send = httpx.Client.send
 
-    def request(self, method, url, **how):
-        steps.take("request", str(url))
-        answer = send(self, method, url, **how)
-        steps.take("answer", str(url))
+    def sent(self, request, **how):
+        steps.take("request", str(request.url))
+        answer = send(self, request, **how)
+        steps.take("answer", str(request.url))
         return answer
 
-    httpx.Client.request = request
+    httpx.Client.send = sent
 
 
 def run(order: dict) -> int:

@@ -108,6 +108,11 @@ def clean(text: str) -> str:
     return "\n".join(lines or [clean_line(text[start:end]) for start, end in _beginning(text)])
 
 
+def telling_text(text: str) -> str:
+    """Return what is left when forms, logs and code are gone; empty for a form that nobody filled in."""
+    return "\n".join(words for _, _, words in _telling_lines(text))
+
+
 def kept_lines(text: str) -> list[tuple[int, int]]:
     """Return the character spans of the lines worth embedding, in order; never none for a text that has letters."""
     return [(start, end) for start, end, _ in _telling_lines(text)] or _beginning(text)

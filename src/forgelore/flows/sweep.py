@@ -68,7 +68,7 @@ def _compare(bench: Bench, forge: Forge, kind: Kind) -> list[str]:
     gone = [number for number, is_hidden in mine.items() if number not in there and not is_hidden]
     missed = [job_key(ItemKey(kind, number)) for number in sorted(there - mine.keys())]
     warnings = []
-    if _is_too_many(len(gone), len(mine)):
+    if lost_too_many(len(gone), len(mine)):
         warnings.append(_lost_sight(len(gone), len(mine), kind))
         gone = []
     with bench.store.transaction():
@@ -96,7 +96,7 @@ def look_again(bench: Bench, forge: Forge) -> tuple[int, list[str]]:
     for kind in dict.fromkeys(look.key.kind for _, look in gone):
         of_kind = [(job, look) for job, look in gone if look.key.kind == kind and not is_switched_off(project, job.key)]
         live = known.live_count(kind)
-        if _is_too_many(len(of_kind), live):
+        if lost_too_many(len(of_kind), live):
             warnings.append(_lost_sight(len(of_kind), live, kind))
             _finish(bench, [job for job, _ in of_kind])
         else:
@@ -144,7 +144,7 @@ def _bury(bench: Bench, gone: list[tuple[Job, Look]]) -> int:
     return buried
 
 
-def _is_too_many(gone: int, live: int) -> bool:
+def lost_too_many(gone: int, live: int) -> bool:
     return any(gone > number and gone > share * live for number, share in TOO_MANY)
 
 

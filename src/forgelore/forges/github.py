@@ -6,25 +6,29 @@ history of issues, all of discussions. Without a token there is no GraphQL: file
 change, and discussions are left out with a warning.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from forgelore.core.names import key_in_url
-from forgelore.errors import AuthError, NotFound
+from forgelore.errors import AuthError, ForgeError, NotFound
 from forgelore.forges import github_wire as wire
+from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
+from forgelore.forges.github_comments import Comments
 from forgelore.forges.github_details import Details
 from forgelore.forges.github_discussions import discussion_pages, load_discussion, load_numbers
 from forgelore.forges.github_graph import Graph, counts_query
 from forgelore.forges.github_lists import Lists
 from forgelore.forges.github_rest import Rest, object_in, quoted, repo_path
-from forgelore.model import Cursor, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
+from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import read_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Known, Look, Page, Resource
+from forgelore.ports import Comment, Known, Look, Page, Resource
 
 API_VERSION = "2022-11-28"
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
@@ -58,12 +62,16 @@ class GitHub:
         self._graph = Graph(client, graphql_url)
         self._lists = Lists(self._rest, has_token=has_token)
         self._details = Details(self._rest, self._graph, has_token=has_token)
+        self._comments = Comments(self._rest)
 
     def close(self) -> None:
         self._client.close()
 
     def requests(self) -> int:
         return self._client.requests
+
+    def requests_left(self) -> int | None:
+        return self._client.requests_left
 
     def server_ms(self) -> int | None:
         return self._client.server_ms
@@ -72,7 +80,10 @@ class GitHub:
         """Return who the token belongs to; None without a token."""
         if not self._has_token:
             return None
-        answer = self._rest.checked(self._client.get("/user"), "the signed-in user")
+        answer = self._client.get("/user")
+        if answer.status == 403:  # the token of an app or a workflow: only GraphQL tells it who it is
+            return Identity(self._graph.viewer())
+        self._rest.checked(answer, "the signed-in user")
         user = object_in(answer)
         scopes = tuple(scope.strip() for scope in answer.headers.get("x-oauth-scopes", "").split(",") if scope.strip())
         expires = answer.headers.get("github-authentication-token-expiration")
@@ -185,6 +196,8 @@ class GitHub:
             query = counts_query([_CONNECTIONS[kind] for kind in kinds])
             found = self._graph.query(query, owner=owner, name=name)["repository"]
         except (AuthError, NotFound):
+            if project.has_discussions:  # one list that is refused takes the others with it
+                return self.counts(msgspec.structs.replace(project, has_discussions=False))
             return {}  # a token that may not count may still read
         # A connection that this token may not see is null.
         return {kind: found[name]["totalCount"] for kind in kinds if found.get(name := _CONNECTIONS[kind])}
@@ -220,6 +233,47 @@ class GitHub:
         ):  # a transferred issue answers from its new home, under another number
             raise NotFound(f"{key.kind} {key.number} was moved to another project", hint="sync that project")
         return wire.parse_item(answer.body, is_change=key.kind == "change")
+
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        return self._comments.list(project, key)
+
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
+        return self._comments.create(project, key, body)
+
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        return self._comments.update(project, key, comment_id, body)
+
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        return self._comments.delete(project, key, comment_id)
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        self._comments.add_labels(project, key, labels)
+
+    def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
+        return self._details.rest_files(repo_path(project), key) if key.kind == "change" else []
+
+    def fetch_diff(self, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
+        """406 above 300 files or 20,000 lines, 422 and 5xx now and then: there is no diff then."""
+        if key.kind != "change":
+            return ""
+        path, size = f"{repo_path(project)}/pulls/{key.number}", BYTES_PER_CHAR * max_chars
+        try:
+            answer = self._client.get_start(path, accept="application/vnd.github.diff", max_bytes=size)
+        except ForgeError:
+            return None
+        if answer.status == 401:
+            raise self._rest.refusal(answer, f"the diff of {key.number}")
+        is_diff = answer.status == 200 and "json" not in answer.headers.get("content-type", "")
+        return first_chars(answer.body, max_chars) if is_diff else None
+
+    def fetch_text(self, project: Project, path: str, *, branch: str, max_chars: int) -> str | None:
+        place = f"{repo_path(project)}/contents/{quote(path)}"
+        answer = self._client.get_start(
+            place, {"ref": branch}, accept="application/vnd.github.raw+json", max_bytes=BYTES_PER_CHAR * max_chars
+        )
+        if answer.status == 404:
+            return None
+        return self._rest.checked(answer, f"{path} of {branch}").body.decode("utf-8", "replace")[:max_chars]
 
 
 def _moved_to(project: Project, key: ItemKey, item: dict[str, Any]) -> Link | None:

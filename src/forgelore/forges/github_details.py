@@ -106,7 +106,7 @@ class Details:
         nodes = (files or {}).get("nodes") or []
         is_whole = files is not None and not files["pageInfo"]["hasNextPage"] and None not in nodes
         if not is_whole or any(node["changeType"] in ("RENAMED", "COPIED") for node in nodes):
-            return self._rest_files(root, key)
+            return self.rest_files(root, key)
         status: dict[str, FileStatus] = {"ADDED": "added", "DELETED": "deleted"}
         paths = [(wire.text(node["path"]) or "", node["changeType"]) for node in nodes]
         return [File(path, path, status.get(change, "modified")) for path, change in paths]
@@ -117,7 +117,7 @@ class Details:
             return self._rest_reviews(root, key)
         return [note for node in nodes if (note := wire.parse_graph_review(node)) is not None]
 
-    def _rest_files(self, root: str, key: ItemKey) -> list[File]:
+    def rest_files(self, root: str, key: ItemKey) -> list[File]:
         files: list[File] = []
         for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/files", {}):
             if answer.status in (406, 422):
@@ -135,7 +135,7 @@ class Details:
         return notes
 
     def _change_from_rest(self, page: Page, root: str, key: ItemKey) -> None:
-        files, reviews = self._rest_files(root, key), self._rest_reviews(root, key)
+        files, reviews = self.rest_files(root, key), self._rest_reviews(root, key)
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
         page.whole[key] = "reviews"

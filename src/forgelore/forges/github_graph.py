@@ -111,6 +111,10 @@ class Graph:
         self._is_lean = False
         self._knows_changes = True
 
+    def viewer(self) -> str:
+        """Return the login of whoever asks: `github-actions[bot]` for the token of a workflow."""
+        return str((self.query("query Viewer { viewer { login } }").get("viewer") or {}).get("login") or "?")
+
     def query(self, query: str, **variables: Any) -> dict[str, Any]:
         """Return `data`; null nodes stay null. Raises when there is no data at all."""
         return self._ask(query, variables)[0]

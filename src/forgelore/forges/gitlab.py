@@ -6,20 +6,24 @@ because GitLab moves a parent's `updated_at` at most once a minute (app/models/c
 change are fetched when its head moves.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
+from forgelore.errors import NotFound
 from forgelore.forges import gitlab_wire as wire
+from forgelore.forges.diffs import BYTES_PER_CHAR
+from forgelore.forges.gitlab_diffs import fetch_diff, list_files
+from forgelore.forges.gitlab_notes import Notes
+from forgelore.forges.gitlab_rest import PART_OF, Rest, item_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
-from forgelore.model import Cursor, Detail, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
+from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Answer, Client
 from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import Rows, read_rows
 from forgelore.net.walk import Row, walk, walk_links
-from forgelore.ports import Known, Look, Page, Resource
+from forgelore.ports import Comment, Known, Look, Page, Resource
 
 RESOURCES = (
     Resource("issues", "issues", 1, ("issue",), ("issue",)),
@@ -29,7 +33,6 @@ RESOURCES = (
     Resource("members", "members", 1, ("issue", "change")),
 )
 _KIND_OF: dict[str, Kind] = {"issues": "issue", "merge_requests": "change"}
-_PART_OF: dict[str, str] = {"issue": "issues", "change": "merge_requests"}
 
 
 class GitLab:
@@ -41,12 +44,17 @@ class GitLab:
         self.host = host
         self._client = client
         self._has_token = has_token
+        self._rest = Rest(client, host)
+        self._notes = Notes(self._rest)
 
     def close(self) -> None:
         self._client.close()
 
     def requests(self) -> int:
         return self._client.requests
+
+    def requests_left(self) -> int | None:
+        return self._client.requests_left
 
     def server_ms(self) -> int | None:
         return self._client.server_ms
@@ -55,7 +63,7 @@ class GitLab:
         """Return who the token belongs to; None without a token."""
         if not self._has_token:
             return None
-        user = wire.loose(self._checked(self._client.get("/user"), "the signed-in user").body)
+        user = wire.loose(self._rest.checked(self._client.get("/user"), "the signed-in user").body)
         answer = self._client.get("/personal_access_tokens/self")  # job and OAuth tokens have no such page
         token = wire.loose(answer.body) if answer.status == 200 else {}
         scopes = tuple(str(scope) for scope in token.get("scopes") or ())
@@ -70,7 +78,7 @@ class GitLab:
                 if self._has_token
                 else "if it is private, set GITLAB_TOKEN",
             )
-        return wire.parse_project(self._checked(answer, f"project {name.path}").body, name.host)
+        return wire.parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
 
     def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]:
         """Yield the projects of a group (with `deep`: of its subgroups too), or of a person."""
@@ -88,7 +96,7 @@ class GitLab:
                 raise NotFound(
                     f"no group or user {owner!r} on {self.host}", hint="check the spelling, or the token's access"
                 )
-            for raw in split_rows(self._checked(answer, f"projects of {owner}").body):
+            for raw in split_rows(self._rest.checked(answer, f"projects of {owner}").body):
                 yield wire.parse_project(raw, self.host).name
 
     def resources(self, project: Project) -> list[Resource]:
@@ -112,7 +120,7 @@ class GitLab:
             return Row(item.updated_at or 0, item.forge_id or 0, item)
 
         def rows(answer: Answer) -> Rows[Row[Item]]:
-            return read_rows(self._checked(answer, resource).body, parse, resource.replace("_", " "))
+            return read_rows(self._rest.checked(answer, resource).body, parse, resource.replace("_", " "))
 
         params = {"order_by": "updated_at", "sort": "asc", "state": "all", "scope": "all"}
         start, wide = since(cursor, now_ms), looks_again(cursor, now_ms)
@@ -144,7 +152,7 @@ class GitLab:
             if answer.status == 304 or answer.status in (401, 403, 404):
                 return  # unchanged, switched off, or not for this reader
             tags.append(answer.headers.get("etag"))
-            found = read_rows(self._checked(answer, resource).body, parse, resource)
+            found = read_rows(self._rest.checked(answer, resource).body, parse, resource)
             rows += found.values
             warnings += found.warnings
         yield whole_list_page(resource, rows, whole_list_end(cursor, tags, now_ms), warnings)
@@ -170,7 +178,7 @@ class GitLab:
         key = keys[0]
         if job_kind == "item":
             return Page(items=[self.fetch_item(project, key)])
-        root = f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}"
+        root = f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}"
         return self._threads(root, key, known) if job_kind == "threads" else self._files(root, key, known)
 
     def _threads(self, root: str, key: ItemKey, known: Known) -> Page:
@@ -180,7 +188,7 @@ class GitLab:
             if answer.status == 304:
                 return Page(unchanged=[key], server_ms=answer.date_ms)
             tags.append(answer.headers.get("etag"))
-            for raw in split_rows(self._checked(answer, f"threads of {key.kind} {key.number}").body):
+            for raw in split_rows(self._rest.checked(answer, f"threads of {key.kind} {key.number}").body):
                 page.threads.append(wire.parse_discussion(raw, key))
         if len(tags) == 1 and tags[0]:  # of a conversation that fits one page: it covers all of it
             page.thread_etags[key] = tags[0]
@@ -190,33 +198,31 @@ class GitLab:
         head = known.head_sha(key)
         if head is not None and head == known.files_sha(key):
             return Page()
-        files = []
-        for answer in walk_links(self._client, f"{root}/diffs", {}):
-            files += [wire.parse_diff(raw) for raw in split_rows(self._checked(answer, f"files of {key.number}").body)]
+        files = list_files(self._rest, root, key)
         # Payloads are kept by content. Two changes may share head and files: with its number, each has its own.
         lines = [f"files of {key.kind} {key.number} at {head or ''}"]
         lines += [f"{file.status} {file.old_path} {file.new_path}" for file in files]
         return Page(details=[Detail(key, raw="\n".join(lines).encode(), files=files, head_sha=head)])
 
     def fetch_item(self, project: Project, key: ItemKey) -> Item:
-        answer = self._client.get(f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}")
-        return wire.parse_item(self._checked(answer, f"{key.kind} {key.number}").body, key.kind)
+        answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}")
+        return wire.parse_item(self._rest.checked(answer, f"{key.kind} {key.number}").body, key.kind)
 
     def look(self, project: Project, key: ItemKey) -> Look:
         """Ask for one item by itself: 404 means gone (or hidden; the flow keeps what was confidential)."""
         if key.kind == "release":
             return Look(key, is_gone=key.number not in self._release_numbers(project))
-        answer = self._client.get(f"/projects/{project.forge_id}/{_PART_OF[key.kind]}/{key.number}")
+        answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}")
         if answer.status in (404, 410):
             return Look(key, is_gone=True)
-        self._checked(answer, f"{key.kind} {key.number}")
+        self._rest.checked(answer, f"{key.kind} {key.number}")
         return Look(key, is_gone=False)
 
     def _release_numbers(self, project: Project) -> set[int]:
         """The whole list again: a tag, and so a page of its own, cannot be had from a number."""
         numbers = set()
         for answer in walk_links(self._client, f"/projects/{project.forge_id}/releases", {}):
-            for raw in split_rows(self._checked(answer, "releases").body):
+            for raw in split_rows(self._rest.checked(answer, "releases").body):
                 numbers.add(wire.release_number(raw))
         return numbers
 
@@ -225,11 +231,11 @@ class GitLab:
         counts: dict[Kind, int | None] = {}
         root, params = f"/projects/{project.forge_id}", {"state": "all", "scope": "all", "per_page": 1}
         if project.has_issues:
-            total = _total(self._checked(self._client.get(f"{root}/issues", params), "issues"))
+            total = _total(self._rest.checked(self._client.get(f"{root}/issues", params), "issues"))
             counts["issue"] = total if total is not None else self._issue_statistics(root)
         if project.has_changes:
             counts["change"] = _total(
-                self._checked(self._client.get(f"{root}/merge_requests", params), "merge requests")
+                self._rest.checked(self._client.get(f"{root}/merge_requests", params), "merge requests")
             )
         return counts
 
@@ -250,42 +256,48 @@ class GitLab:
 
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         """Return the numbers of every item of a kind, walking by creation time: deep pages answer 405."""
-        part = _PART_OF[kind]
+        part = PART_OF[kind]
 
         def parse(raw: bytes) -> Row[int]:
             item = wire.parse_item(raw, kind)
             return Row(item.created_at or 0, item.forge_id or 0, item.key.number)
 
         def rows(answer: Answer) -> Rows[Row[int]]:
-            return read_rows(self._checked(answer, part).body, parse, part)
+            return read_rows(self._rest.checked(answer, part).body, parse, part)
 
         params = {"state": "all", "scope": "all", "order_by": "created_at", "sort": "asc"}
         path = f"/projects/{project.forge_id}/{part}"
         pages = walk(self._client, path, params, since_name="created_after", since_ms=None, parse=rows)
         return {number for page in pages for number in page.values}
 
-    def _checked(self, answer: Answer, what: str) -> Answer:
-        """Return a good answer, or raise what the status means to a person."""
-        if answer.status in (200, 304):
-            return answer
-        said = _message(answer)
-        if answer.status == 401:
-            raise AuthError(
-                f"{self.host} rejected the token (HTTP 401: {said})",
-                hint="it may be wrong or expired; set GITLAB_TOKEN or run: glab auth login",
-                is_rejected=True,
-            )
-        if answer.status == 403:
-            raise AuthError(
-                f"{self.host} refuses to show {what} (HTTP 403: {said})",
-                hint="the token needs the scope read_api and access to the project",
-            )
-        if answer.status in (404, 410):
-            raise NotFound(
-                f"{what} not found on {self.host} (HTTP {answer.status})",
-                hint="check the spelling, or the token's access",
-            )
-        raise ForgeError(f"{self.host} answered {answer.status} to {what}: {said}", hint="run the same command again")
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        return self._notes.list(project, key)
+
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
+        return self._notes.create(project, key, body)
+
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        return self._notes.update(project, key, comment_id, body)
+
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        return self._notes.delete(project, key, comment_id)
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        self._notes.add_labels(project, key, labels)
+
+    def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
+        return list_files(self._rest, item_path(project, key), key) if key.kind == "change" else []
+
+    def fetch_diff(self, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
+        return fetch_diff(self._rest, project, key, max_chars=max_chars)
+
+    def fetch_text(self, project: Project, path: str, *, branch: str, max_chars: int) -> str | None:
+        place = f"/projects/{project.forge_id}/repository/files/{quote(path, safe='')}/raw"
+        size = BYTES_PER_CHAR * max_chars
+        answer = self._client.get_start(place, {"ref": branch}, accept="text/plain", max_bytes=size)
+        if answer.status == 404:
+            return None
+        return self._rest.checked(answer, f"{path} of {branch}").body.decode("utf-8", "replace")[:max_chars]
 
 
 def _own(link: Link, project: Project) -> Link:
@@ -298,18 +310,3 @@ def _own(link: Link, project: Project) -> Link:
 def _total(answer: Answer) -> int | None:
     text = answer.headers.get("x-total", "")
     return int(text) if text.isdecimal() else None
-
-
-def _message(answer: Answer) -> str:
-    """GitLab says what is wrong in `message` (text, or lists by field) or in `error`, or in plain text."""
-    try:
-        body = wire.loose(answer.body)
-    except LoreError:
-        return answer.body[:100].decode("utf-8", "replace")
-    found = body.get("message") or body.get("error_description") or body.get("error") or ""
-    if isinstance(found, dict):
-        found = "; ".join(
-            f"{name}: {', '.join(map(str, values if isinstance(values, list) else [values]))}"
-            for name, values in found.items()
-        )
-    return str(found)[:200]

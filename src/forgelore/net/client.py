@@ -5,8 +5,6 @@ One client talks to one forge. The token is sent to the origin (scheme, host, po
 as httpx reads them: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
 """
 
-import contextlib
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,13 +15,19 @@ import httpx
 from forgelore.core.names import is_loopback
 from forgelore.core.times import parse_http_date
 from forgelore.errors import ConfigError, ForgeError, LostPage, RateLimited
-from forgelore.net.policy import Decision, Done, Wait, after_failure, decide, graphql_wait
+from forgelore.net.connecting import connect
+from forgelore.net.connecting import verify_with as verify_with  # noqa: PLC0414 - users of a client find it here
+from forgelore.net.pace import ONCE, OPTIONAL_TEXT, USUAL, Manner, Pace, Quota
+from forgelore.net.pace import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
+from forgelore.net.policy import Decision, Done, Wait, after_failure, decide, graphql_wait, may_have_happened
+from forgelore.ports import LostWrite
 from forgelore.version import __version__
 
 MAX_REDIRECTS = 5
 MAX_LIMITS = 40
 MIN_TOKEN = 8  # shorter ones are words, and words may be said
-TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+WRITES_PER_SECOND = 1.0  # https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api
+NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 class Answer:
@@ -44,39 +48,6 @@ class Answer:
     @property
     def date_ms(self) -> int | None:
         return parse_http_date(self.headers.get("date"))
-
-
-class Pace:
-    """At most `rate` requests a second over all threads, and a pause for everybody when the forge asks for one."""
-
-    def __init__(self, rate: float, *, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        self._gap = 1.0 / rate
-        self._clock, self._sleep = clock, sleep
-        self._next = 0.0
-        self._guard = threading.Lock()
-
-    def wait_turn(self) -> None:
-        with self._guard:
-            turn = max(self._next, self._clock())
-            self._next = turn + self._gap
-        delay = turn - self._clock()
-        if delay > 0:
-            self._sleep(delay)
-
-    def pause(self, seconds: float) -> None:
-        with self._guard:
-            self._next = max(self._next, self._clock() + seconds)
-
-
-class Tries:
-    """How often one request failed, and how often it met a limit: a limit is no failure and uses up no attempt."""
-
-    def __init__(self) -> None:
-        self.failures = self.limits = 0
-
-    def count(self, decision: Wait) -> None:
-        self.limits += decision.is_limit
-        self.failures += not decision.is_limit
 
 
 class Client:
@@ -106,8 +77,10 @@ class Client:
         self._max_wait_s = max_wait_s
         self._sleep, self._wall_clock = sleep, wall_clock
         self._pace = Pace(rate, clock=clock, sleep=sleep)
+        self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
+        self._quota = Quota()
         self._clock_skew_s: float | None = None
-        self._http = _connect({"User-Agent": f"forgelore/{__version__}", **headers}, ca_file)
+        self._http = connect({"User-Agent": f"forgelore/{__version__}", **headers}, ca_file)
 
     def close(self) -> None:
         self._http.close()
@@ -123,6 +96,14 @@ class Client:
             return None
         return int((self._wall_clock() + self._clock_skew_s) * 1000)
 
+    @property
+    def requests_left(self) -> int | None:
+        """What the forge last said is left of the primary limit; None when it has not said or the window is over."""
+        return self._quota.smallest(self._forge_s())
+
+    def _forge_s(self) -> float:
+        return self._wall_clock() + (self._clock_skew_s or 0.0)
+
     def get(self, path: str, params: Mapping[str, Any] | None = None, *, etag: str | None = None) -> Answer:
         """GET a path below the base, or an absolute URL of the same origin (a `Link`). Returns any final answer."""
         headers = {"If-None-Match": etag} if etag else {}
@@ -134,15 +115,38 @@ class Client:
         body = msgspec.json.encode(payload)
         return self._send("POST", url, content=body, headers={"Content-Type": "application/json"})
 
-    def _send(self, method: str, path: str, **request: Any) -> Answer:
+    def get_start(self, path: str, params: Mapping[str, Any] | None = None, *, accept: str, max_bytes: int) -> Answer:
+        """GET the beginning of a text, about `max_bytes` of it; the rest stays in the socket, which is closed."""
+        headers = {"Accept": accept, "Accept-Encoding": "identity"}
+        return self._send("GET", path, OPTIONAL_TEXT, params=params, headers=headers, max_bytes=max_bytes)
+
+    def write(
+        self, method: str, path: str, payload: object = None, *, home: str, is_repeatable: bool = False
+    ) -> Answer:
+        """POST, PATCH, PUT or DELETE, a second or more after the last write. Returns any final answer.
+
+        PATCH, PUT and DELETE mean the same twice and are repeated as a GET is. A POST is sent once, unless it
+        `is_repeatable` too: when it may have arrived and nobody said so, LostWrite is raised. A redirect is followed
+        only to an address that holds `home`: what was moved elsewhere must not be written to unseen.
+        """
+        import msgspec
+
+        body = msgspec.json.encode(payload) if payload is not None else None
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        manner = ONCE if method == "POST" and not is_repeatable else USUAL
+        return self._send(method, path, manner, content=body, headers=headers, home=home, is_write=True)
+
+    def _send(self, method: str, path: str, manner: Manner = USUAL, **request: Any) -> Answer:
         """Send until the policy says that the answer is final."""
         url = path if path.startswith("http") else self._base + path
-        tries = Tries()
+        tries = Tries(manner)
         while True:
             try:
                 answer = self._exchange(method, url, **request)
             except httpx.HTTPError as error:
-                decision = after_failure(tries.failures + 1, _describe(error))
+                if manner.is_once and not isinstance(error, NEVER_SENT):
+                    raise self._lost(_describe(error)) from error
+                decision = after_failure(tries.failures + 1, _describe(error), attempts=manner.attempts)
                 if not isinstance(decision, Wait):
                     raise ForgeError(
                         f"{self.host} cannot be reached: {_describe(error)}",
@@ -158,13 +162,19 @@ class Client:
             self._wait(decision)
 
     def _judge(self, answer: Answer, tries: "Tries") -> Decision:
-        now_s = self._wall_clock() + (self._clock_skew_s or 0.0)
+        now_s, manner = self._forge_s(), tries.manner
+        if manner.is_once and may_have_happened(answer.status):
+            raise self._lost(f"HTTP {answer.status}")
         is_limit = answer.status in (403, 429)
         attempt = (tries.limits if is_limit else tries.failures) + 1
-        decision = decide(answer.status, answer.headers, answer.body, attempt=attempt, now_s=now_s)
-        if not isinstance(decision, Done) or answer.status in (204, 304):
+        decision = decide(
+            answer.status, answer.headers, answer.body, attempt=attempt, now_s=now_s, attempts=manner.attempts
+        )
+        if not isinstance(decision, Done) or answer.status in (204, 304) or manner.is_text:
             return decision
         if not _looks_whole(answer.body):
+            if manner.is_once:
+                raise self._lost("an answer that is not JSON")
             broken = after_failure(attempt, "not JSON")
             if isinstance(broken, Wait):
                 return broken
@@ -181,10 +191,12 @@ class Client:
         """One round trip, redirects followed with method and body, on the same origin only."""
         for _ in range(MAX_REDIRECTS):
             self._check_origin(url)
+            if request.get("is_write"):
+                self._write_pace.wait_turn()
             self._pace.wait_turn()
             answer = self._round_trip(method, url, request)
             location = answer.headers.get("location")
-            if answer.status not in (301, 302, 307, 308) or not location:
+            if answer.status not in (301, 302, 307, 308) or not location or request.get("home", "") not in location:
                 return answer
             try:
                 url = urljoin(url, location)
@@ -197,18 +209,20 @@ class Client:
     def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> Answer:
         headers = {**request.get("headers", {}), **self._secrets}
         try:
-            response = self._http.request(
+            with self._http.stream(
                 method, url, params=request.get("params"), content=request.get("content"), headers=headers
-            )
+            ) as response:
+                body = _body(response, request.get("max_bytes"))
         except httpx.InvalidURL as error:
             raise self._no_address() from error
         self.requests += 1
         answer = Answer(
             response.status_code,
             {k.lower(): v for k, v in response.headers.items()},
-            self._without_secrets(response.content),
+            self._without_secrets(body),
             url,
         )
+        self._quota.note(answer.headers)
         date_ms = answer.date_ms
         if date_ms is not None:
             self._clock_skew_s = date_ms / 1000 - self._wall_clock()
@@ -234,6 +248,12 @@ class Client:
                 hint="sync the project by its new address",
             )
 
+    def _lost(self, reason: str) -> LostWrite:
+        return LostWrite(
+            f"{self.host} did not say whether it took what was sent ({reason})",
+            hint="run the same command again: it looks first",
+        )
+
     def _no_address(self) -> ForgeError:
         return ForgeError(f"{self.host} points to an address that is none", hint="run the same command again")
 
@@ -252,32 +272,16 @@ class Client:
         self._sleep(decision.seconds)
 
 
-def _connect(headers: Mapping[str, str], ca_file: str | None) -> httpx.Client:
-    """Return the library's client; proxies and certificates come from the environment, in our words when they are
-    wrong.
-    """
-    verify = verify_with(ca_file)
-    try:
-        return httpx.Client(headers=headers, timeout=TIMEOUT, follow_redirects=False, verify=verify)
-    except (ValueError, ImportError, httpx.InvalidURL) as error:
-        raise ConfigError(
-            "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not usable", hint="write http://HOST:PORT"
-        ) from error
-    except OSError as error:
-        raise ConfigError(
-            "cannot read the certificates of SSL_CERT_FILE or SSL_CERT_DIR", hint="check the path"
-        ) from error
-
-
-def verify_with(ca_file: str | None) -> Any:
-    """Return what httpx takes as `verify`: a context with the given authority, or True."""
-    if not ca_file:
-        return True
-    import ssl
-
-    with contextlib.suppress(OSError):
-        return ssl.create_default_context(cafile=ca_file)
-    raise ConfigError(f"cannot read the certificate file {ca_file}", hint="check ca_file in the settings")
+def _body(response: httpx.Response, max_bytes: int | None) -> bytes:
+    """Return the body, or at least `max_bytes` of its beginning: leaving early closes the connection."""
+    if max_bytes is None:
+        return response.read()
+    body = bytearray()
+    for part in response.iter_bytes():
+        body += part
+        if len(body) >= max_bytes:
+            break
+    return bytes(body)
 
 
 def _looks_whole(body: bytes) -> bool:

@@ -10,6 +10,7 @@
     5xx with Retry-After (maintenance)                 Wait that long
     GraphQL 200 with RATE_LIMITED                      Wait until reset, else 60 s
     anything else                                      Fail: the adapter says what it means
+    a POST that may have happened (408, 5xx, silence)  nothing: only who looks first may send it again
 
 A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come
 back. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
@@ -42,7 +43,9 @@ class Fail(NamedTuple):
 Decision = Done | Wait | Fail
 
 
-def decide(status: int, headers: Mapping[str, str], body: bytes, *, attempt: int, now_s: float) -> Decision:
+def decide(
+    status: int, headers: Mapping[str, str], body: bytes, *, attempt: int, now_s: float, attempts: int = ATTEMPTS
+) -> Decision:
     """Return what to do with an answer on the `attempt`th try (from 1). `headers` has lower-case names."""
     if status in (200, 201, 202, 204, 304):
         return Done()
@@ -53,8 +56,13 @@ def decide(status: int, headers: Mapping[str, str], body: bytes, *, attempt: int
         asked = _retry_after(headers, now_s)
         if asked is not None and status >= 500:
             return Wait(max(asked, 1.0), f"HTTP {status}, asked to wait", is_limit=True)
-        return after_failure(attempt, f"HTTP {status}")
+        return after_failure(attempt, f"HTTP {status}", attempts=attempts)
     return Fail()
+
+
+def may_have_happened(status: int) -> bool:
+    """True for an answer that leaves open whether a write was done: a gateway speaks, or the forge broke half-way."""
+    return status == 408 or status >= 500
 
 
 def limit_wait(status: int, headers: Mapping[str, str], body: bytes, *, attempt: int, now_s: float) -> Wait | None:
@@ -73,9 +81,9 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes, *, attempt:
     return None
 
 
-def after_failure(attempt: int, reason: str) -> Decision:
+def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> Decision:
     """Return the wait before another try at something that broke, or Fail when that was the last."""
-    if attempt >= ATTEMPTS:
+    if attempt >= attempts:
         return Fail()
     return Wait(min(30.0, 2.0 ** (attempt - 1)), reason)
 

@@ -42,10 +42,13 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, Source]:
         " ORDER BY 1, 2", ids, ids,
     ))  # fmt: skip
     threads = _load_threads(store, ids)
+    diffs: dict[int, str] = dict(store.rows(
+        "SELECT item_id, excerpt FROM item_diffs WHERE item_id IN (SELECT value FROM json_each(?))", ids
+    ))  # fmt: skip
     return {
         row[0]: Source._make((
             *row, tuple(labels.get(row[0], ())), tuple(path for path in paths.get(row[0], ()) if path),
-            tuple((key, tuple(notes)) for key, notes in threads.get(row[0], {}).items()),
+            tuple((key, tuple(notes)) for key, notes in threads.get(row[0], {}).items()), diffs.get(row[0]),
         ))
         for row in store.each(
             "SELECT id, project_id, kind, title, body, state, author, created_at, updated_at, url, is_confidential"

@@ -10,6 +10,9 @@ from .records import Comment, DiscussionComment, Issue, Item, ReviewComment
 from .verbs import touch, verb
 
 MENTION = re.compile(r"(?:([\w.-]+/[\w.-]+))?#(\d+)\b")
+# A link's target counts as much as a bare address; redirect.github.com is the documented way to link without a trace:
+# docs.github.com/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls
+ADDRESS = re.compile(r"https?://(?:www\.)?github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d+)")
 MARKS_DUPLICATE = re.compile(r"^\s*duplicate of #(\d+)", re.IGNORECASE | re.MULTILINE)
 UNSET = object()
 
@@ -35,7 +38,9 @@ class IssueVerbs:
 
     def refer(self, source: Item, text: str | None, actor: str | None, at: str) -> None:
         """Leave a cross reference on each item the text mentions. It does not move the mentioned item's time."""
-        for path, number in MENTION.findall(text) if text and "#" in text else ():
+        mentions = MENTION.findall(text) if text and "#" in text else []
+        mentions += ADDRESS.findall(text) if text and "github.com/" in text else []
+        for path, number in mentions:
             project = self.world.names.get(path.lower()) if path else self
             target = project.items.get(int(number)) if project else None
             if target and target is not source:

@@ -32,6 +32,8 @@ def since(call) -> str:
 def me(call):
     if not call.token:
         raise problem(401, "Requires authentication")
+    if call.token.kind == "integration":  # the token of a workflow is nobody's
+        raise problem(403, "Resource not accessible by integration")
     return call.shapes.me(call.server.world, call.token)
 
 
@@ -243,6 +245,16 @@ def review_comments_of(call, number):
 def visible_releases(call) -> list:
     drafts = call.project.may_push(call.login)
     return [r for r in call.project.releases.values() if drafts or not r.draft]
+
+
+def contents(call, path):
+    """A file of a branch, as it is: `project.branch_files["branch"]["path"]` holds its text."""
+    files = call.project.branch_files.get(call.request.arg("ref") or call.project.default_branch, {})
+    if path not in files:
+        raise not_found()
+    if "raw" not in call.request.headers.get("accept", ""):
+        raise problem(415, "only the raw media type is played here")
+    return Response(200, files[path], {"Content-Type": "application/vnd.github.raw+json; charset=utf-8"})
 
 
 def releases(call):

@@ -24,7 +24,7 @@ from .payloads import VERSIONS, Shapes
 
 REPO = r"(?:/repos/(?P<owner>[^/]+)/(?P<name>[^/]+)|/repositories/(?P<repository>\d+))"
 EITHER = "issues|pull_requests"
-TEXT = ("login", "label")  # path parts that are not numbers
+TEXT = ("login", "label", "path")  # path parts that are not numbers
 
 # method, path, handler, permission of a fine-grained token (None: no project involved)
 TABLE = [
@@ -59,6 +59,7 @@ TABLE = [
     ("GET", "REPO/pulls/{number}/files", reads.files_of, "pull_requests"),
     ("GET", "REPO/pulls/{number}/reviews", reads.reviews_of, "pull_requests"),
     ("GET", "REPO/pulls/{number}/comments", reads.review_comments_of, "pull_requests"),
+    ("GET", "REPO/contents/{path}", reads.contents, "contents"),
     ("GET", "REPO/releases", reads.releases, "contents"),
     ("GET", "REPO/releases/{release_id}", reads.release, "contents"),
     ("GET", "REPO/labels", reads.labels, EITHER),

@@ -101,6 +101,7 @@ class Project(issues.IssueVerbs, changes.ChangeVerbs, forum.ForumVerbs):
         self.labels: dict[str, Label] = {}
         self.categories: dict[str, object] = {}
         self.collaborators: dict[str, str] = {}
+        self.branch_files: dict[str, dict[str, str]] = {}  # branch -> path -> text
         self._views: dict = {}
 
     @property

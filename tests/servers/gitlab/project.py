@@ -36,6 +36,7 @@ class Project(Threads):
         self.archived = archived
         self.personal = personal
         self.created_at = world.at()
+        self.branch_files: dict[str, dict[str, str]] = {}  # branch -> path -> text
         self.issues: dict[int, Item] = {}
         self.changes: dict[int, Item] = {}
         self.releases: dict[str, Release] = {}

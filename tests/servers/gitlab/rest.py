@@ -164,6 +164,14 @@ def links(call: Call, ref, iid):
     return [payloads.related_issue(link, other) for link, other in mine if call.may_read(other)]
 
 
+def raw_file(call: Call, ref, path):
+    """A file of a branch: `project.branch_files["branch"]["path"]` holds its text."""
+    files = call.project(ref).branch_files.get(call.arg("ref"), {})
+    if path not in files:
+        raise not_found("File")
+    return Answer(files[path], {"Content-Type": "text/plain"})
+
+
 def diffs(call: Call, ref, iid):
     item = call.item(ref, "merge_requests", iid)
     wanted, headers = paginate(call, item.files)
@@ -245,6 +253,7 @@ ROUTES = (
     Route("GET", f"{ITEM}/resource_label_events", label_events, thread=True),
     Route("GET", f"{ITEM}/resource_milestone_events", milestone_events, thread=True),
     Route("GET", f"{PROJECT}/issues/:iid/links", links),
+    Route("GET", f"{PROJECT}/repository/files/:path/raw", raw_file),
     Route("GET", f"{PROJECT}/merge_requests/:iid/diffs", diffs),
     Route("GET", f"{PROJECT}/merge_requests/:iid/changes", changes),
     Route("GET", f"{PROJECT}/merge_requests/:iid/closes_issues", closes_issues),

@@ -10,9 +10,15 @@ COMMANDS = re.compile(
     r"ready|relabel|relate|remove_due_date|remove_label|reopen|shrug|spend|subscribe|title|todo|unassign|"
     r"unlabel|unlock|unsubscribe|weight"
 )
-CODE = re.compile(r"^```.*?^```[^\n]*$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```.*?^```[^\n]*$|`[^`\n]*`|<code>.*?</code>", re.DOTALL | re.MULTILINE)
 REFERENCE = re.compile(r"(?<![\w/&.-])(?P<path>[\w-][\w.-]*(?:/[\w.-]+)*)?(?P<sigil>[#!])(?P<iid>\d+)\b")
 ADDRESS = re.compile(r"(?P<base>https?://[^/\s]+)/(?P<path>[\w./-]+?)/-/(?P<list>issues|merge_requests)/(?P<iid>\d+)")
+# A link with words of its own refers only when its whole target is an address, with a suffix of these characters
+# (link_pattern_anchor in banzai/filter/references/abstract_reference_filter.rb, suffix in models/concerns/referable.rb).
+LINK = re.compile(r"\]\((?P<target>[^()\s]+)\)")
+WHOLE_ADDRESS = re.compile(
+    ADDRESS.pattern + r"(?:/[a-z0-9_=-]+)*/*(?:\?[a-z0-9_=-]+(?:&[a-z0-9_=-]+)*)?(?:#[a-z0-9_-]+)?\Z"
+)
 CLOSING = re.compile(
     r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?):?\s+"
     r"(?P<list>#\d+(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)#\d+)*)",
@@ -26,7 +32,7 @@ def find_references(text: str | None, base: str) -> list[tuple[str | None, str, 
     """`see !4 and other/app#3` -> [(None, "change", 4), ("other/app", "issue", 3)], in order, each once."""
     if not text or ("#" not in text and "!" not in text and "/-/" not in text):
         return []
-    prose = CODE.sub(" ", text)
+    prose = LINK.sub(_kept_link, CODE.sub(" ", text))
     found = [(m["path"], "issue" if m["sigil"] == "#" else "change", int(m["iid"])) for m in REFERENCE.finditer(prose)]
     found += [
         (m["path"], "issue" if m["list"] == "issues" else "change", int(m["iid"]))
@@ -34,6 +40,10 @@ def find_references(text: str | None, base: str) -> list[tuple[str | None, str, 
         if m["base"] == base
     ]
     return list(dict.fromkeys(found))
+
+
+def _kept_link(link: re.Match) -> str:
+    return f"] {link['target']} " if WHOLE_ADDRESS.match(link["target"]) else "] "
 
 
 def find_closing(text: str | None) -> list[int]:

@@ -7,6 +7,7 @@ from .rest import ITEM, PROJECT, find_note
 from .routing import Answer, Route
 from .text import split_commands
 
+GUEST = 10
 MAINTAINER = 40
 OWNER = 50
 TITLE_LIMIT = 255
@@ -81,6 +82,8 @@ def _apply_edit(call: Call, item, given: dict) -> None:
 
 def create_note(call: Call, ref, items, iid):
     item = call.item(ref, items, iid, named=True)
+    if item.extra.get("discussion_locked") and call.level < GUEST:  # strangers may not, members may
+        raise forbidden()
     text, changes, done = _prepare(call, item)
     if done:
         return done

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from forgelore.app import App
+from forgelore.core.times import ago
 from forgelore.errors import LoreError
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
@@ -111,6 +112,34 @@ def _forges(app: App) -> Iterator[Check]:
             seen.add(name.host)
             yield _token(app, name)
         yield _project(app, name)
+        yield from _triage(app, name)
+
+
+def _triage(app: App, name: ProjectName) -> Iterator[Check]:
+    """How the project's bot has been doing, from the record beside its index; nothing where there is no bot."""
+    from forgelore.core.botlog import FILE, parse_botlog
+    from forgelore.core.inputs import parse_inputs
+
+    branch = parse_inputs(app.environ)[0].index_branch
+    now = int(app.wall_clock() * 1000)
+    try:
+        forge = app.forge(name)
+        text = forge.fetch_text(forge.fetch_project(name), FILE, branch=branch, max_chars=1_000_000)
+    except LoreError:
+        return  # the check before this one has said why
+    if text is None:
+        return
+    log = parse_botlog(text)
+    runs, failed = len(log.runs), sum(bool(run.problem) for run in log.runs)
+    if not runs:
+        yield Check("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
+    elif log.failing_since is not None:
+        hint = "look at the runs of the triage workflow; each has a summary"
+        status: Literal["warning", "error"] = "error" if log.complaint(now) else "warning"
+        yield Check("triage", status, f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}", hint)
+    else:
+        known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"
+        yield Check("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
 
 
 def _token(app: App, name: ProjectName) -> Check:

@@ -1,0 +1,83 @@
+"""How the bot has been doing, in a small file beside its index: what a person needs to know who never looks at runs
+that "succeed". It is written by every run that can push at all, and read by the next one and by `forgelore doctor`.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+from forgelore.core.times import ago, format_ms
+
+FILE = "health.json"
+KEPT = 30  # runs
+PATIENCE_MS = 7 * 86_400_000
+_VERSION = 1
+
+
+class Run(NamedTuple):
+    at: int
+    event: str
+    problem: str = ""  # empty: it did all it should
+
+
+class BotLog(NamedTuple):
+    runs: tuple[Run, ...] = ()  # oldest first
+    last_success: int | None = None
+    failing_since: int | None = None
+    known: int = 0
+    total: int | None = None
+
+    def plus(self, run: Run, *, known: int, total: int | None) -> "BotLog":
+        is_good = not run.problem
+        return BotLog(
+            (*self.runs, run)[-KEPT:], run.at if is_good else self.last_success,
+            None if is_good else self.failing_since or run.at, known, total,
+        )  # fmt: skip
+
+    def complaint(self, now_ms: int) -> str:
+        """Return what to say about a bot that has not worked for long; empty when it has."""
+        if self.failing_since is None or now_ms - self.failing_since < PATIENCE_MS:
+            return ""
+        failed = sum(bool(run.problem) for run in self.runs)
+        problem = next((run.problem for run in reversed(self.runs) if run.problem), "")
+        worked = f"it last worked {ago(self.last_success, now_ms)}" if self.last_success else "it has never worked"
+        since = (format_ms(self.failing_since) or "")[:10]
+        return (
+            f"triage has been failing since {since} ({failed} of the last {len(self.runs)} runs; {worked}): {problem}"
+        )
+
+
+def build_botlog(log: BotLog) -> str:
+    data = {"version": _VERSION, **log._asdict(), "runs": [run._asdict() for run in log.runs]}
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def parse_botlog(text: str) -> BotLog:
+    """Return the log; an empty one when the file is not ours: it says how the bot is, and must not stop it."""
+    try:
+        data = json.loads(text)
+        runs = tuple(_run(one) for one in data["runs"][-KEPT:])
+        return BotLog(
+            runs,
+            _time(data["last_success"]),
+            _time(data["failing_since"]),
+            _number(data["known"]),
+            _time(data["total"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return BotLog()
+
+
+def _run(data: dict[str, Any]) -> Run:
+    return Run(_number(data["at"]), str(data["event"])[:100], str(data["problem"])[:500])
+
+
+def _time(value: object) -> int | None:
+    return None if value is None else _number(value)
+
+
+def _number(value: object) -> int:
+    """Return a number that a date can be made of."""
+    number = int(value)  # type: ignore[call-overload]
+    if not 0 <= number < 253_402_300_800_000:
+        raise ValueError(number)
+    return int(number)

@@ -1,0 +1,149 @@
+"""What a forge's event asks for. The payload is written by strangers: nothing in it is trusted to have a shape.
+
+    triage    look at the item and tell its author what it repeats
+    update    the item changed in a way that its report does not depend on: keep the index true
+    remove    the item is gone from this project
+    catch_up  no item: look at everything that was missed
+    ignore    nothing that concerns us
+
+GitHub: GITHUB_EVENT_NAME and the file at GITHUB_EVENT_PATH. GitLab: the body of a project's webhook, which a pipeline
+trigger hands on as a file (TRIGGER_PAYLOAD), or the variables of a merge request's pipeline.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from forgelore.core.text import storable
+from forgelore.core.times import parse_ms
+from forgelore.errors import InvalidValue
+from forgelore.model import Item, ItemKey, Kind, State
+
+Task = Literal["triage", "update", "remove", "catch_up", "ignore"]
+
+MAX_BYTES = 26_000_000  # GitHub sends at most 25 MB
+_GITHUB: dict[tuple[str, str], Task] = {
+    **{("issues", action): "triage" for action in ("opened", "edited", "reopened")},
+    **{("issues", action): "update" for action in ("closed", "labeled", "unlabeled", "typed", "untyped", "locked")},
+    **{("issues", action): "remove" for action in ("deleted", "transferred")},
+    **{("pull_request", action): "triage" for action in ("opened", "edited", "synchronize", "reopened")},
+    **{("pull_request", action): "update" for action in ("closed", "labeled", "unlabeled", "converted_to_draft")},
+    ("pull_request", "ready_for_review"): "triage",
+}
+_GITLAB: dict[str, Task] = {
+    "open": "triage", "reopen": "triage", "update": "update", "close": "update", "merge": "update",
+}  # fmt: skip
+_GITLAB_TEXT = ("title", "description")
+_ALARMS = ("schedule", "workflow_dispatch", "repository_dispatch", "push")
+
+
+class Event(NamedTuple):
+    task: Task
+    name: str  # issues.opened, for messages
+    project: str = ""
+    item: Item | None = None  # as the event told it: it may be older than what the forge would say now
+    is_automatic: bool = False  # somebody's program wrote the item
+
+
+def parse_github_event(name: str, payload: bytes, project: str) -> Event:
+    """Return what a GitHub event asks for. A payload that cannot be read asks for catching up: nothing is lost."""
+    data = _read(payload)
+    if name in _ALARMS:
+        return Event("catch_up", name, project)
+    subject = "issues" if name == "issues" else "pull_request" if name.startswith("pull_request") else ""
+    if not subject or name.startswith("pull_request_review"):
+        return Event("ignore", name, project)
+    action = _text(data.get("action"))
+    told = f"{name}.{action}" if action else name
+    part = data.get("issue" if subject == "issues" else "pull_request")
+    kind: Kind = "issue" if subject == "issues" else "change"
+    item = _github_item(part, kind) if isinstance(part, dict) else None
+    if item is None or not isinstance(part, dict):
+        return Event("catch_up", told, project)
+    return Event(_GITHUB.get((subject, action), "ignore"), told, project, item, _is_bot(part))
+
+
+def _github_item(part: dict[str, Any], kind: Kind) -> Item | None:
+    if not _is_number(part.get("number")):
+        return None
+    if isinstance(part.get("pull_request"), dict):  # what `issues` calls a change
+        kind = "change"
+    is_merged = bool(part.get("merged_at")) or part.get("merged") is True
+    state: State = "merged" if is_merged else "closed" if part.get("state") == "closed" else "open"
+    head = part.get("head")
+    return Item(
+        ItemKey(kind, int(part["number"])),
+        storable(_text(part.get("title"))), storable(_text(part.get("body"))) or None,
+        state, _text(part.get("state_reason")) or None, _login(part.get("user")), labels=_names(part.get("labels")),
+        created_at=_ms(part.get("created_at")), updated_at=_ms(part.get("updated_at")),
+        closed_at=_ms(part.get("closed_at")), merged_at=_ms(part.get("merged_at")),
+        url=_text(part.get("html_url")) or None,
+        forge_id=part["id"] if _is_number(part.get("id")) else None,
+        head_sha=_text(head.get("sha")) or None if isinstance(head, dict) else None,
+        raw=json.dumps(part).encode(),  # tells this state of the item from the one before
+    )  # fmt: skip
+
+
+def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, project: str) -> Event:
+    """Return what a GitLab pipeline was started for."""
+    number = environ.get("CI_MERGE_REQUEST_IID", "")
+    if payload is None and number.isascii() and number.isdigit():
+        return Event("triage", "merge_request_event", project, Item(ItemKey("change", int(number)), ""))
+    data = _read(payload or b"")
+    told = _text(data.get("object_kind"))
+    attributes = data.get("object_attributes")
+    if told not in ("issue", "work_item", "merge_request") or not isinstance(attributes, dict):
+        return Event("catch_up" if not told else "ignore", told or environ.get("CI_PIPELINE_SOURCE", "?"), project)
+    if not _is_number(attributes.get("iid")):
+        return Event("catch_up", told, project)
+    kind: Kind = "change" if told == "merge_request" else "issue"
+    action = _text(attributes.get("action"))
+    # The title is fetched: a webhook leaves out who may see the item.
+    item = Item(ItemKey(kind, int(attributes["iid"])), "")
+    task: Task = _GITLAB.get(action, "ignore")
+    changes = data.get("changes")
+    # Labels, assignees and milestones are updates too; only new text or new commits are a reason to look again.
+    if action == "update" and (
+        attributes.get("oldrev") or (isinstance(changes, dict) and any(name in changes for name in _GITLAB_TEXT))
+    ):
+        task = "triage"
+    return Event(task, f"{told}.{action}", project, item)
+
+
+def _read(payload: bytes) -> dict[str, Any]:
+    if len(payload) > MAX_BYTES:
+        return {}
+    try:
+        data = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _ms(value: object) -> int | None:
+    try:
+        return parse_ms(value) if isinstance(value, str) else None
+    except (InvalidValue, ValueError, OverflowError):
+        return None
+
+
+def _login(value: object) -> str | None:
+    return _text(value.get("login")) or None if isinstance(value, dict) else None
+
+
+def _names(value: object) -> list[str]:
+    rows = value if isinstance(value, list) else []
+    return [name for row in rows if isinstance(row, dict) and (name := storable(_text(row.get("name"))))]
+
+
+def _is_bot(part: dict[str, Any]) -> bool:
+    user = part.get("user")
+    return isinstance(user, dict) and (user.get("type") == "Bot" or _text(user.get("login")).endswith("[bot]"))

@@ -1,0 +1,119 @@
+r"""Untrusted text inside our Markdown: it shows what it says, and does nothing.
+
+Titles and bodies are written by strangers, and our comment is posted with the bot's rights. Three things protect it:
+
+1. Only what can be seen is kept, on one line: no control, zero-width or direction-changing characters. So no foreign
+   text ever begins a line, where quick actions (`/close`), headings, fences and workflow commands (`::warning`) live.
+2. What a forge would turn into a reference is broken with a zero-width space: `@name`, `#12`, `!34`, `~label`,
+   `owner/repo#12`, `GH-12`, commit ids, addresses. Escapes are not enough for that: both forges look for references in
+   the *rendered* text (GitHub's html-pipeline, GitLab's lib/banzai), where an escaped `\@name` is `@name` again.
+3. What Markdown or HTML would read is escaped: `[` becomes `\[`, and `<`, `>`, `&`, `|` become names of characters.
+
+The words "duplicate of" are broken too: before a number they mark a duplicate on GitHub.
+"""
+
+import re
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from forgelore.core.names import key_in_url
+
+BREAK = "\u200b"
+ELLIPSIS = "…"
+QUIET_HOST = "redirect.github.com"
+QUIET_FRAGMENT = "forgelore.triage"
+_MAX_URL = 2_000
+_GITHUB = ("github.com", "www.github.com")
+
+_JOINERS = "\u200c\u200d"  # part of emoji and of several scripts, nothing between Latin letters
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_STRAY_JOINER = re.compile(f"(?<![^\x00-\x7f])[{_JOINERS}]+|[{_JOINERS}]+(?![^\x00-\x7f{_JOINERS}])")
+_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_PILED_MARKS = re.compile(f"([{_MARKS}]{{3}})[{_MARKS}]+")  # letters that grow over the lines above
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+
+# A sigil and what follows it, on either forge: @name #12 !34 ~label %milestone $snippet &epic ^alert#1 *iteration:1
+# [issue:12]. The variation selector makes an emoji of the sign before it.
+_SIGIL = re.compile("([@#!$&~%^*\\[])(?=[^\\s\ufe0f])")
+_TRACKER = re.compile(r"(?<![A-Za-z0-9])((?:[A-Z][A-Z0-9_]+|[Gg][HhLl])-)(?=\d)")  # GH-12, GL-12, JIRA-12
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)(?=//)")
+_WWW = re.compile(r"(www)(?=\.)", re.IGNORECASE)
+_SHORTCODE = re.compile(r"(:)(?=[\w+-]+:)")
+_MARKING = re.compile(r"(duplicat\w*)(?=\s+(?:of|to)\b)", re.IGNORECASE)
+_COMMIT = re.compile(r"(?<![0-9A-Za-z_])[0-9a-f]{7,64}(?![0-9A-Za-z_])", re.IGNORECASE)
+_BREAKS = (_SIGIL, _TRACKER, _SCHEME, _WWW, _SHORTCODE, _MARKING)
+
+_ESCAPES = str.maketrans({
+    **{sign: f"\\{sign}" for sign in "\\`*_[]{}~$^"},
+    "<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&vert;",
+})  # fmt: skip
+
+
+def visible_line(text: str, *, limit: int) -> str:
+    r"""Return what can be seen of a text, as one line of at most `limit` characters.
+
+    "a\n\u202eb\x00" -> "a b"
+    """
+    text = _INVISIBLE.sub("", re.sub(r"\s+", " ", text[: limit * 8]))
+    text = _PILED_MARKS.sub(r"\1", _STRAY_JOINER.sub("", text))
+    text = re.sub(r" {2,}", " ", text).strip()
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + ELLIPSIS
+
+
+def plain(text: str, *, limit: int) -> str:
+    """Return untrusted text as Markdown that shows it on one line; "" when nothing of it can be seen."""
+    text = visible_line(text, limit=limit)
+    is_isolated = bool(_RIGHT_TO_LEFT.search(text))
+    for pattern in _BREAKS:
+        text = pattern.sub(rf"\1{BREAK}", text)
+    text = _COMMIT.sub(_broken_commit, text).translate(_ESCAPES)
+    return f"\u2068{text}\u2069" if is_isolated else text  # its direction ends where it ends
+
+
+def code(text: str, *, limit: int) -> str:
+    """Return untrusted text as inline code. Tags instead of backticks: a table would still split at `|` in those."""
+    return f"<code>{plain(text, limit=limit)}</code>"
+
+
+def link(label: str, url: str | None) -> str:
+    """Return a link around Markdown of ours, or the label alone when there is no address."""
+    return f"[{label}]({url})" if url else label
+
+
+def safe_url(url: str) -> str | None:
+    """Return a web address that can stand in a link's parentheses, None for anything else."""
+    try:
+        split = urlsplit(url.strip())
+        is_web = split.scheme in ("http", "https") and bool(split.hostname) and "@" not in split.netloc
+    except ValueError:
+        return None
+    if not is_web or len(url) > _MAX_URL or _INVISIBLE.search(url) or re.search(r"[\s\\]", split.netloc):
+        return None
+    return quote(url.strip(), safe="%/:?#@!$&'*+,;=~-._")
+
+
+def quiet_url(url: str, forge: str) -> str | None:
+    """Return an address of the page that makes no cross reference from a comment on `forge`; None when none is known.
+
+    GitHub documents redirect.github.com for this; it serves github.com alone. GitLab takes a link for a reference only
+    when the *whole* address is one of its own, and no fragment with a dot is (app/models/concerns/referable.rb).
+    """
+    safe = safe_url(url)
+    if safe is None or key_in_url(safe) is None:
+        return safe
+    split = urlsplit(safe)
+    if forge == "github":
+        if split.netloc.lower() in _GITHUB:
+            return urlunsplit(("https", QUIET_HOST, split.path, split.query, split.fragment))
+        return safe if "/-/" in split.path else None  # another forge's page; or perhaps one of this very server
+    if split.netloc.lower() in _GITHUB:
+        return safe
+    return urlunsplit((split.scheme, split.netloc, split.path, split.query, QUIET_FRAGMENT))
+
+
+def _broken_commit(match: re.Match[str]) -> str:
+    text = match[0]
+    return BREAK.join(text[start : start + 6] for start in range(0, len(text), 6))

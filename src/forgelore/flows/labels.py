@@ -1,0 +1,121 @@
+"""Labels that an item's neighbours have, suggested only where such suggestions were right on the project's own items.
+
+votes      the ten nearest items, the n-th with 1/n; a label's share is its part of all votes
+trust      for each label, the smallest share (a third at least) from which on suggestions were right 80 % of the
+           time, of at least twenty; a label that never gets there is never suggested
+"""
+
+import bisect
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from forgelore.flows.ranking import Likeness, Match, rank_matches
+from forgelore.flows.retrieve import Retriever
+from forgelore.flows.watching import Watcher
+from forgelore.store.db import Store
+from forgelore.store.filters import Filters
+from forgelore.store.hits import load_subject
+
+NEIGHBOURS = 10
+MIN_PRECISION = 0.8
+MIN_SAMPLE = 20
+MIN_SHARE = 1 / 3
+MAX_SUGGESTIONS = 3
+
+
+class Trust(NamedTuple):
+    share: float
+    precision: float
+    sample: int
+
+
+def suggest_labels(
+    store: Store, project_id: int, kind: str, item_id: int, matches: Sequence[Match]
+) -> tuple[tuple[str, float], ...]:
+    """Return labels that the item lacks and its neighbours have, each with the precision that was measured."""
+    trusted = {
+        name: Trust(*rest)
+        for name, *rest in store.rows(
+            "SELECT name, share, precision, sample FROM label_trust WHERE project_id = ? AND kind = ?", project_id, kind
+        )
+    }
+    if not trusted:
+        return ()
+    has = {row[0] for row in store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
+    shares = count_votes(matches)
+    found = [
+        (name, trust.precision)
+        for name, trust in trusted.items()
+        if name not in has and shares.get(name, 0) >= trust.share
+    ]
+    return tuple(sorted(found, key=lambda one: (-one[1], one[0]))[:MAX_SUGGESTIONS])
+
+
+def count_votes(matches: Sequence[Match]) -> dict[str, float]:
+    """Return each label's part of the votes."""
+    near = matches[:NEIGHBOURS]
+    total = sum(1 / place for place in range(1, len(near) + 1))
+    votes: dict[str, float] = {}
+    for place, one in enumerate(near, 1):
+        for name in one.hit.row.labels:
+            votes[name] = votes.get(name, 0.0) + 1 / place
+    return {name: weight / total for name, weight in votes.items()}
+
+
+def learn_labels(
+    retriever: Retriever, project_id: int, kind: str, *, size: int = 300, watcher: Watcher | None = None
+) -> dict[str, Trust]:
+    """Ask for the project's latest labelled items what would have been suggested, and keep what was right."""
+    store, watcher = retriever.store, watcher or Watcher()
+    ids = [
+        row[0]
+        for row in store.rows(
+            "SELECT i.id FROM items i WHERE i.project_id = ? AND i.kind = ? AND i.deleted_at IS NULL"
+            " AND NOT i.is_confidential AND EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = i.id)"
+            " ORDER BY i.created_at DESC LIMIT ?", project_id, kind, size,
+        )
+    ]  # fmt: skip
+    watcher.begin("labels", "items compared for their labels", len(ids))
+    seen: dict[str, list[tuple[float, bool]]] = {}
+    for item_id in ids:
+        _observe(retriever, project_id, kind, item_id, seen)
+        watcher.saved("labels", 1)
+    watcher.done("labels")
+    trusted = {name: trust for name, observed in seen.items() if (trust := find_trust(observed))}
+    with store.transaction():
+        store.run("DELETE FROM label_trust WHERE project_id = ? AND kind = ?", project_id, kind)
+        store.run_many(
+            "INSERT INTO label_trust (project_id, kind, name, share, precision, sample) VALUES (?, ?, ?, ?, ?, ?)",
+            [(project_id, kind, name, *trust) for name, trust in sorted(trusted.items())],
+        )
+    return trusted
+
+
+def _observe(
+    retriever: Retriever, project_id: int, kind: str, item_id: int, seen: dict[str, list[tuple[float, bool]]]
+) -> None:
+    subject = load_subject(retriever.store, item_id)
+    filters = Filters(
+        types=(kind,), project_ids=(project_id,), before=subject.created_at, not_items=(item_id,), is_public=True
+    )
+    matches = rank_matches(retriever, Likeness(subject, filters, limit=NEIGHBOURS, is_bare=True)).matches
+    has = {row[0] for row in retriever.store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
+    for name, share in count_votes(matches).items():
+        seen.setdefault(name, []).append((share, name in has))
+
+
+def find_trust(observed: Iterable[tuple[float, bool]]) -> Trust | None:
+    """Return the smallest share from which on suggestions were right often enough; None when there is none.
+
+    The estimate is lowered by two imagined mistakes, so that twenty lucky ones do not pass for certainty.
+    """
+    ordered = sorted(one for one in observed if one[0] >= MIN_SHARE)
+    shares = [share for share, _ in ordered]
+    for share in sorted(set(shares)):
+        kept = ordered[bisect.bisect_left(shares, share) :]
+        right = sum(is_right for _, is_right in kept)
+        if len(kept) < MIN_SAMPLE:
+            return None
+        if right / (len(kept) + 2) >= MIN_PRECISION:
+            return Trust(share, right / len(kept), len(kept))
+    return None

@@ -1,0 +1,47 @@
+"""What the bot learns of its project between comments: template lines, how near items usually are, labels it may trust.
+
+An ordinary event adds a few numbers. On a first run the author waits for the first hundred only; the rest comes after
+the comment, and what a run has no time for is left to the next.
+"""
+
+from collections.abc import Callable
+
+from forgelore.flows.covering import KINDS
+from forgelore.flows.labels import learn_labels
+from forgelore.flows.sampling import build_sample, learn_boilerplate
+from forgelore.flows.triage import Desk
+from forgelore.flows.watching import Watcher
+from forgelore.store.triage import load_labels_learned, save_labels_learned
+
+FIRST = 120  # strengths of a kind that a position needs
+SAMPLE = 500  # of the newest items of a kind; each run adds its own, up to a thousand
+_GROWTH = 1.1  # of the labelled items before their labels are learned again
+
+
+def prepare(desk: Desk, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
+    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are."""
+    learn_boilerplate(desk.store, desk.project_id)
+    for kind in KINDS:
+        build_sample(desk.retriever, desk.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
+
+
+def learn_more(
+    desk: Desk, *, is_thorough: bool, is_late: Callable[[], bool], watcher: Watcher | None = None
+) -> list[str]:
+    """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
+    notes = []
+    for kind in KINDS:
+        build_sample(desk.retriever, desk.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
+        if is_thorough and not is_late() and _has_grown(desk, kind):
+            trusted = learn_labels(desk.retriever, desk.project_id, kind, watcher=watcher)
+            if trusted:
+                notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
+    return notes
+
+
+def _has_grown(desk: Desk, kind: str) -> bool:
+    before, now = load_labels_learned(desk.store, desk.project_id, kind)
+    if now <= _GROWTH * before:
+        return False
+    save_labels_learned(desk.store, desk.project_id, kind, now)
+    return True

@@ -1,0 +1,60 @@
+"""GitLab's REST answers: good ones, and what the others mean to a person."""
+
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
+from forgelore.forges import gitlab_wire as wire
+from forgelore.model import ItemKey, Project
+from forgelore.net.client import Answer, Client
+
+PART_OF: dict[str, str] = {"issue": "issues", "change": "merge_requests"}
+
+
+class Rest:
+    """The client, with the words for what went wrong. `host` is what people call the server."""
+
+    def __init__(self, client: Client, host: str) -> None:
+        self.client, self.host = client, host
+
+    def checked(self, answer: Answer, what: str) -> Answer:
+        """Return a good answer, or raise what the status means to a person."""
+        if answer.status in (200, 304):
+            return answer
+        raise self.refusal(answer, what)
+
+    def refusal(self, answer: Answer, what: str) -> LoreError:
+        said = message_of(answer)
+        if answer.status == 401:
+            return AuthError(
+                f"{self.host} rejected the token (HTTP 401: {said})",
+                hint="it may be wrong or expired; set GITLAB_TOKEN or run: glab auth login",
+                is_rejected=True,
+            )
+        if answer.status == 403:
+            return AuthError(
+                f"{self.host} refuses to show {what} (HTTP 403: {said})",
+                hint="the token needs the scope read_api and access to the project",
+            )
+        if answer.status in (404, 410):
+            return NotFound(
+                f"{what} not found on {self.host} (HTTP {answer.status})",
+                hint="check the spelling, or the token's access",
+            )
+        return ForgeError(f"{self.host} answered {answer.status} to {what}: {said}", hint="run the same command again")
+
+
+def item_path(project: Project, key: ItemKey) -> str:
+    return f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}"
+
+
+def message_of(answer: Answer) -> str:
+    """GitLab says what is wrong in `message` (text, or lists by field) or in `error`, or in plain text."""
+    try:
+        body = wire.loose(answer.body)
+    except LoreError:
+        return answer.body[:100].decode("utf-8", "replace")
+    found = body.get("message") or body.get("error_description") or body.get("error") or ""
+    if isinstance(found, dict):
+        found = "; ".join(
+            f"{name}: {', '.join(map(str, values if isinstance(values, list) else [values]))}"
+            for name, values in found.items()
+        )
+    return str(found)[:200]

@@ -1,0 +1,126 @@
+"""Reports that were made, the beginnings of diffs, and how the bot's index forgets for good."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.model import ItemKey
+from forgelore.store.db import Store
+from forgelore.store.documents import remove_documents
+from forgelore.store.items import load_ids
+from forgelore.store.jobs import queue_documents
+
+
+class StoredReport(NamedTuple):
+    """The last look at an item. `shown`: numbers of the items that its comment names."""
+
+    looked_at: int
+    content_hash: str
+    outcome: str
+    first_number: int | None = None
+    similarity: float | None = None
+    comment_url: str | None = None
+    shown: tuple[int, ...] = ()
+
+
+def load_report(store: Store, item_id: int) -> StoredReport | None:
+    row = store.row(f"SELECT {', '.join(StoredReport._fields)} FROM triage_reports WHERE item_id = ?", item_id)
+    return StoredReport._make((*row[:-1], tuple(map(int, filter(None, row[-1].split(",")))))) if row else None
+
+
+def save_report(store: Store, project_id: int, item_id: int, report: StoredReport) -> None:
+    names = StoredReport._fields
+    marks = ", ".join("?" * (2 + len(names)))
+    shown = f",{','.join(map(str, report.shown))}," if report.shown else ""
+    store.run(
+        f"INSERT INTO triage_reports (item_id, project_id, {', '.join(names)}) VALUES ({marks})"
+        f" ON CONFLICT (item_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
+        item_id, project_id, *report[:-1], shown,
+    )  # fmt: skip
+
+
+def load_first_run(store: Store, project_id: int) -> int | None:
+    """Return when the bot first worked on this project; None when it never did."""
+    first: int | None = store.value("SELECT first_run_at FROM triage_projects WHERE project_id = ?", project_id)
+    return first
+
+
+def save_first_run(store: Store, project_id: int, now_ms: int) -> None:
+    store.run(
+        "INSERT INTO triage_projects (project_id, first_run_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        project_id, now_ms,
+    )  # fmt: skip
+
+
+def load_labels_learned(store: Store, project_id: int, kind: str) -> tuple[int, int]:
+    """Return how many items with labels there were when those were last learned, and how many there are now."""
+    before = store.value("SELECT items FROM label_runs WHERE project_id = ? AND kind = ?", project_id, kind)
+    now = store.value(
+        "SELECT count(DISTINCT l.item_id) FROM item_labels l JOIN items i ON i.id = l.item_id"
+        " WHERE i.project_id = ? AND i.kind = ?", project_id, kind,
+    )  # fmt: skip
+    return before or 0, now
+
+
+def save_labels_learned(store: Store, project_id: int, kind: str, items: int) -> None:
+    store.run(
+        "INSERT INTO label_runs (project_id, kind, items) VALUES (?, ?, ?)"
+        " ON CONFLICT (project_id, kind) DO UPDATE SET items = excluded.items", project_id, kind, items,
+    )  # fmt: skip
+
+
+def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> list[ItemKey]:
+    """Return open items that no run has looked at as they are now, oldest first: events that never reached us, and
+    comments that could not be posted. Items from before `since_ms` only when they have been looked at before.
+    """
+    return [
+        ItemKey(kind, number)
+        for kind, number in store.rows(
+            "SELECT i.kind, i.number FROM items i LEFT JOIN triage_reports r ON r.item_id = i.id"
+            " WHERE i.project_id = ? AND i.kind IN ('issue', 'change') AND i.state = 'open' AND i.deleted_at IS NULL"
+            " AND NOT i.is_confidential AND coalesce(r.content_hash <> i.content_hash, i.created_at >= ?)"
+            " ORDER BY i.created_at, i.number LIMIT ?", project_id, since_ms, limit,
+        )
+    ]  # fmt: skip
+
+
+def save_diff(store: Store, project_id: int, item_id: int, excerpt: str) -> None:
+    """Keep the beginning of a change's diff; its document is built anew when that differs."""
+    if store.value("SELECT excerpt FROM item_diffs WHERE item_id = ?", item_id) == excerpt:
+        return
+    store.run(
+        "INSERT INTO item_diffs (item_id, project_id, excerpt) VALUES (?, ?, ?)"
+        " ON CONFLICT (item_id) DO UPDATE SET excerpt = excluded.excerpt", item_id, project_id, excerpt,
+    )  # fmt: skip
+    queue_documents(store, project_id, [item_id])
+
+
+def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:
+    """Delete items with everything that hangs on them; returns how many were there.
+
+    A tombstone would keep the text of what somebody deleted or made confidential, in a place that others can read.
+    Reports that name such an item are looked at again.
+    """
+    found = load_ids(store, project_id, keys)
+    for key, item_id in found.items():
+        documents = [row[0] for row in store.rows("SELECT id FROM documents WHERE item_id = ?", item_id)]
+        remove_documents(store, project_id, documents)
+        store.run("DELETE FROM jobs WHERE project_id = ? AND kind = 'document' AND key = ?", project_id, str(item_id))
+        store.run("DELETE FROM items WHERE id = ?", item_id)
+        store.run(
+            "UPDATE triage_reports SET content_hash = '' WHERE project_id = ? AND shown LIKE ?",
+            project_id, f"%,{key.number},%",
+        )  # fmt: skip
+    return len(found)
+
+
+def forget_project(store: Store, project_id: int) -> None:
+    """Delete everything that is known of a project."""
+    keys = [ItemKey(*row) for row in store.rows("SELECT kind, number FROM items WHERE project_id = ?", project_id)]
+    forget_items(store, project_id, keys)
+    store.run("DELETE FROM projects WHERE id = ?", project_id)
+
+
+def forget_for_good(store: Store) -> None:
+    """Overwrite what is deleted from now on, in the file and in full text: others can read the bot's index."""
+    store.run("PRAGMA secure_delete = ON")
+    store.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('secure-delete', 1)")

@@ -1,0 +1,119 @@
+"""How a run inside GitHub Actions or GitLab CI hears and speaks: events in, annotations, summary and outputs out.
+
+Whatever is told here may hold text from strangers. On GitHub a line that begins with `::` is a command to the runner,
+so messages are escaped and everything else is printed while commands are switched off.
+"""
+
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from forgelore.core.events import MAX_BYTES, Event, parse_github_event, parse_gitlab_event
+from forgelore.core.text import printable
+from forgelore.errors import ConfigError
+
+Where = Literal["github", "gitlab"]
+
+
+def find_ci(environ: Mapping[str, str]) -> Where | None:
+    """Return whose CI this is; None outside of any."""
+    if environ.get("GITHUB_EVENT_PATH") or environ.get("GITHUB_ACTIONS") == "true":
+        return "github"
+    return "gitlab" if environ.get("GITLAB_CI") == "true" else None
+
+
+def read_event(where: Where, environ: Mapping[str, str]) -> Event:
+    """Return what this run was started for. Raises ConfigError when the runner did not say."""
+    if where == "github":
+        project = _needed(environ, "GITHUB_REPOSITORY")
+        name = _needed(environ, "GITHUB_EVENT_NAME")
+        return parse_github_event(name, _read(_needed(environ, "GITHUB_EVENT_PATH")), project)
+    payload = environ.get("TRIGGER_PAYLOAD")
+    return parse_gitlab_event(environ, _read(payload) if payload else None, _needed(environ, "CI_PROJECT_PATH"))
+
+
+def _needed(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name, "").strip()
+    if not value:
+        raise ConfigError(f"{name} is not set", hint="forgelore triage without an item runs inside CI; else name one")
+    return value
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"the event cannot be read: {error.strerror}", hint=f"look at {path}") from error
+
+
+class Voice(NamedTuple):
+    """Speaks to the people who read a run. `quiet` is for --json: nothing but the envelope on standard output."""
+
+    where: Where
+    environ: Mapping[str, str]
+    is_quiet: bool = False
+
+    def warn(self, message: str) -> None:
+        """A warning that is seen without opening the log."""
+        if self.where == "github":
+            self._print(f"::warning title=forgelore::{escape_command(printable(message))}")
+        else:
+            self._print(f"WARNING: {printable(message)}")
+
+    def say(self, text: str) -> None:
+        """Show text that may hold anything; on GitHub no line of it is taken for a command."""
+        if self.where == "github":
+            word = secrets.token_hex(16)
+            self._print(f"::stop-commands::{word}\n{printable(text)}\n::{word}::")
+        else:
+            self._print(printable(text))
+
+    def _print(self, text: str) -> None:
+        print(text, file=sys.stderr if self.is_quiet else sys.stdout, flush=True)
+
+    def summarise(self, markdown: str) -> None:
+        """Add to the page of the run; GitLab has none, so it goes to the log."""
+        path = self.environ.get("GITHUB_STEP_SUMMARY", "")
+        if path:
+            self._append(path, markdown.rstrip("\n") + "\n")
+        elif self.where == "gitlab":
+            self.say(markdown)
+
+    def output(self, **values: str) -> None:
+        """Hand values to the steps that follow: one line each, nothing of strangers in them."""
+        path = self.environ.get("GITHUB_OUTPUT", "")
+        if path:
+            self._append(path, "".join(f"{name.replace('_', '-')}={value}\n" for name, value in values.items()))
+
+    def keep(self, name: str, text: str) -> str:
+        """Write a file that outlives this program, in the runner's folder; returns its path, "" when there is none."""
+        folder = self.environ.get("RUNNER_TEMP", "")
+        path = os.path.join(folder, name)
+        return path if os.path.isdir(folder) and self._append(path, text, mode="w") else ""
+
+    def _append(self, path: str, text: str, *, mode: str = "a") -> bool:
+        """What cannot be told there is told in the log: telling must not undo what was done."""
+        try:
+            with open(path, mode, encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            self.warn(f"{os.path.basename(path)} cannot be written: {error.strerror}")
+            return False
+        return True
+
+
+def escape_command(text: str) -> str:
+    """Return text for the message of a workflow command: one line, no command of its own."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def scratch_folder(environ: Mapping[str, str]) -> str:
+    """Return a new folder for the files of this run: in the runner's own place, else in the system's."""
+    try:
+        return tempfile.mkdtemp(prefix="forgelore-", dir=environ.get("RUNNER_TEMP") or None)
+    except OSError:
+        return tempfile.mkdtemp(prefix="forgelore-")

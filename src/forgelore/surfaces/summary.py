@@ -1,0 +1,70 @@
+"""The page of a run: what was looked at, what was said, how much of the project is known, and what is wrong."""
+
+from forgelore.core.markdown import link, plain, safe_url
+from forgelore.core.report import percent
+from forgelore.core.times import ago
+from forgelore.flows.bot import Done, Outcome
+
+_OUTCOMES = {
+    "duplicate": "very close to",
+    "regression": "perhaps a regression of",
+    "similar": "similar to",
+    "silent": "nothing to say",
+}
+
+
+def build_summary(outcome: Outcome, now_ms: int, *, is_dry: bool = False) -> str:
+    """Return Markdown. Titles are strangers' text and are written so that nothing in them acts."""
+    lines = ["### forgelore triage", ""]
+    if outcome.complaint:
+        lines += ["> [!CAUTION]", f"> {_inline(outcome.complaint)}", ""]
+    for problem in dict.fromkeys(outcome.problems):
+        lines += ["> [!WARNING]", f"> {_inline(problem)}", ""]
+    lines += [_line(done, is_dry=is_dry) for done in outcome.done] or [
+        f"- {_inline(outcome.event)}: no item to look at"
+    ]
+    lines += [f"- {outcome.removed} items left the index" if outcome.removed else ""]
+    lines += ["", _covered(outcome), _since(outcome, now_ms)]
+    lines += [f"- {_inline(warning)}" for warning in dict.fromkeys(outcome.warnings)]
+    return "\n".join(line for line, before in zip(lines, ["", *lines], strict=False) if line or before) + "\n"
+
+
+def _line(done: Done, *, is_dry: bool) -> str:
+    triaged = done.triaged
+    name = f"{triaged.key.kind} {triaged.key.number}"
+    shown = link(name, safe_url(triaged.url) if triaged.url else None)
+    told = _OUTCOMES[triaged.outcome]
+    if triaged.first_number is not None and triaged.similarity is not None:
+        told += f" {triaged.first_number} ({percent(triaged.similarity)})"
+    elif triaged.outcome != "silent":
+        told = "related to items of another kind or project"
+    elif triaged.reason:
+        told += f" ({triaged.reason})"
+    posted = "dry run" if is_dry else done.posted.action if done.posted else "not posted"
+    reason = f", {_inline(done.posted.reason)}" if done.posted and done.posted.reason else ""
+    return f"- {shown} ({_inline(triaged.title)}): {told}; comment: {posted}{reason}"
+
+
+def _inline(text: str) -> str:
+    return plain(text, limit=300)
+
+
+def _covered(outcome: Outcome) -> str:
+    coverage = outcome.coverage
+    if coverage is None:
+        return "The project was not read in this run."
+    if coverage.is_complete:
+        return f"All {coverage.known} issues and changes of the project are in the index."
+    total = f" of {coverage.total} ({coverage.known * 100 // coverage.total} %)" if coverage.total else ""
+    return (
+        f"{coverage.known}{total} issues and changes are in the index so far; reading stopped because"
+        f" {_inline(coverage.stopped or 'the forge did not answer')}. The next event goes on."
+    )
+
+
+def _since(outcome: Outcome, now_ms: int) -> str:
+    runs = outcome.log.runs
+    failed = sum(bool(run.problem) for run in runs)
+    if not runs or not failed:
+        return ""
+    return f"{failed} of the last {len(runs)} runs had a problem; the first of those {ago(runs[0].at, now_ms)}."

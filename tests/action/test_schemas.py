@@ -1,0 +1,114 @@
+"""action.yml, the workflows and the GitLab recipe against the official schemas, and what the schemas cannot say."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from action.runner import ROOT, load
+from forgelore.core.inputs import Inputs
+from forgelore.version import __version__
+
+TRIAGE = ROOT / "docs" / "triage"
+WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), TRIAGE / "triage.yml", TRIAGE / "split.yml"]
+FOR_USERS = [TRIAGE / "triage.yml", TRIAGE / "split.yml"]
+WRITES = {"contents": "write", "issues": "write", "pull-requests": "write"}
+READS = dict.fromkeys(WRITES, "read")
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-actions", [ROOT / "action.yml"]),
+        ("github-workflows", WORKFLOWS),
+        ("gitlab-ci", [TRIAGE / "gitlab-ci.yml"]),
+    ],
+)
+def test_the_official_schema_accepts(schema, files):
+    how = ["--builtin-schema", f"vendor.{schema}"]
+    how += ["--data-transform", "gitlab-ci"] if schema == "gitlab-ci" else []
+    command = [sys.executable, "-m", "check_jsonschema", *how, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=lambda path: path.name)
+def test_no_event_is_dropped_while_another_is_worked_on(path):
+    queue = load(path)["concurrency"]
+    assert queue == {"group": "forgelore-triage", "queue": "max", "cancel-in-progress": False}
+
+
+@pytest.mark.parametrize("path", FOR_USERS, ids=lambda path: path.name)
+def test_a_workflow_listens_to_all_that_moves_an_item(path):
+    on = load(path)[True]
+    assert on["issues"]["types"] == ["opened", "edited", "reopened", "closed", "deleted", "transferred", "labeled"]
+    assert on["pull_request_target"]["types"] == ["opened", "edited", "synchronize", "reopened", "closed"]
+    assert set(on) == {"issues", "pull_request_target", "schedule", "workflow_dispatch"}
+
+
+def test_the_plain_workflow_asks_for_three_permissions():
+    told = load(TRIAGE / "triage.yml")
+    assert told["permissions"] == {}
+    assert [job["permissions"] for job in told["jobs"].values()] == [WRITES]
+
+
+def test_in_split_mode_the_reader_cannot_write_and_the_writer_has_no_model():
+    read, write = load(TRIAGE / "split.yml")["jobs"].values()
+    assert (read["permissions"], write["permissions"]) == (READS, WRITES)
+    assert write["needs"] == "read"
+    given = [[step.get("with", {}) for step in job["steps"] if "forgelore" in step["uses"]] for job in (read, write)]
+    assert [[sorted(inputs) for inputs in job] for job in given] == [[["emit"]], [["apply"], []]]
+    assert not any("env" in step for step in write["steps"])  # where a model's key would be
+
+
+@pytest.mark.parametrize("path", [ROOT / "action.yml", *WORKFLOWS], ids=lambda path: path.name)
+def test_what_others_wrote_is_pinned_by_commit(path):
+    used = re.findall(r"^ +(?:- )?uses: (\S+)( # v\d+\.\d+\.\d+)?$", path.read_text(), re.MULTILINE)
+    others = [(name, comment) for name, comment in used if not name.startswith("forgelore/")]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) and comment for name, comment in others), others
+    assert len(used) == len(re.findall(r"^ +(?:- )?uses:", path.read_text(), re.MULTILINE))
+
+
+def test_the_files_to_copy_name_this_version():
+    for path in FOR_USERS:
+        assert set(re.findall(r"forgelore/forgelore@(\S+)", path.read_text())) == {f"v{__version__}"}
+    job = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]
+    assert job["variables"]["FORGELORE_COMMIT"] == f"v{__version__}"
+
+
+def test_action_recipe_and_program_have_the_same_defaults():
+    default = Inputs()
+    wanted = {
+        "similarity-threshold": f"{default.similarity_threshold:g}",
+        "duplicate-threshold": f"{default.duplicate_threshold:g}",
+        "max-results": str(default.max_results),
+        "index-branch": default.index_branch,
+        "apply-labels": "true" if default.apply_labels else "false",
+        "also": " ".join(default.also),
+        "dry-run": "true" if default.dry_run else "false",
+    }
+    declared = {name: told["default"] for name, told in load(ROOT / "action.yml")["inputs"].items()}
+    assert {name: declared[name] for name in wanted} == wanted
+    assert set(declared) - set(wanted) == {"token", "emit", "apply"}
+    given = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]["variables"]
+    assert {f"INPUT_{name.upper().replace('-', '_')}": value for name, value in wanted.items()}.items() <= given.items()
+
+
+def test_every_input_reaches_the_program():
+    action = load(ROOT / "action.yml")
+    passed = action["runs"]["steps"][-1]["env"].values()
+    assert all(f"${{{{ inputs.{name} }}}}" in passed for name in action["inputs"])
+
+
+def test_only_the_last_step_gets_the_token():
+    *before, last = load(ROOT / "action.yml")["runs"]["steps"]
+    assert "token" in str(last["env"])
+    assert not any("token" in str(step).lower() for step in before)
+
+
+def test_inputs_and_outputs_are_documented():
+    action = load(ROOT / "action.yml")
+    text = (TRIAGE / "README.md").read_text()
+    for name in [*action["inputs"], *action["outputs"]]:
+        assert f"`{name}`" in text, name

@@ -1,0 +1,94 @@
+"""The same bot inside GitLab CI: a webhook's body or a merge request's pipeline in, one note out."""
+
+import json
+
+import pytest
+from test_bot import AGAIN, CRASH, EXPORT, THEME
+
+from forgelore.surfaces.cli.main import main
+from servers.githttp import GitServer
+from servers.gitlab import Token
+from support import GITLAB_TOKEN
+
+
+class GitLabBot:
+    def __init__(self, lab, git, tmp_path, monkeypatch, capsys):
+        self.project, self.server, self.git = lab.project, lab.server, git
+        self._tmp_path, self._monkeypatch, self._capsys = tmp_path, monkeypatch, capsys
+        git.create("group/app.git")
+        lab.server.tokens[GITLAB_TOKEN] = Token("triage-bot", "Triage", scopes=("api",))
+        for name, value in {
+            "GITLAB_CI": "true", "CI_PROJECT_PATH": "group/app", "CI_SERVER_URL": git.url,
+            "CI_API_V4_URL": self.server.api_url, "GITLAB_TOKEN": GITLAB_TOKEN, "FORGELORE_EMBEDDER": "lore",
+            "FORGELORE_REQUESTS_PER_SECOND": "100",
+        }.items():  # fmt: skip
+            monkeypatch.setenv(name, value)
+
+    def run(self, hook=None, **variables):
+        for name in ("TRIGGER_PAYLOAD", "CI_MERGE_REQUEST_IID"):
+            self._monkeypatch.delenv(name, raising=False)
+        if hook is not None:
+            path = self._tmp_path / "hook.json"
+            path.write_text(json.dumps(hook), encoding="utf-8")
+            variables["TRIGGER_PAYLOAD"] = str(path)
+        for name, value in variables.items():
+            self._monkeypatch.setenv(name, value)
+        code = main(["triage", "--json"])
+        out, self.log = self._capsys.readouterr()
+        data = json.loads(out)["data"]
+        assert (code, data["problems"]) == (0, []), data
+        return data
+
+    def issue(self, title, body="", **more):
+        number = self.project.add_issue(title, body, **more)
+        hook = {"object_kind": "issue", "object_attributes": {"iid": number, "action": "open"}}
+        return number, self.run(hook)
+
+
+@pytest.fixture
+def bot(gitlab, tmp_path, monkeypatch, capsys):
+    with GitServer(tmp_path / "git", token=GITLAB_TOKEN) as git:
+        yield GitLabBot(gitlab, git, tmp_path, monkeypatch, capsys)
+
+
+def test_an_issue_hears_what_it_repeats_through_a_note(bot):
+    first, _ = bot.issue(*CRASH)
+    bot.issue(*THEME)
+    _, data = bot.issue(*AGAIN)
+    (item,) = data["items"]
+    assert (item["outcome"], item["first"], item["comment"]) == ("duplicate", first, "created")
+    edited = {"object_kind": "issue", "object_attributes": {"iid": item["number"], "action": "update"}}
+    assert bot.run({**edited, "changes": {"title": {}}})["items"][0]["comment"] == "unchanged"
+    assert bot.run({**edited, "changes": {"labels": {}}})["items"] == []
+
+
+def test_a_merge_request_is_compared_in_its_own_pipeline(bot):
+    files = [("modified", "src/export/ics.py")]
+    first = bot.project.add_change(*EXPORT, files=files)
+    bot.run(CI_MERGE_REQUEST_IID=str(first))
+    second = bot.project.add_change("Calendar export loses time zones", EXPORT[1] + " Again.", files=files)
+    data = bot.run(CI_MERGE_REQUEST_IID=str(second))
+    assert data["items"][0]["first"] == first
+
+
+def test_confidential_issues_are_neither_indexed_nor_named(bot):
+    bot.project.add_issue(*CRASH, confidential=True)
+    _, data = bot.issue(*AGAIN)
+    assert data["items"][0]["outcome"] == "silent"
+    assert data["covered"]["known"] == 1
+
+
+def test_text_that_would_run_as_a_quick_action_does_nothing(bot):
+    bot.issue(CRASH[0], "/close\n/duplicate #1\n" + CRASH[1])
+    number, data = bot.issue(AGAIN[0], "/close\n/label ~bug\n" + AGAIN[1])
+    assert data["items"][0]["comment"] == "created"
+    assert not any(line.startswith("/") for line in data["items"][0]["report"].splitlines())
+    assert bot.project.issues[number].state == "opened"
+
+
+def test_a_schedule_catches_up(bot):
+    bot.issue(*THEME)
+    bot.project.add_issue(*CRASH)
+    number = bot.project.add_issue(*AGAIN)
+    data = bot.run(CI_PIPELINE_SOURCE="schedule")
+    assert number in [item["number"] for item in data["items"]]
