@@ -7,7 +7,8 @@ last transactions after a power cut but never half of one, and sync repeats what
 import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -135,9 +136,9 @@ def _connect(path: str) -> apsw.Connection:
         raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file with --db PATH")
     connection = apsw.Connection(path)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    _refuse_a_stranger(connection, path)
+    _when_free(lambda: _refuse_a_stranger(connection, path))
     connection.execute("PRAGMA page_size=8192")  # of a new file: 5 % less work on rows of text than 4096
-    connection.execute("PRAGMA journal_mode=WAL")
+    _when_free(lambda: connection.execute("PRAGMA journal_mode=WAL"))
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA cache_size=-16000")
@@ -145,11 +146,29 @@ def _connect(path: str) -> apsw.Connection:
     return connection
 
 
+def _when_free(act: Callable[[], object]) -> None:
+    """Do it again while others open the same new file: SQLite does not wait for its turn when that could be a deadlock,
+    as with the change to a write-ahead log.
+    """
+    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            act()
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 def _refuse_a_stranger(connection: apsw.Connection, path: str) -> None:
     """Look before anything is written: another program's database must stay as it is, its journal mode included."""
     if connection.execute("PRAGMA application_id").get == APPLICATION_ID:
         return
-    if connection.execute("SELECT count(*) FROM sqlite_schema").get:
+    has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    # Asked again: another process may have made the file ours between the two questions.
+    if has_tables and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
         connection.close()
         hint = "choose another file with --db PATH; nothing was changed"
         raise CorruptStore(f"{path} is an SQLite file of another program", hint=hint)
