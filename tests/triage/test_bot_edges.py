@@ -34,7 +34,7 @@ def test_an_item_of_a_sibling_is_related_and_not_a_duplicate(bot):
     assert bot.data["items"][0]["outcome"] == "similar"
 
 
-def test_a_sibling_that_does_not_answer_costs_the_own_project_nothing(bot):
+def test_a_sibling_that_is_not_shown_costs_the_own_project_nothing(bot):
     bot.server.add_project("acme/other")
     bot.project.add_issue(*CRASH)
     bot.set(INPUT_ALSO="acme/other")
@@ -200,18 +200,21 @@ def test_a_race_with_the_deletion_of_an_item_does_not_bring_it_back(bot, monkeyp
 
 
 def test_a_pull_that_fails_after_a_race_is_told_beside_what_was_done(bot):
+    """The other runner's index cannot be fetched: the comment stands, the index is left to the next run."""
     bot.opened(*CRASH)
-    bot.git.race_at = bot.git.pushes + 1
     before_push = bot.git.before_push
 
-    def then_down(path):
+    def lose_the_race_and_go_down(path):
+        bot.git.race_at = bot.git.pushes + 1
         before_push(path)
-        bot.git.down_after_push = True
+        bot.git.status = 403
 
-    bot.git.before_push = then_down
+    bot.git.before_push = lose_the_race_and_go_down
     again = bot.opened(*AGAIN)
     assert bot.said(again)
     assert bot.data["items"][0]["comment"] == "created"
+    assert bot.data["problems"]
+    assert not bot.data["is_pushed"]
 
 
 def test_the_reader_says_nothing_of_items_that_it_caught_up_on(bot, tmp_path):

@@ -213,17 +213,26 @@ def test_changes_without_a_readable_diff_are_compared_by_their_paths(bot):
     assert all("assets/logo.png" in text for text in texts)
 
 
-def test_a_hundred_events_in_a_burst_leave_one_true_index(bot):
+def test_a_hundred_events_in_a_burst_leave_one_true_index_and_a_look_at_each_item(bot):
+    """All items are filed before the first run starts; the runs come one after another, as the queue lets them."""
     numbers = [
         bot.project.add_issue(f"Report {at}: part {at % 9} fails", f"Call {at} of part {at % 9}") for at in range(100)
     ]
-    for number in numbers[:3]:
+    for number in numbers:
         bot.happens(number)
-    stored = {number for (number,) in bot.index("SELECT number FROM items")}
-    assert stored == set(numbers)
-    bot.run("schedule", {})
-    looked = bot.index("SELECT count(*) FROM triage_reports")[0][0]
-    assert looked >= 20
+        assert bot.data["problems"] == []
+    assert {number for (number,) in bot.index("SELECT number FROM items")} == set(numbers)
+    assert bot.index("SELECT count(*) FROM triage_reports") == [(100,)]
+    assert len(bot.branch().splitlines()) == 1
+
+
+def test_events_that_the_queue_dropped_are_caught_up_some_at_a_time(bot):
+    bot.opened(*THEME)
+    for at in range(30):
+        bot.project.add_issue(f"Report {at}: part {at} fails", f"Call {at} of part {at}")
+    for looked in (20, 30):
+        bot.run("schedule", {})
+        assert bot.index("SELECT count(*) FROM triage_reports") == [(1 + looked,)]
 
 
 def test_two_runners_at_once_both_get_their_items_in(bot):

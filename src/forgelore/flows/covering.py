@@ -39,10 +39,6 @@ class Coverage(NamedTuple):
     warnings: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()  # lists that this token may not read
 
-    @property
-    def share(self) -> float | None:
-        return min(1.0, self.known / self.total) if self.total else None
-
 
 class Budget:
     """What a run may spend: half of the requests that are left, and some time."""

@@ -5,21 +5,13 @@ from urllib.parse import quote
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges import github_wire as wire
+from forgelore.forges.answers import Answers
 from forgelore.model import Project
-from forgelore.net.client import Answer, Client
+from forgelore.net.client import Answer
 
 
-class Rest:
-    """The client, with the words for what went wrong. `host` is what people call the server."""
-
-    def __init__(self, client: Client, host: str) -> None:
-        self.client, self.host = client, host
-
-    def checked(self, answer: Answer, what: str) -> Answer:
-        """Return a good answer, or raise what the status means to a person."""
-        if answer.status in (200, 304):
-            return answer
-        raise self.refusal(answer, what)
+class Rest(Answers):
+    """GitHub's words for what went wrong."""
 
     def refusal(self, answer: Answer, what: str) -> LoreError:
         status, needs = answer.status, answer.headers.get("x-accepted-github-permissions")

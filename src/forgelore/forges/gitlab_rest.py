@@ -2,23 +2,15 @@
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges import gitlab_wire as wire
+from forgelore.forges.answers import Answers
 from forgelore.model import ItemKey, Project
-from forgelore.net.client import Answer, Client
+from forgelore.net.client import Answer
 
 PART_OF: dict[str, str] = {"issue": "issues", "change": "merge_requests"}
 
 
-class Rest:
-    """The client, with the words for what went wrong. `host` is what people call the server."""
-
-    def __init__(self, client: Client, host: str) -> None:
-        self.client, self.host = client, host
-
-    def checked(self, answer: Answer, what: str) -> Answer:
-        """Return a good answer, or raise what the status means to a person."""
-        if answer.status in (200, 304):
-            return answer
-        raise self.refusal(answer, what)
+class Rest(Answers):
+    """GitLab's words for what went wrong."""
 
     def refusal(self, answer: Answer, what: str) -> LoreError:
         said = message_of(answer)
