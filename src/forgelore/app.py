@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.config import EMBEDDERS, Config, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
+from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
@@ -59,10 +60,9 @@ class App:
         None stands for all: nothing was said, or the clone's project is not in the store.
         """
         store = self.store()
-        remote = text or self.clone_remote()
-        if text:
-            return resolve_project(store, text, self.hosts)
-        if remote:
+        if text is not None:
+            return resolve_project(store, check_filled("the project's name", text), self.hosts)
+        if remote := self.clone_remote():
             try:
                 return resolve_project(store, remote, self.hosts)
             except LoreError:

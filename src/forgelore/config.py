@@ -118,7 +118,7 @@ def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) 
         _take(values, clone, warnings, is_trusted=False)
     for setting in SETTINGS:
         text = environ.get(f"FORGELORE_{setting.name.upper()}")
-        if text and setting.name != "forges":
+        if text and text.strip() and setting.name != "forges":
             values[setting.name] = _checked(setting, _from_text(setting, text), f"FORGELORE_{setting.name.upper()}")
     if db:
         values["db"] = db

@@ -13,6 +13,7 @@ import time
 from typing import Any, NoReturn
 
 from forgelore.core.text import printable_line
+from forgelore.core.values import check_filled
 from forgelore.errors import LoreError, UsageError
 from forgelore.surfaces.cli.main import COMMANDS, as_data, report
 from forgelore.surfaces.cli.terminal import Style, width
@@ -37,9 +38,17 @@ class Parser(argparse.ArgumentParser):
             return None
         return super()._parse_optional(arg_string)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Refuse an empty value, of every option and argument of every command."""
+        return super()._get_value(action, check_filled(_name_of(action), arg_string))
+
     def flags(self) -> list[str]:
         """Return the long options, for completion and the checks of the documentation."""
         return [flag for flag in self._option_string_actions if flag.startswith("--")]
+
+
+def _name_of(action: argparse.Action) -> str:
+    return action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
 
 
 class Context:
