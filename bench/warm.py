@@ -89,9 +89,9 @@ def choose_filters(store) -> dict[str, tuple[Filters, list[int]]]:
     some, few = author_of(0.1), author_of(0.001)
     return {
         FILTERS[0]: (Filters(labels=(TENTH,)), labelled(TENTH)),
-        FILTERS[1]: (Filters(author=some), written(some)),
+        FILTERS[1]: (Filters(authors=(some,)), written(some)),
         FILTERS[2]: (Filters(labels=(THOUSANDTH,)), labelled(THOUSANDTH)),
-        FILTERS[3]: (Filters(author=few), written(few)),
+        FILTERS[3]: (Filters(authors=(few,)), written(few)),
     }
 
 

@@ -4,18 +4,19 @@ The command line, and whatever else answers people, ask through here, so that al
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
 from forgelore.app import App
 from forgelore.core.inputs import Inputs
 from forgelore.core.names import Ref
+from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
-from forgelore.flows.filtering import only_projects, parse_filters
+from forgelore.flows.filtering import Words, only_projects, parse_filters
 from forgelore.flows.read import find_item
 from forgelore.flows.retrieve import Retriever
 from forgelore.flows.search import Answer, Hit, Mode, Request, search
-from forgelore.flows.similar import Likeness, find_similar
+from forgelore.flows.similar import Likeness, find_similar, narrow
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import list_projects
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 def open_lore(path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> "Lore":
     """Return the history in a database file. Raises StoreError when there is none."""
-    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=os.fspath(path))
+    db = check_filled("the path of the database", os.fspath(path))
+    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db)
     app.store()
     return Lore(app)
 
@@ -43,14 +45,15 @@ class Lore:
 
     def search(
         self, text: str, *, mode: Mode = "hybrid", limit: int = 20, project: str | None = None,
-        type: str | Iterable[str] = (), state: str | Iterable[str] = (), author: str | None = None,  # noqa: A002 - as on the command line
-        label: str | Iterable[str] = (), path: str | Iterable[str] = (), after: str | None = None,
-        before: str | None = None, updated_after: str | None = None,
+        type: Words = (), state: Words = (), author: Words = (), label: Words = (), path: Words = (),  # noqa: A002 - as on the command line
+        after: str | None = None, before: str | None = None, updated_after: str | None = None,
     ) -> Answer:  # fmt: skip
-        """Return the best hits for what a person would type, best first. Filters are those of the command line."""
-        found = self.app.find_project(project) if project else None
+        """Return the best hits for what a person would type, best first. Filters are those of the command line: one
+        value or several, None for no filter, and an empty one is refused.
+        """
+        found = None if project is None else self.app.find_project(project)
         filters = parse_filters(
-            types=type, states=state, author=author, labels=label, paths=path, after=after, before=before,
+            types=type, states=state, authors=author, labels=label, paths=path, after=after, before=before,
             updated_after=updated_after, project_ids=only_projects(self.app.store(), found),
         )  # fmt: skip
         return self.search_for(Request(text, mode, filters, limit))
@@ -67,10 +70,7 @@ class Lore:
         """Return what an item resembles, of its own kind unless the filters name types, and the item itself."""
         default = None if ref.project else self.app.find_project(project)
         subject = load_subject(self.app.store(), find_item(self.app.store(), ref, default, self.app.hosts))
-        filters = filters._replace(
-            types=filters.types or (subject.kind,), not_items=(*filters.not_items, subject.item_id),
-            before=subject.created_at if is_earlier else filters.before,
-        )  # fmt: skip
+        filters = narrow(filters, subject, is_earlier=is_earlier)
         retriever = self.retriever(embedder, is_lexical=mode == "lexical")
         return find_similar(retriever, Likeness(subject, filters, mode, limit)), subject
 

@@ -54,7 +54,7 @@ class _GoldenLine(Struct):
     expect: list[str | int]
     type: Words = []
     state: Words = []
-    author: str | None = None
+    author: Words | None = None
     label: Words = []
     path: Words = []
     after: str | None = None
@@ -93,7 +93,7 @@ def _golden(line: _GoldenLine) -> Golden:
     if not line.expect:
         raise InvalidValue("nothing is expected")
     filters = {
-        "types": line.type, "states": line.state, "author": line.author, "labels": line.label, "paths": line.path,
+        "types": line.type, "states": line.state, "authors": line.author, "labels": line.label, "paths": line.path,
         "after": line.after, "before": line.before, "updated_after": line.updated_after,
     }  # fmt: skip
     return Golden(line.q, tuple((str(text), parse_ref(str(text))) for text in line.expect), filters)

@@ -1,32 +1,46 @@
-"""What people say a search should be limited to, as filters. Raises InvalidValue for what cannot be meant."""
+"""What people say a search, a list or a count should be limited to, as filters.
+
+Raises InvalidValue for what cannot be meant. Something empty is never "no filter": it is an unset variable.
+"""
 
 import time
 from collections.abc import Iterable
 
-from forgelore.core.dates import parse_when
+from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.projects import StoredProject
 from forgelore.words import KIND_WORDS
 
+Words = str | Iterable[str] | None
+
 _TYPES = {"thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread"}
 _STATES = {"open": "open", "opened": "open", "closed": "closed", "merged": "merged"}
 
 
 def parse_filters(
-    *, types: Iterable[str] = (), states: Iterable[str] = (), author: str | None = None, labels: Iterable[str] = (),
-    paths: Iterable[str] = (), after: str | None = None, before: str | None = None, updated_after: str | None = None,
+    *, types: Words = (), states: Words = (), authors: Words = (), labels: Words = (), paths: Words = (),
+    after: str | None = None, before: str | None = None, updated_after: str | None = None,
     project_ids: Iterable[int] = (), is_public: bool = False,
 ) -> Filters:  # fmt: skip
-    """Return the filters for words such as `pr`, `opened`, `3 months ago`."""
+    """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`. What several of one mean:
+    store/filters.
+    """
     now = int(time.time() * 1000)
-    return Filters(
-        types=tuple(_type(word) for word in _several(types)), states=tuple(_state(word) for word in _several(states)),
-        author=author, project_ids=tuple(project_ids), labels=_several(labels), paths=_several(paths),
-        after=parse_when(after, now) if after else None, before=parse_when(before, now) if before else None,
-        updated_after=parse_when(updated_after, now) if updated_after else None, is_public=is_public,
+    filters = Filters(
+        types=tuple(_type(word) for word in _several("type", types)),
+        states=tuple(_state(word) for word in _several("state", states)),
+        authors=tuple(_person(word) for word in _several("author", authors)), project_ids=tuple(project_ids),
+        labels=_several("label", labels), paths=_several("path", paths), after=_moment("after", after, now),
+        before=_moment("before", before, now), updated_after=_moment("updated-after", updated_after, now),
+        is_public=is_public,
     )  # fmt: skip
+    if filters.after is not None and filters.before is not None and filters.after >= filters.before:
+        raise InvalidValue(
+            f"nothing can be created after {after} and before {before}", hint="the first must be the earlier one"
+        )
+    return filters
 
 
 def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...]:
@@ -36,9 +50,23 @@ def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...
     return (project.id,)
 
 
-def _several(words: Iterable[str]) -> tuple[str, ...]:
-    """One word is a list of one."""
-    return (words,) if isinstance(words, str) else tuple(words)
+def _several(name: str, words: Words) -> tuple[str, ...]:
+    """One word is a list of one, nothing a list of none."""
+    found = () if words is None else (words,) if isinstance(words, str) else tuple(words)
+    return tuple(check_filled(name, word) for word in found)
+
+
+def _moment(name: str, text: str | None, now_ms: int) -> int | None:
+    if text is None:
+        return None
+    from forgelore.core.dates import parse_when  # most lists have no date to read
+
+    return parse_when(check_filled(name, text), now_ms)
+
+
+def _person(word: str) -> str:
+    """`@ana` is `ana`."""
+    return check_filled("author", word.strip().removeprefix("@"))
 
 
 def _type(word: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from forgelore.core.names import Hosts, Ref
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.db import Store
+from forgelore.store.filters import ITEMS, NOTES, THREADS, Filters, build_where
 from forgelore.store.projects import StoredProject, resolve_project
 from forgelore.words import KIND_WORDS, Kind, ProjectName
 
@@ -27,28 +28,14 @@ def parse_kind(word: str) -> Kind:
     return kind
 
 
-def list_items(
-    store: Store, kind: Kind | None, project: StoredProject | None, *, state: str | None = None,
-    author: str | None = None,
-    labels: list[str] | None = None, sort: str = "updated", limit: int = 30,
-) -> list[dict[str, Any]]:  # fmt: skip
+def list_items(store: Store, filters: Filters, *, sort: str = "updated", limit: int = 30) -> list[dict[str, Any]]:
     """Return matching items, newest first, without their bodies."""
-    where, values = ["i.deleted_at IS NULL"], []
-    for condition, value in (
-        ("i.kind = ?", kind), ("i.project_id = ?", project and project.id), ("i.state = ?", state),
-        ("i.author = ? COLLATE NOCASE", author),
-    ):  # fmt: skip
-        if value is not None:
-            where.append(condition)
-            values.append(value)
-    for label in labels or ():
-        where.append("EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = i.id AND l.name = ? COLLATE NOCASE)")
-        values.append(label)
+    where, values = build_where(filters, ITEMS)
     rows = store.rows(
         "SELECT i.id, i.kind, i.number, i.title, i.state, i.state_reason, i.author, i.created_at, i.updated_at,"
         " i.url, i.source_branch,"
         " i.tag, p.forge, p.host, p.path FROM items i JOIN projects p ON p.id = i.project_id"
-        f" WHERE {' AND '.join(where)} ORDER BY {_ORDER[sort]}, i.project_id, i.number DESC LIMIT ?",
+        f" WHERE i.deleted_at IS NULL AND {where} ORDER BY {_ORDER[sort]}, i.project_id, i.number DESC LIMIT ?",
         *values, limit,
     )  # fmt: skip
     labels_of = _labels(store, [row[0] for row in rows])
@@ -95,25 +82,20 @@ def _labels(store: Store, ids: list[int]) -> dict[int, list[str]]:
     return found
 
 
-def count_rows(store: Store, what: str, project: StoredProject | None) -> dict[str, int]:
+# What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
+_COUNTED = {
+    "notes": ("notes n WHERE 1", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
+    "threads": ("threads t WHERE 1", "'all'", THREADS),
+    "items": ("items i WHERE i.deleted_at IS NULL", "coalesce(i.state, 'published')", ITEMS),
+}
+
+
+def count_rows(store: Store, what: str, filters: Filters) -> dict[str, int]:
     """Return counts by state for items; with and without system notes for notes."""
-    scope, values = (" AND project_id = ?", [project.id]) if project else ("", [])
-    if what == "notes":
-        rows = store.rows(
-            f"SELECT CASE is_system WHEN 1 THEN 'system' ELSE 'people' END, count(*) FROM notes WHERE 1{scope} GROUP"
-            f" BY 1",
-            *values,
-        )
-    elif what == "threads":
-        rows = [("all", store.value(f"SELECT count(*) FROM threads WHERE 1{scope}", *values))]
-    else:
-        kind = "" if what == "items" else f" AND kind = '{parse_kind(what)}'"
-        rows = store.rows(
-            f"SELECT coalesce(state, 'published'), count(*) FROM items WHERE deleted_at IS NULL{kind}{scope} GROUP"
-            f" BY 1 ORDER BY 1",
-            *values,
-        )
-    return dict(rows)
+    table, group, columns = _COUNTED.get(what, _COUNTED["items"])
+    where, values = build_where(filters, columns)
+    rows = store.rows(f"SELECT {group}, count(*) FROM {table} AND {where} GROUP BY 1 ORDER BY 1", *values)
+    return dict(rows or ([("all", 0)] if what == "threads" else []))
 
 
 def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:

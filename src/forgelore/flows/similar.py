@@ -27,7 +27,8 @@ def as_answer(retriever: Retriever, ranking: Ranking) -> Answer:
 
 def narrow(filters: Filters, subject: Subject, *, is_earlier: bool) -> Filters:
     """Return the filters for an item: of its own kind unless they name types, never itself."""
+    ends = [filters.before, subject.created_at if is_earlier else None]
     return filters._replace(
         types=filters.types or (subject.kind,), not_items=(*filters.not_items, subject.item_id),
-        before=subject.created_at if is_earlier else filters.before,
+        before=min((end for end in ends if end is not None), default=None),
     )  # fmt: skip

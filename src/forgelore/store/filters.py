@@ -1,7 +1,10 @@
-"""Filters of a search, as a set of document ids that is known *before* anything is scored.
+"""Filters: which rows a search, a list or a count is limited to. One rule and one place for all of them.
 
-Filtering afterwards would return an empty page while matches lie further down. Every filter here is one condition on
-`documents`; together they are ANDed.
+Different filters must all hold. Of several types, states, authors, paths or projects one must hold; of several labels
+all. Each filter is one condition on columns; `Columns` says where documents, items, threads and notes keep them.
+
+A search knows its set of ids *before* anything is scored: filtering afterwards would return an empty page while matches
+lie further down.
 """
 
 from typing import NamedTuple
@@ -10,19 +13,105 @@ from forgelore.store.db import Store
 
 
 class Filters(NamedTuple):
-    """What a search is limited to. Empty: everything. Times are milliseconds."""
+    """What is looked for. Empty: everything. Times are milliseconds."""
 
     types: tuple[str, ...] = ()  # kinds of items, "thread"; "discussion" also means threads
     states: tuple[str, ...] = ()
-    author: str | None = None
+    authors: tuple[str, ...] = ()  # "@ana" is "ana"
     project_ids: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()  # all of them
     paths: tuple[str, ...] = ()  # any of them; with a final slash: everything below
     after: int | None = None  # created at or after
     before: int | None = None  # created before
-    updated_after: int | None = None
+    updated_after: int | None = None  # updated at or after; created, where nothing is known of updates
     not_items: tuple[int, ...] = ()
     is_public: bool = False  # leave confidential items out
+
+
+class Values(NamedTuple):
+    """A table with several values for one row: its labels, its paths."""
+
+    table: str
+    key: str  # the column that holds `owner`
+    owner: str
+    names: tuple[str, ...]  # the columns that hold a value
+
+
+class Columns(NamedTuple):
+    """Where the rows of one table keep what filters ask for, as SQL."""
+
+    item_id: str
+    project_id: str
+    kind: str
+    state: str
+    author: str
+    created_at: str
+    updated_at: str
+    is_confidential: str
+    labels: Values
+    paths: Values
+    representation: str = ""  # of documents: an item or one of its threads
+
+
+def _item(column: str, item_id: str) -> str:
+    """A question for each row instead of a join: who counts without this filter does not pay for it."""
+    return f"(SELECT i.{column} FROM items i WHERE i.id = {item_id})"
+
+
+# What people said in a thread, in order; system and internal notes belong to no document, so they are not asked here.
+_SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
+_NOTE_PATHS = (
+    "(SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path"
+    " FROM notes s JOIN threads h ON h.id = s.thread_id)"
+)
+
+DOCUMENTS = Columns(
+    "d.item_id", "d.project_id", "d.kind", "d.state", "d.author", "d.created_at", "d.updated_at", "d.is_confidential",
+    Values("document_labels", "document_id", "d.id", ("name",)),
+    Values("document_paths", "document_id", "d.id", ("path",)), "d.representation",
+)  # fmt: skip
+ITEMS = Columns(
+    "i.id", "i.project_id", "i.kind", "i.state", "i.author", "i.created_at", "i.updated_at", "i.is_confidential",
+    Values("item_labels", "item_id", "i.id", ("name",)),
+    Values("item_files", "item_id", "i.id", ("new_path", "old_path")),
+)  # fmt: skip
+THREADS = Columns(
+    "t.item_id", "t.project_id", _item("kind", "t.item_id"), _item("state", "t.item_id"),
+    f"(SELECT s.author {_SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
+    f"coalesce((SELECT min(s.created_at) {_SAID}), {_item('created_at', 't.item_id')})",
+    f"coalesce((SELECT max(s.created_at) {_SAID}), {_item('updated_at', 't.item_id')})",
+    _item("is_confidential", "t.item_id"), Values("item_labels", "item_id", "t.item_id", ("name",)),
+    Values(_NOTE_PATHS, "thread_id", "t.id", ("path",)),
+)  # fmt: skip
+NOTES = Columns(
+    "n.item_id", "n.project_id", _item("kind", "n.item_id"), _item("state", "n.item_id"), "n.author", "n.created_at",
+    "n.updated_at", _item("is_confidential", "n.item_id"), Values("item_labels", "item_id", "n.item_id", ("name",)),
+    Values(_NOTE_PATHS, "note_id", "n.id", ("path",)),
+)  # fmt: skip
+
+
+class Condition(NamedTuple):
+    """A filter in SQL. `values`: it is about these, and `sql` belongs behind their table's WHERE."""
+
+    sql: str
+    bindings: tuple[object, ...]
+    values: Values | None = None
+
+    def of_row(self, owner: str = "") -> str:
+        if not self.values:
+            return self.sql
+        owner = owner or self.values.owner
+        return f"EXISTS (SELECT 1 FROM {self.values.table} WHERE {self.sql} AND {self.values.key} = {owner})"
+
+    def ids(self) -> str:
+        assert self.values is not None
+        return f"SELECT {self.values.key} AS id FROM {self.values.table} WHERE {self.sql}"
+
+
+def build_where(filters: Filters, columns: Columns) -> tuple[str, tuple[object, ...]]:
+    """Return what rows of a table must meet, as a condition and its bindings; "1" when all do."""
+    conditions = _conditions(filters, columns)
+    return " AND ".join(one.of_row() for one in conditions) or "1", _bindings(conditions)
 
 
 class Allowed(NamedTuple):
@@ -37,78 +126,81 @@ class Allowed(NamedTuple):
 
 
 def build_allowed(filters: Filters) -> Allowed | None:
-    """Return what the filters allow, None when they allow everything."""
-    plain, related = _plain(filters), _related(filters)
-    bindings = tuple(value for _, values in (*plain, *related) for value in values)
-    if not plain and not related:
+    """Return which documents the filters allow, None when they allow everything."""
+    conditions = _conditions(filters, DOCUMENTS)
+    if not conditions:
         return None
-    if not plain:  # labels and paths know the ids by themselves: looking up each document takes five times as long
-        ids = " INTERSECT ".join(f"SELECT document_id AS id FROM {rest}" for rest, _ in related)
-        return Allowed(ids, " AND ".join(_exists(rest, "documents_fts.rowid") for rest, _ in related), bindings)
-    conditions = " AND ".join([*(sql for sql, _ in plain), *(_exists(rest, "d.id") for rest, _ in related)])
-    within = " AND ".join(
-        [*(sql for sql, _ in plain), *(f"d.id IN (SELECT document_id FROM {rest})" for rest, _ in related)]
-    )
+    if all(one.values for one in conditions):
+        # Labels and paths know the ids by themselves: looking up each document takes five times as long.
+        ids = " INTERSECT ".join(one.ids() for one in conditions)
+        asked = " AND ".join(one.of_row("documents_fts.rowid") for one in conditions)
+        return Allowed(ids, asked, _bindings(conditions))
+    within = " AND ".join(f"d.id IN ({one.ids()})" if one.values else one.sql for one in conditions)
+    asked = " AND ".join(one.of_row() for one in conditions)
     return Allowed(
         f"SELECT d.id AS id FROM documents d WHERE {within}",
-        f"EXISTS (SELECT 1 FROM documents d WHERE d.id = documents_fts.rowid AND {conditions})", bindings,
+        f"EXISTS (SELECT 1 FROM documents d WHERE d.id = documents_fts.rowid AND {asked})", _bindings(conditions),
     )  # fmt: skip
 
 
-def _exists(rest: str, document_id: str) -> str:
-    return f"EXISTS (SELECT 1 FROM {rest} AND document_id = {document_id})"
+def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
+    return tuple(value for one in conditions for value in one.bindings)
 
 
-def _plain(filters: Filters) -> list[tuple[str, list[object]]]:
-    found: list[tuple[str, list[object]]] = []
-    if filters.project_ids:
-        found.append((f"d.project_id IN ({_marks(filters.project_ids)})", [*filters.project_ids]))
+def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
+    found: list[Condition] = []
     if filters.types:
-        found.append(_type_condition(filters.types))
-    if filters.states:
-        found.append((f"d.state IN ({_marks(filters.states)})", [*filters.states]))
-    if filters.author is not None:
-        found.append(("d.author = ? COLLATE NOCASE", [filters.author.removeprefix("@")]))
-    for condition, value in (
-        ("d.created_at >= ?", filters.after), ("d.created_at < ?", filters.before),
-        ("d.updated_at >= ?", filters.updated_after),
-    ):  # fmt: skip
-        if value is not None:
-            found.append((condition, [value]))
-    if filters.not_items:
-        found.append((f"d.item_id NOT IN ({_marks(filters.not_items)})", [*filters.not_items]))
-    if filters.is_public:
-        found.append(("NOT d.is_confidential", []))
-    return found
-
-
-def _type_condition(types: tuple[str, ...]) -> tuple[str, list[object]]:
-    kinds = [kind for kind in types if kind != "thread"]
-    either = [f"(d.representation = 'item' AND d.kind IN ({_marks(kinds)}))"] if kinds else []
-    if {"thread", "discussion"} & set(types):
-        either.append("d.representation = 'thread'")
-    return f"({' OR '.join(either)})", [*kinds]
-
-
-def _related(filters: Filters) -> list[tuple[str, list[object]]]:
-    found: list[tuple[str, list[object]]] = [
-        ("document_labels WHERE name = ? COLLATE NOCASE", [label]) for label in filters.labels
+        found.append(_type_condition(filters.types, columns))
+    # People who came from elsewhere may be stored with their @.
+    authors = [
+        spelling for name in filters.authors for spelling in (name.removeprefix("@"), "@" + name.removeprefix("@"))
     ]
-    if filters.paths:
-        either, bindings = [], []
-        for path in filters.paths:
+    for column, wanted in (
+        (columns.project_id, filters.project_ids), (columns.state, filters.states),
+        (f"{columns.author} COLLATE NOCASE", authors),
+    ):  # fmt: skip
+        if wanted:
+            found.append(Condition(f"{column} IN ({_marks(wanted)})", (*wanted,)))
+    for condition, moment in (
+        (f"{columns.created_at} >= ?", filters.after), (f"{columns.created_at} < ?", filters.before),
+        (f"coalesce({columns.updated_at}, {columns.created_at}) >= ?", filters.updated_after),
+    ):  # fmt: skip
+        if moment is not None:
+            found.append(Condition(condition, (moment,)))
+    if filters.not_items:
+        found.append(Condition(f"{columns.item_id} NOT IN ({_marks(filters.not_items)})", filters.not_items))
+    if filters.is_public:
+        found.append(Condition(f"NOT {columns.is_confidential}", ()))
+    found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
+    return [*found, *([_path_condition(filters.paths, columns.paths)] if filters.paths else [])]
+
+
+def _type_condition(types: tuple[str, ...], columns: Columns) -> Condition:
+    kinds = tuple(kind for kind in types if kind != "thread")
+    of_kinds = f"{columns.kind} IN ({_marks(kinds)})"
+    if not columns.representation:
+        return Condition(of_kinds, kinds)
+    either = [f"({columns.representation} = 'item' AND {of_kinds})"] if kinds else []
+    if {"thread", "discussion"} & set(types):
+        either.append(f"{columns.representation} = 'thread'")
+    return Condition(f"({' OR '.join(either)})", kinds)
+
+
+def _path_condition(paths: tuple[str, ...], values: Values) -> Condition:
+    either, bindings = [], []
+    for path in paths:
+        for name in values.names:
             if path.endswith("/"):
-                either.append("path >= ? AND path < ?")
+                either.append(f"{name} >= ? AND {name} < ?")
                 bindings += [path, path[:-1] + "0"]  # "0" follows "/": the range of everything below, by index
             else:
-                either.append("path = ?")
+                either.append(f"{name} = ?")
                 bindings.append(path)
-        found.append((f"document_paths WHERE ({' OR '.join(either)})", [*bindings]))
-    return found
+    return Condition(f"({' OR '.join(either)})", tuple(bindings), values)
 
 
-def _marks(values: object) -> str:
-    return ", ".join("?" * len(values))  # type: ignore[arg-type]
+def _marks(values: "tuple[object, ...] | list[str]") -> str:
+    return ", ".join("?" * len(values))
 
 
 def load_allowed(store: Store, allowed: Allowed) -> str:

@@ -1,33 +1,50 @@
-"""The filters that `search` and `similar` share on the command line, and what they mean."""
+"""The filters that `search`, `similar`, `list` and `count` share on the command line, and what they mean."""
 
 import argparse
 from typing import Any
 
 from forgelore.errors import UsageError
 
+_RULE = "All of them must hold. Repeated: any of the values, but all of the labels."
 
-def add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--type",
-        metavar="KIND",
-        action="append",
-        help="issue, change (pr, mr), discussion, release or thread; repeat for more",
+
+class Once(argparse.Action):
+    """A filter with one value. Given twice it is refused: whichever was taken, the other would not be answered."""
+
+    def __call__(self, _parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise UsageError(f"{option_string} is given twice", hint="give it once")
+        setattr(namespace, self.dest, values)
+
+
+def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> None:
+    """Add the filters. Without `with_type` the command has an argument that says what is looked for."""
+    group = parser.add_argument_group("filters", _RULE)
+    if with_type:
+        group.add_argument(
+            "--type", metavar="KIND", action="append",
+            help="issue, change (pr, mr), discussion, release or thread; repeat for more",
+        )  # fmt: skip
+    group.add_argument(
+        "--state", metavar="STATE", action="append", help="open, closed or merged; repeat for any of them"
     )
-    parser.add_argument("--state", metavar="STATE", action="append", help="open, closed or merged; repeat for more")
-    parser.add_argument("--author", metavar="NAME", help="written by this person")
-    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or all")
-    parser.add_argument(
-        "--label", metavar="NAME", action="append", help="with this label; repeat for more, all must be there"
+    group.add_argument(
+        "--author", metavar="NAME", action="append", help="by this person, ana or @ana; repeat for any of them"
     )
-    parser.add_argument(
-        "--path",
-        metavar="PATH",
-        action="append",
+    group.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
+    group.add_argument("--label", metavar="NAME", action="append", help="with this label; repeat for all of them")
+    group.add_argument(
+        "--path", metavar="PATH", action="append",
         help="touches this file, or with a final / anything below; repeat for any of them",
+    )  # fmt: skip
+    group.add_argument(
+        "--after", metavar="DATE", action=Once, help="created since: 2026-03-01, 7d, 3 months ago, yesterday …"
     )
-    parser.add_argument("--after", metavar="DATE", help="created since: 2026-03-01, 7d, 3 months ago, yesterday …")
-    parser.add_argument("--before", metavar="DATE", help="created before")
-    parser.add_argument("--updated-after", metavar="DATE", help="updated since")
+    group.add_argument("--before", metavar="DATE", action=Once, help="created before")
+    group.add_argument("--updated-after", metavar="DATE", action=Once, help="updated since")
+
+
+def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
 
 
@@ -54,12 +71,22 @@ def find_rescorer(lore: Any, arguments: argparse.Namespace, *, mode: str) -> Any
 
 
 def build_filters(context: Any, arguments: argparse.Namespace) -> Any:
-    """Return the store's filters for these arguments. Raises InvalidValue for what cannot be meant."""
-    from forgelore.flows.filtering import only_projects, parse_filters
+    """Return the filters of a search. Raises InvalidValue for what cannot be meant."""
+    from forgelore.flows.filtering import only_projects
 
     project = context.app.find_project(arguments.project)
+    return _parse(arguments, arguments.type, only_projects(context.app.store(), project))
+
+
+def build_row_filters(arguments: argparse.Namespace, project: Any, kinds: tuple[str, ...]) -> Any:
+    """Return the filters of a list or a count. The project is always one of them: items lie by project."""
+    return _parse(arguments, kinds, (project.id,) if project else ())
+
+
+def _parse(arguments: argparse.Namespace, types: Any, project_ids: tuple[int, ...]) -> Any:
+    from forgelore.flows.filtering import parse_filters
+
     return parse_filters(
-        types=arguments.type or (), states=arguments.state or (), author=arguments.author,
-        labels=arguments.label or (), paths=arguments.path or (), after=arguments.after, before=arguments.before,
-        updated_after=arguments.updated_after, project_ids=only_projects(context.app.store(), project),
+        types=types, states=arguments.state, authors=arguments.author, labels=arguments.label, paths=arguments.path,
+        after=arguments.after, before=arguments.before, updated_after=arguments.updated_after, project_ids=project_ids,
     )  # fmt: skip

@@ -3,14 +3,20 @@
 import argparse
 from typing import Any
 
+from forgelore.surfaces.cli.filtering import add_filters, build_row_filters
 from forgelore.surfaces.cli.terminal import number
 
-EXAMPLES = ("forgelore count issues", "forgelore count notes --project acme/web", "forgelore count items --json")
+EXAMPLES = (
+    "forgelore count issues",
+    "forgelore count issues --label bug --after 2026-01-01",
+    "forgelore count notes --author @ana --project acme/web",
+    "forgelore count items --json",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", help="issues, changes, discussions, releases, items, threads or notes")
-    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or all")
+    add_filters(parser, with_type=False)
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -21,7 +27,9 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         if arguments.kind in COUNTABLE
         else {"issue": "issues", "change": "changes"}.get(parse_kind(arguments.kind), arguments.kind)
     )
-    counts = count_rows(context.app.store(), what, context.app.find_project(arguments.project))
+    kinds = () if what in ("items", "threads", "notes") else (parse_kind(what),)
+    filters = build_row_filters(arguments, context.app.find_project(arguments.project), kinds)
+    counts = count_rows(context.app.store(), what, filters)
     total = sum(counts.values())
     parts = ", ".join(f"{number(count)} {name}" for name, count in counts.items()) if len(counts) > 1 else ""
     context.print(f"{what.capitalize()}: {context.style.bold(number(total))}" + (f"  ({parts})" if parts else ""))

@@ -4,22 +4,20 @@ import argparse
 from typing import Any
 
 from forgelore.errors import InvalidValue
+from forgelore.surfaces.cli.filtering import add_filters, build_row_filters
 from forgelore.surfaces.cli.terminal import clean, day, fit, number, table
 
 EXAMPLES = (
     "forgelore list issues --state open",
-    "forgelore list prs --author ana --limit 10",
+    "forgelore list prs --author @ana --limit 10",
     "forgelore list issues --label bug --label regression --json",
+    "forgelore list prs --path src/ --state open --state merged --after '3 months ago'",
     "forgelore list releases --project acme/web",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", help="issues, changes (prs, mrs), discussions or releases")
-    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or all")
-    parser.add_argument("--state", choices=("open", "closed", "merged"), help="only items in this state")
-    parser.add_argument("--author", metavar="NAME", help="only items by this person")
-    parser.add_argument("--label", metavar="NAME", action="append", help="only items with this label; repeat for more")
     parser.add_argument(
         "--sort",
         choices=("updated", "created", "number"),
@@ -27,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="newest first by this (default: updated)",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many (default: 30)")
+    add_filters(parser, with_type=False)
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
@@ -36,11 +35,8 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise InvalidValue(f"--limit {arguments.limit} is out of range", hint="use 1 to 1,000,000")
     kind = parse_kind(arguments.kind)
     project = context.app.find_project(arguments.project)
-    items = list_items(
-        context.app.store(), kind, project, state=arguments.state, author=arguments.author, labels=arguments.label,
-        sort=arguments.sort,
-        limit=arguments.limit,
-    )  # fmt: skip
+    filters = build_row_filters(arguments, project, (kind,))
+    items = list_items(context.app.store(), filters, sort=arguments.sort, limit=arguments.limit)
     if not items:
         context.print("nothing matches" if project is None else f"nothing in {project.name} matches")
     many = len({item["project"] for item in items}) > 1

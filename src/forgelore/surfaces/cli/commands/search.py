@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from forgelore.errors import UsageError
-from forgelore.surfaces.cli.filtering import add_filters, add_modes, build_filters, find_rescorer
+from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, build_filters, find_rescorer
 from forgelore.surfaces.cli.hits import as_data, print_hits
 
 EXAMPLES = (
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="*", help='words; "a phrase"; auth* for a beginning')
     parser.add_argument("--similar-to", metavar="REF", help="instead of words: what this item resembles, as `similar`")
     add_modes(parser)
+    add_limit(parser)
     add_filters(parser)
     parser.add_argument(
         "--fts-mode", choices=("safe", "raw"), default="safe", help="raw: QUERY is FTS5 syntax (implies --mode lexical)"

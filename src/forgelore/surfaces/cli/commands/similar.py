@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from forgelore.core.names import parse_ref
-from forgelore.surfaces.cli.filtering import add_filters, add_modes, build_filters, find_rescorer
+from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, build_filters, find_rescorer
 from forgelore.surfaces.cli.hits import as_data, print_hits
 from forgelore.surfaces.cli.terminal import clean, fit, width
 
@@ -20,6 +20,7 @@ _SHOWN_QUOTES = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="#12, !34, owner/repo#12, a page's URL or a release's tag")
     add_modes(parser)
+    add_limit(parser)
     add_filters(parser)
     parser.add_argument("--earlier", action="store_true", help="only what was there before it: what it could repeat")
 
