@@ -22,7 +22,7 @@ from forgelore.flows.importing import BadLine
 from forgelore.flows.ranking import Likeness, Match, rank_matches
 from forgelore.flows.read import find_item, shown_ref
 from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import Answer, Mode, Request, search
+from forgelore.flows.search import Answer, Mode, Request, search, warn_of_waiting
 from forgelore.flows.similar import as_answer
 from forgelore.flows.watching import Watcher
 from forgelore.store.calibrations import Scope
@@ -171,7 +171,9 @@ class _Run:
         self.modes: set[Mode] = set()
         self._decided: dict[Group, list[deciding.Asked]] = {}
         self._scopes: dict[Group, Scope] = {}
-        self.warnings: dict[str, None] = {}  # each once: a missing embedder would be told by every query
+        # Each once: a missing embedder would be told by every query.
+        projects = (setting.project.id,) if setting.project else ()
+        self.warnings = dict.fromkeys(warn_of_waiting(self._store, Filters(project_ids=projects)))
 
     def take(self, line: int, query: Duplicate | Golden) -> None:
         try:

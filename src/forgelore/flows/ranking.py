@@ -36,7 +36,7 @@ from forgelore.flows.scales import (
     shipped_distribution,
     similarity_of,
 )
-from forgelore.flows.search import RESCORED, Hit, Mode, build_hits, check_limit
+from forgelore.flows.search import RESCORED, Hit, Mode, build_hits, check_limit, warn_of_waiting
 from forgelore.store.calibrations import Scope, load_boilerplate
 from forgelore.store.hits import HitRow, load_hits
 from forgelore.store.stems import make_stems
@@ -101,9 +101,11 @@ def rank_matches(retriever: Retriever, likeness: Likeness, *, rescorer: "Embedde
     A `rescorer` looks again at the first hundred candidates (flows/rescoring); what it raises is raised.
     """
     check_limit(likeness.limit)
+    waiting = [] if likeness.is_bare else warn_of_waiting(retriever.store, likeness.filters)
     if not has_documents(retriever.store):
-        return Ranking([], None, likeness.mode, [])
-    return _Ranker(retriever, likeness, rescorer).rank()
+        return Ranking([], None, likeness.mode, waiting)
+    ranking = _Ranker(retriever, likeness, rescorer).rank()
+    return ranking._replace(warnings=[*waiting, *ranking.warnings])
 
 
 class _Ranker:

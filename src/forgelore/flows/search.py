@@ -16,9 +16,11 @@ from forgelore.core.fuse import Fused, fuse
 from forgelore.core.snippets import Snippet, Wanted, build_snippet, find_marks, find_region, matched_words, wanted_of
 from forgelore.errors import InvalidValue, LoreError, StoreError
 from forgelore.flows.retrieve import Retriever
+from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, raw_query_errors, search_words
 from forgelore.store.hits import HitRow, load_hits, load_items_of
+from forgelore.store.jobs import count_waiting
 from forgelore.store.words import has_documents
 
 if TYPE_CHECKING:
@@ -92,15 +94,17 @@ def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None
     A `rescorer` looks again at the best of them (flows/rescoring); what it raises is raised.
     """
     check_limit(request.limit)
+    warnings = warn_of_waiting(retriever.store, request.filters)
     if not has_documents(retriever.store):
-        return Answer([], request.mode, [], is_nothing_indexed=True)
+        return Answer([], request.mode, warnings, is_nothing_indexed=True)
     query = parse_query(request.text)
-    warnings = ["the query is very long; its first 64 words are used"] if query.is_cut and not request.is_raw else []
+    if query.is_cut and not request.is_raw:
+        warnings.append("the query is very long; its first 64 words are used")
     mode, vector = request.mode, None
     if mode != "lexical" and query.words:
         mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
         if vector is not None:
-            _warn_of_gaps(retriever, warnings)
+            _warn_of_gaps(retriever.store, request.filters, warnings)
     scope = retriever.scope(request.filters, with_vectors=vector is not None)
 
     def gather(depth: int) -> Lists:
@@ -156,8 +160,19 @@ def vector_or_warning(
         return "lexical", None
 
 
-def _warn_of_gaps(retriever: Retriever, warnings: list[str]) -> None:
-    waiting = retriever.store.value("SELECT count(*) FROM jobs WHERE kind = 'embed'")
+def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
+    """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
+    documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
+    """
+    waiting = count_waiting(store, "document", filters.project_ids)
+    if not waiting:
+        return []
+    items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
+    return [f"{items} to be indexed, and what is new in them is not found yet; run: forgelore generate-docs"]
+
+
+def _warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
+    waiting = count_waiting(store, "embed", filters.project_ids)
     if waiting:
         warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")
 

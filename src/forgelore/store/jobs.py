@@ -100,3 +100,11 @@ def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
         "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs WHERE project_id = ? GROUP BY kind", project_id
     )
     return {kind: (total, failing or 0) for kind, total, failing in rows}
+
+
+def count_waiting(store: Store, kind: str, project_ids: Iterable[int] = ()) -> int:
+    """Return how many jobs of a kind wait, failing ones too; of all projects when none is named."""
+    # The index knows jobs by project and kind: by kind alone it would be read from end to end.
+    ids = list(project_ids) or [row[0] for row in store.rows("SELECT id FROM projects")]
+    sql = "SELECT count(*) FROM jobs WHERE project_id IN (SELECT value FROM json_each(?)) AND kind = ?"
+    return int(store.value(sql, json.dumps(ids), kind))
