@@ -16,7 +16,7 @@ from forgelore.store.projects import StoredProject, list_projects, resolve_proje
 from forgelore.words import ForgeName, ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
-    from forgelore.ports import Embedder, Forge, IndexBranch
+    from forgelore.ports import Embedder, Forge, IndexBranch, PayloadReader
 
 
 class App:
@@ -136,6 +136,18 @@ class App:
         if kind == "github":
             return GitHub(client, graphql_url, host=host, has_token=bool(token))
         return GitLab(client, host=host, has_token=bool(token))
+
+    def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
+        """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
+        if name.forge == "local":
+            return None
+        if name.forge == "github":
+            from forgelore.forges.github_payloads import GitHubPayloads
+
+            return GitHubPayloads()
+        from forgelore.forges.gitlab_payloads import GitLabPayloads
+
+        return GitLabPayloads()
 
     def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is

@@ -176,6 +176,11 @@ class Forge(Protocol):
         """Return the beginning of a file on a branch; None when there is no such branch or file."""
         ...
 
+    @property
+    def payloads(self) -> "PayloadReader":
+        """What reads this forge's stored answers again."""
+        ...
+
     def requests(self) -> int: ...
 
     def requests_left(self) -> int | None:
@@ -184,6 +189,25 @@ class Forge(Protocol):
 
     def server_ms(self) -> int | None: ...
     def close(self) -> None: ...
+
+
+class PayloadReader(Protocol):
+    """Reads a forge's stored answers again: bytes in, what they say out. No request, no token.
+
+    `project` is the project as it is now: a page that was stored under a former name gets its present address. Raises
+    LostPage for bytes that make no sense.
+    """
+
+    def project(self, raw: bytes, name: ProjectName) -> Project: ...
+    def item(self, raw: bytes, key: ItemKey, project: Project) -> Item: ...
+
+    def detail(self, raw: bytes, key: ItemKey, project: Project) -> Page:
+        """Return the second look at an item, and the states of review threads that it tells."""
+        ...
+
+    def thread(self, notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:
+        """Return the notes of a thread, given as (key, payload) in their order, and its state where they tell it."""
+        ...
 
 
 class Embedder(Protocol):

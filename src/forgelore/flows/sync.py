@@ -19,6 +19,7 @@ from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.flows.heartbeat import beating
 from forgelore.flows.known import KnownStore
 from forgelore.flows.reading import is_refusal, read_side_by_side
+from forgelore.flows.replay import work_off_replays
 from forgelore.flows.save import PageSaver
 from forgelore.flows.sweep import Totals, compare_anew, compare_totals, look_again, remember_totals
 from forgelore.flows.watching import Watcher
@@ -51,6 +52,7 @@ class Result(Struct):
     requests: int = 0
     rows_written: int = 0
     deleted: int = 0
+    replayed: int = 0
     pending_jobs: int = 0
     failing_jobs: int = 0
     warnings: list[str] = field(default_factory=list)
@@ -118,6 +120,7 @@ class _Sync:
         self.refused: dict[Resource, LoreError] = {}
 
     def run(self) -> None:
+        self._replay()
         wanted = set(self.options.kinds)
         resources = [r for r in self.forge.resources(self.project) if not wanted or set(r.kinds) & wanted]
         if self.options.full:
@@ -131,6 +134,14 @@ class _Sync:
         self._work_off_all()
         if not wanted:
             self._compare()
+
+    def _replay(self) -> None:
+        """What an older version read wrongly is mended from its payloads, before anything is compared with it."""
+        done = work_off_replays(
+            self.store, self.forge.payloads, self.project_id, self.bench.lock, watcher=self.watcher,
+            should_stop=self.bench.stop.is_set,
+        )  # fmt: skip
+        self.result.replayed = len(done.restored)
 
     def _totals_for_people(self, resources: list[Resource]) -> Totals:
         """Return what a first walk will find, so that its progress can tell the time left. Later walks are short."""

@@ -22,6 +22,7 @@ from forgelore.forges.github_details import Details
 from forgelore.forges.github_discussions import discussion_pages, load_discussion, load_numbers
 from forgelore.forges.github_graph import Graph, counts_query
 from forgelore.forges.github_lists import Lists
+from forgelore.forges.github_payloads import GitHubPayloads
 from forgelore.forges.github_rest import Rest, object_in, quoted, repo_path
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
@@ -63,6 +64,7 @@ class GitHub:
         self._lists = Lists(self._rest, has_token=has_token)
         self._details = Details(self._rest, self._graph, has_token=has_token)
         self._comments = Comments(self._rest)
+        self.payloads = GitHubPayloads()
 
     def close(self) -> None:
         self._client.close()

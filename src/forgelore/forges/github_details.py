@@ -85,19 +85,12 @@ class Details:
         page.whole[key] = "reviews"
         if node.get("reviewThreads"):
             found = self._graph.rest_of(MORE_THREADS, node["id"], "reviewThreads", node["reviewThreads"])
-            roots = _review_threads(key, found)
+            roots = review_threads(key, found)
             page.thread_states += roots
             shown = [thread["comments"] or {} for thread in found]
             if all(part and part["totalCount"] <= len(part["nodes"] or ()) for part in shown):
                 page.review_ids[key] = {c["fullDatabaseId"] for part in shown for c in part["nodes"] or () if c}
-        listed = [(file.new_path, file.old_path, file.status) for file in files]
-        page.details.append(
-            Detail(
-                key, raw=wire.dump({**node, "_files": listed}), files=files,
-                links=wire.parse_graph_change_links(node, project.name.path), source_branch=node.get("headRefName"),
-                target_branch=node.get("baseRefName"), head_sha=node.get("headRefOid"),
-            )
-        )  # fmt: skip
+        page.details.append(parse_graph_change(key, node, files, project.name.path))
 
     def _graph_files(self, root: str, key: ItemKey, files: dict[str, Any] | None) -> list[File]:
         """Return a change's files. GraphQL gives no old path of a rename and 100 at a time: REST has both, up to
@@ -149,7 +142,17 @@ def _in_batches(keys: list[ItemKey], size: int) -> Iterator[list[ItemKey]]:
     return (keys[start : start + size] for start in range(0, len(keys), size))
 
 
-def _review_threads(key: ItemKey, nodes: list[dict[str, Any]]) -> list[Thread]:
+def parse_graph_change(key: ItemKey, node: dict[str, Any], files: list[File], project_path: str) -> Detail:
+    """Return the second look at a change. The files may have come another way, so they are kept beside the node."""
+    listed = [(file.new_path, file.old_path, file.status) for file in files]
+    return Detail(
+        key, raw=wire.dump({**node, "_files": listed}), files=files,
+        links=wire.parse_graph_change_links(node, project_path), source_branch=node.get("headRefName"),
+        target_branch=node.get("baseRefName"), head_sha=node.get("headRefOid"),
+    )  # fmt: skip
+
+
+def review_threads(key: ItemKey, nodes: list[dict[str, Any]]) -> list[Thread]:
     """Return resolution and place of each review thread, named by its first comment; the notes come from the stream."""
     threads = []
     for node in nodes:

@@ -99,18 +99,18 @@ def _has_holes(found: dict[str, Any] | None) -> bool:
 def _add(graph: Graph, page: Page, node: dict[str, Any]) -> None:
     key = ItemKey("discussion", node["number"])
     comments = graph.rest_of(MORE_COMMENTS, node["id"], "comments", node["comments"])
-    item, threads = _item(key, node), []
+    item, threads = parse_discussion(key, node), []
     for comment in comments:
         replies = graph.rest_of(MORE_REPLIES, comment["id"], "replies", comment["replies"])
         root = _key(comment)
-        notes = [_note(comment, None), *(_note(reply, root) for reply in replies)]
+        notes = [parse_reply(comment, None), *(parse_reply(reply, root) for reply in replies)]
         threads.append(Thread(key, root, notes))
     page.items.append(item)  # all of it or nothing: half a conversation must not look whole
     page.threads += threads
     page.whole[key] = "all"
 
 
-def _item(key: ItemKey, node: dict[str, Any]) -> Item:
+def parse_discussion(key: ItemKey, node: dict[str, Any]) -> Item:
     labels = (node.get("labels") or {}).get("nodes") or ()
     reason = node.get("stateReason")
     return Item(
@@ -127,7 +127,7 @@ def _item(key: ItemKey, node: dict[str, Any]) -> Item:
     )  # fmt: skip
 
 
-def _note(node: dict[str, Any], reply_to: str | None) -> Note:
+def parse_reply(node: dict[str, Any], reply_to: str | None) -> Note:
     return Note(
         _key(node), _login(node), wire.text(node.get("body")), read_ms(node.get("createdAt")),
         read_ms(node.get("updatedAt")), author_role=node.get("authorAssociation"),

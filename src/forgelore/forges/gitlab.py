@@ -15,10 +15,11 @@ from forgelore.forges import gitlab_wire as wire
 from forgelore.forges.diffs import BYTES_PER_CHAR
 from forgelore.forges.gitlab_diffs import fetch_diff, list_files
 from forgelore.forges.gitlab_notes import Notes
+from forgelore.forges.gitlab_payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab_rest import PART_OF, Rest, item_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
-from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
+from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Answer, Client
 from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import Rows, read_rows
@@ -46,6 +47,7 @@ class GitLab:
         self._has_token = has_token
         self._rest = Rest(client, host)
         self._notes = Notes(self._rest)
+        self.payloads = GitLabPayloads()
 
     def close(self) -> None:
         self._client.close()
@@ -116,7 +118,7 @@ class GitLab:
 
         def parse(raw: bytes) -> Row[Item]:
             item = wire.parse_item(raw, kind)
-            item.links = [_own(link, project) for link in item.links]
+            item.links = [own_link(link, project) for link in item.links]
             return Row(item.updated_at or 0, item.forge_id or 0, item)
 
         def rows(answer: Answer) -> Rows[Row[Item]]:
@@ -199,10 +201,7 @@ class GitLab:
         if head is not None and head == known.files_sha(key):
             return Page()
         files = list_files(self._rest, root, key)
-        # Payloads are kept by content. Two changes may share head and files: with its number, each has its own.
-        lines = [f"files of {key.kind} {key.number} at {head or ''}"]
-        lines += [f"{file.status} {file.old_path} {file.new_path}" for file in files]
-        return Page(details=[Detail(key, raw="\n".join(lines).encode(), files=files, head_sha=head)])
+        return Page(details=[Detail(key, raw=files_payload(key, head, files), files=files, head_sha=head)])
 
     def fetch_item(self, project: Project, key: ItemKey) -> Item:
         answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}")
@@ -298,13 +297,6 @@ class GitLab:
         if answer.status == 404:
             return None
         return self._rest.checked(answer, f"{path} of {branch}").body.decode("utf-8", "replace")[:max_chars]
-
-
-def _own(link: Link, project: Project) -> Link:
-    """Return the link with an empty project when it stays inside this one."""
-    if link.project == f"projects/{project.forge_id}":
-        return Link(link.relation, link.number, link.kind, "", link.source, link.is_withdrawn)
-    return link
 
 
 def _total(answer: Answer) -> int | None:

@@ -4,6 +4,7 @@
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -217,15 +218,21 @@ def _key_in_api_url(url: str) -> tuple[str, int] | None:
 def parse_discussion(raw: bytes, key: ItemKey) -> Thread:
     """Return a thread. A standalone comment joins the plain stream; a thread that can be answered keeps its own id."""
     discussion, _ = read(raw, _discussion)
-    notes = [_parse_note(bytes(note)) for note in discussion.notes]
-    is_single = len(notes) == 1 and notes[0][1].type is None
-    first = notes[0] if notes else None
+    thread = parse_notes([bytes(note) for note in discussion.notes], key, discussion.id)
+    is_single = len(thread.notes) == 1 and thread.notes[0].type is None
+    thread.key = "comments" if is_single else discussion.id
+    return thread
+
+
+def parse_notes(raws: Sequence[bytes], key: ItemKey, thread: str) -> Thread:
+    """Return a thread from its notes, which tell its place and whether it is resolved."""
+    notes = [_parse_note(raw) for raw in raws]
+    first = notes[0][1] if notes else None
     resolvable = [row for row, _ in notes if row.resolvable]
     return Thread(
-        key, "comments" if is_single else discussion.id, [note for _, note in notes],
-        is_resolvable=bool(resolvable),
+        key, thread, [note for _, note in notes], is_resolvable=bool(resolvable),
         is_resolved=bool(resolvable) and all(row.resolved for row in resolvable),
-        path=first[1].path if first else None, line=first[1].line if first else None,
+        path=first.path if first else None, line=first.line if first else None,
     )  # fmt: skip
 
 

@@ -17,24 +17,24 @@ from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
 from forgelore.store.raw import drop_payloads, row_hash, save_payloads
 
-_FIELDS = (
+ITEM_FIELDS = (
     "title", "body", "state", "state_reason", "author", "author_role", "assignees", "created_at", "updated_at",
     "closed_at",
     "merged_at", "url", "forge_id", "node_id", "tag", "category", "milestone", "source_branch", "target_branch",
     "head_sha",
     "is_draft", "is_locked", "is_confidential", "comment_count", "review_comment_count",
 )  # fmt: skip
-_KEPT = {"node_id", "source_branch", "target_branch", "head_sha", "review_comment_count", "merged_at"}
+KEPT_FIELDS = {"node_id", "source_branch", "target_branch", "head_sha", "review_comment_count", "merged_at"}
 
 _INSERT = (
-    f"INSERT INTO items (id, project_id, kind, number, {', '.join(_FIELDS)}, content_hash, row_hash)"
-    f" VALUES (?, ?, ?, ?, {', '.join('?' * len(_FIELDS))}, ?, ?)"
+    f"INSERT INTO items (id, project_id, kind, number, {', '.join(ITEM_FIELDS)}, content_hash, row_hash)"
+    f" VALUES (?, ?, ?, ?, {', '.join('?' * len(ITEM_FIELDS))}, ?, ?)"
 )
 # Another number of comments means that the conversation has to be read again, whatever its age: deleting one moves no
 # time.
 _UPDATE = (
     "UPDATE items SET threads_fetched_at = CASE WHEN comment_count IS ? THEN threads_fetched_at END, "
-    + ", ".join(f"{name} = coalesce(?, {name})" if name in _KEPT else f"{name} = ?" for name in _FIELDS)
+    + ", ".join(f"{name} = coalesce(?, {name})" if name in KEPT_FIELDS else f"{name} = ?" for name in ITEM_FIELDS)
     + ", content_version = content_version + (content_hash <> ?), content_hash = ?, row_hash = ?, deleted_at = NULL"
     " WHERE id = ?"
 )
@@ -116,7 +116,7 @@ def _insert_row(project_id: int, item_id: int, item: Item, digest: bytes) -> tup
         project_id,
         key.kind,
         key.number,
-        *_values(item),
+        *item_values(item),
         content_hash(key.kind, item.title, item.body),
         digest,
     )
@@ -124,10 +124,10 @@ def _insert_row(project_id: int, item_id: int, item: Item, digest: bytes) -> tup
 
 def _update_row(item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
     content = content_hash(item.key.kind, item.title, item.body)
-    return (item.comment_count, *_values(item), content, content, digest, item_id)
+    return (item.comment_count, *item_values(item), content, content, digest, item_id)
 
 
-def _values(item: Item) -> tuple[object, ...]:
+def item_values(item: Item) -> tuple[object, ...]:
     return (
         item.title, item.body, item.state, item.state_reason, item.author, item.author_role,
         json.dumps(item.assignees) if item.assignees else "[]", item.created_at, item.updated_at, item.closed_at,

@@ -49,6 +49,17 @@ def queue_documents(store: Store, project_id: int, item_ids: Iterable[int]) -> N
     )  # fmt: skip
 
 
+def queue_replays(store: Store, project_id: int, kinds: Iterable[str] = ()) -> None:
+    """Say that what the forge said of these kinds of items (none: of all) is to be read again from its payloads."""
+    store.run(
+        "INSERT INTO jobs (project_id, kind, key, version, queued_at)"
+        " SELECT project_id, 'replay', id, abs(random() >> 16), 0 FROM items WHERE project_id = ?1"
+        " AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))"
+        " ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1",
+        project_id, json.dumps(list(kinds)),
+    )  # fmt: skip
+
+
 def ready_jobs(
     store: Store, project_id: int, kind: str, now_ms: int, limit: int, *, max_attempts: int = 1 << 30
 ) -> list[Job]:

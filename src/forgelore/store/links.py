@@ -1,11 +1,17 @@
-"""`item_links`: replacing what one item or note says of others."""
+"""`item_links`: replacing what one item or note says of others.
+
+A target in the project itself has no project's name, however it was spelled: in capitals, with its host, or by a name
+that the project had once.
+"""
 
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from forgelore.model import Link, LinkSource
-from forgelore.store.db import Store
+from forgelore.store.db import Row, Store
+
+_COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
 
 
 class LinkRow(Struct, gc=False):
@@ -15,30 +21,69 @@ class LinkRow(Struct, gc=False):
     links: list[Link]
 
 
-def save_links(store: Store, project_id: int, rows: Iterable[LinkRow]) -> None:
-    """Save links; a target in the project itself loses its project's name, however it was spelled."""
-    row = store.row("SELECT host, path FROM projects WHERE id = ?", project_id)
-    host, path = row or ("", "")
-    own = (path.lower(), f"{host}/{path}".lower())
+class LinkTargets:
+    """Which project a link means, for the links of one project."""
 
-    def place(name: str) -> str:
-        if name.startswith("projects/"):  # GitLab's number of another project: its path if we have it
-            sql = "SELECT path FROM projects WHERE host = ? AND forge_id = ?"
-            name = store.value(sql, host, int(name.removeprefix("projects/"))) or name
-        elif name and "/" not in name and "/" in path:  # GitLab shortens the name of a project in the same group
-            name = f"{path.rpartition('/')[0]}/{name}"
-        return "" if name.lower() in own else name
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._project_id = project_id
+        row = store.row("SELECT host, path FROM projects WHERE id = ?", project_id)
+        self._host, self._path = row or ("", "")
+        # Oldest meaning first: what is a project's name now counts more than what was another's once.
+        names = store.rows("SELECT path_key, project_id FROM project_aliases WHERE host = ?", self._host)
+        there = store.rows("SELECT path_key, id, forge_id, path FROM projects WHERE host = ?", self._host)
+        self._ids: dict[str, int] = dict(names) | {key: project for key, project, _, _ in there}
+        self._paths: dict[str, str] = {f"projects/{number}": path for _, _, number, path in there if number}
 
+    def name(self, said: str) -> str:
+        """Return what is stored for a project that a link names; "" for the project itself."""
+        if said.startswith("projects/"):  # GitLab's number of another project: its path if we have it
+            said = self._paths.get(said, said)
+        elif said and "/" not in said and "/" in self._path:  # GitLab shortens the name of a project in the same group
+            said = f"{self._path.rpartition('/')[0]}/{said}"
+        return "" if self.identity(said) == self._project_id else said
+
+    def identity(self, name: str) -> int | str:
+        """Return the same for every name of one project: its row's id if we have it."""
+        key = self._paths.get(name, name).lower().removeprefix(f"{self._host}/".lower())
+        return self._ids.get(key, name.lower()) if name else self._project_id
+
+    def rows(self, row: LinkRow) -> list[Row]:
+        """Return the columns of what an item or note says."""
+        return [
+            (link.relation, link.source, self.name(link.project), link.kind, link.number, link.is_withdrawn,
+             row.created_at)
+            for link in row.links
+        ]  # fmt: skip
+
+
+def save_links(store: Store, project_id: int, rows: Iterable[LinkRow], targets: LinkTargets | None = None) -> None:
+    targets = targets or LinkTargets(store, project_id)
     store.run_many(
-        "INSERT INTO item_links (project_id, item_id, note_id, relation, source, target_project, target_kind,"
-        " target_number,"
-        " is_withdrawn, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (project_id, row.item_id, row.note_id, link.relation, link.source,
-             place(link.project), link.kind, link.number, link.is_withdrawn, row.created_at)
-            for row in rows for link in row.links
-        ),
-    )  # fmt: skip
+        f"INSERT INTO item_links (project_id, item_id, note_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        ((project_id, row.item_id, row.note_id, *columns) for row in rows for columns in targets.rows(row)),
+    )
+
+
+def restore_links(
+    store: Store, project_id: int, row: LinkRow, sources: tuple[LinkSource, ...], targets: LinkTargets
+) -> bool:
+    """Make what an item or note says through these sources this, and write nothing when it is; returns whether it
+    was not.
+    """
+    whose = "item_id = ? AND note_id IS NULL" if row.note_id is None else "note_id = ?"
+    where = f"{whose} AND source IN ({', '.join('?' * len(sources))})"
+    place = (row.item_id if row.note_id is None else row.note_id, *sources)
+    stored = store.rows(f"SELECT {_COLUMNS} FROM item_links WHERE {where}", *place)
+    if _told(stored, targets) == _told(targets.rows(row), targets):
+        return False
+    store.run(f"DELETE FROM item_links WHERE {where}", *place)
+    save_links(store, project_id, [row], targets)
+    return True
+
+
+def _told(rows: Iterable[Row], targets: LinkTargets) -> list[str]:
+    """Return rows in a form that equals that of others which say the same, in whatever order and by whatever name."""
+    return sorted(repr((*row[:2], targets.identity(row[2]), *row[3:5], bool(row[5]), row[6])) for row in rows)
 
 
 def drop_item_links(store: Store, item_ids: list[int], sources: tuple[LinkSource, ...]) -> None:

@@ -22,14 +22,22 @@ def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
         store.run("DELETE FROM threads WHERE project_id = ?", known.id)
     old = store.value("SELECT row_hash FROM projects WHERE id = ?", known.id)
     if old != digest and project.raw:
-        store.run(
-            "UPDATE projects SET forge_id = ?, url = ?, default_branch = ?, description = ?, is_private = ?,"
-            " is_archived = ?, has_issues = ?, has_changes = ?, has_discussions = ?, row_hash = ? WHERE id = ?",
-            *_facts(project), digest, known.id,
-        )  # fmt: skip
+        restore_project(store, known.id, project)
+        store.run("UPDATE projects SET row_hash = ? WHERE id = ?", digest, known.id)
         drop_payloads(store, known.id, [old])
         save_payloads(store, known.id, "project", [(digest, project.raw)])
     return find_project(store, project.name) or known
+
+
+def restore_project(store: Store, project_id: int, project: Project) -> bool:
+    """Make a project's row what its payload says; returns whether it was not."""
+    names = "forge_id, url, default_branch, description, is_private, is_archived, has_issues, has_changes"
+    names += ", has_discussions"
+    if store.row(f"SELECT {names} FROM projects WHERE id = ?", project_id) == _facts(project):
+        return False
+    marks = ", ".join(f"{name} = ?" for name in names.split(", "))
+    store.run(f"UPDATE projects SET {marks} WHERE id = ?", *_facts(project), project_id)
+    return True
 
 
 def _set_aside(store: Store, known: StoredProject, name: ProjectName) -> None:

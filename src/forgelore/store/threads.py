@@ -11,24 +11,24 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from forgelore.core.links import links_in_event, links_in_text
-from forgelore.model import ItemKey, Note, Thread
+from forgelore.model import ItemKey, Link, Note, Thread
 from forgelore.store.db import Store
 from forgelore.store.items import load_ids
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.raw import drop_payloads, row_hash, save_payloads
 
-_NOTE_FIELDS = (
+NOTE_FIELDS = (
     "author", "author_role", "body", "created_at", "updated_at", "type", "path", "line", "old_path", "old_line",
     "is_system",
     "is_internal", "is_answer", "reply_to", "url",
 )  # fmt: skip
 _INSERT_NOTE = (
-    f"INSERT INTO notes (id, project_id, item_id, thread_id, key, {', '.join(_NOTE_FIELDS)}, row_hash)"
-    f" VALUES (?, ?, ?, ?, ?, {', '.join('?' * len(_NOTE_FIELDS))}, ?)"
+    f"INSERT INTO notes (id, project_id, item_id, thread_id, key, {', '.join(NOTE_FIELDS)}, row_hash)"
+    f" VALUES (?, ?, ?, ?, ?, {', '.join('?' * len(NOTE_FIELDS))}, ?)"
 )
 _UPDATE_NOTE = (
-    f"UPDATE notes SET thread_id = ?, {', '.join(f'{name} = ?' for name in _NOTE_FIELDS)}, row_hash = ? WHERE id = ?"
+    f"UPDATE notes SET thread_id = ?, {', '.join(f'{name} = ?' for name in NOTE_FIELDS)}, row_hash = ? WHERE id = ?"
 )
 
 
@@ -160,11 +160,11 @@ def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_r
     stale = [entry for entry in work if entry.old_digest is not None]
     store.run_many(
         _INSERT_NOTE,
-        ((e.note_id, project_id, e.item_id, e.thread_id, e.note.key, *_note_values(e.note), e.digest)
+        ((e.note_id, project_id, e.item_id, e.thread_id, e.note.key, *note_values(e.note), e.digest)
          for e in work if e.old_digest is None),
     )  # fmt: skip
     if stale:
-        store.run_many(_UPDATE_NOTE, ((e.thread_id, *_note_values(e.note), e.digest, e.note_id) for e in stale))
+        store.run_many(_UPDATE_NOTE, ((e.thread_id, *note_values(e.note), e.digest, e.note_id) for e in stale))
         drop_payloads(store, project_id, [e.old_digest for e in stale if e.old_digest != e.digest])
         drop_note_links(store, [e.note_id for e in stale])
     if keep_raw:
@@ -174,13 +174,17 @@ def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_r
 
 def _link_rows(work: list[_NoteWork]) -> Iterable[LinkRow]:
     for entry in work:
-        note = entry.note
-        links = links_in_event(note.body or "") if note.is_system else links_in_text(note.body)
-        if note.links or links:
-            yield LinkRow(entry.item_id, entry.note_id, note.created_at, [*note.links, *links])
+        links = note_links(entry.note)
+        if links:
+            yield LinkRow(entry.item_id, entry.note_id, entry.note.created_at, links)
 
 
-def _note_values(note: Note) -> tuple[object, ...]:
+def note_links(note: Note) -> list[Link]:
+    """Return what a note says of other items: its text, or the sentence of a system note."""
+    return [*note.links, *(links_in_event(note.body or "") if note.is_system else links_in_text(note.body))]
+
+
+def note_values(note: Note) -> tuple[object, ...]:
     return (
         note.author, note.author_role, note.body, note.created_at, note.updated_at, note.type, note.path, note.line,
         note.old_path, note.old_line, note.is_system, note.is_internal, note.is_answer, note.reply_to, note.url,

@@ -24,6 +24,7 @@ COMMANDS = {
     "export": ("fetch", "write a project as JSON lines"),
     "generate-docs": ("index", "build the documents that are searched"),
     "embed": ("index", "compute the vectors of documents"),
+    "replay": ("index", "read stored answers of the forges again, without a request"),
     "stats": ("index", "what is in the index, and whether it is sound"),
     "calibrate": ("index", "learn from known duplicates how sure a match is"),
     "search": ("find", "find by words and by meaning"),

@@ -106,6 +106,8 @@ def _print_result(context: Any, result: Any, indexed: str) -> None:
         f"{context.style.green('✓')} {context.style.bold(result.project)}: {what}{gone} "
         f" {context.style.dim(f'{number(result.requests)} requests')}"
     )
+    if result.replayed:
+        context.print(f"  {number(result.replayed)} items mended from what an earlier version had stored")
     if indexed:
         context.print(f"  {indexed}")
     if result.pending_jobs:

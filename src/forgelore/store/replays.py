@@ -1,0 +1,166 @@
+"""Rows compared with what their stored payloads say, and written again where they differ.
+
+What a row holds beyond its payload stays: that an item is gone from the forge, when its conversation was read, which
+address it has since its project was renamed. A column that two payloads fill is right when it says what either does.
+Without its payload a row cannot be judged; only the links in its text are read again.
+"""
+
+from typing import Any, NamedTuple
+
+from forgelore.core.content import content_hash
+from forgelore.core.links import links_in_text
+from forgelore.model import Detail, Item, ItemKey, Note, Project, ProjectName, Thread
+from forgelore.store.db import Row, Store
+from forgelore.store.items import ITEM_FIELDS, KEPT_FIELDS, item_values, save_files
+from forgelore.store.links import LinkRow, LinkTargets, restore_links
+from forgelore.store.raw import unpack_payload
+from forgelore.store.threads import NOTE_FIELDS, note_links, note_values
+
+_PAYLOAD = "LEFT JOIN raw_payloads r ON r.project_id = ? AND r.hash ="
+
+
+class NotePayload(NamedTuple):
+    id: int
+    key: str
+    raw: bytes | None
+
+
+class ItemPayloads(NamedTuple):
+    """What is stored of one item: payloads that are gone or damaged are None."""
+
+    id: int
+    key: ItemKey
+    item: bytes | None
+    detail: bytes | None
+    has_detail: bool  # whether there was one
+    threads: dict[str, list[NotePayload]]
+
+    @property
+    def is_whole(self) -> bool:
+        notes = all(note.raw is not None for thread in self.threads.values() for note in thread)
+        return self.item is not None and (self.detail is not None or not self.has_detail) and notes
+
+
+def load_home(store: Store, project_id: int) -> Project:
+    """Return a project's name, number and address as they are now."""
+    row = store.row("SELECT forge, host, path, forge_id, url FROM projects WHERE id = ?", project_id)
+    assert row is not None
+    return Project(ProjectName(*row[:3]), row[3], row[4])
+
+
+def load_payloads(store: Store, project_id: int, item_id: int) -> ItemPayloads | None:
+    """Return what the forge said of an item, its second look and its notes, these in their order; None for no item."""
+    row = store.row(
+        "SELECT i.kind, i.number, i.row_hash, r.codec, r.body, i.detail_hash, d.codec, d.body FROM items i"
+        f" {_PAYLOAD} i.row_hash LEFT JOIN raw_payloads d ON d.project_id = ? AND d.hash = i.detail_hash"
+        " WHERE i.id = ? AND i.project_id = ?", project_id, project_id, item_id, project_id,
+    )  # fmt: skip
+    if row is None:
+        return None
+    threads: dict[str, list[NotePayload]] = {}
+    for note_id, key, digest, thread, codec, body in store.rows(
+        f"SELECT n.id, n.key, n.row_hash, t.key, r.codec, r.body FROM notes n JOIN threads t ON t.id = n.thread_id"
+        f" {_PAYLOAD} n.row_hash WHERE n.item_id = ? ORDER BY n.created_at, length(n.key), n.key", project_id, item_id,
+    ):  # fmt: skip
+        threads.setdefault(thread, []).append(NotePayload(note_id, key, unpack_payload(digest, codec, body)))
+    item, detail = unpack_payload(*row[2:5]), unpack_payload(*row[5:8])
+    return ItemPayloads(item_id, ItemKey(*row[:2]), item, detail, row[5] is not None, threads)
+
+
+def restore_item(
+    store: Store, project_id: int, item_id: int, item: Item | None, detail: Detail | None, targets: LinkTargets
+) -> bool:
+    """Make an item what its payloads say; returns whether it was not. A payload that is not there is None."""
+    stored = _columns(store, "items", (*ITEM_FIELDS, "kind", "content_hash", "deleted_at", "files_sha"), item_id)
+    wanted = dict(zip(ITEM_FIELDS, item_values(item), strict=True)) if item else {}
+    for name in KEPT_FIELDS:
+        said = [value for value in (wanted.get(name), getattr(detail, name, None)) if value is not None]
+        wanted[name] = stored[name] if stored[name] in said or not said else said[0]
+    if item:
+        wanted["content_hash"] = content_hash(stored["kind"], item.title, item.body)
+    is_changed = _write(store, "items", item_id, stored, wanted)
+    if is_changed and wanted.get("content_hash", stored["content_hash"]) != stored["content_hash"]:
+        store.run("UPDATE items SET content_version = content_version + 1 WHERE id = ?", item_id)
+    if item:
+        is_changed |= _restore_labels(store, project_id, item_id, item.labels)
+    is_changed |= _restore_own_links(store, project_id, item_id, item, stored, targets)
+    if detail and detail.links is not None:
+        row = LinkRow(item_id, None, None, detail.links)
+        is_changed |= restore_links(store, project_id, row, ("detail",), targets)
+    return is_changed | (detail is not None and _restore_files(store, project_id, item_id, detail, stored))
+
+
+def _restore_labels(store: Store, project_id: int, item_id: int, labels: list[str]) -> bool:
+    stored = {name for (name,) in store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
+    if stored == set(labels):
+        return False
+    store.run("DELETE FROM item_labels WHERE item_id = ?", item_id)
+    store.run_many(
+        "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?)",
+        [(project_id, item_id, label) for label in sorted(set(labels))],
+    )
+    return True
+
+
+def _restore_own_links(
+    store: Store, project_id: int, item_id: int, item: Item | None, stored: dict[str, Any], targets: LinkTargets
+) -> bool:
+    if item is None:
+        row = LinkRow(item_id, None, stored["created_at"], links_in_text(stored["body"]))
+        return restore_links(store, project_id, row, ("text",), targets)
+    text = LinkRow(item_id, None, item.created_at, links_in_text(item.body))
+    is_changed = restore_links(store, project_id, text, ("text",), targets)
+    if stored["deleted_at"] is not None:  # where it went is known from no payload
+        return is_changed
+    said = LinkRow(item_id, None, item.created_at, item.links)
+    return restore_links(store, project_id, said, ("forge",), targets) | is_changed
+
+
+def _restore_files(store: Store, project_id: int, item_id: int, detail: Detail, stored: dict[str, Any]) -> bool:
+    if detail.files is None:
+        return False
+    known = store.rows("SELECT new_path, old_path, status FROM item_files WHERE item_id = ?", item_id)
+    said = {(file.new_path, file.old_path, file.status) for file in detail.files}
+    if set(known) == said and stored["files_sha"] == detail.head_sha:
+        return False
+    save_files(store, project_id, item_id, detail.files, detail.head_sha)
+    return True
+
+
+def restore_note(
+    store: Store, project_id: int, item_id: int, note_id: int, note: Note | None, targets: LinkTargets
+) -> bool:
+    """Make a note what its payload says; returns whether it was not."""
+    stored = _columns(store, "notes", NOTE_FIELDS, note_id)
+    is_changed = False
+    if note is None:
+        note = Note("", body=stored["body"], created_at=stored["created_at"], is_system=bool(stored["is_system"]))
+    else:
+        is_changed = _write(store, "notes", note_id, stored, dict(zip(NOTE_FIELDS, note_values(note), strict=True)))
+    row = LinkRow(item_id, note_id, note.created_at, note_links(note))
+    return restore_links(store, project_id, row, ("event", "text"), targets) | is_changed
+
+
+def restore_thread_state(store: Store, item_id: int, state: Thread) -> bool:
+    """Make resolution and place of the thread that has the note `state.key` these; returns whether they were not."""
+    thread_id = store.value("SELECT thread_id FROM notes WHERE item_id = ? AND key = ?", item_id, state.key)
+    if thread_id is None:
+        return False
+    names = ("is_resolvable", "is_resolved", "path", "line")
+    wanted = {name: getattr(state, name) for name in names}
+    return _write(store, "threads", thread_id, _columns(store, "threads", names, thread_id), wanted)
+
+
+def _columns(store: Store, table: str, names: tuple[str, ...], row_id: int) -> dict[str, Any]:
+    row: Row | None = store.row(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", row_id)
+    assert row is not None
+    return dict(zip(names, row, strict=True))
+
+
+def _write(store: Store, table: str, row_id: int, stored: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    stale = {name: value for name, value in wanted.items() if stored[name] != value}
+    if stale:
+        store.run(
+            f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in stale)} WHERE id = ?", *stale.values(), row_id
+        )
+    return bool(stale)
