@@ -43,6 +43,11 @@ class App:
             self._store = open_store(self.config.db, create=create)
         return self._store
 
+    @property
+    def opened_store(self) -> Store | None:
+        """The store, if something has asked for it."""
+        return self._store
+
     def close(self) -> None:
         for forge in self._forges.values():
             forge.close()

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from forgelore.store.jobs import queue_replays
 from forgelore.store.migrate import open_store
 
 
@@ -56,3 +57,18 @@ def lab_store(cli, github, tmp_path):
 def test_a_project_that_is_not_there_and_a_kind_that_is_none(cli, imported):
     assert cli("replay", "acme/none", "--json").error["code"] == "not_found"
     assert cli("replay", "--type", "cows", "--json").error["code"] == "invalid_value"
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "#1"), ("list", "issues"), ("count", "issues"), ("search", "first"), ("export",)]
+)
+def test_who_only_reads_is_told_that_a_replay_waits(cli, imported, words):
+    """A migration has asked for it: rows are as an older version read them, and still readable."""
+    assert "replay" not in cli(*words).err
+    with imported.transaction():
+        queue_replays(imported, 1, ["issue"])
+    done = cli(*words)
+    assert done.code == 0
+    assert "2 items wait to be read again" in done.err
+    assert cli("replay").code == 0
+    assert "replay" not in cli(*words).err

@@ -133,14 +133,14 @@ class _ItemReplay:
         found, states = self._found, list[Thread]()
         page = self._detail()
         detail = page.details[0] if page and page.details else None
-        is_changed = restore_item(self._store, project_id, found.id, self._item(), detail, self._targets)
+        is_changed = restore_item(self._store, project_id, found, self._item(), detail, self._targets)
         for key, payloads in found.threads.items():
             thread = self._thread(key, payloads)
             notes = {note.key: note for note in thread.threads[0].notes} if thread else dict[str, Note]()
             states += thread.thread_states if thread and len(notes) == len(payloads) else []
             for payload in payloads:
                 note = notes.get(payload.key)
-                is_changed |= restore_note(self._store, project_id, found.id, payload.id, note, self._targets)
+                is_changed |= restore_note(self._store, project_id, found, payload.id, note, self._targets)
         for state in [*states, *(page.thread_states if page else [])]:
             is_changed |= restore_thread_state(self._store, found.id, state)
         return is_changed

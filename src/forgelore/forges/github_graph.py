@@ -1,6 +1,6 @@
 """GitHub's GraphQL: what REST cannot say, or can say only one item at a time.
 
-    CHANGES      25 changes at once: head, files, reviews, what they close; review threads where there are any
+    CHANGES      25 changes at once: head, files, reviews, what they close or duplicate; review threads if there are any
     ISSUES       50 issues at once: what they duplicate, who closed them
     DISCUSSIONS  pages of discussions with comments and replies; MORE_* for what did not fit
     Counts       how many items there are, to notice what was deleted
@@ -24,30 +24,35 @@ _PAGE = "pageInfo { hasNextPage endCursor }"
 _THREADS = f"""reviewThreads(first: 50, after: $after) {{ {_PAGE} nodes {{
   id isResolved path line originalLine comments(first: 100) {{ totalCount nodes {{ fullDatabaseId }} }} }} }}"""
 
-CHANGES = f"""query Changes($ids: [ID!]!, $threads: Boolean!, $after: String) {{
+# What a mark names is the original. GitHub leaves the event on both of a pair, and the original's names itself.
+_ORIGINAL = """canonical { __typename ... on Issue { number repository { nameWithOwner } }
+      ... on PullRequest { number repository { nameWithOwner } } }"""
+_MARKS = f"""timelineItems(first: 50, itemTypes: [MARKED_AS_DUPLICATE_EVENT, UNMARKED_AS_DUPLICATE_EVENT]) {{
+      nodes {{ __typename ... on MarkedAsDuplicateEvent {{ {_ORIGINAL} }}
+      ... on UnmarkedAsDuplicateEvent {{ {_ORIGINAL} }} }} }}"""
+
+_CHANGES = f"""query Changes($ids: [ID!]!, $threads: Boolean!, $after: String) {{
   rateLimit {{ cost remaining resetAt }}
   nodes(ids: $ids) {{ __typename ... on PullRequest {{
-    id number headRefOid headRefName baseRefName
+    id number headRefOid headRefName baseRefName %s
     files(first: 100) {{ totalCount {_PAGE} nodes {{ path changeType }} }}
     reviews(first: 50) {{ {_PAGE} nodes {{ fullDatabaseId state body url submittedAt updatedAt author {{ login }} }} }}
     closingIssuesReferences(first: 25) {{ nodes {{ number repository {{ nameWithOwner }} }} }}
     ... @include(if: $threads) {{ {_THREADS} }} }} }} }}"""
+CHANGES = _CHANGES % _MARKS
+# GitHub Enterprise servers lag behind: without the duplicate fields the rest still works.
+LEAN_CHANGES = _CHANGES % ""
 
 MORE_THREADS = f"""query MoreThreads($id: ID!, $after: String) {{
   node(id: $id) {{ ... on PullRequest {{ {_THREADS} }} }} }}"""
 
-_DUPLICATES = """duplicateOf { number repository { nameWithOwner } }
-    timelineItems(first: 50, itemTypes: [MARKED_AS_DUPLICATE_EVENT, UNMARKED_AS_DUPLICATE_EVENT]) { nodes { __typename
-      ... on MarkedAsDuplicateEvent { canonical { ... on Issue { number repository { nameWithOwner } } } }
-      ... on UnmarkedAsDuplicateEvent { canonical { ... on Issue { number repository { nameWithOwner } } } } } }"""
-
 ISSUES = f"""query Issues($ids: [ID!]!) {{
   rateLimit {{ cost remaining resetAt }}
-  nodes(ids: $ids) {{ __typename ... on Issue {{ id number {_DUPLICATES}
+  nodes(ids: $ids) {{ __typename ... on Issue {{ id number duplicateOf {{ number repository {{ nameWithOwner }} }}
+    {_MARKS}
     closedByPullRequestsReferences(first: 10, includeClosedPrs: true) {{
       nodes {{ number repository {{ nameWithOwner }} }} }} }} }} }}"""
 
-# GitHub Enterprise servers lag behind: without the duplicate fields the rest still works.
 LEAN_ISSUES = """query Issues($ids: [ID!]!) {
   rateLimit { cost remaining resetAt }
   nodes(ids: $ids) { __typename ... on Issue { id number } } }"""
@@ -109,7 +114,7 @@ class Graph:
     def __init__(self, client: Client, url: str) -> None:
         self._client, self._url = client, url
         self._is_lean = False
-        self._knows_changes = True
+        self._change_queries: tuple[str, ...] = (CHANGES, LEAN_CHANGES)
 
     def viewer(self) -> str:
         """Return the login of whoever asks: `github-actions[bot]` for the token of a workflow."""
@@ -191,12 +196,14 @@ class Graph:
         return self.nodes(LEAN_ISSUES, ids)
 
     def changes(self, ids: list[str], *, threads: bool) -> dict[str, dict[str, Any]]:
-        """Return change nodes; none at all from an older server, whose REST says most of the same."""
-        if self._knows_changes:
+        """Return change nodes, asking an older server only for what it knows; none at all from a very old one, whose
+        REST says most of the same.
+        """
+        for query in self._change_queries:
             try:
-                return self.nodes(CHANGES, ids, threads=threads, after=None)
+                return self.nodes(query, ids, threads=threads, after=None)
             except UnknownFieldError:
-                self._knows_changes = False
+                self._change_queries = tuple(other for other in self._change_queries if other is not query)
         return {}
 
     def rest_of(self, query: str, node_id: str, connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:

@@ -127,11 +127,8 @@ _label = msgspec.json.Decoder(_Label)
 _repo = msgspec.json.Decoder(_Repo)
 _file = msgspec.json.Decoder(_PullFile)
 _FILE_STATUS: dict[str, FileStatus] = {
-    "added": "added",
-    "removed": "deleted",
-    "deleted": "deleted",
-    "renamed": "renamed",
-}
+    "added": "added", "removed": "deleted", "deleted": "deleted", "renamed": "renamed",
+}  # fmt: skip
 
 
 def parse_project(raw: bytes, host: str) -> Project:
@@ -258,19 +255,10 @@ def parse_file(raw: bytes) -> File:
 
 def parse_graph_issue(node: dict[str, Any], project_path: str) -> list[Link]:
     """Return the duplicate history that only GraphQL tells: `duplicateOf`, and marks that were set or taken back."""
-    links = []
     canonical = node.get("duplicateOf")
-    if canonical:
-        links.append(_graph_link("duplicate_of", canonical, project_path))
-    marks: dict[tuple[str, int], Link] = {}
-    for event in (node.get("timelineItems") or {}).get("nodes") or ():
-        target = (event or {}).get("canonical") or {}
-        if target.get("number"):
-            is_withdrawn = event.get("__typename") == "UnmarkedAsDuplicateEvent"
-            link = _graph_link("duplicate_of", target, project_path, is_withdrawn=is_withdrawn)
-            marks[link.project, link.number] = link
+    links = [_graph_link("duplicate_of", canonical, project_path)] if canonical else []
     known = {(link.project, link.number) for link in links}
-    links += [link for place, link in marks.items() if place not in known]
+    links += [mark for mark in _duplicate_marks(node, project_path) if (mark.project, mark.number) not in known]
     for change in (node.get("closedByPullRequestsReferences") or {}).get("nodes") or ():
         if change:
             links.append(_graph_link("relates", change, project_path, kind="change"))
@@ -278,8 +266,23 @@ def parse_graph_issue(node: dict[str, Any], project_path: str) -> list[Link]:
 
 
 def parse_graph_change_links(node: dict[str, Any], project_path: str) -> list[Link]:
+    """Return what a change closes, and its duplicate history."""
     found = (node.get("closingIssuesReferences") or {}).get("nodes") or ()
-    return [_graph_link("closes", issue, project_path) for issue in found if issue]
+    closed = [_graph_link("closes", issue, project_path) for issue in found if issue]
+    return [*closed, *_duplicate_marks(node, project_path)]
+
+
+def _duplicate_marks(node: dict[str, Any], project_path: str) -> list[Link]:
+    """Return the last word on each original that an item was said to repeat."""
+    marks: dict[tuple[str, int], Link] = {}
+    for event in (node.get("timelineItems") or {}).get("nodes") or ():
+        target = (event or {}).get("canonical") or {}
+        if target.get("number"):
+            kind = "change" if target.get("__typename") == "PullRequest" else "issue"
+            is_withdrawn = event.get("__typename") == "UnmarkedAsDuplicateEvent"
+            link = _graph_link("duplicate_of", target, project_path, kind=kind, is_withdrawn=is_withdrawn)
+            marks[link.project, link.number] = link
+    return list(marks.values())
 
 
 def _graph_link(

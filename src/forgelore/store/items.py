@@ -106,7 +106,7 @@ def _link_rows(items: Iterable[tuple[int, Item, bytes]]) -> Iterable[LinkRow]:
     for item_id, item, _ in items:
         links = links_in_text(item.body)
         if item.links or links:
-            yield LinkRow(item_id, None, item.created_at, [*item.links, *links])
+            yield LinkRow(item_id, item.key, None, item.created_at, [*item.links, *links])
 
 
 def _insert_row(project_id: int, item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
@@ -185,7 +185,7 @@ def save_details(store: Store, project_id: int, details: list[Detail]) -> int:
             save_files(store, project_id, item_id, detail.files, detail.head_sha)
         if detail.links is not None:
             drop_item_links(store, [item_id], ("detail",))
-            save_links(store, project_id, [LinkRow(item_id, None, None, detail.links)])
+            save_links(store, project_id, [LinkRow(item_id, detail.key, None, None, detail.links)])
     queue_documents(store, project_id, written)
     return len(written)
 
@@ -226,6 +226,6 @@ def bury(store: Store, project_id: int, key: ItemKey, now_ms: int, moved_to: Lin
     ):
         return 0
     if moved_to is not None:
-        save_links(store, project_id, [LinkRow(item_id, None, now_ms, [moved_to])])
+        save_links(store, project_id, [LinkRow(item_id, key, None, now_ms, [moved_to])])
     queue_documents(store, project_id, [item_id])
     return 1

@@ -1,14 +1,16 @@
 """`item_links`: replacing what one item or note says of others.
 
-A target in the project itself has no project's name, however it was spelled: in capitals, with its host, or by a name
-that the project had once.
+- A target in the project itself has no project's name, however it was spelled: in capitals, with its host, or by a name
+  that the project had once.
+- No item links to itself, whoever says so: GitHub marks the original of a duplicate too and names it as its own
+  original, and people mention the issue they are writing in.
 """
 
 from collections.abc import Iterable
 
 from msgspec import Struct
 
-from forgelore.model import Link, LinkSource
+from forgelore.model import ItemKey, Link, LinkSource
 from forgelore.store.db import Row, Store
 
 _COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
@@ -16,6 +18,7 @@ _COLUMNS = "relation, source, target_project, target_kind, target_number, is_wit
 
 class LinkRow(Struct, gc=False):
     item_id: int
+    key: ItemKey
     note_id: int | None
     created_at: int | None
     links: list[Link]
@@ -26,8 +29,8 @@ class LinkTargets:
 
     def __init__(self, store: Store, project_id: int) -> None:
         self._project_id = project_id
-        row = store.row("SELECT host, path FROM projects WHERE id = ?", project_id)
-        self._host, self._path = row or ("", "")
+        row = store.row("SELECT forge, host, path FROM projects WHERE id = ?", project_id)
+        self._forge, self._host, self._path = row or ("", "", "")
         # Oldest meaning first: what is a project's name now counts more than what was another's once.
         names = store.rows("SELECT path_key, project_id FROM project_aliases WHERE host = ?", self._host)
         there = store.rows("SELECT path_key, id, forge_id, path FROM projects WHERE host = ?", self._host)
@@ -47,12 +50,25 @@ class LinkTargets:
         key = self._paths.get(name, name).lower().removeprefix(f"{self._host}/".lower())
         return self._ids.get(key, name.lower()) if name else self._project_id
 
+    def is_self(self, key: ItemKey, link: Link) -> bool:
+        """True for a link from an item to itself.
+
+        GitHub numbers issues, changes and discussions together; on GitLab a bare number is an issue's; in an imported
+        tracker, of which nobody knows, it is taken for the item's own. Releases are numbered apart everywhere.
+        """
+        if link.number != key.number or self.name(link.project):
+            return False
+        if self._forge == "github" and "release" not in (key.kind, link.kind):
+            return True
+        return (link.kind or ("issue" if self._forge == "gitlab" else key.kind)) == key.kind
+
     def rows(self, row: LinkRow) -> list[Row]:
-        """Return the columns of what an item or note says."""
+        """Return the columns of what an item or note says of others."""
         return [
             (link.relation, link.source, self.name(link.project), link.kind, link.number, link.is_withdrawn,
              row.created_at)
             for link in row.links
+            if not self.is_self(row.key, link)
         ]  # fmt: skip
 
 
@@ -84,6 +100,19 @@ def restore_links(
 def _told(rows: Iterable[Row], targets: LinkTargets) -> list[str]:
     """Return rows in a form that equals that of others which say the same, in whatever order and by whatever name."""
     return sorted(repr((*row[:2], targets.identity(row[2]), *row[3:5], bool(row[5]), row[6])) for row in rows)
+
+
+def adopt_names(store: Store, project_id: int) -> None:
+    """Make links that name a project by the name it has just got links inside it."""
+    targets = LinkTargets(store, project_id)
+    for link_id, said, kind, number, target_kind, target in store.rows(
+        "SELECT l.id, l.target_project, i.kind, i.number, l.target_kind, l.target_number FROM item_links l"
+        " JOIN items i ON i.id = l.item_id WHERE l.project_id = ? AND l.target_project <> ''", project_id,
+    ):  # fmt: skip
+        if targets.is_self(ItemKey(kind, number), Link("mentions", target, target_kind, said)):
+            store.run("DELETE FROM item_links WHERE id = ?", link_id)
+        elif not targets.name(said):
+            store.run("UPDATE item_links SET target_project = '' WHERE id = ?", link_id)
 
 
 def drop_item_links(store: Store, item_ids: list[int], sources: tuple[LinkSource, ...]) -> None:

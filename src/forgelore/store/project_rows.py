@@ -2,6 +2,7 @@
 
 from forgelore.model import Label, Member, Project, ProjectName
 from forgelore.store.db import Store
+from forgelore.store.links import adopt_names
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.raw import drop_payloads, row_hash, save_payloads
 
@@ -17,6 +18,7 @@ def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
         return _insert(store, project, digest, now_ms)
     if known.name.path != project.name.path:
         _rename(store, known, project.name)
+        adopt_names(store, known.id)
     if known.forge_id is None and project.forge_id is not None:
         # Imported before, now met on its forge, which brings every conversation again under its own keys.
         store.run("DELETE FROM threads WHERE project_id = ?", known.id)

@@ -68,24 +68,25 @@ def load_payloads(store: Store, project_id: int, item_id: int) -> ItemPayloads |
 
 
 def restore_item(
-    store: Store, project_id: int, item_id: int, item: Item | None, detail: Detail | None, targets: LinkTargets
+    store: Store, project_id: int, found: ItemPayloads, item: Item | None, detail: Detail | None, targets: LinkTargets
 ) -> bool:
     """Make an item what its payloads say; returns whether it was not. A payload that is not there is None."""
-    stored = _columns(store, "items", (*ITEM_FIELDS, "kind", "content_hash", "deleted_at", "files_sha"), item_id)
+    item_id = found.id
+    stored = _columns(store, "items", (*ITEM_FIELDS, "content_hash", "deleted_at", "files_sha"), item_id)
     wanted = dict(zip(ITEM_FIELDS, item_values(item), strict=True)) if item else {}
     for name in KEPT_FIELDS:
         said = [value for value in (wanted.get(name), getattr(detail, name, None)) if value is not None]
         wanted[name] = stored[name] if stored[name] in said or not said else said[0]
     if item:
-        wanted["content_hash"] = content_hash(stored["kind"], item.title, item.body)
+        wanted["content_hash"] = content_hash(found.key.kind, item.title, item.body)
     is_changed = _write(store, "items", item_id, stored, wanted)
     if is_changed and wanted.get("content_hash", stored["content_hash"]) != stored["content_hash"]:
         store.run("UPDATE items SET content_version = content_version + 1 WHERE id = ?", item_id)
     if item:
         is_changed |= _restore_labels(store, project_id, item_id, item.labels)
-    is_changed |= _restore_own_links(store, project_id, item_id, item, stored, targets)
+    is_changed |= _restore_own_links(store, project_id, found, item, stored, targets)
     if detail and detail.links is not None:
-        row = LinkRow(item_id, None, None, detail.links)
+        row = LinkRow(item_id, found.key, None, None, detail.links)
         is_changed |= restore_links(store, project_id, row, ("detail",), targets)
     return is_changed | (detail is not None and _restore_files(store, project_id, item_id, detail, stored))
 
@@ -103,16 +104,16 @@ def _restore_labels(store: Store, project_id: int, item_id: int, labels: list[st
 
 
 def _restore_own_links(
-    store: Store, project_id: int, item_id: int, item: Item | None, stored: dict[str, Any], targets: LinkTargets
+    store: Store, project_id: int, found: ItemPayloads, item: Item | None, stored: dict[str, Any], targets: LinkTargets
 ) -> bool:
     if item is None:
-        row = LinkRow(item_id, None, stored["created_at"], links_in_text(stored["body"]))
+        row = LinkRow(found.id, found.key, None, stored["created_at"], links_in_text(stored["body"]))
         return restore_links(store, project_id, row, ("text",), targets)
-    text = LinkRow(item_id, None, item.created_at, links_in_text(item.body))
+    text = LinkRow(found.id, found.key, None, item.created_at, links_in_text(item.body))
     is_changed = restore_links(store, project_id, text, ("text",), targets)
     if stored["deleted_at"] is not None:  # where it went is known from no payload
         return is_changed
-    said = LinkRow(item_id, None, item.created_at, item.links)
+    said = LinkRow(found.id, found.key, None, item.created_at, item.links)
     return restore_links(store, project_id, said, ("forge",), targets) | is_changed
 
 
@@ -128,7 +129,7 @@ def _restore_files(store: Store, project_id: int, item_id: int, detail: Detail, 
 
 
 def restore_note(
-    store: Store, project_id: int, item_id: int, note_id: int, note: Note | None, targets: LinkTargets
+    store: Store, project_id: int, found: ItemPayloads, note_id: int, note: Note | None, targets: LinkTargets
 ) -> bool:
     """Make a note what its payload says; returns whether it was not."""
     stored = _columns(store, "notes", NOTE_FIELDS, note_id)
@@ -137,7 +138,7 @@ def restore_note(
         note = Note("", body=stored["body"], created_at=stored["created_at"], is_system=bool(stored["is_system"]))
     else:
         is_changed = _write(store, "notes", note_id, stored, dict(zip(NOTE_FIELDS, note_values(note), strict=True)))
-    row = LinkRow(item_id, note_id, note.created_at, note_links(note))
+    row = LinkRow(found.id, found.key, note_id, note.created_at, note_links(note))
     return restore_links(store, project_id, row, ("event", "text"), targets) | is_changed
 
 

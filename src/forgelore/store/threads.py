@@ -43,6 +43,7 @@ class SavedNotes(NamedTuple):
 class _NoteWork(Struct, gc=False):
     note_id: int
     item_id: int
+    key: ItemKey
     thread_id: int
     note: Note
     digest: bytes
@@ -148,11 +149,11 @@ def _note_work(
             if place in known:
                 note_id, old_digest, old_thread = known[place]
                 if old_digest != digest or old_thread != thread_id:
-                    work[place] = _NoteWork(note_id, item_id, thread_id, note, digest, old_digest)
+                    work[place] = _NoteWork(note_id, item_id, thread.item, thread_id, note, digest, old_digest)
                 continue
             note_id = work[place].note_id if place in work else next_id
             next_id += place not in work
-            work[place] = _NoteWork(note_id, item_id, thread_id, note, digest, None)
+            work[place] = _NoteWork(note_id, item_id, thread.item, thread_id, note, digest, None)
     return list(work.values())
 
 
@@ -176,7 +177,7 @@ def _link_rows(work: list[_NoteWork]) -> Iterable[LinkRow]:
     for entry in work:
         links = note_links(entry.note)
         if links:
-            yield LinkRow(entry.item_id, entry.note_id, entry.note.created_at, links)
+            yield LinkRow(entry.item_id, entry.key, entry.note_id, entry.note.created_at, links)
 
 
 def note_links(note: Note) -> list[Link]:

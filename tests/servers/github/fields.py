@@ -34,8 +34,6 @@ RENAMED = {
     "Release.tagName": "tag",
     "Release.description": "body",
     "Release.isPrerelease": "prerelease",
-    "MarkedAsDuplicateEvent.duplicate": "item",
-    "UnmarkedAsDuplicateEvent.duplicate": "item",
     "CrossReferencedEvent.target": "item",
     "TransferredEvent.issue": "item",
     "*.closed": "is_closed",

@@ -139,15 +139,21 @@ class IssueVerbs:
     def mark_duplicate(self, number, of, *, by=None, at=None) -> None:
         item, at = self.items[number], self.world.at(at)
         item.duplicate_of = of if isinstance(of, Item) else self.items[of]
-        self.record_event(item, "marked_as_duplicate", by, at, canonical=item.duplicate_of)
+        self._record_mark("marked_as_duplicate", item, by, at)
         touch(item, at)
 
     @verb
     def unmark_duplicate(self, number, *, by=None, at=None) -> None:
         item, at = self.items[number], self.world.at(at)
-        self.record_event(item, "unmarked_as_duplicate", by, at, canonical=item.duplicate_of)
+        self._record_mark("unmarked_as_duplicate", item, by, at)
         item.duplicate_of = None
         touch(item, at)
+
+    def _record_mark(self, event: str, item: Item, by: str | None, at: str) -> None:
+        """GitHub puts the event on both of a pair; each names the original as the original, the original's too."""
+        original = item.duplicate_of
+        for project, one in ((self, item), (original.project, original)):
+            project.record_event(one, event, by, at, canonical=original, duplicate=item)
 
     @verb
     def delete(self, number) -> None:

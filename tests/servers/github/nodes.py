@@ -163,7 +163,7 @@ def _duplicate_of(issue, info):
     return issue.duplicate_of if isinstance(issue.duplicate_of, Issue) else None
 
 
-@field("Issue.timelineItems")
+@field("Issue.timelineItems", "PullRequest.timelineItems")
 def _timeline(issue, info, *, item_types=None, since=None, skip=0, **args):
     start = since_text(since)
     rows = [e for e in issue.events if e.event in EVENT_TYPES] + issue.comments
@@ -182,10 +182,19 @@ def _canonical(event, info):
     return event.extra["canonical"]
 
 
-@field("*.isCrossRepository")
+@field("MarkedAsDuplicateEvent.duplicate", "UnmarkedAsDuplicateEvent.duplicate")
+def _duplicate(event, info):
+    return event.extra["duplicate"]
+
+
+@field("MarkedAsDuplicateEvent.isCrossRepository", "UnmarkedAsDuplicateEvent.isCrossRepository")
+def _is_cross_mark(event, info):
+    return event.extra["canonical"].project is not event.extra["duplicate"].project
+
+
+@field("CrossReferencedEvent.isCrossRepository")
 def _is_cross(event, info):
-    other = event.extra.get("canonical") or event.extra.get("source")
-    return other is not None and other.project is not event.item.project
+    return event.extra["source"].project is not event.item.project
 
 
 @field("CrossReferencedEvent.source")

@@ -118,6 +118,8 @@ def run_command(name: str, arguments: list[str], started: float) -> int:
     context = Context(db=parsed.db, is_json=parsed.json, started=started)
     try:
         data = module.run(context, parsed)
+        if COMMANDS[name][0] in ("find", "read") or name == "export":
+            _tell_of_replays(context)
     finally:
         context.close()
     sys.stdout.flush()
@@ -127,6 +129,16 @@ def run_command(name: str, arguments: list[str], started: float) -> int:
         report(context.failure, is_json=False)
     sys.stdout.flush()
     return context.failure.exit_code if context.failure else 0
+
+
+def _tell_of_replays(context: Context) -> None:
+    """Say that rows which an earlier version read wrongly still wait to be mended."""
+    from forgelore.store.waiting import count_waiting
+
+    store = context.app.opened_store
+    waiting = count_waiting(store, "replay") if store else 0
+    if waiting:
+        context.warn(f"{waiting:,} items wait to be read again, after an upgrade; run: forgelore replay")
 
 
 def _print_envelope(context: Context, data: Any, started: float) -> None:
