@@ -10,8 +10,8 @@ import re
 from typing import Literal, NamedTuple, Protocol
 
 from forgelore.core.markdown import code, link, plain, quiet_url, safe_url
+from forgelore.core.marker import MARKER
 
-MARKER = "<!-- forgelore:triage:v1 -->"
 LIKELY = 0.5  # from here on the word "duplicate" is backed by most of what was measured
 _TITLE_CHARS = 120
 _QUOTE_CHARS = 160

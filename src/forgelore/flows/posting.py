@@ -6,7 +6,7 @@ their own, and that is never touched. All of it can be repeated: the next run ma
 
 from typing import Literal, NamedTuple
 
-from forgelore.core.report import MARKER
+from forgelore.core.marker import is_report
 from forgelore.errors import AuthError, InvalidValue, NotFound
 from forgelore.model import ItemKey, Project
 from forgelore.ports import Comment, Forge, LostWrite
@@ -50,7 +50,7 @@ def post_report(
     Several of ours (two runs raced): the oldest is kept, as the one people may have answered or linked to.
     Raises NotFound for an item that is gone, ConversationLocked, AuthError, and whatever else a forge may say.
     """
-    if body and not _is_marked(body):
+    if body and not is_report(body):
         raise InvalidValue("a report begins with its marker", hint="this is a mistake of ours; please report it")
     place = _Place(forge, project, key, own)
     mine = _find_own(place)
@@ -72,11 +72,7 @@ def post_report(
 
 def is_ours(comment: Comment, login: str) -> bool:
     """True for a comment by this login whose first line is the marker: a quoted marker is somebody's own words."""
-    return _is_marked(comment.body) and (comment.author or "").lower() == login.lower()
-
-
-def _is_marked(body: str) -> bool:
-    return body.partition("\n")[0].strip() == MARKER
+    return is_report(comment.body) and (comment.author or "").lower() == login.lower()
 
 
 def _ask_login(forge: Forge) -> str:
@@ -94,7 +90,7 @@ def _ask_login(forge: Forge) -> str:
 
 def _find_own(place: _Place) -> list[Comment]:
     """Return our comments on the item, oldest first. Who we are matters only where a marker is."""
-    marked = [one for one in place.forge.list_comments(place.project, place.key) if _is_marked(one.body)]
+    marked = [one for one in place.forge.list_comments(place.project, place.key) if is_report(one.body)]
     login = (place.own or _ask_login(place.forge)) if marked else ""
     return sorted((one for one in marked if is_ours(one, login)), key=lambda one: one.id)
 

@@ -6,16 +6,19 @@ Made from what `flows/read` loads, so that an item reads the same wherever it is
 from typing import Any
 
 from forgelore.core.documents import Note, Shown, build_shown
+from forgelore.core.marker import is_report
 
 
 def show_document(item: dict[str, Any]) -> str:
-    """Return an item and, below it, each thread that people wrote; system and internal notes stay out."""
+    """Return an item and, below it, each thread that people wrote; system notes, internal ones and reports of the bot
+    stay out.
+    """
     parts = [build_shown(_header(item), item["body"] or "")]
     for thread in item["threads"]:
         notes = [
             Note(note["author"], note["created_at"], note["body"], note["path"], note["url"])
             for note in thread["notes"]
-            if note["body"] and not note["is_system"] and not note["is_internal"]
+            if note["body"] and not note["is_system"] and not note["is_internal"] and not is_report(note["body"])
         ]
         if notes:
             parts.append(build_shown(_header(item, thread=thread, first=notes[0]), "", notes))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from forgelore.core.documents import Document, Facts, Note, Source
+from forgelore.core.marker import is_report
 from forgelore.core.terms import build_terms
 from forgelore.store.db import Row, Store
 from forgelore.store.jobs import queue_jobs
@@ -65,7 +66,9 @@ def _grouped(rows: Iterator[Row]) -> dict[int, list[str]]:
 
 
 def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[Note]]]:
-    """Return the notes that people wrote for everybody: system notes and internal ones belong to no document."""
+    """Return the notes that people wrote for everybody: system notes, internal ones and reports of the bot belong to no
+    document.
+    """
     found: dict[int, dict[str, list[Note]]] = {}
     for item_id, key, *note in store.each(
         "SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url"
@@ -73,7 +76,9 @@ def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[Note]]]:
         " WHERE n.item_id IN (SELECT value FROM json_each(?)) AND NOT n.is_system AND NOT n.is_internal"
         " AND n.body <> '' ORDER BY n.created_at, length(n.key), n.key", ids,
     ):  # fmt: skip
-        found.setdefault(item_id, {}).setdefault(key, []).append(Note(*note))
+        written = Note(*note)
+        if not is_report(written.body):
+            found.setdefault(item_id, {}).setdefault(key, []).append(written)
     return found
 
 

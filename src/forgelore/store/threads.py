@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from forgelore.core.links import links_in_event, links_in_text
+from forgelore.core.marker import is_report
 from forgelore.model import ItemKey, Link, Note, Thread
 from forgelore.store.db import Store
 from forgelore.store.items import load_ids
@@ -181,7 +182,11 @@ def _link_rows(work: list[_NoteWork]) -> Iterable[LinkRow]:
 
 
 def note_links(note: Note) -> list[Link]:
-    """Return what a note says of other items: its text, or the sentence of a system note."""
+    """Return what a note says of other items: its text, or the sentence of a system note. What the bot suggests in a
+    report is nobody's word, and no known duplicate to learn from.
+    """
+    if is_report(note.body):
+        return []
     return [*note.links, *(links_in_event(note.body or "") if note.is_system else links_in_text(note.body))]
 
 

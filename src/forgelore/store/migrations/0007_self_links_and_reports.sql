@@ -26,3 +26,13 @@ SELECT i.project_id, 'detail', i.kind || ':' || i.number, 1, 0 FROM items i JOIN
 WHERE p.forge = 'github' AND i.kind = 'change' AND i.detail_hash IS NOT NULL AND i.deleted_at IS NULL
 AND EXISTS (SELECT 1 FROM item_links l WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND l.source = 'text')
 ON CONFLICT (project_id, kind, key) DO NOTHING;
+
+-- Comments of the bot were part of documents, and what they suggest counted as said by somebody.
+CREATE TEMP TABLE reports AS
+SELECT id, item_id, project_id FROM notes
+WHERE trim(substr(body, 1, instr(body || char(10), char(10)) - 1), char(32, 9, 13)) = '<!-- forgelore:triage:v1 -->';
+DELETE FROM item_links WHERE note_id IN (SELECT id FROM reports);
+INSERT INTO jobs (project_id, kind, key, version, queued_at)
+SELECT DISTINCT project_id, 'document', item_id, 1, 0 FROM reports WHERE true
+ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1;
+DROP TABLE reports;
