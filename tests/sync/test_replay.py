@@ -2,6 +2,7 @@
 
 import pytest
 
+from crash.killing import live_on_github, live_on_gitlab
 from forgelore.errors import Locked
 from forgelore.flows.indexing import index_items
 from forgelore.flows.replay import replay_items, replay_project
@@ -70,6 +71,23 @@ def test_a_store_that_is_as_it_should_be_is_not_written(stage):
     assert content_hash(stage.lab.app) == stage.before
     assert stage.waiting() == {}
     assert len(stage.lab.server.requests) == requests
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_history_is_read_another_way_the_second_time(lab, seed):
+    """Items that were edited, closed, merged and commented on between two syncs, and the wider net of a day later."""
+    lab.populate(seed=seed, issues=25, changes=15)
+    lab.sync()
+    lab.time.pass_by(90_000)
+    is_github = lab.server.kind == "github"
+    (live_on_github if is_github else live_on_gitlab)(lab.server)
+    lab.sync()
+    store, project = lab.app.store(), list_projects(lab.app.store())[0]
+    index_items(store, [project.id])
+    before = content_hash(lab.app)
+    done = replay_project(store, lab.app.payload_reader(project.name), project)
+    assert (done.restored, done.incomplete) == ([], [])
+    assert content_hash(lab.app) == before
 
 
 TAMPERED = {

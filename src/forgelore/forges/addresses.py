@@ -8,6 +8,6 @@ def below(home: str | None, url: str | None, rest: str) -> str | None:
 
     `https://host/acme/new`, `https://host/acme/old/issues/1`, `issues/1` -> `https://host/acme/new/issues/1`
     """
-    if not home or not url or not rest or urlsplit(home)[:2] != urlsplit(url)[:2]:
+    if not home or not url or not rest or url.startswith(f"{home}/") or urlsplit(home)[:2] != urlsplit(url)[:2]:
         return url
     return f"{home}/{rest}"
