@@ -6,13 +6,13 @@ STAMP := $(VENV)/.installed
 TORCH := $(VENV)/.torch
 TRAFFIC := $(abspath $(VENV))/traffic
 
-.PHONY: demo test check lint types imports docs docs-check bench lock setup clean smoke try-triage
+.PHONY: demo test check lint types imports docs docs-check bench lock setup shells clean smoke try-triage
 
 demo: setup
 	$(BIN)/forgelore demo
 
 # The suite, then the contract checks over all traffic that the suite made, then a small training run.
-test: setup $(TORCH)
+test: setup shells $(TORCH)
 	rm -rf $(TRAFFIC) && mkdir -p $(TRAFFIC)
 	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest -n 2 tests --ignore tests/contracts
 	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest tests/contracts
@@ -65,6 +65,14 @@ $(TORCH): requirements/training.txt $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
 		-r requirements/training.txt 2> /dev/null || echo "torch for a CPU was not found; training/ will not be tested"
 	@touch $(TORCH)
+
+# The tests of completion want the shells themselves. Where they can be neither found nor installed, these are skipped.
+shells:
+	@missing=""; for shell in zsh fish; do command -v $$shell > /dev/null || missing="$$missing $$shell"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq > /dev/null \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing > /dev/null; \
+	then exit 0; fi; echo "not installed:$$missing; their completion will not be tested"
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -42,9 +42,12 @@ class Parser(argparse.ArgumentParser):
         """Refuse an empty value, of every option and argument of every command."""
         return super()._get_value(action, check_filled(_name_of(action), arg_string))
 
-    def flags(self) -> list[str]:
-        """Return the long options, for completion and the checks of the documentation."""
-        return [flag for flag in self._option_string_actions if flag.startswith("--")]
+    def actions(self) -> list[argparse.Action]:
+        """Return every option and argument, for completion."""
+        return list(self._actions)
+
+    def may_repeat(self, action: argparse.Action) -> bool:
+        return isinstance(action, self._registry_get("action", "append")) or action.nargs in ("*", "+")
 
 
 def _name_of(action: argparse.Action) -> str:
@@ -75,6 +78,10 @@ class Context:
             for warning in self._app.config.warnings:
                 self.warn(warning)
         return self._app
+
+    def choose_db(self, path: str) -> None:
+        """Name the database after all, before anything was asked of it."""
+        self._db = path
 
     def close(self) -> None:
         if self._app is not None:

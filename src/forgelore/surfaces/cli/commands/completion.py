@@ -1,95 +1,46 @@
-"""`forgelore completion SHELL`: a script that completes commands, options and kinds.
+"""`forgelore completion SHELL`: a script that completes commands, options and their values, for both names.
 
-The script is generated from the same tables that the parsers are made of, and holds everything: completing starts no
-Python.
+The script is generated from the parsers (`candidates`) and holds everything but the names of your projects: only for
+these does a Tab start Python, with `completion projects` and the words typed so far, of which it needs `--db`.
 """
 
 import argparse
+import re
 from typing import Any
-
-from forgelore.surfaces.cli.main import COMMANDS
 
 EXAMPLES = (
     'eval "$(forgelore completion bash)"        for this shell; add it to ~/.bashrc to keep it',
+    'eval "$(forgelore completion zsh)"         the same in ~/.zshrc, or once, into a folder of your $fpath:',
     "forgelore completion zsh > ~/.zfunc/_forgelore",
-    "forgelore completion fish > ~/.config/fish/completions/forgelore.fish",
+    "forgelore completion fish > ~/.config/fish/conf.d/forgelore.fish",
 )
-_KINDS = {
-    "list": "issues changes discussions releases",
-    "count": "issues changes discussions releases items threads notes",
-    "completion": "bash zsh fish",
-}
+_PLAIN = re.compile(r"[\w.:/@+-]+")  # what no shell reads as anything but text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+    parser.add_argument(
+        "shell", choices=("bash", "zsh", "fish", "projects"), help="which shell; projects: the names that Tab offers"
+    )
+    parser.add_argument("typed", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[arguments.shell]()
-    context.print(script)
+    if arguments.shell == "projects":
+        names = _known_projects(context, arguments.typed)
+        context.print(*names)
+        return {"projects": names}
+    from forgelore.surfaces.cli.shells import write_bash, write_fish, write_zsh
+
+    script = {"bash": write_bash, "zsh": write_zsh, "fish": write_fish}[arguments.shell]()
+    context.print(*script.splitlines())
     return {"shell": arguments.shell, "script": script}
 
 
-def _options() -> dict[str, list[str]]:
-    from forgelore.surfaces.cli.command import build_parser
+def _known_projects(context: Any, typed: list[str]) -> list[str]:
+    """Return the projects of the database that the typed words name; without one, of the usual one."""
+    from forgelore.store.projects import list_projects
 
-    return {name: build_parser(name)[0].flags() for name in COMMANDS}
-
-
-def _bash() -> str:
-    cases = "\n".join(
-        f"    {name}) words='{' '.join([_KINDS.get(name, ''), *flags]).strip()}' ;;"
-        for name, flags in _options().items()
-    )
-    return f"""_forgelore() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" command="" words="" word
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case "$word" in -*) ;; *) command="$word"; break ;; esac
-  done
-  case "$command" in
-    "") words='{" ".join(COMMANDS)} --db --json --help --version' ;;
-{cases}
-  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  [[ ${{#COMPREPLY[@]}} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
-}}
-complete -F _forgelore forgelore lore"""
-
-
-def _zsh() -> str:
-    summaries = "\n".join(f"    '{name}:{summary}'" for name, (_, summary) in COMMANDS.items())
-    cases = "\n".join(
-        f"    {name}) compadd -- {' '.join([_KINDS.get(name, ''), *flags]).strip()}; _files ;;"
-        for name, flags in _options().items()
-    )
-    return f"""#compdef forgelore lore
-_forgelore() {{
-  local -a commands
-  commands=(
-{summaries}
-  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    return
-  fi
-  case "${{words[2]}}" in
-{cases}
-  esac
-}}
-compdef _forgelore forgelore lore"""
-
-
-def _fish() -> str:
-    lines = []
-    for name, (_, summary) in COMMANDS.items():
-        lines += [
-            f"complete -c {program} -n __fish_use_subcommand -f -a {name} -d '{summary}'"
-            for program in ("forgelore", "lore")
-        ]
-    for name, flags in _options().items():
-        seen = f"-n '__fish_seen_subcommand_from {name}'"
-        lines += [f"complete -c forgelore {seen} -l {flag.removeprefix('--')}" for flag in flags]
-        if name in _KINDS:
-            lines.append(f"complete -c forgelore {seen} -f -a '{_KINDS[name]}'")
-    return "\n".join(lines)
+    if "--db" in typed[:-1]:
+        context.choose_db(typed[typed.index("--db") + 1].strip("'\""))
+    names = [str(project.name) for project in list_projects(context.app.store())]
+    return [name for name in names if _PLAIN.fullmatch(name)]

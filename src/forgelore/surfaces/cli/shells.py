@@ -1,0 +1,249 @@
+"""Completion scripts for bash, zsh and fish, written from the completion candidates.
+
+    bash    functions that look a place up in `case`; works in 3.2, which macOS has, and without bash-completion
+    zsh     `_arguments`, which knows more of zsh than we do
+    fish    one `complete` per option; `lore` wraps `forgelore`
+
+bash and fish have to find the command and its arguments among the typed words themselves, so both know which options
+take a value. Words from the database never reach an evaluation: `compgen -W` would run `$(…)` in them.
+"""
+
+from collections.abc import Iterator
+
+from forgelore.surfaces.cli.candidates import BEFORE_COMMAND, Place, load_places
+from forgelore.surfaces.cli.main import COMMANDS
+
+_BASH = """\
+_forgelore_value() {  # what may follow option $2 of command $1; fails when nothing does
+  case "$1 $2" in
+%(values)s
+    *) return 1 ;;
+  esac
+}
+_forgelore_argument() {  # what may be argument $2 of command $1
+  case "$1 $2" in
+%(arguments)s
+    *) return 1 ;;
+  esac
+}
+_forgelore_flags() {
+  case "$1" in
+%(flags)s
+  esac
+}
+_forgelore() {
+  local -a typed
+  local at word current option='' command='' place=1 words='' from='' glued=''
+  typed=()
+  for ((at = 1; at <= COMP_CWORD; at++)); do  # bash cuts words at = and : too
+    word="${COMP_WORDS[at]}"
+    if [[ ${#typed[@]} -gt 0 && ( $glued || $word == [=:]* ) ]]; then
+      typed[${#typed[@]}-1]+="$word"
+    else
+      typed+=("$word")
+    fi
+    case "$word" in *[=:]) glued=yes ;; *) glued='' ;; esac
+  done
+  current="${typed[${#typed[@]}-1]}"
+  unset "typed[${#typed[@]}-1]"
+  for word in ${typed[@]+"${typed[@]}"}; do
+    if [[ $option ]]; then option=''; continue; fi
+    case "$word" in
+      --*=*) ;;
+      -*) if _forgelore_value "$command" "$word"; then option="$word"; fi ;;
+      *) if [[ $command ]]; then place=$((place + 1)); else command="$word"; fi ;;
+    esac
+  done
+  words='' from=''
+  if [[ ! $option && $current == --*=* ]]; then
+    option="${current%%%%=*}"
+    current="${current#*=}"
+  fi
+  if [[ $option ]]; then
+    _forgelore_value "$command" "$option"
+  elif [[ $current == -* ]] || ! _forgelore_argument "$command" "$place"; then
+    _forgelore_flags "$command"
+  fi
+  COMPREPLY=()
+  if [[ $from == files ]]; then
+    compopt -o default 2> /dev/null || { local IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$current")); }
+    return
+  fi
+  if [[ $from == projects ]]; then
+    words="$(command forgelore completion projects "${COMP_WORDS[@]}" 2> /dev/null)"
+  fi
+  at=''
+  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then at="${current%%"${current##*:}"}"; fi
+  for word in $words; do
+    if [[ $word == "$current"* ]]; then COMPREPLY+=("${word#"$at"}"); fi
+  done
+}
+complete -F _forgelore forgelore lore
+"""
+
+_ZSH = """\
+#compdef forgelore lore
+_forgelore_projects() {
+  local -a names
+  names=(${(f)"$(command forgelore completion projects $typed 2> /dev/null)"})
+  compadd -a names
+}
+_forgelore() {
+  local curcontext="$curcontext" state
+  local -a commands line typed
+  local -A opt_args
+  typed=("${words[@]}")
+  commands=(
+%(commands)s
+  )
+  _arguments -C \\
+%(before)s \\
+    '1: :->command' '*:: :->argument' && return
+  case "$state" in
+    command) _describe command commands ;;
+    argument)
+      case "${words[1]}" in
+%(cases)s
+      esac ;;
+  esac
+}
+if [ "$funcstack[1]" = _forgelore ]; then
+  _forgelore "$@"  # a file of $fpath: reading it is already the first Tab
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }
+  compdef _forgelore forgelore lore
+fi
+"""
+
+_FISH = """\
+function __forgelore_takes
+    contains -- "$argv" %(takes)s
+end
+function __forgelore_at --description 'COMMAND [PLACE]: is this being typed?'
+    set -l name ''
+    set -l place 1
+    set -l option ''
+    for word in (commandline -opc)[2..-1]
+        if test -n "$option"
+            set option ''
+        else if string match -q -- '-*' $word
+            __forgelore_takes "$name" $word; and set option $word
+        else if test -z "$name"
+            set name $word
+        else
+            set place (math $place + 1)
+        end
+    end
+    test "$name" = "$argv[1]"; and test -z "$argv[2]" -o "$place" = "$argv[2]"
+end
+function __forgelore_projects
+    command forgelore completion projects (commandline -opc) 2>/dev/null
+end
+complete -c forgelore -f
+%(lines)s
+complete -c lore -w forgelore
+"""
+
+
+def write_bash() -> str:
+    values, arguments, flags = [], [f"    ' 1') words='{' '.join(COMMANDS)}' ;;"], []
+    for name, places in [("", list(BEFORE_COMMAND)), *_commands()]:
+        for place in _taking(places):
+            heads = "|".join(f"'{name} {flag}'" for flag in place.long_flags)
+            values.append(f"    {heads}) {_bash_source(place)} ;;")
+        for at, place in _numbered(places):
+            if place.source != "text":
+                arguments.append(f"    '{name} '{at}) {_bash_source(place)} ;;")
+        shown = " ".join(flag for place in places for flag in place.long_flags)
+        flags.append(f"    {name or repr('')}) words='{shown}' ;;")
+    parts = {"values": values, "arguments": arguments, "flags": flags}
+    return _BASH % {name: "\n".join(lines) for name, lines in parts.items()}
+
+
+def _bash_source(place: Place) -> str:
+    return f"words='{' '.join(place.words)}'" if place.words else f"from={place.source}"
+
+
+def write_zsh() -> str:
+    commands = "\n".join(f"    {_quoted(f'{name}:{summary}')}" for name, (_, summary) in COMMANDS.items())
+    before = " \\\n".join(f"    {spec}" for place in BEFORE_COMMAND for spec in _zsh_specs(place))
+    cases = []
+    for name, places in _commands():
+        specs = [spec for place in places if place.flags for spec in _zsh_specs(place)]
+        specs += [_quoted(f"{at}:{place.name}:{_zsh_action(place)}") for at, place in _numbered(places)]
+        cases.append(f"        {name}) _arguments \\\n          " + " \\\n          ".join(specs) + " ;;")
+    return _ZSH % {"commands": commands, "before": before, "cases": "\n".join(cases)}
+
+
+def _zsh_specs(place: Place) -> Iterator[str]:
+    """Yield `'--state=[its help]:STATE:(open closed)'` for each way to write the option."""
+    for flag in place.flags:
+        repeated = "*" if place.is_repeated else ""
+        help_text = place.help.replace("[", r"\[").replace("]", r"\]").replace(":", r"\:")
+        if place.takes_value:
+            yield _quoted(f"{repeated}{flag}=[{help_text}]:{place.name}:{_zsh_action(place)}")
+        else:
+            yield _quoted(f"{repeated}{flag}[{help_text}]")
+
+
+def _zsh_action(place: Place) -> str:
+    if place.words:
+        return f"({' '.join(place.words)})"
+    return {"files": "_files", "projects": "_forgelore_projects"}.get(
+        place.source, "()"
+    )  # zsh's " " would hide the options
+
+
+def write_fish() -> str:
+    takes = ["' --db'"]
+    lines = [_fish_option("''", place) for place in BEFORE_COMMAND]
+    for name, (_, summary) in COMMANDS.items():
+        lines.append(f"complete -c forgelore -n \"__forgelore_at ''\" -a {name} -d {_quoted_fish(summary)}")
+    for name, places in _commands():
+        for place in _taking(places):
+            takes += [f"'{name} {flag}'" for flag in place.long_flags]
+        lines += [_fish_option(name, place) for place in places if place.flags]
+        lines += [_fish_argument(name, at, place) for at, place in _numbered(places) if place.source != "text"]
+    return _FISH % {"takes": " \\\n        ".join(takes), "lines": "\n".join(lines)}
+
+
+def _fish_option(command: str, place: Place) -> str:
+    flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in place.flags)
+    value = f" {_fish_source(place)}" if place.takes_value else ""
+    return f'complete -c forgelore -n "__forgelore_at {command}" {flags}{value} -d {_quoted_fish(place.help)}'
+
+
+def _fish_argument(command: str, at: str, place: Place) -> str:
+    where = f"{command} {at}" if at != "*" else command
+    source = "-F" if place.source == "files" else _fish_source(place).replace("-x ", "")
+    return f'complete -c forgelore -n "__forgelore_at {where}" {source}'
+
+
+def _fish_source(place: Place) -> str:
+    if place.words:
+        return f"-x -a {_quoted(' '.join(place.words))}"
+    return {"files": "-r -F", "projects": "-x -a '(__forgelore_projects)'"}.get(place.source, "-x")
+
+
+def _commands() -> list[tuple[str, list[Place]]]:
+    return [(name, load_places(name)) for name in COMMANDS]
+
+
+def _taking(places: list[Place] | tuple[Place, ...]) -> Iterator[Place]:
+    return (place for place in places if place.flags and place.takes_value)
+
+
+def _numbered(places: list[Place]) -> Iterator[tuple[str, Place]]:
+    """Yield positional arguments with their place: "1", "2", or "*" for one that may be repeated."""
+    positional = [place for place in places if not place.flags]
+    for at, place in enumerate(positional, 1):
+        yield ("*" if place.is_repeated else str(at)), place
+
+
+def _quoted(text: str) -> str:
+    """Return the text in single quotes, for bash and zsh, where a quote inside ends them and begins them anew."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _quoted_fish(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
