@@ -49,8 +49,20 @@ def start(kind: str, sizes: dict):
     server.requests = Tally()
     server.start()
     path = "acme/web" if is_github else "group/app"
-    server.populate(path, **sizes)
+    talks = sizes.pop("long_discussions", 0)
+    project = server.populate(path, **sizes)
+    for number in range(talks):
+        add_talk(project, f"talk {number}")
     return server, path
+
+
+def add_talk(project, title: str, *, comments: int = 120, replies: int = 25) -> None:
+    """A discussion with more comments and replies than fit into the pages that list it."""
+    number = project.add_discussion(title)
+    said = [project.discussion_comment(number, f"comment {at}") for at in range(comments)]
+    for at in range(replies):
+        project.discussion_reply(said[at // 2], f"reply {at}")
+        project.discussion_reply(said[0], f"reply to the first {at}")
 
 
 def about(server, kind: str, path: str) -> dict:

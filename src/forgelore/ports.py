@@ -63,6 +63,14 @@ class Page(Struct):
     warnings: list[str] = []
 
 
+class KnownConversation(Struct, frozen=True):
+    """What the store has of an item's conversation. `comment_count` is the forge's own count, `sizes` ours."""
+
+    updated_at: int | None
+    comment_count: int | None
+    sizes: dict[str, int]  # notes of each thread
+
+
 class Known(Protocol):
     """What the store already knows, for adapters that can save requests by asking."""
 
@@ -71,6 +79,7 @@ class Known(Protocol):
     def files_sha(self, key: ItemKey) -> str | None: ...
     def head_sha(self, key: ItemKey) -> str | None: ...
     def has_review_notes(self, key: ItemKey) -> bool: ...
+    def conversation(self, key: ItemKey) -> KnownConversation | None: ...
 
 
 class Look(Struct, frozen=True):

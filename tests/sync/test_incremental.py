@@ -1,5 +1,7 @@
 """Later syncs: only what is new is asked for and written, whatever happened meanwhile is noticed, and a crash loses no page."""
 
+from typing import NamedTuple
+
 import pytest
 
 from forgelore.errors import ForgeError
@@ -458,6 +460,83 @@ def test_discussions_with_more_comments_and_replies_than_a_page_are_whole(github
         github.project.discussion_reply(said, f"reply {n:03}")
     github.sync()
     github.assert_same()
+
+
+class Talk(NamedTuple):
+    number: int
+    comments: list[int]
+    replies: list[int]
+
+
+def add_long_discussions(lab, count):
+    """Return the last one. Each has more comments than a page of the list, and a comment with more replies than one."""
+    for n in range(count):
+        number = lab.project.add_discussion(f"long {n}", created_at=f"2026-02-{n % 28 + 1:02}T00:00:00Z")
+        at = f"2026-02-{n % 28 + 1:02}T01:00:00Z"
+        said = [lab.project.discussion_comment(number, f"comment {k:03}", at=at) for k in range(105)]
+        replies = [lab.project.discussion_reply(said[0], f"reply {k:02}", at=at) for k in range(25)]
+    return Talk(number, said, replies)
+
+
+def test_long_discussions_with_nothing_new_are_not_read_again(github):
+    """Thirty of them took 162 requests in a quiet sync."""
+    add_long_discussions(github, 30)
+    github.sync()
+    github.assert_same()
+    before, asked = content_hash(github.app), len(github.server.requests)
+    github.time.pass_by(600)
+    result = github.sync()
+    assert (result.rows_written, content_hash(github.app)) == (0, before)
+    assert per_kind(github, asked) <= 3
+    assert result.requests <= 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda project, talk: project.discussion_comment(talk.number, "the newest"),
+        lambda project, talk: project.discussion_reply(talk.comments[-1], "an answer, far below"),
+        lambda project, talk: project.edit_comment(talk.comments[-1], "mended"),
+        lambda project, talk: project.edit_comment(talk.comments[1], "mended, no date moved", touch_parent=False),
+        lambda project, talk: project.delete_comment(talk.comments[-1]),
+        lambda project, talk: project.delete_comment(talk.comments[0]),
+        lambda project, talk: project.delete_comment(talk.replies[-1]),
+        lambda project, talk: project.edit(talk.number, title="another title"),
+    ],
+    ids=["comment", "reply", "edit", "silent edit", "deleted last", "deleted first", "deleted reply", "title"],
+)
+def test_what_happens_in_a_long_discussion_is_noticed(github, change):
+    talk = add_long_discussions(github, 2)
+    github.sync()
+    github.time.pass_by(600)
+    change(github.project, talk)
+    github.sync()
+    github.assert_same()
+    before, asked = content_hash(github.app), len(github.server.requests)
+    github.time.pass_by(600)
+    github.sync()
+    assert (content_hash(github.app), per_kind(github, asked)) == (before, 1)
+
+
+def test_once_a_day_long_discussions_are_read_again(github):
+    """Nothing in the list tells of an edit below its first page that moved no date."""
+    talk = add_long_discussions(github, 1)
+    github.project.edit(talk.number, title="touched")
+    github.sync()
+    github.project.edit_comment(talk.comments[-1], "mended", touch_parent=False)
+    github.time.pass_by(DAY_S + 1)
+    github.sync()
+    github.assert_same()
+
+
+def test_the_daily_look_leaves_old_long_discussions_alone(github):
+    """They come with the page of the list that it reads, and are older than its fourteen days."""
+    add_long_discussions(github, 3)
+    github.sync()
+    github.time.pass_by(20 * DAY_S)
+    asked = len(github.server.requests)
+    github.sync()
+    assert per_kind(github, asked) == 1
 
 
 def test_more_discussions_than_a_page_survive_an_interruption(github):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from forgelore.model import ItemKey, Kind
+from forgelore.ports import KnownConversation
 from forgelore.store.db import Store
 
 
@@ -42,6 +43,26 @@ class KnownStore:
             )
         )  # fmt: skip
 
+    def conversation(self, key: ItemKey) -> KnownConversation | None:
+        """Return what is stored of an item's conversation; None for an item that is unknown or gone."""
+        found = self._store.row(
+            """
+            SELECT id, updated_at, comment_count FROM items
+            WHERE project_id = ? AND kind = ? AND number = ? AND deleted_at IS NULL
+            """,
+            self._project_id, key.kind, key.number,
+        )  # fmt: skip
+        if found is None:
+            return None
+        sizes = self._store.rows(
+            """
+            SELECT t.key, count(*) FROM threads t JOIN notes n ON n.thread_id = t.id
+            WHERE t.item_id = ? GROUP BY t.id
+            """,
+            found[0],
+        )
+        return KnownConversation(found[1], found[2], dict(sizes))
+
     def fetch_times(self, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
         """Return when the threads of these items were last read whole."""
         found: dict[ItemKey, int | None] = {}
@@ -55,8 +76,8 @@ class KnownStore:
         return found
 
     def comment_total(self) -> int:
-        """Return how many plain comments the forge counts over all items."""
-        sql = "SELECT coalesce(sum(comment_count), 0) FROM items WHERE project_id = ?"
+        """Return how many plain comments the forge counts over all issues and changes."""
+        sql = "SELECT coalesce(sum(comment_count), 0) FROM items WHERE project_id = ? AND kind IN ('issue', 'change')"
         return int(self._store.value(sql, self._project_id))
 
     def miscounted(self) -> list[str]:

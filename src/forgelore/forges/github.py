@@ -120,7 +120,6 @@ class GitHub:
         return there if project.has_issues else [PULLS if r.name == "items" else r for r in there]
 
     def pages(self, project: Project, resource: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
-        del known
         root = repo_path(project)
         if resource == "items":
             return self._lists.items(root, cursor, now_ms)
@@ -129,15 +128,15 @@ class GitHub:
         if resource in ("comments", "review_comments"):
             return self._lists.comments(root, resource, cursor, now_ms)
         if resource == "discussions":
-            return self._discussions(project, cursor, now_ms)
+            return self._discussions(project, cursor, known, now_ms)
         return self._lists.whole(root, resource, cursor, now_ms)
 
-    def _discussions(self, project: Project, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+    def _discussions(self, project: Project, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
         if not self._has_token:
             yield Page(warnings=["discussions need a token (GitHub shows them through GraphQL only): set GITHUB_TOKEN"])
             return
         try:
-            yield from discussion_pages(self._graph, project.name.path, cursor, now_ms)
+            yield from discussion_pages(self._graph, project.name.path, cursor, known, now_ms)
         except AuthError as error:
             yield Page(warnings=[f"discussions are left out: {error.message} ({error.hint}: discussions=read)"])
 

@@ -3,6 +3,9 @@
 The first walk goes oldest update first and saves GitHub's own position with every page. Later walks go newest first,
 down to the overlap below the watermark: GraphQL has no `since` here. Such a walk moves the watermark only when it has
 arrived.
+
+The list shows the beginning of a conversation, the rest costs requests. What is known as it is now (same date, same
+counts) is not read to its end: an edit far below that moved no date is found by the wider net, once a day.
 """
 
 from collections.abc import Iterator
@@ -11,17 +14,18 @@ from typing import Any
 from forgelore.errors import ForgeError, LostPage, NotFound
 from forgelore.forges import github_wire as wire
 from forgelore.forges.github_graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
-from forgelore.forges.windows import advance, since
+from forgelore.forges.windows import advance, distrusted_from, since
 from forgelore.model import Cursor, Item, ItemKey, Note, Thread
 from forgelore.net.jsontext import OddValueError, read_ms
-from forgelore.ports import Page
+from forgelore.ports import Known, Page
 
 PAGE_SIZE = 25
 
 
-def discussion_pages(graph: Graph, path: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+def discussion_pages(graph: Graph, path: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
     """Yield pages of discussions with all their comments and replies."""
     start = since(cursor, now_ms) if cursor.is_complete else None
+    read_from = distrusted_from(cursor, now_ms)
     direction = "DESC" if cursor.is_complete else "ASC"
     position = cursor.token
     newest: tuple[int | None, int | None] = (cursor.updated_at, cursor.tie_id)
@@ -34,7 +38,10 @@ def discussion_pages(graph: Graph, path: str, cursor: Cursor, now_ms: int) -> It
             page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
         for node in found["nodes"]:
             try:
-                _add(graph, page, node)
+                if (read_ms(node["updatedAt"]) or 0) < read_from and _is_known(known, node):
+                    _add_beginning(page, node)
+                else:
+                    _add(graph, page, node)
             except OddValueError as error:
                 page.warnings.append(f"discussion {node['number']} could not be read: {error.message}")
         times = [(item.updated_at or 0, item.forge_id or 0) for item in page.items]
@@ -96,7 +103,33 @@ def _has_holes(found: dict[str, Any] | None) -> bool:
     return False
 
 
-def _add(graph: Graph, page: Page, node: dict[str, Any]) -> None:
+def _is_known(known: Known, node: dict[str, Any]) -> bool:
+    """True for a conversation that the list cuts off and that is stored as it is now, by its date and counts."""
+    comments = node["comments"]
+    replies = {_key(one): one["replies"] for one in comments["nodes"]}
+    if not any(part["pageInfo"]["hasNextPage"] for part in (comments, *replies.values())):
+        return False
+    stored = known.conversation(ItemKey("discussion", node["number"]))
+    if stored is None or stored.updated_at != read_ms(node["updatedAt"]):
+        return False
+    sizes = {root: 1 + part["totalCount"] for root, part in replies.items()}
+    return stored.comment_count == comments["totalCount"] and sizes.items() <= stored.sizes.items()
+
+
+class _NoMore:
+    """Stands in for Graph where the rest of a conversation is not asked for."""
+
+    def rest_of(self, _query: str, _node_id: str, _connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
+        return list(page["nodes"])
+
+
+def _add_beginning(page: Page, node: dict[str, Any]) -> None:
+    """Add what the list shows: an edit there is saved, and what lies below stays as it is."""
+    _add(_NoMore(), page, node)
+    del page.whole[ItemKey("discussion", node["number"])]
+
+
+def _add(graph: Graph | _NoMore, page: Page, node: dict[str, Any]) -> None:
     key = ItemKey("discussion", node["number"])
     comments = graph.rest_of(MORE_COMMENTS, node["id"], "comments", node["comments"])
     item, threads = parse_discussion(key, node), []
@@ -122,8 +155,8 @@ def parse_discussion(key: ItemKey, node: dict[str, Any]) -> Item:
         updated_at=read_ms(node.get("updatedAt")), closed_at=read_ms(node.get("closedAt")), url=node.get("url"),
         forge_id=node.get("databaseId"), node_id=node.get("id"),
         category=wire.text((node.get("category") or {}).get("name")),
-        is_locked=bool(node.get("locked")), comment_count=None,
-        raw=wire.dump({name: value for name, value in node.items() if name != "comments"}),
+        is_locked=bool(node.get("locked")), comment_count=(node.get("comments") or {}).get("totalCount"),
+        raw=wire.dump({**node, "comments": {"totalCount": (node.get("comments") or {}).get("totalCount")}}),
     )  # fmt: skip
 
 

@@ -71,12 +71,12 @@ DISCUSSIONS = f"""query Discussions(
       totalCount {_PAGE}
       nodes {{ {_DISCUSSION}
         comments(first: 30) {{ totalCount {_PAGE} nodes {{ {_COMMENT}
-          replies(first: 20) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }} }} }} }}"""
+          replies(first: 20) {{ totalCount {_PAGE} nodes {{ {_REPLY} }} }} }} }} }} }} }} }}"""
 
 ONE_DISCUSSION = f"""query OneDiscussion($owner: String!, $name: String!, $number: Int!) {{
   repository(owner: $owner, name: $name, followRenames: true) {{
     discussion(number: $number) {{ {_DISCUSSION}
-      comments(first: 5) {{ {_PAGE} nodes {{ {_COMMENT}
+      comments(first: 5) {{ totalCount {_PAGE} nodes {{ {_COMMENT}
         replies(first: 5) {{ {_PAGE} nodes {{ {_REPLY} }} }} }} }} }} }} }}"""
 
 MORE_COMMENTS = f"""query MoreComments($id: ID!, $after: String) {{

@@ -1,5 +1,7 @@
 """From which moment on a list is read again: the overlap under every cursor, and the wider net once a day."""
 
+import math
+
 from forgelore.model import Cursor
 
 OVERLAP_MS = 5 * 60_000
@@ -37,6 +39,13 @@ def looks_again(cursor: Cursor, now_ms: int) -> bool:
     So it is in the wider net, and on a first walk: one after `--full` meets items it knows and distrusts all of them.
     """
     return not cursor.is_complete or is_wide(cursor, now_ms)
+
+
+def distrusted_from(cursor: Cursor, now_ms: int) -> float:
+    """Return the moment of an item's last change from which on its conversation is looked at again."""
+    if not looks_again(cursor, now_ms):
+        return math.inf
+    return now_ms - WINDOW_DAYS * DAY_MS if cursor.is_complete else 0
 
 
 def advance(cursor: Cursor, updated_at: int | None, tie_id: int | None, *, is_last: bool, now_ms: int) -> Cursor:
