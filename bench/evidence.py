@@ -61,7 +61,7 @@ NOTE = (
     " Queries whose author names the original (4 of 262) are not fitted on; Order has a line without them. Similarity"
     f" is a position among the best strengths of the last {WINDOW} sampled items before the query (every item of hadoop"
     " and seamonkey, every 6th issue and 17th change of bitcoin), and at least 0.99 for the same text; no label is"
-    " looked at."
+    " looked at. The embedder has read the text of all three trackers; what holds where it has not is in outside.md."
 )
 
 
@@ -83,7 +83,7 @@ def before_ranks(ranked: Ranked, chosen: np.ndarray) -> list[int | None]:
 
 def order_table(held: list[Held]) -> str:
     sets: dict[str, tuple[list, list]] = collections.defaultdict(lambda: ([], []))
-    for tracker, fit, _ in held:
+    for tracker, fit, *_ in held:
         strengths = fit.strengths(tracker.queries)
         for is_change in (False, True):
             chosen = is_asked(tracker.queries, is_change=is_change)
@@ -130,7 +130,7 @@ def ablation_table(trackers: list[Tracker], embedder: str) -> str:
 def all_ranks(held: list[Held]) -> list[int | None]:
     """Of the issue queries of all trackers, each ranked by what was fitted without it."""
     found: list[int | None] = []
-    for tracker, fit, _ in held:
+    for tracker, fit, *_ in held:
         found += gold_ranks(tracker.queries, fit.strengths(tracker.queries), is_asked(tracker.queries))
     return found
 
@@ -151,7 +151,11 @@ def positions_of(one: Held, *, is_change: bool = False) -> Positions:
     best = sample.best(one.fit.strengths(sample))
     chosen = np.flatnonzero(sample.is_change == is_change)
     pairs = sorted((int(sample.created[at]), float(best[at])) for at in chosen)
-    return Positions(pairs, shipped_distribution(one.others, one.fit))
+    return Positions(pairs, shipped_to(one))
+
+
+def shipped_to(one: Held) -> Distribution:
+    return one.shipped or shipped_distribution(one.others, one.fit)
 
 
 def shipped_distribution(trackers: list[Tracker], fit: Fit) -> Distribution:
@@ -186,7 +190,7 @@ def noise_table(held: list[Held]) -> tuple[str, dict[str, tuple[float, float]]]:
                 continue
             name = f"{one.tracker.name} {'changes' if is_change else 'issues'}"
             own = [similarity(d, queries, first[at], strengths) for at, d in dated(one, chosen, is_change=is_change)]
-            shipped = shipped_distribution(one.others, one.fit)
+            shipped = shipped_to(one)
             theirs = [similarity(shipped, queries, first[at], strengths) for at in np.flatnonzero(chosen)]
             found[name] = share(own, WARNED), share(own, SHOWN)
             rows.append(

@@ -21,7 +21,7 @@ from forgelore.store.hits import load_subject
 from quality import CORPORA, TRACKERS, prepare, query_lines
 
 # Every n-th item of (issues, changes) is a sample of what is usual: some of the large tracker, all of the others.
-STEPS = {"bitcoin": (6, 17), "hadoop": (1, 1), "seamonkey": (1, 1)}
+STEPS = {"bitcoin": (6, 17), "hadoop": (1, 1), "seamonkey": (1, 1), "rust": (6, 17)}
 
 
 class Ranked(typing.NamedTuple):

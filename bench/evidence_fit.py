@@ -10,6 +10,7 @@ import typing
 import numpy as np
 
 from evidence_data import Ranked, Tracker
+from forgelore.core.calibrate import Distribution
 from forgelore.core.evidence import FEATURES
 
 GROUPS = {
@@ -41,11 +42,12 @@ class Fit(typing.NamedTuple):
 
 
 class Held(typing.NamedTuple):
-    """A tracker, and what was fitted without it."""
+    """A tracker, and what was fitted without it: here, or before, when the program was made (`shipped`)."""
 
     tracker: Tracker
     fit: Fit
     others: list[Tracker]
+    shipped: Distribution | None = None
 
 
 def columns(without: str = "", *, with_cosine: bool = True, with_vectors: bool = True) -> list[int]:

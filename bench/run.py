@@ -25,6 +25,7 @@ BENCHES = (
     "state",
     "event",
     "evidence",
+    "outside",
     "rescore",
 )
 
