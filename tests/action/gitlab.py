@@ -15,7 +15,6 @@ import subprocess
 import sys
 
 from action.runner import ROOT, TRAP, TRAPS, load
-from forgelore.version import __version__
 from servers.githttp import GitServer
 from servers.gitlab import GitLabServer
 from servers.gitlab import Token as GitLabToken
@@ -43,7 +42,8 @@ class GitLabHub:
         self.gitlab.tokens[self.token] = GitLabToken(BOT, "triage", scopes=("api", "write_repository"), access_level=30)
         self.project = self.gitlab.add_project(self.path)
         self.project.add_member(BOT, 30)
-        self.variables["FORGELORE_SOURCE"] = publish_source(self.folder / "source")
+        source, commit = publish_source(self.folder / "source")
+        self.variables |= {"FORGELORE_SOURCE": source, "FORGELORE_COMMIT": commit}
         return self
 
     def __exit__(self, *exc):
@@ -98,16 +98,16 @@ class GitLabHub:
         return [note.body for note in items[number].notes() if not note.system]
 
 
-def publish_source(folder: pathlib.Path) -> str:
-    """This tree as a repository with the version's tag, as the recipe fetches it."""
+def publish_source(folder: pathlib.Path) -> tuple[str, str]:
+    """This tree as somebody's copy: its address, and the commit to name, as docs/triage/README.md tells."""
     folder.mkdir(parents=True)
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("src", "requirements"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "source"], ["tag", f"v{__version__}"]):
-        subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
-    return folder.as_uri()
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "source"], ["rev-parse", "HEAD"]):
+        done = subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True, text=True)
+    return folder.as_uri(), done.stdout.strip()
 
 
 def holds(rule: str, environ: dict[str, str]) -> bool:

@@ -8,7 +8,6 @@ import pytest
 
 from action.runner import ROOT, load
 from forgelore.core.inputs import Inputs
-from forgelore.version import __version__
 
 TRIAGE = ROOT / "docs" / "triage"
 WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), TRIAGE / "triage.yml", TRIAGE / "split.yml"]
@@ -64,17 +63,31 @@ def test_in_split_mode_the_reader_cannot_write_and_the_writer_has_no_model():
 
 @pytest.mark.parametrize("path", [ROOT / "action.yml", *WORKFLOWS], ids=lambda path: path.name)
 def test_what_others_wrote_is_pinned_by_commit(path):
-    used = re.findall(r"^ +(?:- )?uses: (\S+)( # v\d+\.\d+\.\d+)?$", path.read_text(), re.MULTILINE)
+    used = re.findall(r"^ +(?:- )?uses: (\S+)( # .+)?$", path.read_text(), re.MULTILINE)
     others = [(name, comment) for name, comment in used if not name.startswith("forgelore/")]
-    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name) and comment for name, comment in others), others
+    pinned = r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+"
+    assert all(re.fullmatch(pinned, name + comment) for name, comment in others), others
     assert len(used) == len(re.findall(r"^ +(?:- )?uses:", path.read_text(), re.MULTILINE))
 
 
-def test_the_files_to_copy_name_this_version():
+PLACEHOLDER = 'COMMIT # your copy and its commit: README.md, "From a commit"'
+
+
+def test_the_files_to_copy_claim_no_release_that_is_not_there():
+    """Nobody can use a tag before it exists: the place for a commit is marked as such, and the page says what to do."""
     for path in FOR_USERS:
-        assert set(re.findall(r"forgelore/forgelore@(\S+)", path.read_text())) == {f"v{__version__}"}
-    job = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]
-    assert job["variables"]["FORGELORE_COMMIT"] == f"v{__version__}"
+        assert set(re.findall(r"forgelore/forgelore@(.+)", path.read_text())) == {PLACEHOLDER}
+    assert re.findall(r"FORGELORE_COMMIT: (.+)", (TRIAGE / "gitlab-ci.yml").read_text()) == [PLACEHOLDER]
+    page = (TRIAGE / "README.md").read_text()
+    assert "### From a commit" in page
+    assert "git rev-parse HEAD" in page
+
+
+def test_no_page_names_a_tag_of_ours():
+    tags = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.*")]:
+        named = re.findall(r"forgelore(?:\.git)?@(v[\d.]+)", path.read_text(encoding="utf-8"))
+        assert set(named) <= set(tags), path.name
 
 
 def test_action_recipe_and_program_have_the_same_defaults():
