@@ -1,11 +1,17 @@
 """`calibrate`: what it learns from a project's own duplicates, and when it leaves things as they are."""
 
+import itertools
 import json
+import re
 
+import apsw
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from forgelore.store.calibrations import load_duplicates
 from forgelore.store.migrate import open_store
+from forgelore.surfaces.cli.progress import LogWatcher
 
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "haven", "inlet", "jetty", "knoll", "larch")
 
@@ -77,11 +83,68 @@ def test_what_was_learned_is_what_similar_says(load):
     assert after["value"] > before["value"]
 
 
-def test_a_dry_run_measures_and_stores_no_chance(load, tmp_path):
+def dump(path):
+    """Every row of every table of the file."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        return {name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}"))) for name in names}
+    finally:
+        connection.close()
+
+
+def with_a_form(rows):
+    """Template lines, which `calibrate` learns too, and changes beside the issues."""
+    for row in rows:
+        row["body"] = f"### Steps to reproduce\n{row['body']}"
+    return [*rows, *({**row, "kind": "change", "number": row["number"] + 1000} for row in rows[:120])]
+
+
+def test_a_dry_run_writes_nothing_and_says_what_a_run_would(load, tmp_path):
+    cli = load(with_a_form(tracker(40)))
+    before, likeness = dump(tmp_path / "lore.db"), cli("similar", "#250", "--json").data
+    dry = cli("calibrate", "--dry-run", "--json").data
+    assert "would be used" in cli("calibrate", "--dry-run").out
+    assert dump(tmp_path / "lore.db") == before
+    assert cli("similar", "#250", "--json").data == likeness
+    real = cli("calibrate", "--json").data
+    assert real["kinds"] == dry["kinds"]
+    assert real["kinds"][0]["kept"] is None
+    assert dump(tmp_path / "lore.db") != before
+
+
+def test_a_dry_run_after_a_run_leaves_what_that_one_learned(load, tmp_path):
     cli = load(tracker(40))
-    done = cli("calibrate", "--dry-run")
-    assert "would be used" in done.out
-    assert stored(tmp_path) == []
+    cli("calibrate")
+    load(with_a_form(tracker(60)))  # there is more to learn now
+    before = dump(tmp_path / "lore.db")
+    assert cli("calibrate", "--dry-run", "--json").data["kinds"]
+    assert dump(tmp_path / "lore.db") == before
+
+
+def test_no_progress_line_counts_more_than_there_are(load, monkeypatch, capsys):
+    """Issues and changes are sampled one after the other; their rows were added up under the first total."""
+    cli = load(with_a_form(tracker(40)))
+    monkeypatch.setattr("forgelore.surfaces.cli.progress.time.monotonic", itertools.count(0, 60).__next__)
+    said = cli("calibrate", "--dry-run").err
+    counts = [(int(done), int(total)) for done, total in re.findall(r"(\d+) of (\d+)", said.replace(",", ""))]
+    assert len(counts) > 10
+    assert all(done <= total for done, total in counts)
+    assert "sample of changes: 120" in said
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 900)), max_size=8), st.integers(0, 800))
+def test_whatever_total_a_forge_tells_no_more_than_that_is_counted(capsys, saved, total):
+    watcher = LogWatcher("p")
+    for name in "ab":
+        watcher.begin(name, name, total)
+    for name, rows in saved:
+        watcher._last = -100.0  # ten seconds have passed
+        watcher.saved(name, rows)
+        watcher.done(name)
+    said = capsys.readouterr().err.replace(",", "")
+    assert all(int(done) <= int(of) for done, of in re.findall(r"(\d+) of (\d+)", said))
 
 
 def test_too_little_history_keeps_the_shipped_chance_and_says_so(load, tmp_path):

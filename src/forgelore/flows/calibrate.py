@@ -7,6 +7,7 @@
 Nothing that is fitted is measured on the items it was fitted on. Too little history keeps what came with the program.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from forgelore.flows.sampling import KINDS, build_sample, learn_boilerplate, ran
 from forgelore.flows.scales import load_distribution, scope_of, shipped_curve
 from forgelore.flows.watching import Watcher
 from forgelore.store.calibrations import (
+    LEARNED,
     Scope,
     StoredCalibration,
     load_duplicates,
@@ -31,6 +33,7 @@ from forgelore.store.calibrations import (
     save_calibration,
 )  # fmt: skip
 from forgelore.store.hits import load_subject
+from forgelore.store.rehearsal import rehearsing
 
 LEAST_PAIRS = 30
 MOST_PAIRS = 500  # the newest; more would take minutes and say the same
@@ -72,11 +75,15 @@ def calibrate(
     retriever: Retriever, project_id: int, *, is_dry: bool = False, watcher: Watcher | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> list[Calibrated]:  # fmt: skip
-    """Return what was learned of each kind that has items, and store it unless it is dry.
+    """Return what was learned of each kind that has items, and store it. A dry run says the same and stores nothing."""
+    rehearsal = rehearsing(retriever.store, LEARNED) if is_dry else contextlib.nullcontext()
+    with rehearsal:
+        return _calibrate(retriever, project_id, watcher or Watcher(), should_stop)
 
-    Template lines and the sample of strengths are stored in any case: they make no claim.
-    """
-    watcher = watcher or Watcher()
+
+def _calibrate(
+    retriever: Retriever, project_id: int, watcher: Watcher, should_stop: Callable[[], bool]
+) -> list[Calibrated]:
     learn_boilerplate(retriever.store, project_id, is_forced=True)
     found = []
     for kind in KINDS:
@@ -85,15 +92,15 @@ def calibrate(
         build_sample(retriever, project_id, kind, size=SAMPLE, watcher=watcher, should_stop=should_stop)
         if should_stop():
             raise KeyboardInterrupt
-        found.append(_calibrate_kind(retriever, project_id, kind, is_dry=is_dry, watcher=watcher))
+        found.append(_calibrate_kind(retriever, project_id, kind, watcher))
     return found
 
 
-def _calibrate_kind(retriever: Retriever, project_id: int, kind: str, *, is_dry: bool, watcher: Watcher) -> Calibrated:
+def _calibrate_kind(retriever: Retriever, project_id: int, kind: str, watcher: Watcher) -> Calibrated:
     store, scope = retriever.store, scope_of(retriever, project_id, kind)
     known = load_duplicates(store, project_id, kind, limit=MOST_PAIRS)
     items = _count_items(retriever, project_id, kind)
-    ranked = _rank_known(retriever, known, watcher)
+    ranked = _rank_known(retriever, known, watcher, kind)
     others = load_strengths_of(store, scope, without=set(known))
     table = _Table(retriever, scope, ranked, others, items)
     shipped = shipped_curve(scope)
@@ -117,7 +124,7 @@ def _calibrate_kind(retriever: Retriever, project_id: int, kind: str, *, is_dry:
         error,
         kept,
     )
-    if not kept and not is_dry:
+    if not kept:
         with store.transaction():
             save_calibration(store, scope, _stored(found))
     return found
@@ -131,15 +138,16 @@ def _why_keep(ranked: list[_Ranked]) -> str:
     return ""
 
 
-def _rank_known(retriever: Retriever, known: dict[int, set[int]], watcher: Watcher) -> list[_Ranked]:
-    watcher.begin("duplicates", "duplicates", len(known))
+def _rank_known(retriever: Retriever, known: dict[int, set[int]], watcher: Watcher, kind: str) -> list[_Ranked]:
+    part = f"{kind} duplicates"
+    watcher.begin(part, part, len(known))
     found = []
     for item_id, originals in known.items():
         first = next(iter(rank_earlier(retriever, load_subject(retriever.store, item_id)).matches), None)
         if first is not None:
             found.append(_Ranked(first.strength, first.similarity, _is_one_of(first, originals)))
-        watcher.saved("duplicates", 1)
-    watcher.done("duplicates")
+        watcher.saved(part, 1)
+    watcher.done(part)
     return found
 
 

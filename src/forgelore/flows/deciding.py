@@ -55,15 +55,16 @@ def _rank_past(retriever: Retriever, scope: Scope, watcher: Watcher) -> list[tup
     )  # fmt: skip
     step = max(1, len(rows) // SIZE)
     chosen = [item_id for (item_id,) in rows[step - 1 :: step]]
-    watcher.begin("sample", "sample", len(chosen))
+    part = f"sample of {scope.kind}s"
+    watcher.begin(part, part, len(chosen))
     found = []
     for item_id in chosen:
         subject = load_subject(store, item_id)
         matches = rank_earlier(retriever, subject).matches
         if matches and subject.created_at is not None:
             found.append((subject.created_at, matches[0].strength))
-        watcher.saved("sample", 1)
-    watcher.done("sample")
+        watcher.saved(part, 1)
+    watcher.done(part)
     return found
 
 

@@ -75,12 +75,13 @@ def learn_labels(
             " ORDER BY i.created_at DESC LIMIT ?", project_id, kind, size,
         )
     ]  # fmt: skip
-    watcher.begin("labels", "items compared for their labels", len(ids))
+    part = f"labels of {kind}s"
+    watcher.begin(part, f"{kind}s compared for their labels", len(ids))
     seen: dict[str, list[tuple[float, bool]]] = {}
     for item_id in ids:
         _observe(retriever, project_id, kind, item_id, seen)
-        watcher.saved("labels", 1)
-    watcher.done("labels")
+        watcher.saved(part, 1)
+    watcher.done(part)
     trusted = {name: trust for name, observed in seen.items() if (trust := find_trust(observed))}
     with store.transaction():
         store.run("DELETE FROM label_trust WHERE project_id = ? AND kind = ?", project_id, kind)

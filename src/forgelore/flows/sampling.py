@@ -62,15 +62,16 @@ def build_sample(
     store = retriever.store
     todo = _unsampled(retriever, project_id, kind, size)
     watcher = watcher or Watcher()
-    watcher.begin("sample", "sample", len(todo))
+    part = f"sample of {kind}s"
+    watcher.begin(part, part, len(todo))
     added = 0
     for at in range(0, len(todo), _BATCH):
         if should_stop():
             break
         batch = [load_subject(store, item_id) for item_id in todo[at : at + _BATCH]]
         added += remember_strengths(store, [(subject, rank_earlier(retriever, subject)) for subject in batch])
-        watcher.saved("sample", len(batch))
-    watcher.done("sample")
+        watcher.saved(part, len(batch))
+    watcher.done(part)
     return added
 
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from forgelore.store.db import Store
 
+LEARNED = ("boilerplate_lines", "boilerplate_runs", "nearest_strengths", "calibrations")  # all that learning writes
+
 
 class Scope(NamedTuple):
     """Whose strengths: those of different models are never compared."""

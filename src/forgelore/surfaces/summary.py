@@ -55,7 +55,9 @@ def _covered(outcome: Outcome) -> str:
         return "The project was not read in this run."
     if coverage.is_complete:
         return f"All {coverage.known} issues and changes of the project are in the index."
-    total = f" of {coverage.total} ({coverage.known * 100 // coverage.total} %)" if coverage.total else ""
+    total = ""
+    if coverage.total and coverage.known <= coverage.total:  # the forge may count fewer than it lists
+        total = f" of {coverage.total} ({coverage.known * 100 // coverage.total} %)"
     return (
         f"{coverage.known}{total} issues and changes are in the index so far; reading stopped because"
         f" {_inline(coverage.stopped or 'the forge did not answer')}. The next event goes on."

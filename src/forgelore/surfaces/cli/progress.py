@@ -18,10 +18,11 @@ class LogWatcher(Watcher):
         self._project = project
         self._rows: dict[str, int] = {}
         self._titles: dict[str, str] = {}
+        self._totals: dict[str, int | None] = {}
         self._last = time.monotonic()
 
     def begin(self, resource: str, title: str, total: int | None) -> None:
-        self._titles[resource] = f"{title} of {total:,}" if total else title
+        self._titles[resource], self._totals[resource] = title, total
         self._rows.setdefault(resource, 0)
 
     def saved(self, resource: str, rows: int) -> None:
@@ -39,9 +40,10 @@ class LogWatcher(Watcher):
             print(f"{self._project}: waiting {seconds:.0f} s ({reason})", file=sys.stderr)
 
     def _say(self, resource: str, end: str) -> None:
-        title, _, total = self._titles[resource].partition(" of ")
-        of = f" of {total}" if total and end else ""
-        print(f"{self._project}: {title}: {self._rows[resource]:,}{of}{end}", file=sys.stderr)
+        rows, total = self._rows[resource], self._totals[resource]
+        # A forge's total is older than its rows: "740 of 500" would be no news but of a wrong total.
+        of = f" of {total:,}" if total and end and rows <= total else ""
+        print(f"{self._project}: {self._titles[resource]}: {rows:,}{of}{end}", file=sys.stderr)
 
     def __enter__(self) -> Self:
         return self

@@ -8,7 +8,7 @@ from forgelore.surfaces.cli.terminal import number, table
 
 EXAMPLES = (
     "forgelore calibrate --project acme/web",
-    "forgelore calibrate --dry-run         measure, and leave what is used as it is",
+    "forgelore calibrate --dry-run         say the same, and write nothing at all",
 )
 _NAMES = {"issue": "issues", "change": "changes"}
 
@@ -16,7 +16,7 @@ _NAMES = {"issue": "issues", "change": "changes"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or the only one")
     parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
-    parser.add_argument("--dry-run", action="store_true", help="measure only; do not store what was fitted")
+    parser.add_argument("--dry-run", action="store_true", help="measure only; write nothing")
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
