@@ -1,10 +1,12 @@
 """Text from strangers: what may be stored, and what may reach a terminal."""
 
+import unicodedata
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.core.content import content_hash
-from forgelore.core.text import printable, storable
+from forgelore.core.text import folded, printable, storable
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))  # lone surrogates and NUL included
 
@@ -38,3 +40,11 @@ def test_the_content_hash_ignores_line_endings_and_nothing_else():
     assert content_hash("issue", "t", "a\r\nb") == content_hash("issue", "t", "a\nb")
     assert content_hash("issue", "t", "ab") != content_hash("issue", "ta", "b")
     assert content_hash("issue", "t", None) != content_hash("change", "t", None)
+
+
+@given(ANY_TEXT)
+def test_blanks_spelling_of_accents_and_what_cannot_be_seen_are_folded_away(text):
+    apart = unicodedata.normalize("NFD", text)
+    assert folded(apart) == folded(unicodedata.normalize("NFC", text))
+    assert folded(f"  {text}\r\n\ufeff") == folded(text)
+    assert "  " not in folded(text)

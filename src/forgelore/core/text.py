@@ -1,12 +1,16 @@
 """Text from a forge is hostile data: what may be stored, and what may reach a terminal."""
 
 import re
+import unicodedata
 from typing import overload
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # C0 and C1 controls except tab and newline, and the bidirectional overrides that make text lie about itself.
 _COLOUR = re.compile("(\x1b\\[[0-9;]{0,8}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+# What takes no room on a page: soft hyphens, zero-width and direction-changing characters, variation selectors.
+_UNSEEN = re.compile("[\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 
 
 @overload
@@ -45,3 +49,13 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     """Return a line of ours that may hold somebody's text: our colours stay, everything else that could act is gone."""
     return _COLOUR.sub(lambda match: match[0] if match[1] else "\ufffd", text)
+
+
+def folded(text: str) -> str:
+    r"""Return a text as two are compared: case, blanks, line ends and what cannot be seen make no difference.
+
+    "Crash\r\n  on\u200b START" -> "crash on start"
+    """
+    if not text.isascii():
+        text = _UNSEEN.sub("", unicodedata.normalize("NFC", text))
+    return " ".join(text.casefold().split())
