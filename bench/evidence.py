@@ -17,10 +17,10 @@ from common import Skipped, report, table, verdict
 from evidence_chance import chance_table
 from evidence_data import Ranked, Tracker, load_trackers, rank_costs
 from evidence_fit import GROUPS, Fit, Held, columns, fit_trackers, gold_ranks, is_asked
-from forgelore.core.calibrate import LEAST, SAME, Distribution
+from forgelore.core.calibrate import LEAST, Distribution
 from forgelore.core.evidence import FEATURES
 from forgelore.core.scoring import METRICS, compare_ranks, score_ranks
-from forgelore.flows.scales import SAMPLE
+from forgelore.flows.scales import SAMPLE, similarity_of
 from quality import CORPORA
 
 WARNED, SHOWN, ROWS = 0.92, 0.75, 5  # the thresholds of triage, and the rows of its table
@@ -208,8 +208,8 @@ def similarity(distribution: Distribution, ranked: Ranked, row: int, strengths: 
     """As the product has it (flows/ranking); -1 stands for an item without any candidate."""
     if row < 0:
         return 0.0
-    position = distribution.position(float(strengths[row]))
-    return max(position, SAME) if ranked.features[row, FEATURES.index("same")] else position
+    features = {"same": float(ranked.features[row, FEATURES.index("same")])}
+    return similarity_of(distribution, float(strengths[row]), features)
 
 
 def share(values: list[float], bar: float) -> float:

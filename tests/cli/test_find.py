@@ -1,5 +1,6 @@
 """search and similar as a person types them, whatever the embedder does."""
 
+import json
 import sys
 
 import pytest
@@ -13,6 +14,19 @@ def test_a_leading_dash_is_part_of_what_is_looked_for(demo):
     assert done.code == 0
     assert "nothing matches '-DWITH_SSL'" in done.out
     assert demo("list", "issues", "-x").code == 2
+
+
+def test_similar_says_that_the_text_is_the_same(cli, tmp_path):
+    row = {"kind": "issue", "title": "Lantern dims at night", "body": "The hall is dark as soon as the heating starts."}
+    lines = [{**row, "number": at, "created_at": f"2026-01-0{at}T00:00:00Z"} for at in (1, 2)]
+    path = tmp_path / "tracker.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert cli("import", str(path), "--project", "p").code == 0
+    data = cli("similar", "#2", "--json").data
+    (hit,) = data["hits"]
+    assert (hit["sameness"], hit["similarity"], data["chance"]) == ("same_text", 1.0, None)
+    assert "the same text" in hit["why"]
+    assert "similarity" not in hit["why"]
 
 
 def test_the_answer_says_why_each_hit_is_similar(demo):

@@ -14,7 +14,7 @@ from forgelore.core.evidence import Quote
 from forgelore.core.report import MARKER, Report, Row, build_report, percent
 
 OPEN = Row("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
-FIXED = OPEN._replace(state="closed", state_reason="completed")
+CLOSED = OPEN._replace(state="closed", state_reason="completed")
 OTHER = OPEN._replace(ref="#89", title="Slow login", url="https://github.com/acme/web/issues/89", similarity=0.82)
 CHANGE = Row("#45", "Rework login", "https://github.com/acme/web/pull/45", 0.93, "merged", None, "change")
 QUOTES = (
@@ -55,7 +55,7 @@ def test_the_word_duplicate_needs_a_chance_that_supports_it():
     assert "At least 71% of matches this close were marked as duplicates (measured on 412 pairs)." in said()
 
 
-@pytest.mark.parametrize("chance", [0.499, 0.1, 0.0, None])
+@pytest.mark.parametrize("chance", [0.499, 0.1, 0.009, 0.0, None])
 def test_without_such_a_chance_it_only_looks_similar(chance):
     text = said(chance=chance)
     assert "Looks very similar to issue 12: Login page hangs (open, 95% similar)." in text
@@ -67,6 +67,37 @@ def test_a_chance_that_was_measured_on_nothing_is_not_told():
     assert "measured on one pair" in said(chance_pairs=1)
 
 
+SAMENESS = ("same_text", "nearly_same_text", "similar")
+CHANCES = st.none() | st.floats(0, 1) | st.sampled_from([0.0, 0.004, 0.01, 0.5, 1.0, math.nan])
+ROWS = st.builds(
+    lambda row, similarity, sameness: row._replace(similarity=similarity, sameness=sameness),
+    st.sampled_from([OPEN, OTHER, CLOSED, CHANGE]), st.floats(0, 1) | st.just(math.nan), st.sampled_from(SAMENESS),
+)  # fmt: skip
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4), CHANCES, st.integers(0, 900), st.booleans(), st.booleans())
+def test_no_chance_is_told_that_says_nothing(rows, chance, pairs, is_duplicate, is_own):
+    text = said(*rows, chance=chance, chance_pairs=pairs, is_duplicate=is_duplicate, is_own=is_own)
+    told = [int(share) for share in re.findall(r"At least (\d+)%", text)]
+    assert all(1 <= share <= 99 for share in told)
+    assert f"({len(rows)})" in text
+    if rows[0].sameness != "similar":
+        assert told == []
+        assert "Possible duplicate" not in text
+
+
+@pytest.mark.parametrize("sameness", SAMENESS[:2])
+def test_of_the_same_text_no_percentage_is_told(sameness):
+    text = said(OPEN._replace(sameness=sameness, similarity=1.0), chance=0.08)
+    assert "the same text as issue 12" in text
+    assert "%" not in text
+
+
+def test_the_lines_of_the_same_text_are_not_listed():
+    assert "What both say" not in said(OPEN._replace(sameness="same_text"))
+    assert "What both say" in said(OPEN._replace(sameness="nearly_same_text"))
+
+
 def test_below_the_threshold_there_is_a_table_and_no_warning():
     text = build_report(report(is_duplicate=False))
     assert "[!WARNING]" not in text
@@ -75,17 +106,19 @@ def test_below_the_threshold_there_is_a_table_and_no_warning():
 
 
 def test_what_was_fixed_before_is_a_possible_regression():
-    text = said(FIXED._replace(is_regression=True))
+    text = said(CLOSED._replace(is_regression=True, fixed_by=CHANGE))
     assert (
-        "Possible regression: issue 12: Login page hangs was closed as fixed before this report (95% similar)." in text
+        "Possible regression: this issue looks very similar to issue 12: Login page hangs (95% similar), which was fixed"
+        " by pull request 45 before this issue was filed." in text
     )
+    assert "✅ closed as fixed" in text
     assert "duplicate" not in text
 
 
 @pytest.mark.parametrize(
     ("state", "reason", "shown"),
     [
-        ("open", None, "🟢 open"), ("open", "reopened", "🟢 open"), ("closed", None, "⚫ closed"), ("closed", "completed", "✅ closed as fixed"),
+        ("open", None, "🟢 open"), ("open", "reopened", "🟢 open"), ("closed", None, "⚫ closed"), ("closed", "completed", "⚫ closed"),
         ("closed", "not_planned", "⚪ closed as not planned"), ("closed", "duplicate", "🔁 closed as duplicate"), ("closed", "odd", "⚫ closed"),
         ("merged", None, "🟣 merged"), (None, None, ""),
     ],
@@ -110,6 +143,14 @@ def test_evidence_stands_side_by_side_and_open_below_a_warning():
     assert "<td><code>at login (auth.js:10)</code></td>\n<td><code>at login (auth.js:12)</code></td>" in page
     assert "<td><code>TypeError: x is undefined</code></td>\n<td>the same</td>" in page
     assert "<details open>" not in seen(is_duplicate=False).html
+
+
+def test_lines_are_the_same_whatever_their_blanks_and_differ_whatever_their_length():
+    blanks = Quote("error", "E:  x\tis undefined\r", "E: x is\u200b undefined")
+    cut = Quote("error", "E: " + "x" * 200 + "1", "E: " + "x" * 200 + "2")
+    page = seen(quotes=(blanks, cut)).html
+    assert page.count("<td>the same</td>") == 1
+    assert page.count("x…</code></td>") == 2
 
 
 def test_the_footer_says_what_the_number_means():
@@ -140,7 +181,7 @@ def test_gitlab_gets_a_plain_quote_and_its_own_words():
     text = build_report(report(change, forge="gitlab", kind="change"))
     assert "[!WARNING]" not in text
     assert "> ⚠️ **Possible duplicate:** [merge request 45: Rework login](" in text
-    assert "close this merge request" in text
+    assert "It is merged already. If this merge request does the same, please close it" in text
 
 
 def test_links_lead_to_the_pages_by_a_way_that_leaves_no_trace():
@@ -217,11 +258,30 @@ def test_whatever_people_write_the_comment_has_exactly_what_we_made(words, forge
     assert references(page) == []
 
 
+def repeated(words: Words) -> Row:
+    """An item that was closed in favour of another."""
+    original = OTHER._replace(title=words.other, fixed_by=CHANGE._replace(title=words.quote), state="closed")
+    return CLOSED._replace(title=words.title, state_reason="duplicate", original=original)
+
+
 @settings(max_examples=200)
-@given(WORDS, st.sampled_from(["github", "gitlab"]))
-def test_no_line_of_it_is_a_command_to_anybody(words, forge):
+@given(WORDS, st.sampled_from(["github", "gitlab"]), st.sampled_from(SAMENESS), st.booleans())
+def test_whatever_the_original_is_called_its_name_does_nothing(words, forge, sameness, is_regression):
+    row = repeated(words)
+    original = row.original._replace(is_regression=is_regression)
+    page = render(build_report(report(row._replace(sameness=sameness, original=original), forge=forge, quotes=())))
+    host = "redirect.github.com" if forge == "github" else "github.com"
+    wanted = [f"https://{host}/acme/web/{part}" for part in ("issues/12", "issues/89", "pull/45", "issues/12")]
+    assert [target for target, _ in page.links] == wanted
+    assert references(page) == []
+
+
+@settings(max_examples=200)
+@given(WORDS, st.sampled_from(["github", "gitlab"]), st.booleans())
+def test_no_line_of_it_is_a_command_to_anybody(words, forge, is_repeated):
     """Quick actions, workflow commands, expressions, a second marker, a mark of duplicates."""
-    text = build_report(filled(words, forge))
+    told = filled(words, forge)
+    text = build_report(told._replace(rows=(repeated(words),)) if is_repeated else told)
     for line in text.splitlines():
         bare = line.lstrip("> \t")
         assert not bare.startswith(("/", "::", "##["))

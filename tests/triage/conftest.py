@@ -9,6 +9,7 @@ import sys
 import apsw
 import pytest
 
+from cli.conftest import cli  # noqa: F401 - a fixture
 from forgelore.store.packing import pack, unpack
 from forgelore.surfaces.cli.main import main
 from servers.githttp import GitServer

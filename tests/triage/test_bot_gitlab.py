@@ -92,3 +92,36 @@ def test_a_schedule_catches_up(bot):
     number = bot.project.add_issue(*AGAIN)
     data = bot.run(CI_PIPELINE_SOURCE="schedule")
     assert number in [item["number"] for item in data["items"]]
+
+
+def test_a_merge_request_that_closed_it_makes_it_a_possible_regression(bot):
+    first, _ = bot.issue(*CRASH)
+    change = bot.project.add_change("Lock another file", f"Closes #{first}")
+    bot.project.merge(change)
+    assert bot.project.issues[first].state == "closed"
+    bot.server.clock.advance(3600)
+    _, data = bot.issue(*AGAIN)
+    assert data["items"][0]["outcome"] == "regression"
+    assert f"which was fixed by [merge request {change}](" in data["items"][0]["report"]
+
+
+def test_closed_alone_is_not_fixed(bot):
+    first, _ = bot.issue(*CRASH)
+    bot.project.close("issue", first)
+    bot.server.clock.advance(3600)
+    _, data = bot.issue(*AGAIN)
+    assert data["items"][0]["outcome"] == "duplicate"
+    assert "It is closed." in data["items"][0]["report"]
+    assert "add what is new there" not in data["items"][0]["report"]
+
+
+def test_a_match_that_was_closed_as_a_duplicate_names_the_original(bot):
+    original = bot.project.add_issue("Shares cannot be used as folders of the desktop client", "Neither SMB nor NFS.")
+    first, _ = bot.issue(*CRASH)
+    bot.project.mark_duplicate(first, original)
+    bot.server.clock.advance(3600)
+    _, data = bot.issue(*CRASH)
+    report = data["items"][0]["report"]
+    assert f"has the same text as** [issue {first}](" in report
+    assert f"It was closed as a duplicate; the original is [issue {original}: Shares cannot be used" in report
+    assert "(open). If it is the same, please add what is new there" in report

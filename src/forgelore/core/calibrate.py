@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 Source = Literal["shipped", "project"]
 
-SAME = 0.99  # the least similarity of items that differ in nothing but spelling
+SAME = 0.99  # the least similarity of items with nearly the same text
 LEAST = 100  # strengths that make a distribution of their own
 
 

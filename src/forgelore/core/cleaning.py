@@ -113,6 +113,15 @@ def telling_text(text: str) -> str:
     return "\n".join(words for _, _, words in _telling_lines(text))
 
 
+def is_form_line(line: str) -> bool:
+    """Tell whether a line comes with a form: a box to tick, a field of every report, a heading or question in the words
+    that forms use.
+    """
+    letters = _LETTERS.findall(_stripped(line))
+    is_asked = bool(letters) and len(letters) <= _MAX_FORM and _is_form(line, letters)
+    return bool(_CHECKBOX.match(line) or _FIELD.match(line)) or is_asked
+
+
 def kept_lines(text: str) -> list[tuple[int, int]]:
     """Return the character spans of the lines worth embedding, in order; never none for a text that has letters."""
     return [(start, end) for start, end, _ in _telling_lines(text)] or _beginning(text)

@@ -11,24 +11,23 @@ logarithms of days. What a list of candidates is like comes in as `Signals`.
     jaccard     of the words of either text, what both have    info          how much all the shared words say
     error frame identifier path version                        marks that both have
     recency     how soon one followed the other                length        how alike the texts are in length
-    refs        other items that both name                     same          nothing but the spelling differs
+    refs        other items that both name                     same          1 the same text, 0.5 nearly (core/sameness)
     cites       one names the other; told, and never weighed: whoever names an item has found it already
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from forgelore.core.rarity import COMMON, LARGEST, RARE, weight_of
+from forgelore.core.sameness import Sameness, find_sameness
 from forgelore.core.signatures import Mark, Place, Signature, What, parse_signature
 
 READ = 4_000  # characters of a body whose words are compared
 TELLING = 40  # words that stand for an item
 TITLE_TIMES = 2
 _QUOTES = 8
-_LEAST_WORDS = 3  # of a report that says anything
 _MOST_MARKS = 6  # of one kind that count
 _UNKNOWN = -math.log(RARE)
 _COVER_SLOPE, _COVER_OFFSET = 7.0, -0.4  # from the share of words that both have to a position by BM25: three trackers
@@ -39,7 +38,7 @@ FEATURES = (
     "cosine", "cosine_z", "words_z", "cover", "title", "title_in", "in_title", "known_title", "jaccard", "info",
     "error", "frame", "identifier", "path", "version", "recency", "length", "refs", "same", "cites",
 )  # fmt: skip
-_WORD = re.compile(r"\w+")
+SAME: dict[Sameness, float] = {"same_text": 1.0, "nearly_same_text": 0.5, "similar": 0.0}
 
 
 class Quote(NamedTuple):
@@ -52,15 +51,22 @@ class Evidence(NamedTuple):
     features: dict[str, float]
     quotes: tuple[Quote, ...] = ()
 
+    @property
+    def sameness(self) -> Sameness:
+        return next(name for name, value in SAME.items() if self.features.get("same", 0.0) >= value)
+
 
 class Profile(NamedTuple):
-    """One item, read once. `text` is without the lines that every report of the project has."""
+    """One item, read once. `text` is without the lines that every report of the project has; `said` is the part of it
+    that its author wrote, which of a change is not all: its paths and its diff are searched too.
+    """
 
     title: str
     text: str
     title_stems: frozenset[str]
     stems: frozenset[str]  # of title and text, without the most common ones
     place: Place
+    said: str
     number: int = 0
     created_at: int | None = None
 
@@ -90,11 +96,14 @@ class Signals(NamedTuple):
     usual_cosine_z: float | None = None
 
 
-def build_profile(title: str, text: str, stems: Stems, *, number: int = 0, created_at: int | None = None) -> Profile:
-    """Read an item. `text` comes without boilerplate (core/boilerplate)."""
+def build_profile(
+    title: str, text: str, stems: Stems, *, said: str | None = None, number: int = 0, created_at: int | None = None
+) -> Profile:
+    """Read an item. `text` and `said` (None: the same) come without boilerplate (core/boilerplate)."""
     title_stems = frozenset(stems(title))
     kept = title_stems.union(stems(text[:READ])) - COMMON
-    return Profile(title, text, title_stems, kept, Place.of(f"{title}\n{text}"), number, created_at)
+    place, said = Place.of(f"{title}\n{text}"), text if said is None else said
+    return Profile(title, text, title_stems, kept, place, said, number, created_at)
 
 
 def build_asked(
@@ -152,7 +161,7 @@ def compare(asked: Asked, other: Profile, signals: Signals) -> dict[str, float]:
         recency=_recency(mine.created_at, other.created_at),
         length=1 - min(1.0, abs(math.log1p(len(mine.text)) - math.log1p(len(other.text))) / 5),
         refs=float(any(_names(other.place, number) for number in asked.signature.refs)),
-        same=float(is_same(mine, other)),
+        same=SAME[find_sameness(mine.title, mine.said, other.title, other.said)],
         cites=float(other.number in asked.signature.refs or _names(other.place, mine.number)),
     )  # fmt: skip
     found.update(_titles(asked, other))
@@ -217,24 +226,25 @@ def shared_marks(asked: Asked, other: Profile) -> list[Mark]:
     return found
 
 
-def is_same(one: Profile, other: Profile) -> bool:
-    """Tell whether two items differ in nothing but case, signs and blanks. Empty forms are not the same report."""
-    if one.title_stems != other.title_stems or one.stems != other.stems:
-        return False
-    mine, theirs = (_bare(f"{profile.title}\n\n{profile.text}") for profile in (one, other))
-    return mine == theirs and len(mine) >= _LEAST_WORDS
-
-
-def _bare(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
-
-
 def find_quotes(asked: Asked, other: Profile) -> tuple[Quote, ...]:
     """Return what both wrote, most telling first: what a person would point at."""
     order = {"error": 0, "frame": 1, "identifier": 2, "path": 3, "version": 4}
     marks = [mark for mark in shared_marks(asked, other) if asked.mark_weights[mark.key] > 0.3]
     marks.sort(key=lambda mark: (order[mark.what], -asked.mark_weights[mark.key], mark.key))
-    found = [Quote(mark.what, mark.written, other.place.quote(mark)) for mark in marks[:_QUOTES]]
+    theirs = parse_signature(other.place.text).written if marks else {}
+    found = [_quote(mark, asked.signature.written, theirs, other.place) for mark in marks[:_QUOTES]]
     if len(found) < _QUOTES and _titles(asked, other)["title"] >= 0.25:
         found.append(Quote("title", asked.profile.title, other.title))
     return tuple(found)
+
+
+def _quote(
+    mark: Mark, mine: Mapping[tuple[What, str], list[str]], theirs: Mapping[tuple[What, str], list[str]], place: Place
+) -> Quote:
+    """Return a mark as both wrote it: where one line of each is equal, that one. Both are cut by the same rules."""
+    key = (mark.what, mark.key)
+    known = {" ".join(way.split()): way for way in theirs.get(key, ())}
+    for way in mine[key]:
+        if (equal := " ".join(way.split())) in known:
+            return Quote(mark.what, way, known[equal])
+    return Quote(mark.what, mark.written, theirs[key][0] if key in theirs else place.quote(mark))

@@ -26,8 +26,7 @@ What = Literal["error", "frame", "path", "identifier", "version", "title"]
 READ = 6_000  # characters; what names the failure stands before that
 _MOST = 40  # of each kind: a trace of a thousand frames says no more than its first ones
 _ERROR_WORDS = 10  # of a message: the rest is what it was called with
-_LINE = 300  # characters of a line that are looked at
-_SHOWN = 160  # of a quote
+_LINE = 300  # characters of a line that are looked at and quoted
 
 
 class Mark(NamedTuple):
@@ -39,6 +38,7 @@ class Mark(NamedTuple):
 class Signature(NamedTuple):
     marks: tuple[Mark, ...]
     refs: frozenset[int]  # numbers of other items
+    written: dict[tuple[What, str], list[str]]  # kind and key of a mark -> every way in which the text writes it
 
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
@@ -101,17 +101,19 @@ def parse_signature(text: str) -> Signature:
     if "://" in text:
         refs.update(int(number) for number in _REF_URL.findall(text))
         text = _URL.sub(" ", text)
-    kinds = (_errors(text), _frames(text), _identifiers(text), _paths(text), _versions(text))
-    return Signature(tuple(mark for found in kinds for mark in _first(found)), frozenset(refs))
+    written: dict[tuple[What, str], list[str]] = {}
+    for found in (_errors(text), _frames(text), _identifiers(text), _paths(text), _versions(text)):
+        written |= _ways(found)
+    return Signature(tuple(Mark(*key, ways[0]) for key, ways in written.items()), frozenset(refs), written)
 
 
-def _first(found: Iterator[Mark]) -> list[Mark]:
-    marks: dict[str, Mark] = {}
+def _ways(found: Iterator[Mark]) -> dict[tuple[What, str], list[str]]:
+    ways: dict[tuple[What, str], list[str]] = {}
     for mark in found:
-        marks.setdefault(mark.key, mark)
-        if len(marks) >= _MOST:
+        ways.setdefault((mark.what, mark.key), []).append(mark.written)
+        if len(ways) >= _MOST:
             break
-    return list(marks.values())
+    return ways
 
 
 def _errors(text: str) -> Iterator[Mark]:
@@ -122,7 +124,7 @@ def _errors(text: str) -> Iterator[Mark]:
         written = text[match.start() : end if end >= 0 else len(text)][:_LINE].strip()
         words = fold_words(written).split(" ")[:_ERROR_WORDS]
         if len(words) >= 3:  # two are "error: failed"
-            yield Mark("error", " ".join(words), written[:_SHOWN])
+            yield Mark("error", " ".join(words), written)
 
 
 def _frames(text: str) -> Iterator[Mark]:
@@ -133,7 +135,7 @@ def _frames(text: str) -> Iterator[Mark]:
         yield Mark(
             "frame",
             (f"{function.partition(', in ')[2]} of {file}" if line else key).lower(),
-            match[0].strip(" \t>|*(")[:_SHOWN],
+            match[0].strip(" \t>|*(")[:_LINE],
         )
 
 
@@ -210,5 +212,5 @@ class Place(NamedTuple):
         first = " ".join(mark.key.split(" ")[:4])
         for line in self.text.splitlines():
             if first in fold_words(line):
-                return line.strip()[:_SHOWN]
+                return line.strip()[:_LINE]
         return mark.written

@@ -11,7 +11,8 @@ MAX_BYTES = 100_000
 def build_judgement(project: str, triaged: Triaged) -> bytes:
     """Return what the reader found, as the writer takes it."""
     numbers = [int(row.ref.lstrip("#!")) for row in triaged.report.rows] if triaged.report else []
-    duplicate_of = triaged.first_number if triaged.outcome == "duplicate" else None
+    is_warned = triaged.outcome in ("duplicate", "regression")  # which of the two, the writer sees for itself
+    duplicate_of = triaged.first_number if is_warned else None
     judgement = Judgement(1, project, triaged.key.kind, triaged.key.number, numbers, duplicate_of)  # type: ignore[arg-type]
     return msgspec.json.encode(judgement) + b"\n"
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.boilerplate import without_boilerplate
-from forgelore.core.calibrate import Chance
+from forgelore.core.calibrate import Chance, Distribution
 from forgelore.core.cleaning import clean
 from forgelore.core.evidence import (
     Asked,
@@ -61,7 +61,8 @@ class Match(NamedTuple):
 class Ranking(NamedTuple):
     """Matches best first.
 
-    `chance` is that the first is a duplicate; None without a match, and across kinds, where the word is "related".
+    `chance` is that the first is a duplicate; None without a match, across kinds, where the word is "related", and for
+    the same or nearly the same text, of which nothing was measured.
     `scope` says whose distribution gave the positions: the strength of the first belongs to that sample. None: other
     kinds or projects were looked at, and the shipped distribution gave them.
     """
@@ -73,6 +74,9 @@ class Ranking(NamedTuple):
     rest: tuple[Hit, ...] = ()  # hits behind the candidates, when more were asked for
     scope: Scope | None = None
     is_own: bool = False  # the positions are among the project's own items, not in the shipped distribution
+    copies: tuple[
+        Match, ...
+    ] = ()  # all candidates of the same or nearly the same text, whatever the limit, oldest first
 
 
 class _Weighed(NamedTuple):
@@ -141,7 +145,10 @@ class _Ranker:
     def _asked(self) -> Asked:
         subject, counts = self._subject, self._counts
         number = self._store.value("SELECT number FROM items WHERE id = ?", subject.item_id) or 0
-        profile = build_profile(subject.title, self._body, self._stems, number=number, created_at=subject.created_at)
+        said = None if subject.said is None else self._plain(subject.said, subject.kind)
+        profile = build_profile(
+            subject.title, self._body, self._stems, said=said, number=number, created_at=subject.created_at
+        )
         return build_asked(
             profile, clean(profile.text), self._stems, document_count=counts.of_stems, total=counts.total
         )
@@ -168,7 +175,8 @@ class _Ranker:
 
     def _profile(self, row: HitRow) -> Profile:
         text = self._plain(row.text, row.kind)
-        return build_profile(row.title, text, self._stems, number=row.number, created_at=row.created_at)
+        said = None if row.body is None else self._plain(row.body, row.kind)
+        return build_profile(row.title, text, self._stems, said=said, number=row.number, created_at=row.created_at)
 
     def _usual_position(self, cosine: float | None) -> float | None:
         if cosine is None or self._model.usual is None:
@@ -191,29 +199,40 @@ class _Ranker:
     def _tell(self, asked: Asked, weighed: list[_Weighed], found: Candidates) -> Ranking:
         likeness = self._likeness
         best, rest = weighed[: likeness.limit], found.fused[CANDIDATES : likeness.limit]
+        # Of twenty copies the nearest in time are the strongest, and the one to be named is the first.
+        copies = [] if likeness.is_bare else [one for one in weighed[likeness.limit :] if one.features["same"]]
         wanted = None if likeness.is_bare else wanted_of(_as_query(found.terms), self._stems)
-        built = build_hits(self._retriever, [*(one.fused for one in best), *rest], found.lists, wanted)
+        built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
         scope, is_own = Scope(self._subject.project_id, self._subject.kind, self._made_by), self._is_among_its_own()
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
-        matches = [
-            Match(
-                hits[one.fused.id],
-                Evidence(one.features, () if likeness.is_bare else find_quotes(asked, one.profile)),
-                one.strength, similarity_of(distribution, one.strength, one.features),
-            )
-            for one in best
+        told = {
+            one.fused.id: self._match(asked, one, hits[one.fused.id], distribution)
+            for one in (*best, *copies)
             if one.fused.id in hits
-        ]  # fmt: skip
-        chance = load_curve(self._store, scope).chance(matches[0].strength) if matches and is_own else None
-        behind = tuple(hits[one.id] for one in rest if one.id in hits)
-        told_by = distribution.source == "project"
-        return Ranking(matches, chance, found.mode, found.warnings, behind, scope if is_own else None, told_by)
+        }
+        matches = [told[one.fused.id] for one in best if one.fused.id in told]
+        is_measured = bool(matches) and is_own and matches[0].evidence.sameness == "similar"
+        chance = load_curve(self._store, scope).chance(matches[0].strength) if is_measured else None
+        return Ranking(
+            matches, chance, found.mode, found.warnings, tuple(hits[one.id] for one in rest if one.id in hits),
+            scope if is_own else None, distribution.source == "project",
+            tuple(sorted((one for one in told.values() if one.evidence.sameness != "similar"), key=_age)),
+        )  # fmt: skip
+
+    def _match(self, asked: Asked, one: _Weighed, hit: Hit, distribution: Distribution) -> Match:
+        quotes = () if self._likeness.is_bare else find_quotes(asked, one.profile)
+        similarity = similarity_of(distribution, one.strength, one.features)
+        return Match(hit, Evidence(one.features, quotes), one.strength, similarity)
 
     def _is_among_its_own(self) -> bool:
         """Tell whether it is compared with items of its own kind and project alone."""
         filters, subject = self._likeness.filters, self._subject
         return filters.types == (subject.kind,) and filters.project_ids in ((), (subject.project_id,))
+
+
+def _age(match: Match) -> tuple[int, int]:
+    return match.hit.row.created_at or 0, match.hit.row.number
 
 
 def _as_query(terms: Terms) -> Query:

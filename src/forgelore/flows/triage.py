@@ -13,16 +13,16 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from msgspec import Meta, Struct
 
-from forgelore.core.boilerplate import without_boilerplate
-from forgelore.core.cleaning import telling_text
+from forgelore.core.boilerplate import USUAL, without_boilerplate
+from forgelore.core.cleaning import is_form_line, telling_text
 from forgelore.core.inputs import Inputs
 from forgelore.core.links import links_in_text
-from forgelore.core.report import Report, Row, build_report
+from forgelore.core.report import Report, build_report, is_regression
 from forgelore.errors import LoreError, NotFound
 from forgelore.flows.covering import make_searchable
+from forgelore.flows.endings import build_row, is_closed_for, order_matches
 from forgelore.flows.labels import NEIGHBOURS, suggest_labels
 from forgelore.flows.ranking import Likeness, Match, Ranking, rank_matches
-from forgelore.flows.read import shown_ref
 from forgelore.flows.retrieve import Retriever
 from forgelore.model import File, Item, ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge
@@ -36,7 +36,6 @@ from forgelore.store.triage import forget_items, save_diff
 DIFF_CHARS = 4_000
 RELATED_ROWS = 3
 MAX_CHARS = {"github": 65_536, "gitlab": 1_000_000}
-_MANY_SAME = 3  # a duplicate is the second of its text, rarely the fourth
 _MIN_WORDS = 3  # below that, "Crash" resembles every crash
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -88,14 +87,15 @@ class Triaged(NamedTuple):
     def shown(self) -> tuple[int, ...]:
         """The items of this project that the comment names."""
         rows = (*self.report.rows, *self.report.related) if self.report else ()
-        return tuple(int(row.ref.lstrip("#!")) for row in rows if not row.project)
+        told = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
+        return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in told))
 
 
 class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a reader without any rights said about an item: which of its candidates it repeats.
+    """What a reader without any rights said about an item: which of its candidates it repeats or brings back.
 
-    It comes from where a model may have read hostile text. So it can take candidates away, or keep a warning from being
-    one; titles, links, numbers and words all come from the writer's own index.
+    It comes from a job that has read hostile text. So it can take candidates away, or keep a warning from being one;
+    titles, links, numbers and words all come from the writer's own index.
     """
 
     version: Annotated[int, Meta(ge=1, le=1)]
@@ -169,21 +169,20 @@ def look_at(desk: Desk, key: ItemKey, *, judgement: Judgement | None = None) -> 
     if is_confidential:
         return silent._replace(reason="it is confidential")
     # A form that nobody filled in is as good as empty: what every item of the project says tells nothing of this one.
-    own_text = without_boilerplate(subject.body, load_boilerplate(desk.store, desk.project_id, subject.kind))
-    if is_too_short(subject.title, own_text):
-        return silent._replace(reason="its text is too short to compare")
+    known = load_boilerplate(desk.store, desk.project_id, subject.kind)
+    if reason := why_not_compare(subject.title, without_boilerplate(subject.body, known | USUAL)):
+        return silent._replace(reason=reason)
     ranking = _rank(desk, subject, (subject.kind,), (desk.project_id,), max(NEIGHBOURS, desk.inputs.max_results))
-    if sum(bool(one.evidence.features.get("same")) for one in ranking.matches) >= _MANY_SAME:
-        return silent._replace(reason="several items have this very text: a form that nobody filled in")
     labels = suggest_labels(desk.store, desk.project_id, subject.kind, item_id, ranking.matches)
     silent = silent._replace(labels=labels)
     cited = _cited(desk, subject)
     floor = desk.inputs.similarity_threshold
     matches = [
         one
-        for one in ranking.matches
+        for one in order_matches(ranking)
         if one.similarity >= floor and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
-    ]
+        and not is_closed_for(desk.store, item_id, one)
+    ]  # fmt: skip
     if judgement is not None:
         matches = [one for one in matches if one.hit.row.number in judgement.similar]
     related = _related(desk, subject, cited)
@@ -202,21 +201,21 @@ def look_at(desk: Desk, key: ItemKey, *, judgement: Judgement | None = None) -> 
 def _build(
     desk: Desk, silent: Triaged, subject: Subject, ranking: Ranking, matches: list[Match], related: list[Match]
 ) -> Triaged:
-    rows = tuple(_row(desk, subject, match) for match in matches[: desk.inputs.max_results])
+    rows = tuple(build_row(desk.store, desk.project, subject, one) for one in matches[: desk.inputs.max_results])
     is_duplicate = bool(rows) and rows[0].similarity >= desk.inputs.duplicate_threshold
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
-    is_first = bool(matches) and matches[0] is ranking.matches[0]
+    is_first = bool(matches) and matches[0].hit.row.item_id == ranking.matches[0].hit.row.item_id
     chance = ranking.chance if is_first else None
     report = Report(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
         labels=() if desk.inputs.apply_labels else silent.labels,
-        related=tuple(_row(desk, subject, one) for one in related),
+        related=tuple(build_row(desk.store, desk.project, subject, one) for one in related),
         forge="gitlab" if desk.project.name.forge == "gitlab" else "github", kind=subject.kind, is_own=ranking.is_own,
         max_chars=MAX_CHARS["gitlab" if desk.project.name.forge == "gitlab" else "github"],
     )  # fmt: skip
     first = matches[0] if matches else None
-    outcome: Outcome = "regression" if is_duplicate and rows[0].is_regression else "duplicate"
+    outcome: Outcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
     return silent._replace(
         outcome=outcome if is_duplicate else "similar", report=report, body=build_report(report),
         first_number=first.hit.row.number if first else None, similarity=first.similarity if first else None,
@@ -228,7 +227,7 @@ def _load_subject(store: Store, item_id: int) -> Subject:
     """Return the item as a query; a change with its paths and the beginning of its diff, as its document has them."""
     subject = load_subject(store, item_id)
     text = store.value("SELECT text FROM document_texts WHERE id = ?", subject.document_id)
-    return subject._replace(body=text) if text else subject
+    return subject._replace(body=text, said=subject.body) if text else subject
 
 
 def _rank(desk: Desk, subject: Subject, types: tuple[str, ...], projects: tuple[int, ...], limit: int) -> Ranking:
@@ -243,9 +242,12 @@ def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
     return (row.created_at or 0, row.number) < (subject.created_at or 0, key.number) or subject.created_at is None
 
 
-def is_too_short(title: str, body: str) -> bool:
-    """True for an item that says too little to be compared: "Crash", "Bug report" over an empty form."""
-    return len({word.lower() for word in _WORD.findall(f"{title}\n{telling_text(body)[:2_000]}")}) < _MIN_WORDS
+def why_not_compare(title: str, own_text: str) -> str:
+    """Return why an item says too little to be compared ("Crash", "Bug report" over an empty form); "": it does not."""
+    told = telling_text(own_text)[:2_000]
+    if len({word.lower() for word in _WORD.findall(f"{title}\n{told}")}) < _MIN_WORDS:
+        return "its text is too short to compare"
+    return "" if told.strip() or not is_form_line(title) else "it is a form that nobody filled in"
 
 
 def _cited(desk: Desk, subject: Subject) -> set[int]:
@@ -273,33 +275,3 @@ def _related(desk: Desk, subject: Subject, cited: set[int]) -> list[Match]:
         one for one in found if one.similarity >= desk.inputs.similarity_threshold and one.hit.row.item_id not in cited
     ]
     return sorted(close, key=lambda one: -one.similarity)[:RELATED_ROWS]
-
-
-def _row(desk: Desk, subject: Subject, match: Match) -> Row:
-    row = match.hit.row
-    is_here = row.path == desk.project.name.path and row.host == desk.project.name.host
-    return Row(
-        ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
-        similarity=match.similarity, state=row.state, state_reason=row.state_reason, kind=row.kind,
-        is_regression=is_here and subject.kind == row.kind == "issue" and _was_fixed_before(desk, subject, match),
-        project="" if is_here else row.path,
-    )  # fmt: skip
-
-
-def _was_fixed_before(desk: Desk, subject: Subject, match: Match) -> bool:
-    """True when the match was closed as done before the item came. GitLab gives no reason: there a merged change that
-    says it closes the issue stands for one.
-    """
-    row = match.hit.row
-    closed_at = desk.store.value("SELECT closed_at FROM items WHERE id = ?", row.item_id)
-    if row.state != "closed" or closed_at is None or subject.created_at is None or closed_at >= subject.created_at:
-        return False
-    if row.state_reason is not None:
-        return row.state_reason == "completed"
-    return bool(
-        desk.store.value(
-            "SELECT EXISTS (SELECT 1 FROM item_links l JOIN items i ON i.id = l.item_id WHERE l.project_id = ?"
-            " AND l.target_number = ? AND l.relation = 'closes' AND l.target_project = '' AND i.state = 'merged'"
-            " AND coalesce(l.target_kind, 'issue') = 'issue')", desk.project_id, row.number,
-        )
-    )  # fmt: skip

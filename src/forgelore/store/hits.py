@@ -27,6 +27,7 @@ class HitRow(NamedTuple):
     host: str
     path: str
     text: str
+    body: str | None  # what the author wrote, where the text is more or something else
     labels: tuple[str, ...] = ()
 
 
@@ -40,7 +41,8 @@ def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:
         labels.setdefault(document_id, []).append(name)
     rows = store.rows(
         "SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,"
-        " d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text"
+        " d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,"
+        " CASE WHEN d.kind = 'change' OR d.representation = 'thread' THEN coalesce(i.body, '') END"
         " FROM documents d JOIN items i ON i.id = d.item_id JOIN projects p ON p.id = d.project_id"
         " JOIN document_texts t ON t.id = d.id WHERE d.id IN (SELECT value FROM json_each(?))", ids,
     )  # fmt: skip
@@ -64,7 +66,9 @@ def load_created(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
 
 
 class Subject(NamedTuple):
-    """An item as a query: its title and body alone, as if it had just been filed."""
+    """An item as a query: its title and body alone, as if it had just been filed. `said`: what its author wrote, where
+    the body is more (a change with its diff).
+    """
 
     item_id: int
     project_id: int
@@ -73,6 +77,7 @@ class Subject(NamedTuple):
     body: str
     created_at: int | None
     document_id: int | None
+    said: str | None = None
 
 
 def load_subject(store: Store, item_id: int) -> Subject:

@@ -1,7 +1,7 @@
 """The page of a run: what was looked at, what was said, how much of the project is known, and what is wrong."""
 
 from forgelore.core.markdown import link, plain, safe_url
-from forgelore.core.report import percent
+from forgelore.core.report_rows import likeness_of, percent
 from forgelore.core.times import ago
 from forgelore.flows.bot import Done, Outcome
 
@@ -34,7 +34,10 @@ def _line(done: Done, *, is_dry: bool) -> str:
     name = f"{triaged.key.kind} {triaged.key.number}"
     shown = link(name, safe_url(triaged.url) if triaged.url else None)
     told = _OUTCOMES[triaged.outcome]
-    if triaged.first_number is not None and triaged.similarity is not None:
+    rows = triaged.report.rows if triaged.report else ()
+    if rows and rows[0].sameness != "similar":
+        told += f" {triaged.first_number} ({likeness_of(rows[0])})"
+    elif triaged.first_number is not None and triaged.similarity is not None:
         told += f" {triaged.first_number} ({percent(triaged.similarity)})"
     elif triaged.outcome != "silent":
         told = "related to items of another kind or project"

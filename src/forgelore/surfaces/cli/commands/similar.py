@@ -15,6 +15,7 @@ EXAMPLES = (
     "forgelore similar '#12' --rescore",
 )
 _SHOWN_QUOTES = 3
+_SAME = {"same_text": "the same text", "nearly_same_text": "nearly the same text"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +73,8 @@ def _rank(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlier: 
 
 def why(hit: Any, match: Any = None) -> str:
     """Return "both say: tombstone, offline · meaning 0.71 · both quote: ChunkCache::insert · similarity 0.94"."""
-    similarity = f"similarity {shown(match.similarity)}" if match else ""
+    same = _SAME.get(match.evidence.sameness) if match else None
+    similarity = same or (f"similarity {shown(match.similarity)}" if match else "")
     quotes = quoted(match.evidence.quotes) if match else ""
     words = f"both say: {', '.join(clean(word) for word in hit.words[:6])}" if hit.words else ""
     meaning = f"meaning {hit.vector_score:.2f}" if hit.vector_score is not None else ""
@@ -92,6 +94,7 @@ def quoted(quotes: Any) -> str:
 def _hit_data(hit: Any, match: Any, *, is_explained: bool) -> dict[str, Any]:
     data = {**as_data(hit, is_explained=is_explained), "why": why(hit, match)}
     data["similarity"] = round(match.similarity, 4) if match else None
+    data["sameness"] = match.evidence.sameness if match else None
     data["quotes"] = [quote._asdict() for quote in match.evidence.quotes] if match else []
     if is_explained:
         data["strength"] = round(match.strength, 4) if match else None

@@ -71,11 +71,19 @@ def _triage_one(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     report = triaged.report
     return {
         "ref": arguments.ref, "title": triaged.title, "outcome": triaged.outcome, "reason": triaged.reason,
-        "matches": [row._asdict() for row in report.rows] if report else [],
-        "related": [row._asdict() for row in report.related] if report else [],
+        "matches": [_row_data(row) for row in report.rows] if report else [],
+        "related": [_row_data(row) for row in report.related] if report else [],
         "chance": report.chance if report else None, "labels": [list(one) for one in triaged.labels],
         "report": triaged.body, "comment": posted.action if posted else None,
         "comment_url": posted.url if posted else None,
+    }  # fmt: skip
+
+
+def _row_data(row: Any) -> dict[str, Any]:
+    """Return a row with the refs of what fixed it and of what it was closed in favour of."""
+    return {
+        **row._asdict(), "fixed_by": row.fixed_by.ref if row.fixed_by else None,
+        "original": row.original.ref if row.original else None,
     }  # fmt: skip
 
 
