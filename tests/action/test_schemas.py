@@ -52,13 +52,20 @@ def test_the_plain_workflow_asks_for_three_permissions():
     assert [job["permissions"] for job in told["jobs"].values()] == [WRITES]
 
 
-def test_in_split_mode_the_reader_cannot_write_and_the_writer_has_no_model():
+def test_in_split_mode_the_reader_cannot_write():
     read, write = load(TRIAGE / "split.yml")["jobs"].values()
     assert (read["permissions"], write["permissions"]) == (READS, WRITES)
     assert write["needs"] == "read"
     given = [[step.get("with", {}) for step in job["steps"] if "forgelore" in step["uses"]] for job in (read, write)]
     assert [[sorted(inputs) for inputs in job] for job in given] == [[["emit"]], [["apply"], []]]
-    assert not any("env" in step for step in write["steps"])  # where a model's key would be
+    assert not any("env" in step for step in (*read["steps"], *write["steps"]))  # where a model's key would be
+
+
+def test_split_mode_promises_no_model_while_there_is_none():
+    assert "model" not in (TRIAGE / "split.yml").read_text(encoding="utf-8")
+    section = (TRIAGE / "README.md").read_text(encoding="utf-8").partition("## Split mode")[2].partition("\n## ")[0]
+    assert "No language model takes part in triage today" in section
+    assert not {name for name in Inputs._fields if "model" in name or "judge" in name}, "there is one now: say so there"
 
 
 @pytest.mark.parametrize("path", [ROOT / "action.yml", *WORKFLOWS], ids=lambda path: path.name)
