@@ -34,6 +34,17 @@ class KnownStore:
     def node_ids(self, keys: list[ItemKey]) -> dict[ItemKey, str]:
         return {key: found for key in keys if (found := self._column("node_id", key)) is not None}
 
+    def kinds(self, numbers: list[int]) -> dict[int, Kind]:
+        """Return the kind of the issue or change with each number. Live ones before tombstones, and changes before
+        issues: an issue can become a change.
+        """
+        rows = self._store.rows(
+            "SELECT number, kind FROM items WHERE project_id = ? AND kind IN ('issue', 'change')"
+            " AND number IN (SELECT value FROM json_each(?)) ORDER BY deleted_at IS NULL, kind = 'change'",
+            self._project_id, json.dumps(numbers),
+        )  # fmt: skip
+        return dict(rows)
+
     def has_review_notes(self, key: ItemKey) -> bool:
         return bool(
             self._store.value(

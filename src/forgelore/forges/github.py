@@ -126,7 +126,7 @@ class GitHub:
         if resource == "pulls":
             return self._lists.changes(root, cursor, now_ms)
         if resource in ("comments", "review_comments"):
-            return self._lists.comments(root, resource, cursor, now_ms)
+            return self._lists.comments(project, resource, cursor, known, now_ms)
         if resource == "discussions":
             return self._discussions(project, cursor, known, now_ms)
         return self._lists.whole(root, resource, cursor, now_ms)
@@ -159,14 +159,16 @@ class GitHub:
     def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
         if job_kind == "item":
             return self._item_by_itself(project, keys[0])
-        if job_kind == "threads":
-            return self._details.comments_of(repo_path(project), keys[0])
+        if job_kind == "threads":  # queued for a comment's number before anybody knew whose it is
+            kind = known.kinds([keys[0].number]).get(keys[0].number, keys[0].kind)
+            return self._details.comments_of(repo_path(project), ItemKey(kind, keys[0].number))
         return self._details.fetch(project, keys, known)
 
     def _item_by_itself(self, project: Project, key: ItemKey) -> Page:
+        """A comment names a number alone: what `/issues` shows under it may turn out to be a change."""
         if key.kind == "discussion":
             return load_discussion(self._graph, project.name.path, key.number)
-        return Page(items=[self.fetch_item(project, key)])
+        return Page(items=[self._one(project, key, is_change=True if key.kind == "change" else None)])
 
     def look(self, project: Project, key: ItemKey) -> Look:
         """Ask for one item by itself: 404 and 410 mean gone, another address means moved."""
@@ -183,8 +185,10 @@ class GitHub:
             )
         if answer.status in (404, 410):
             return Look(key, is_gone=True)
-        moved_to = _moved_to(project, key, object_in(self._rest.checked(answer, f"{key.kind} {key.number}")))
-        return Look(key, is_gone=moved_to is not None, moved_to=moved_to)
+        found = object_in(self._rest.checked(answer, f"{key.kind} {key.number}"))
+        moved_to = _moved_to(project, key, found)
+        is_change = key.kind == "issue" and found.get("pull_request") is not None  # `/issues` shows changes too
+        return Look(key, is_gone=moved_to is not None or is_change, moved_to=moved_to)
 
     def counts(self, project: Project) -> dict[Kind, int | None]:
         """Return how many items of each kind the forge has; empty when it cannot be asked cheaply."""
@@ -225,6 +229,9 @@ class GitHub:
         return numbers
 
     def fetch_item(self, project: Project, key: ItemKey) -> Item:
+        return self._one(project, key, is_change=key.kind == "change")
+
+    def _one(self, project: Project, key: ItemKey, *, is_change: bool | None) -> Item:
         part = "pulls" if key.kind == "change" else "issues"
         answer = self._rest.checked(
             self._client.get(f"{repo_path(project)}/{part}/{key.number}"), f"{key.kind} {key.number}"
@@ -233,7 +240,7 @@ class GitHub:
             project, key, object_in(answer)
         ):  # a transferred issue answers from its new home, under another number
             raise NotFound(f"{key.kind} {key.number} was moved to another project", hint="sync that project")
-        return wire.parse_item(answer.body, is_change=key.kind == "change")
+        return wire.parse_item(answer.body, is_change=is_change)
 
     def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
         return self._comments.list(project, key)

@@ -5,14 +5,14 @@ from functools import partial
 from typing import Any
 
 from forgelore.forges import github_wire as wire
-from forgelore.forges.github_rest import Rest
+from forgelore.forges.github_rest import Rest, repo_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import advance, is_wide, looks_again, since
-from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Thread
+from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Project, Thread
 from forgelore.net.client import Answer
 from forgelore.net.rows import Rows, read_rows
 from forgelore.net.walk import Row, walk, walk_links
-from forgelore.ports import Page
+from forgelore.ports import Known, Page
 
 _WHOLE = {"releases": "/releases", "labels": "/labels", "members": "/collaborators"}
 
@@ -56,24 +56,31 @@ class Lists:
                 break
         yield Page(cursor=advance(cursor, *newest, is_last=True, now_ms=now_ms))
 
-    def comments(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
-        path = f"{root}/issues/comments" if resource == "comments" else f"{root}/pulls/comments"
+    def comments(self, project: Project, resource: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
+        """Read plain or review comments. A plain one names the number of its item, and the store knows whose it is."""
+        is_plain = resource == "comments"
+        path = f"{repo_path(project)}/{'issues' if is_plain else 'pulls'}/comments"
         what = resource.replace("_", " ")
+        stranger: Kind = "issue" if project.has_issues else "change"  # fetched by itself, it says what it is
 
-        def parse(raw: bytes) -> Row[Thread]:
-            is_plain = resource == "comments"
+        def parse(raw: bytes) -> Row[wire.FoundNote]:
             found = wire.parse_comment(raw) if is_plain else wire.parse_review_comment(raw)
-            thread = _plain_thread(found) if is_plain else review_thread(found)
-            return Row(found.note.updated_at or 0, int(found.note.key[1:]), thread)
+            return Row(found.note.updated_at or 0, int(found.note.key[1:]), found)
 
-        def rows(answer: Answer) -> Rows[Row[Thread]]:
+        def rows(answer: Answer) -> Rows[Row[wire.FoundNote]]:
             return read_rows(self._rest.checked(answer, "comments").body, parse, what)
+
+        def thread(found: wire.FoundNote, kinds: dict[int, Kind]) -> Thread:
+            key = ItemKey(kinds.get(found.number, stranger), found.number)
+            return Thread(key, found.thread, [found.note]) if is_plain else review_thread(found)
 
         params = {"sort": "updated", "direction": "asc"}
         start = since(cursor, now_ms)
         for part in walk(self._rest.client, path, params, since_name="since", since_ms=start, parse=rows):
             cursor = advance(cursor, part.updated_at, part.tie_id, is_last=part.is_last, now_ms=now_ms)
-            yield Page(cursor=cursor, threads=part.values, warnings=part.warnings)
+            kinds = known.kinds([found.number for found in part.values]) if is_plain else {}
+            threads = [thread(found, kinds) for found in part.values]
+            yield Page(cursor=cursor, threads=threads, warnings=part.warnings)
 
     def whole(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         """Releases, labels, members: read whole; an unchanged list of one page costs one 304."""
@@ -104,11 +111,6 @@ class Lists:
 def review_thread(found: wire.FoundNote) -> Thread:
     key, note = ItemKey("change", found.number), found.note
     return Thread(key, found.thread, [note], is_resolvable=True, path=note.path, line=note.line)
-
-
-def _plain_thread(found: wire.FoundNote) -> Thread:
-    kind: Kind = "change" if wire.comment_is_on_change(found) else "issue"
-    return Thread(ItemKey(kind, found.number), found.thread, [found.note])
 
 
 def _member(raw: bytes) -> Member:

@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from forgelore.core.names import key_in_url
 from forgelore.core.text import storable
 from forgelore.model import File, FileStatus, Item, ItemKey, Label, Link, Note, Project, ProjectName, State
-from forgelore.net.jsontext import Int64, OddValueError, read, read_last_number, read_ms
+from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
 
 
 class _User(Struct):
@@ -178,18 +177,12 @@ class FoundNote(Struct):
 
 
 def parse_comment(raw: bytes) -> FoundNote:
-    """Return a plain comment. Whether its item is an issue or a change shows only in its page's address."""
+    """Return a plain comment and the number of its item. Whether that is an issue or a change is the item's to say: the
+    address of the comment's page may be odd, or none.
+    """
     comment, raw = read(raw, _comment)
     number = read_last_number(comment.issue_url)
     return FoundNote(number, "comments", _note(f"c{comment.id}", comment, raw))
-
-
-def comment_is_on_change(found: FoundNote) -> bool:
-    try:
-        page = key_in_url((found.note.url or "").partition("#")[0])
-    except ValueError as error:
-        raise OddValueError(f"a comment of {found.number} has no address", hint="please report this") from error
-    return page is not None and page[1].kind == "change"
 
 
 def parse_review_comment(raw: bytes) -> FoundNote:
