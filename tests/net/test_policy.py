@@ -1,12 +1,23 @@
 """What to do with an answer: the table at the top of `policy.py`, row by row, and a few laws."""
 
+import json
 import math
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.net.policy import ATTEMPTS, Done, Fail, Wait, after_failure, decide, graphql_wait, limit_wait
+from forgelore.net.policy import (
+    ATTEMPTS,
+    Done,
+    Fail,
+    Wait,
+    after_failure,
+    decide,
+    decide_graphql,
+    graphql_wait,
+    limit_wait,
+)
 
 NOW_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
 SECONDARY = b'{"message": "You have exceeded a secondary rate limit."}'
@@ -71,6 +82,41 @@ def test_graphql_limits_inside_a_200():
     assert graphql_wait({"RATE_LIMITED"}, {}, attempt=2, now_s=NOW_S) == Wait(
         120, "secondary rate limit", is_limit=True
     )
+
+
+BROKEN = "Something went wrong while executing your query. This may be the result of a timeout."
+GRAPHQL = [
+    ({"data": {"nodes": [1]}}, Done()),
+    ({"data": {"nodes": [None]}, "errors": [{"message": BROKEN, "path": ["nodes", 0]}]}, Done()),
+    ({"data": None, "errors": [{"message": BROKEN}]}, Wait(1, "GraphQL without data")),
+    ({"errors": [{"message": BROKEN}], "data": None}, Wait(1, "GraphQL without data")),
+    ({"errors": [{"message": BROKEN}]}, Wait(1, "GraphQL without data")),
+    ({"data": {"repository": None}, "errors": [{"message": BROKEN}]}, Wait(1, "GraphQL without data")),
+    ({"data": None}, Wait(1, "GraphQL without data")),
+    ({"data": None, "errors": [{"type": "FORBIDDEN", "message": "no"}]}, Done()),
+    ({"errors": [{"message": "Parse error"}]}, Done()),
+    ({"errors": [{"message": "no field", "extensions": {"code": "undefinedField"}}], "data": None}, Done()),
+    ({"errors": [{"type": "RATE_LIMITED", "message": "x"}]}, Wait(60, "secondary rate limit", is_limit=True)),
+    ({"errors": "odd", "data": {}}, Done()),
+]
+
+
+@pytest.mark.parametrize(("document", "decision"), GRAPHQL)
+def test_what_a_200_of_graphql_means(document, decision):
+    body = json.dumps(document).encode()
+    assert decide_graphql({}, body, limits=0, failures=0, now_s=NOW_S) == decision
+
+
+def test_a_graphql_that_stays_without_data_is_given_up_like_a_502():
+    body = b'{"data":null,"errors":[{"message":"Something went wrong"}]}'
+    found = [decide_graphql({}, body, limits=0, failures=tried, now_s=NOW_S) for tried in range(ATTEMPTS)]
+    expected = [decide(502, {}, b"", attempt=tried, now_s=NOW_S) for tried in range(1, ATTEMPTS + 1)]
+    assert [getattr(one, "seconds", one) for one in found] == [getattr(one, "seconds", one) for one in expected]
+
+
+@given(st.binary(max_size=200))
+def test_any_body_of_graphql_gets_a_decision(body):
+    assert isinstance(decide_graphql({}, b'{"errors"' + body, limits=0, failures=0, now_s=NOW_S), Done | Wait)
 
 
 header_text = st.one_of(

@@ -18,6 +18,7 @@ import msgspec
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read
+from forgelore.net.pace import GRAPHQL
 
 _PAGE = "pageInfo { hasNextPage endCursor }"
 
@@ -127,7 +128,7 @@ class Graph:
     def _ask(self, query: str, variables: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return `data` and `errors`: GitHub may send both, and then the data has holes."""
         host = self._client.host
-        answer = self._client.post_json(self._url, {"query": query, "variables": variables})
+        answer = self._client.post_json(self._url, {"query": query, "variables": variables}, GRAPHQL)
         if answer.status == 401:
             hint = "set GITHUB_TOKEN or run: gh auth login"
             raise AuthError(f"{host} wants a token for GraphQL", hint=hint, is_rejected=True)

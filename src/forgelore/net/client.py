@@ -19,7 +19,7 @@ from forgelore.net.connecting import connect
 from forgelore.net.connecting import verify_with as verify_with  # noqa: PLC0414 - users of a client find it here
 from forgelore.net.pace import ONCE, OPTIONAL_TEXT, USUAL, Manner, Pace, Quota
 from forgelore.net.pace import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
-from forgelore.net.policy import Decision, Done, Wait, after_failure, decide, graphql_wait, may_have_happened
+from forgelore.net.policy import Decision, Done, Wait, after_failure, decide, decide_graphql, may_have_happened
 from forgelore.ports import LostWrite
 from forgelore.version import __version__
 
@@ -109,11 +109,12 @@ class Client:
         headers = {"If-None-Match": etag} if etag else {}
         return self._send("GET", path, params=params, headers=headers)
 
-    def post_json(self, url: str, payload: object) -> Answer:
+    def post_json(self, url: str, payload: object, manner: Manner = USUAL) -> Answer:
+        """POST a question, which may be repeated as a GET is."""
         import msgspec
 
         body = msgspec.json.encode(payload)
-        return self._send("POST", url, content=body, headers={"Content-Type": "application/json"})
+        return self._send("POST", url, manner, content=body, headers={"Content-Type": "application/json"})
 
     def get_start(self, path: str, params: Mapping[str, Any] | None = None, *, accept: str, max_bytes: int) -> Answer:
         """GET the beginning of a text, about `max_bytes` of it; the rest stays in the socket, which is closed."""
@@ -182,9 +183,10 @@ class Client:
                 f"{self.host} answered {answer.status} with something that is not JSON",
                 hint="is the URL a forge's API?",
             )
-        if answer.body[:400].find(b'"errors"') >= 0 or b'"RATE_LIMITED"' in answer.body[-2000:]:
-            types = _error_types(answer.body)
-            return graphql_wait(types, answer.headers, attempt=tries.limits + 1, now_s=now_s) or decision
+        if manner.is_graphql:
+            return decide_graphql(
+                answer.headers, answer.body, limits=tries.limits, failures=tries.failures, now_s=now_s
+            )
         return decision
 
     def _exchange(self, method: str, url: str, **request: Any) -> Answer:
@@ -293,13 +295,3 @@ def _looks_whole(body: bytes) -> bool:
 def _describe(error: httpx.HTTPError) -> str:
     """Return the kind of failure and the library's words; httpx puts no header and no body into them."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _error_types(body: bytes) -> set[str]:
-    import msgspec
-
-    try:
-        errors = msgspec.json.decode(body).get("errors") or []
-        return {error.get("type", "") for error in errors if isinstance(error, dict)}
-    except (msgspec.DecodeError, AttributeError, UnicodeDecodeError):
-        return set()

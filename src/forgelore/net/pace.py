@@ -37,10 +37,12 @@ class Manner(NamedTuple):
     attempts: int = ATTEMPTS
     is_once: bool = False  # sent again only when it surely never arrived
     is_text: bool = False  # the body need not be JSON
+    is_graphql: bool = False  # a 200 may hold errors
 
 
 USUAL = Manner()
 ONCE = Manner(is_once=True)
+GRAPHQL = Manner(is_graphql=True)
 OPTIONAL_TEXT = Manner(attempts=2, is_text=True)  # nice to have: not worth half a minute of waiting
 
 

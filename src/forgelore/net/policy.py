@@ -9,6 +9,7 @@
     408, 425, 5xx, a broken or unreadable body         Wait 1 s, 2 s, 4 s …, give up after `ATTEMPTS`
     5xx with Retry-After (maintenance)                 Wait that long
     GraphQL 200 with RATE_LIMITED                      Wait until reset, else 60 s
+    GraphQL 200 with `data: null` and no typed error   as a 5xx: it broke down on the way
     anything else                                      Fail: the adapter says what it means
     a POST that may have happened (408, 5xx, silence)  nothing: only who looks first may send it again
 
@@ -17,13 +18,15 @@ back. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-a
 """
 
 import math
+import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forgelore.core.times import parse_http_date
 
 ATTEMPTS = 6
 SECONDARY_S = 60.0
+_TROUBLE = re.compile(rb'"errors"|"data"\s*:\s*null')
 
 
 class Done(NamedTuple):
@@ -88,6 +91,21 @@ def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> Dec
     return Wait(min(30.0, 2.0 ** (attempt - 1)), reason)
 
 
+def decide_graphql(headers: Mapping[str, str], body: bytes, *, limits: int, failures: int, now_s: float) -> Decision:
+    """Return what to do with a 200 of GraphQL, after so many limits and failures of the same query.
+
+    An answer without trouble begins with its data: it is read once, by who asked.
+    """
+    if not _TROUBLE.search(body[:400]) and b'"RATE_LIMITED"' not in body[-2000:]:
+        return Done()
+    document = _object_in(body)
+    types = {error.get("type", "") for error in _errors_in(document)}
+    limit = graphql_wait(types, headers, attempt=limits + 1, now_s=now_s)
+    if limit is None and is_graphql_failure(document):
+        return after_failure(failures + 1, "GraphQL without data")
+    return limit or Done()
+
+
 def graphql_wait(error_types: set[str], headers: Mapping[str, str], *, attempt: int, now_s: float) -> Wait | None:
     """Return the wait for a limit that GitHub's GraphQL reports inside a 200; None when there is none."""
     if "RATE_LIMITED" not in error_types:
@@ -96,6 +114,36 @@ def graphql_wait(error_types: set[str], headers: Mapping[str, str], *, attempt: 
     if headers.get("x-ratelimit-remaining") == "0" and reset is not None:
         return Wait(max(reset - now_s, 0.0) + 1.0, "rate limit", is_limit=True)
     return Wait(SECONDARY_S * 2 ** min(attempt - 1, 4), "secondary rate limit", is_limit=True)
+
+
+def is_graphql_failure(document: Mapping[str, Any]) -> bool:
+    """True when GraphQL broke down on the way: no data, and no error that says by its type or code what it means.
+
+    `{"data": null, "errors": [{"message": "Something went wrong while executing your query. …"}]}`
+    """
+    errors = _errors_in(document)
+    if any(error.get("type") or (error.get("extensions") or {}).get("code") for error in errors):
+        return False
+    data = document.get("data")
+    if data is None and "data" in document:  # a query that is refused for its text has no `data` at all
+        return True
+    is_empty = not isinstance(data, dict) or all(value is None for value in data.values())
+    return is_empty and any("something went wrong" in str(error.get("message")).lower() for error in errors)
+
+
+def _object_in(body: bytes) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _errors_in(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    errors = document.get("errors")
+    return [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
 
 
 def _retry_after(headers: Mapping[str, str], now_s: float) -> float | None:

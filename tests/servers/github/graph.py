@@ -24,6 +24,10 @@ from . import fields, nodes, pull_nodes  # noqa: F401  (the last two register fi
 from .access import problem
 from .state import stamp
 
+BROKEN = (
+    "Something went wrong while executing your query. This may be the result of a timeout, or it could be a GitHub bug."
+    " Please include `0A1B:LOCAL` when reporting this issue."
+)
 SDL = pathlib.Path(__file__).with_name("schema.graphql")
 MOST_NODES = 500_000
 
@@ -67,6 +71,8 @@ def answer(server, request: Request, token) -> Response:
     if forced == "timeout":
         page = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
         return Response(502, page, {"Content-Type": "text/html"})
+    if forced == "broken":
+        return Response(200, {"data": None, "errors": [{"message": BROKEN}]})
     if forced == "limited":
         who = f"user ID {server.world.user(token.login).id}"
         body = {"errors": [{"type": "RATE_LIMITED", "message": f"API rate limit exceeded for {who}."}]}

@@ -99,6 +99,9 @@ class GitHubServer(ForgeServer):
     def graphql_timeout(self, times: int = 1) -> None:
         self.limits.graphql_troubles += ["timeout"] * times
 
+    def graphql_broken(self, times: int = 1) -> None:
+        self.limits.graphql_troubles += ["broken"] * times
+
     def handle(self, request: Request) -> Response:
         if not request.headers.get("user-agent"):
             return Response(403, NO_AGENT, {"Content-Type": "text/plain"})
