@@ -9,8 +9,11 @@ import contextlib
 import hashlib
 import itertools
 import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import threading
 import time
 
@@ -117,6 +120,15 @@ class Lab:
         name = app.parse_project(self.name_text.replace(self.path, path) if path else self.name_text)
         store, forge = app.store(create=True), app.forge(name)
         return sync_project(store, forge, name, Options(**options), now_ms=self.time.now_ms, watcher=watcher, stop=stop)
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run the real command line, on a file of its own."""
+        command = [sys.executable, "-m", "forgelore.surfaces.cli.main", "--db", str(self.folder / "own.db"), *arguments]
+        environ = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **self.environ(self.good_token)}
+        environ |= {"FORGELORE_REQUESTS_PER_SECOND": "100", "FORGELORE_EMBEDDER": "none"}
+        return subprocess.run(
+            command, env=environ, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
+        )
 
     def populate(self, **sizes):
         self.server.populate(self.path, **{"seed": 7, "issues": 12, "changes": 6, **sizes})

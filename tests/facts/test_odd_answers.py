@@ -77,13 +77,14 @@ def test_a_rejected_token_is_told_apart_from_a_refused_page(forge, request):
     assert (rejected[0].is_rejected, refused[0].is_rejected) == (True, False)
 
 
-def test_a_token_that_graphql_rejects_is_a_rejected_one(github):
+@pytest.mark.parametrize("path", ["graphql", "graphql|rate_limit"])
+def test_a_token_is_rejected_when_neither_graphql_nor_rest_takes_it(github, path):
     name = github.app.parse_project("acme/web")
     forge = github.app.forge(name)
-    github.server.fail(path="graphql", status=401, body={"message": "Bad credentials"})
-    with raised(AuthError) as rejected:
+    github.server.fail(path=path, status=401, body={"message": "Bad credentials"})
+    with raised(AuthError) as refused:
         forge.sweep(forge.fetch_project(name), "discussion")
-    assert rejected[0].is_rejected
+    assert refused[0].is_rejected == ("rate_limit" in path)
 
 
 def test_a_total_that_is_null_is_not_compared(github):

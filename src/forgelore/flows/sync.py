@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, in_words
 from forgelore.flows.heartbeat import beating
 from forgelore.flows.known import KnownStore
 from forgelore.flows.reading import is_refusal, read_side_by_side
@@ -216,9 +216,16 @@ class _Sync:
                 queue_jobs(self.store, self.project_id, job_kind, keys, self.now())
 
     def _compare(self) -> None:
-        """Let the forge's totals say whether anything was deleted or missed, and mend it."""
-        totals = self._totals()
-        self.result.warnings += compare_totals(self.bench, self.forge, totals)
+        """Let the forge's totals say whether anything was deleted or missed, and mend it.
+
+        What was read stays good without them: a forge that does not count now is asked again by the next sync.
+        """
+        totals: Totals = {}
+        try:
+            totals = self._totals()
+            self.result.warnings += compare_totals(self.bench, self.forge, totals)
+        except ForgeError as error:
+            self.result.warnings.append(f"deletions are looked for by the next sync: {in_words(error)}")
         self.result.deleted, warnings = look_again(self.bench, self.forge)
         self.result.warnings += warnings
         self._work_off_all()
@@ -228,7 +235,7 @@ class _Sync:
         """Return the forge's totals of what this reader may list: the rest cannot be compared."""
         try:
             totals = self.forge.counts(self.project)
-        except LoreError as error:
+        except (AuthError, NotFound) as error:
             if not is_refusal(error):
                 raise
             return {}

@@ -200,7 +200,9 @@ class GitHub:
         try:
             query = counts_query([_CONNECTIONS[kind] for kind in kinds])
             found = self._graph.query(query, owner=owner, name=name)["repository"]
-        except (AuthError, NotFound):
+        except (AuthError, NotFound) as error:
+            if isinstance(error, AuthError) and error.is_rejected:
+                raise
             if project.has_discussions:  # one list that is refused takes the others with it
                 return self.counts(msgspec.structs.replace(project, has_discussions=False))
             return {}  # a token that may not count may still read

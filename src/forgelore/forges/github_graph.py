@@ -131,7 +131,9 @@ class Graph:
         answer = self._client.post_json(self._url, {"query": query, "variables": variables}, GRAPHQL)
         if answer.status == 401:
             hint = "set GITHUB_TOKEN or run: gh auth login"
-            raise AuthError(f"{host} wants a token for GraphQL", hint=hint, is_rejected=True)
+            # REST may still take the token: then it is one thing that is refused, and not the end of everything.
+            is_rejected = self._client.get("/rate_limit").status == 401
+            raise AuthError(f"{host} wants another token for GraphQL", hint=hint, is_rejected=is_rejected)
         if answer.status == 403:
             needs = answer.headers.get("x-accepted-github-permissions")
             raise AuthError(

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from forgelore.errors import AuthError, ForgeError, NotFound, RateLimited
 from forgelore.surfaces.cli.indexing import add_indexing_arguments, bring_up_to_date, describe, stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
 
@@ -71,24 +72,33 @@ def _sync_one(context: Any, name: Any, options: Any, arguments: argparse.Namespa
     from msgspec import to_builtins
 
     from forgelore.flows.sync import sync_project
-    from forgelore.store.projects import find_project
     from forgelore.surfaces.cli.progress import make_watcher
 
     app = context.app
     with make_watcher(str(name), is_json=context.is_json) as watcher:
         forge = app.forge(name, on_wait=watcher.waiting)
         store = app.store(create=True)
-        result = sync_project(store, forge, name, options, watcher=watcher, stop=app.stop)
-        project = find_project(store, name)
-        indexed = bring_up_to_date(
-            context, [project.id] if project else [], watcher=watcher,
-            with_docs=not arguments.no_docs, with_vectors=not arguments.no_embed,
-        )  # fmt: skip
+        try:
+            result = sync_project(store, forge, name, options, watcher=watcher, stop=app.stop)
+        except (ForgeError, AuthError, NotFound, RateLimited):
+            _index(context, name, arguments, watcher)  # what came before is kept, and can be found
+            raise
+        indexed = _index(context, name, arguments, watcher)
     for warning in result.warnings:
         context.warn(f"{result.project}: {warning}")
     _print_result(context, result, describe(indexed))
     data: dict[str, Any] = {**to_builtins(result), **indexed}
     return data
+
+
+def _index(context: Any, name: Any, arguments: argparse.Namespace, watcher: Any) -> dict[str, Any]:
+    from forgelore.store.projects import find_project
+
+    project = find_project(context.app.store(), name)
+    return bring_up_to_date(
+        context, [project.id] if project else [], watcher=watcher,
+        with_docs=not arguments.no_docs, with_vectors=not arguments.no_embed,
+    )  # fmt: skip
 
 
 def _print_result(context: Any, result: Any, indexed: str) -> None:
