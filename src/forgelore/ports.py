@@ -38,6 +38,18 @@ class Resource(Struct, frozen=True):
     lists: tuple[Kind, ...] = ()  # the kinds of items that it lists one by one
 
 
+class Owed(Struct, frozen=True):
+    """What a job could not bring, and why, in the forge's own words.
+
+    It stays in the queue, or waits there as another `kind` when the rest came another way. `is_asked` is False for what
+    nobody asked for, because nothing before it came.
+    """
+
+    kind: str
+    reason: str
+    is_asked: bool = True
+
+
 class Page(Struct):
     """Everything one answer said. `cursor` is where reading goes on once this page is saved.
 
@@ -54,6 +66,7 @@ class Page(Struct):
     thread_etags: dict[ItemKey, str] = {}
     unchanged: list[ItemKey] = []  # items whose threads were asked for and are as before (304)
     details: list[Detail] = []
+    owed: dict[ItemKey, Owed] = {}  # items that were asked for, of which something is still missing
     labels: list[Label] | None = None
     members: list[Member] | None = None
     seen: set[ItemKey] | None = None  # every item of `seen_kinds` that the forge has
@@ -133,7 +146,10 @@ class Forge(Protocol):
         ...
 
     def batch_size(self, job_kind: str) -> int: ...
-    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page: ...
+    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
+        """Return what these items' jobs bring. A job is done unless the page says that its item is still `owed`."""
+        ...
+
     def fetch_item(self, project: Project, key: ItemKey) -> Item: ...
     def look(self, project: Project, key: ItemKey) -> Look: ...
     def counts(self, project: Project) -> dict[Kind, int | None]:

@@ -7,6 +7,12 @@ from forgelore.model import ItemKey, Kind
 from forgelore.ports import KnownConversation
 from forgelore.store.db import Store
 
+_NEVER_HAD = {
+    "threads": "i.threads_fetched_at IS NULL",
+    "detail": "i.detail_hash IS NULL",
+    "links": "i.detail_hash IS NOT NULL AND i.files_sha IS NULL",  # files without a head: GitHub's REST alone
+}
+
 
 class KnownStore:
     """Answers from one project's rows. Safe to use from several threads: the store has a connection for each."""
@@ -108,14 +114,11 @@ class KnownStore:
 
     def owing(self, job_kind: str, kinds: Sequence[Kind]) -> list[str]:
         """Return job keys of items that never had such a job done and do not wait for one."""
-        column = {"threads": "threads_fetched_at", "detail": "detail_hash"}[job_kind]
         rows = self._store.rows(
-            f"SELECT i.kind || ':' || i.number FROM items i WHERE i.project_id = ? AND i.{column} IS NULL AND"
-            f" i.deleted_at IS NULL"
-            " AND i.kind IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id"
-            " = i.project_id"
-            " AND j.kind = ? AND j.key = i.kind || ':' || i.number)", self._project_id, json.dumps(list(kinds)),
-            job_kind,
+            f"SELECT i.kind || ':' || i.number FROM items i WHERE i.project_id = ? AND {_NEVER_HAD[job_kind]}"
+            " AND i.deleted_at IS NULL AND i.kind IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM"
+            " jobs j WHERE j.project_id = i.project_id AND j.kind = ? AND j.key = i.kind || ':' || i.number)",
+            self._project_id, json.dumps(list(kinds)), job_kind,
         )  # fmt: skip
         return [row[0] for row in rows]
 

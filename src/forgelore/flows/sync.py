@@ -28,12 +28,14 @@ from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Page, Resource
 from forgelore.store.db import Store
 from forgelore.store.items import move_urls
-from forgelore.store.jobs import INDEX_JOBS, count_jobs, queue_jobs
+from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_jobs
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync_state import acquire_lock, finish_run, load_cursor, reset_cursors, start_run
 
-JOB_TITLES = {"item": "missing items", "threads": "threads", "detail": "details"}
+JOB_TITLES = {"item": "missing items", "threads": "threads", "detail": "details", "links": "closing links"}
+
+REASONS = 3  # that are told one by one
 
 
 class Options(Struct, frozen=True):
@@ -189,6 +191,7 @@ class _Sync:
         self._queue_owed()
         self._work_off("threads")
         self._work_off("detail")
+        self._work_off("links")
 
     def _work_off(self, kind: str) -> None:
         waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
@@ -242,6 +245,17 @@ class _Sync:
         unread = {kind for resource in self.refused for kind in resource.lists}
         return {kind: total for kind, total in totals.items() if kind not in unread}
 
+    def _still_owed(self) -> list[str]:
+        """Return a warning for each of the commonest reasons why parts are missing, in the forge's own words."""
+        reasons = load_reasons(self.store, self.project_id)
+        warnings = [
+            f"{count} part{'s' if count > 1 else ''} could not be read yet ({'first: ' if count > 1 else ''}"
+            f"{first.replace(':', ' ')}); the next sync tries them again: {reason}"
+            for reason, count, first in reasons[:REASONS]
+        ]
+        rest = sum(count for _, count, _ in reasons[REASONS:])
+        return [*warnings, f"{rest} more parts wait for other reasons: forgelore sync-status"] if rest else warnings
+
     def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
         """Write the run's row and give the lock back, whatever happened."""
         result = self.result
@@ -250,8 +264,8 @@ class _Sync:
         result.rows_written = sum(result.written.values()) + result.deleted
         result.pending_jobs = sum(total for total, _ in waiting.values())
         result.failing_jobs = sum(failing for _, failing in waiting.values())
-        if result.failing_jobs and error is None:
-            result.warnings.append(f"{result.failing_jobs} parts could not be read yet; the next sync tries them again")
+        if error is None:
+            result.warnings += self._still_owed()
         status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
         with self.store.transaction():

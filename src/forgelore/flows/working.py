@@ -10,12 +10,22 @@ from typing import NamedTuple
 from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited
 from forgelore.flows.save import PageSaver, is_switched_off, parse_job_key
 from forgelore.model import ItemKey, Project
-from forgelore.ports import Page
+from forgelore.ports import Owed, Page
 from forgelore.store.db import Store
-from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
+from forgelore.store.jobs import (
+    Job,
+    drop_job,
+    excuse_job,
+    fail_job,
+    finish_job,
+    owe_job,
+    queue_jobs,
+    ready_jobs,
+)
 from forgelore.store.sync_state import Lock
 
 POLL_S = 0.1
+PARTS = {"detail": ("links",)}  # jobs that another one does as well
 
 
 class Pool:
@@ -131,8 +141,23 @@ def _collect(
             for page, jobs in arrived:
                 bench.saver.save(page, kind, bench.now())
                 for job in jobs:
-                    finish_job(bench.store, bench.project_id, job)
+                    _settle(bench, job, page.owed.get(parse_job_key(job.key)))
         finished(sum(len(jobs) for _, jobs in arrived))
+
+
+def _settle(bench: Bench, job: Job, owed: Owed | None) -> None:
+    """Clear a job, unless the forge still owes something of it: that waits, with the forge's reason."""
+    store, project_id = bench.store, bench.project_id
+    if owed is None or owed.kind != job.kind:
+        is_done = finish_job(store, project_id, job)
+        for part in PARTS.get(job.kind, ()) if is_done else ():
+            drop_job(store, project_id, part, job.key)
+        if owed is not None:
+            owe_job(store, project_id, job._replace(kind=owed.kind), owed.reason, bench.now())
+    elif owed.is_asked:
+        fail_job(store, project_id, job, owed.reason, bench.now())
+    else:
+        excuse_job(store, project_id, job, owed.reason)
 
 
 def _arrived(bench: Bench, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:

@@ -46,7 +46,7 @@ RESOURCES = (
 # Issues are switched off and `/issues` answers 410. A cursor of its own: that of "items" must not pass issues it never
 # saw.
 PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
-_BATCH = {"detail": 100, "threads": 1}
+_BATCH = {"detail": 100, "links": 100, "threads": 1}
 _CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
 
 
@@ -92,6 +92,8 @@ class GitHub:
         return Identity(user.get("login", "?"), user.get("name"), scopes, expires)
 
     def fetch_project(self, name: ProjectName) -> Project:
+        """Return the project. A run begins with it: what GraphQL did not show in the last one, it may show now."""
+        self._graph.look_anew()
         answer = self._client.get(f"/repos/{quoted(name.path)}")
         if answer.status == 404:
             raise NotFound(
@@ -151,7 +153,8 @@ class GitHub:
         return ["detail"] if item.key.kind in self.owed().get("detail", ()) else []
 
     def owed(self) -> dict[str, tuple[Kind, ...]]:
-        return {"detail": ("issue", "change") if self._has_token else ("change",)}
+        """With a token also the links of changes that were read through REST alone, by whomever."""
+        return {"detail": ("issue", "change"), "links": ("change",)} if self._has_token else {"detail": ("change",)}
 
     def batch_size(self, job_kind: str) -> int:
         return _BATCH.get(job_kind, 1) if self._has_token else 1
@@ -162,7 +165,8 @@ class GitHub:
         if job_kind == "threads":  # queued for a comment's number before anybody knew whose it is
             kind = known.kinds([keys[0].number]).get(keys[0].number, keys[0].kind)
             return self._details.comments_of(repo_path(project), ItemKey(kind, keys[0].number))
-        return self._details.fetch(project, keys, known)
+        fetch = self._details.fetch_links if job_kind == "links" else self._details.fetch
+        return fetch(project, keys, known)
 
     def _item_by_itself(self, project: Project, key: ItemKey) -> Page:
         """A comment names a number alone: what `/issues` shows under it may turn out to be a change."""

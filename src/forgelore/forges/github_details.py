@@ -2,21 +2,24 @@
 
 Of changes: files, reviews, the state of review threads, what they close; of issues: what they duplicate. GraphQL tells
 it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not
-show.
+show. What only GraphQL tells is then still owed: the whole look at an issue, the "links" of a change (what it closes,
+its branches, the state of its threads).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from forgelore.errors import LostPage
+from forgelore.errors import ForgeError
 from forgelore.forges import github_wire as wire
 from forgelore.forges.github_graph import MORE_THREADS, Graph
 from forgelore.forges.github_lists import review_thread
+from forgelore.forges.github_nodes import NOBODY, Hole, Node
 from forgelore.forges.github_rest import Rest, repo_path
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Known, Page
+from forgelore.ports import Known, Owed, Page
 
 CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
 ISSUES_AT_ONCE = 100
@@ -33,7 +36,17 @@ class Details:
         issues = [key for key in keys if key.kind == "issue"] if self._has_token else []
         for batch in _in_batches(issues, ISSUES_AT_ONCE):
             self._issue_details(page, project, batch, known)
-        self._change_details(page, repo_path(project), project, [key for key in keys if key.kind == "change"], known)
+        self._change_details(page, project, [key for key in keys if key.kind == "change"], known)
+        return page
+
+    def fetch_links(self, project: Project, keys: list[ItemKey], known: Known) -> Page:
+        """Return what REST did not say of these changes, all of it through GraphQL or nothing."""
+        page = Page()
+        for key, node in self._change_nodes(keys, known).items():
+            if not isinstance(node, Hole):
+                self._change_from_graph(page, repo_path(project), project, key, node)
+            elif node is not NOBODY:
+                page.owed[key] = Owed("links", node.reason, is_asked=node.is_asked)
         return page
 
     def comments_of(self, root: str, key: ItemKey) -> Page:
@@ -53,29 +66,44 @@ class Details:
         return page
 
     def _issue_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
-        ids = known.node_ids(keys)
-        nodes = self._graph.issues(list(ids.values()))
-        for key, node_id in ids.items():
-            node = nodes.get(node_id)
-            if node is None:
-                raise LostPage(f"GitHub left out issue {key.number}", hint="run the same command again later")
+        for key, node in _paired(keys, known, self._graph.issues).items():
+            if isinstance(node, Hole):
+                page.owed[key] = Owed("detail", node.reason, is_asked=node.is_asked)
+                continue
             links = wire.parse_graph_issue(node, project.name.path)
             page.details.append(Detail(key, raw=wire.dump(node), links=links))
 
-    def _change_details(self, page: Page, root: str, project: Project, keys: list[ItemKey], known: Known) -> None:
-        ids = known.node_ids(keys) if self._has_token else {}
-        with_threads = [key for key in keys if key in ids and known.has_review_notes(key)]
-        without = [key for key in keys if key in ids and key not in with_threads]
-        nodes: dict[str, dict[str, Any]] = {}
-        for group, wants_threads in ((with_threads, True), (without, False)):
+    def _change_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
+        nodes = self._change_nodes(keys, known)
+        lost = self._graph.change_sight.lost
+        for key, node in nodes.items():
+            if not isinstance(node, Hole):
+                self._change_from_graph(page, repo_path(project), project, key, node)
+            elif node is NOBODY:
+                self._change_from_rest(page, repo_path(project), key)
+            elif lost is not None and not lost.is_refused:  # all of them at two requests each: rather a later GraphQL
+                page.owed[key] = Owed("detail", node.reason, is_asked=node.is_asked)
+            else:
+                page.owed[key] = self._half_from_rest(page, repo_path(project), key, node)
+
+    def _half_from_rest(self, page: Page, root: str, key: ItemKey, hole: Hole) -> Owed:
+        """Read what REST has of a change, and return what is owed then. One that fails must not spoil the batch."""
+        try:
+            self._change_from_rest(page, root, key)
+        except ForgeError as error:
+            return Owed("detail", error.message)
+        return Owed("links", hole.reason)
+
+    def _change_nodes(self, keys: list[ItemKey], known: Known) -> dict[ItemKey, Node]:
+        if not self._has_token:
+            return dict.fromkeys(keys, NOBODY)
+        with_threads = [key for key in keys if known.has_review_notes(key)]
+        without = [key for key in keys if key not in with_threads]
+        nodes: dict[ItemKey, Node] = {}
+        for group, threads in ((with_threads, True), (without, False)):
             for batch in _in_batches(group, CHANGES_AT_ONCE):
-                nodes.update(self._graph.changes([ids[key] for key in batch], threads=wants_threads))
-        for key in keys:
-            node = nodes.get(ids.get(key, ""))
-            if node is not None:
-                self._change_from_graph(page, root, project, key, node)
-            else:  # no token, an older server, or GraphQL would not show this one
-                self._change_from_rest(page, root, key)
+                nodes.update(_paired(batch, known, partial(self._graph.changes, threads=threads)))
+        return nodes
 
     def _change_from_graph(self, page: Page, root: str, project: Project, key: ItemKey, node: dict[str, Any]) -> None:
         files = self._graph_files(root, key, node["files"])
@@ -135,7 +163,21 @@ class Details:
         raw = wire.dump(
             {"number": key.number, "files": [(file.new_path, file.old_path, file.status) for file in files]}
         )
+        # Without a head: what was read through REST alone is known by that (`KnownStore.owing`).
         page.details.append(Detail(key, raw=raw, files=files))
+
+
+def _paired(keys: list[ItemKey], known: Known, ask: Callable[[list[str]], list[Node]]) -> dict[ItemKey, Node]:
+    """Return what stands in the answer at each key's place."""
+    ids = known.node_ids(keys)
+    asked = [key for key in keys if key in ids]
+    found: dict[ItemKey, Node] = dict.fromkeys(keys, Hole("the forge gave no node_id to ask by"))
+    for key, node in zip(asked, ask([ids[key] for key in asked]), strict=True):
+        if isinstance(node, Hole) or node["number"] == key.number:
+            found[key] = node
+        else:
+            found[key] = Hole(f"GitHub answered with number {node['number']}")
+    return found
 
 
 def _in_batches(keys: list[ItemKey], size: int) -> Iterator[list[ItemKey]]:

@@ -14,6 +14,7 @@ from typing import Any
 from forgelore.errors import ForgeError, LostPage, NotFound
 from forgelore.forges import github_wire as wire
 from forgelore.forges.github_graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
+from forgelore.forges.github_nodes import FEW
 from forgelore.forges.windows import advance, distrusted_from, since
 from forgelore.model import Cursor, Item, ItemKey, Note, Thread
 from forgelore.net.jsontext import OddValueError, read_ms
@@ -29,11 +30,12 @@ def discussion_pages(graph: Graph, path: str, cursor: Cursor, known: Known, now_
     direction = "DESC" if cursor.is_complete else "ASC"
     position = cursor.token
     newest: tuple[int | None, int | None] = (cursor.updated_at, cursor.tie_id)
-    is_whole = True
-    while True:
+    is_whole, in_a_row = True, 0
+    while in_a_row < FEW:  # more than that are all of them, at five requests each
         found = _load_page(graph, path, position, direction)
         page = Page()
-        if _has_holes(found):
+        in_a_row = in_a_row + 1 if _has_holes(found) else 0
+        if in_a_row:
             found["nodes"], is_whole = [], False
             page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
         for node in found["nodes"]:
@@ -187,7 +189,9 @@ def load_numbers(graph: Graph, path: str) -> set[int]:
         found = graph.part_of(path, "discussions", NUMBERS, after=after)
         if found is None or found.get("nodes") is None:
             raise ForgeError("GitHub shows no discussions of this project", hint="run the same command again later")
-        numbers |= {node["number"] for node in found["nodes"] if node}
+        if None in found["nodes"]:  # a null is no deletion
+            raise LostPage("GitHub left out discussions of this project", hint="run the same command again later")
+        numbers |= {node["number"] for node in found["nodes"]}
         if not found["pageInfo"]["hasNextPage"]:
             return numbers
         after = found["pageInfo"]["endCursor"]

@@ -6,16 +6,16 @@
     Counts       how many items there are, to notice what was deleted
     NUMBERS      the numbers of all discussions, for a sweep
 
-A null node is not a deletion: GitHub drops nodes when a query is too heavy (`RESOURCE_LIMITS_EXCEEDED`), so a batch
-with trouble is halved until it goes through.
-https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+What becomes of nulls is `github_nodes`.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
+from forgelore.forges.github_nodes import NOBODY, Node, Sight, UnknownFieldError, read_nodes
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read
 from forgelore.net.pace import GRAPHQL
@@ -116,6 +116,11 @@ class Graph:
         self._client, self._url = client, url
         self._is_lean = False
         self._change_queries: tuple[str, ...] = (CHANGES, LEAN_CHANGES)
+        self.look_anew()
+
+    def look_anew(self) -> None:
+        """Forget that GraphQL showed nothing: a run gives up for itself alone."""
+        self._issue_sight, self.change_sight = Sight(), Sight()
 
     def viewer(self) -> str:
         """Return the login of whoever asks: `github-actions[bot]` for the token of a workflow."""
@@ -154,60 +159,45 @@ class Graph:
         raise _as_error(errors, host)
 
     def part_of(self, path: str, part: str, query: str, **variables: Any) -> dict[str, Any] | None:
-        """Return a part of a repository. None when it is not there; a null that is a refusal raises what it means."""
+        """Return a part of a repository. None when GitHub says that it is not there; any other null is none of that
+        and raises what it means.
+        """
         owner, _, name = path.partition("/")
         data, errors = self._ask(query, {"owner": owner, "name": name, **variables})
         found: dict[str, Any] | None = data["repository"].get(part)
-        if found is None and errors and {error.get("type") for error in errors} != {"NOT_FOUND"}:
+        if found is not None or {error.get("type") for error in errors} == {"NOT_FOUND"}:
+            return found
+        if errors:
             raise _as_error(errors, self._client.host)
-        return found
+        raise LostPage(f"{self._client.host} left out the {part} without a reason", hint="run the same command again")
 
     def has_discussion(self, path: str, number: int) -> bool:
         return self.part_of(path, "discussion", DISCUSSION, number=number) is not None
 
-    def nodes(self, query: str, ids: list[str], **variables: Any) -> dict[str, dict[str, Any]]:
-        """Return id -> node for those that came through whole; a batch with nulls or trouble is halved down to single
-        nodes.
-        """
-        try:
-            data, errors = self._ask(query, {"ids": ids, **variables})
-            holed = {
-                error["path"][1] for error in errors if len(error.get("path") or ()) > 1 and error["path"][0] == "nodes"
-            }
-            nodes = enumerate(data.get("nodes") or ())
-            found = {node["id"]: node for place, node in nodes if node and "id" in node and place not in holed}
-        except UnknownFieldError:
-            raise
-        except ForgeError:
-            if len(ids) == 1:
-                raise
-            found = {}
-        missing = [node_id for node_id in ids if node_id not in found]
-        if missing and len(ids) > 1:
-            half = (len(missing) + 1) // 2
-            for part in (missing[:half], missing[half:]):
-                found.update(self.nodes(query, part, **variables) if part else {})
-        return found
+    def _nodes(self, query: str, variables: dict[str, Any], ids: list[str]) -> list[Node]:
+        data, errors = self._ask(query, {"ids": ids, **variables})
+        return read_nodes(data, errors, len(ids))
 
-    def issues(self, ids: list[str]) -> dict[str, dict[str, Any]]:
-        """Return issue nodes, asking an older server only for what it knows."""
+    def issues(self, ids: list[str]) -> list[Node]:
+        """Return a node or a hole for each issue, asking an older server only for what it knows."""
         if not self._is_lean:
             try:
-                return self.nodes(ISSUES, ids)
+                return self._issue_sight.look(partial(self._nodes, ISSUES, {}), ids)
             except UnknownFieldError:
                 self._is_lean = True
-        return self.nodes(LEAN_ISSUES, ids)
+        return self._issue_sight.look(partial(self._nodes, LEAN_ISSUES, {}), ids)
 
-    def changes(self, ids: list[str], *, threads: bool) -> dict[str, dict[str, Any]]:
-        """Return change nodes, asking an older server only for what it knows; none at all from a very old one, whose
-        REST says most of the same.
+    def changes(self, ids: list[str], *, threads: bool) -> list[Node]:
+        """Return a node or a hole for each change, asking an older server only for what it knows; nobody to ask on a
+        very old one, whose REST says most of it.
         """
+        variables = {"threads": threads, "after": None}
         for query in self._change_queries:
             try:
-                return self.nodes(query, ids, threads=threads, after=None)
+                return self.change_sight.look(partial(self._nodes, query, variables), ids)
             except UnknownFieldError:
                 self._change_queries = tuple(other for other in self._change_queries if other is not query)
-        return {}
+        return [NOBODY] * len(ids)
 
     def rest_of(self, query: str, node_id: str, connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the nodes of a connection: those of its first page and all that follow."""
@@ -221,10 +211,6 @@ class Graph:
         if any(node is None for node in nodes):
             raise LostPage("GitHub left out parts of a conversation", hint="run the same command again later")
         return nodes
-
-
-class UnknownFieldError(ForgeError):
-    """The server's schema lacks a field we asked for."""
 
 
 def _as_error(errors: list[dict[str, Any]], host: str) -> Exception:

@@ -94,6 +94,38 @@ def fail_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -
     )  # fmt: skip
 
 
+def owe_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -> None:
+    """Queue what was just tried in vain as a part of another job, with the reason."""
+    queue_jobs(store, project_id, job.kind, [job.key], now_ms)
+    version = store.value(
+        "SELECT version FROM jobs WHERE project_id = ? AND kind = ? AND key = ?", project_id, job.kind, job.key
+    )
+    fail_job(store, project_id, job._replace(version=version, attempt_count=0), error, now_ms)
+
+
+def excuse_job(store: Store, project_id: int, job: Job, error: str) -> None:
+    """Say why a job was not begun. That is no attempt: it goes first next time."""
+    store.run(
+        "UPDATE jobs SET last_error = ? WHERE project_id = ? AND kind = ? AND key = ? AND version = ?",
+        error[:500], project_id, job.kind, job.key, job.version,
+    )  # fmt: skip
+
+
+def drop_job(store: Store, project_id: int, kind: str, key: str) -> None:
+    """Forget a job that something else has done by the way."""
+    store.run("DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ?", project_id, kind, key)
+
+
+def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
+    """Return why parts are still owed by the forge: (reason, how many, the first), most first."""
+    rows = store.rows(
+        "SELECT last_error, count(*), min(key) FROM jobs WHERE project_id = ? AND last_error IS NOT NULL"
+        " AND kind NOT IN (SELECT value FROM json_each(?)) GROUP BY 1 ORDER BY 2 DESC, 3",
+        project_id, json.dumps(INDEX_JOBS),
+    )  # fmt: skip
+    return [(reason, count, first) for reason, count, first in rows]
+
+
 def retry_jobs(store: Store, project_id: int, kind: str) -> list[Job]:
     """Give every failed job of a kind its turn now; returns them."""
     rows = store.rows(

@@ -58,7 +58,8 @@ def _print_status(context: Any, status: dict[str, Any], now: int) -> None:
             failing = f", {number(job['failing'])} failing" if job["failing"] else ""
             context.print(style.dim(f"  {number(job['waiting'])} {what}") + failing)
     for error in status["errors"]:
+        turn = error["next_attempt_at"]
         context.print(
             f"    {error['job']}: {clean(error['error'])} ({error['attempts']} attempts, next"
-            f" {ago(error['next_attempt_at'], now)})"
+            f" {'with the next sync' if turn is None else ago(turn, now)})"
         )
