@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from forgelore.config import EMBEDDERS, Config, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
-from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError
+from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
+from forgelore.store.readonly import read_only
 from forgelore.words import ForgeName, ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
@@ -37,10 +38,13 @@ class App:
         self._embedders: dict[str, Embedder] = {}
 
     def store(self, *, create: bool = False) -> Store:
+        """Return the open store. `create=True` is for commands that write: it makes the file, or says why not."""
         if self._store is None:
             if create:
-                os.makedirs(os.path.dirname(os.path.abspath(self.config.db)), exist_ok=True)
+                _make_folder_for(self.config.db)
             self._store = open_store(self.config.db, create=create)
+        if create and self._store.is_read_only:
+            raise read_only(self.config.db)
         return self._store
 
     @property
@@ -250,6 +254,15 @@ class App:
         from forgelore.net.probe import probe_forge
 
         return probe_forge(host, self.config.ca_file or None)
+
+
+def _make_folder_for(path: str) -> None:
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        hint = "choose another file with --db PATH"
+        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}", hint=hint) from error
 
 
 def _make_minilm() -> "Embedder":

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 
 from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
+from forgelore.store.readonly import Portrait, changed_meanwhile, connect_reading, portrait_of, read_only
 
 APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
 BUSY_TIMEOUT_MS = 30_000
@@ -29,17 +30,33 @@ class Store:
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._guard = threading.Lock()
+        self._portrait: Portrait | None = None  # of a file that is read without locks
 
     @property
     def connection(self) -> apsw.Connection:
         existing: apsw.Connection | None = getattr(self._local, "connection", None)
         if existing is None:
             with errors_in_our_words(self.path):
-                existing = _connect(self.path)
+                existing = self._connect()
             self._local.connection = existing
             with self._guard:
                 self._all.append(existing)
         return existing
+
+    def _connect(self) -> apsw.Connection:
+        try:
+            return _connect(self.path)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if not (os.path.isfile(self.path) and os.path.getsize(self.path)):
+                raise
+        self._portrait = self._portrait or portrait_of(self.path)
+        connection = connect_reading(self.path)
+        _refuse_a_stranger(connection, self.path)
+        return connection
+
+    @property
+    def is_read_only(self) -> bool:
+        return self.connection.readonly("main")
 
     def rows(self, sql: str, *bindings: Any) -> list[Row]:
         with errors_in_our_words(self.path):
@@ -128,6 +145,9 @@ class Store:
                     connection.close()
             self._all.clear()
         self._local = threading.local()
+        before, self._portrait = self._portrait, None
+        if before is not None and before != portrait_of(self.path):
+            raise changed_meanwhile(self.path)
 
 
 def _connect(path: str) -> apsw.Connection:
@@ -135,6 +155,14 @@ def _connect(path: str) -> apsw.Connection:
     if not os.path.isdir(folder):
         raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file with --db PATH")
     connection = apsw.Connection(path)
+    try:
+        return _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _prepare(connection: apsw.Connection, path: str) -> apsw.Connection:
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     _when_free(lambda: _refuse_a_stranger(connection, path))
     connection.execute("PRAGMA page_size=8192")  # of a new file: 5 % less work on rows of text than 4096
@@ -169,7 +197,6 @@ def _refuse_a_stranger(connection: apsw.Connection, path: str) -> None:
     has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     # Asked again: another process may have made the file ours between the two questions.
     if has_tables and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
-        connection.close()
         hint = "choose another file with --db PATH; nothing was changed"
         raise CorruptStore(f"{path} is an SQLite file of another program", hint=hint)
 
@@ -191,7 +218,7 @@ def errors_in_our_words(path: str) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as error:
         raise Locked(f"{path} is being written by another program", hint="try again when it has finished") from error
     except apsw.ReadOnlyError as error:
-        raise StoreError(f"{path} is read-only", hint="check the file's and its folder's permissions") from error
+        raise read_only(path) from error
     except apsw.CantOpenError as error:
         raise StoreError(
             f"cannot open {path}: {error}", hint="check the path and its permissions, or use --db"

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from forgelore.errors import NewerStore, StoreError
 from forgelore.store.db import APPLICATION_ID, Store, errors_in_our_words
+from forgelore.store.readonly import too_old_to_read
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql\Z")
@@ -65,12 +66,14 @@ def open_store(path: str, *, create: bool = True) -> Store:
 
 def migrate(store: Store, migrations: list[Migration] | None = None) -> None:
     migrations = load_migrations() if migrations is None else migrations
-    newest = migrations[-1].number
-    if _version(store) > newest:
+    version, newest = _version(store), migrations[-1].number
+    if version > newest:
         raise NewerStore(
-            f"{store.path} was written by a newer forgelore (schema {_version(store)}, this program knows {newest})",
+            f"{store.path} was written by a newer forgelore (schema {version}, this program knows {newest})",
             hint="upgrade forgelore, or choose another file with --db PATH",
         )
+    if version < newest and store.is_read_only:
+        raise too_old_to_read(store.path, version, newest)
     for migration in migrations:
         _apply(store, migration)
 

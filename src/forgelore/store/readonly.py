@@ -1,0 +1,94 @@
+"""Read-only stores: opening a file in a folder that cannot be written, such as an image layer, an artefact or a mount.
+
+A write-ahead log wants two more files beside the store, and SQLite gives up where it cannot make them. So:
+
+    no -wal beside it       the file is all there is: `immutable=1`
+    a -wal with rows in it  they belong to the store: read with it, its index kept in memory (exclusive mode, no locks)
+    one that is unreadable  refused; the file alone would be an older state, without a word about what is missing
+
+Nobody is kept from writing meanwhile, because a lock needs a file that can be written too. `Portrait` tells afterwards.
+"""
+
+import contextlib
+import os
+from typing import NamedTuple
+
+import apsw
+
+from forgelore.errors import StoreError
+
+_WITHOUT_LOCKS = ("unix-none", "win32-none")
+_COPY = "copy it to a folder that can be written"
+
+
+class Portrait(NamedTuple):
+    """Size and time of the store and of its log: another one means that somebody wrote."""
+
+    store: tuple[int, int]
+    log: tuple[int, int]
+
+
+def portrait_of(path: str) -> Portrait:
+    return Portrait(_size_and_time(path), _size_and_time(f"{path}-wal"))
+
+
+def connect_reading(path: str) -> apsw.Connection:
+    """Return a connection that reads what is there, the rows of a leftover log included, and makes no file."""
+    for log in (f"{path}-wal", f"{path}-journal"):
+        if _size_and_time(log)[0]:
+            return _connect_with_log(path, log)
+    return _opened(path, "immutable=1")
+
+
+def _connect_with_log(path: str, log: str) -> apsw.Connection:
+    vfs = next((name for name in apsw.vfs_names() if name in _WITHOUT_LOCKS), None)
+    with contextlib.suppress(apsw.CantOpenError, apsw.ReadOnlyError):
+        if vfs:
+            return _opened(path, f"vfs={vfs}", "PRAGMA locking_mode=EXCLUSIVE")
+    raise StoreError(
+        f"{log} holds changes of {path} that cannot be read here",
+        hint=f"{_COPY}, together with {log}, and name the copy with --db PATH",
+    )
+
+
+def _opened(path: str, how: str, *first: str) -> apsw.Connection:
+    from urllib.parse import quote
+
+    address = f"file:{quote(os.path.abspath(path))}?mode=ro&{how}"
+    connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        for statement in (*first, "PRAGMA temp_store=MEMORY"):  # nothing else may be writable either
+            connection.execute(statement)
+        connection.execute("SELECT count(*) FROM sqlite_schema")  # the log is opened by the first read
+    except apsw.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def read_only(path: str) -> StoreError:
+    """Return what a command that writes meets."""
+    hint = f"{_COPY} and name the copy with --db PATH; reading works where it is"
+    return StoreError(f"{path} cannot be written: the file, its folder or the file system is read-only", hint=hint)
+
+
+def too_old_to_read(path: str, version: int, newest: int) -> StoreError:
+    """Return what a store of an earlier version meets where it cannot be brought up to date."""
+    return StoreError(
+        f"{path} is of an earlier forgelore (schema {version}, this program reads {newest}) and cannot be brought up"
+        " to date: it is read-only here",
+        hint=f"{_COPY} and name the copy with --db PATH: the first command brings it up to date",
+    )
+
+
+def changed_meanwhile(path: str) -> StoreError:
+    hint = "run the same command again"
+    return StoreError(f"{path} was written by another program while it was read without locks", hint=hint)
+
+
+def _size_and_time(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_size, found.st_mtime_ns
