@@ -13,6 +13,7 @@
       StoreError                      8   the machine: disk, file
         NewerStore                    8   ... a file of a newer program
         CorruptStore                  8   ... a file that is damaged
+        OutputError                   8   ... standard output that cannot be written: a full disk, closed
       Locked                          9   another sync
       InvalidValue                   13   the user: one value
       EmbedderUnreachable            14   the embedding or model service
@@ -20,6 +21,8 @@
       EmbeddingFailed                16   the embedding or model service
       Refused                        20   a safety rule
       Stopped                       130   the user pressed Ctrl-C
+
+A reader that leaves early (`| head`) is no error.
 
 An error carries `code` (stable, for programs), `message` (what happened, with the value) and `hint` (what to do next).
 Messages never hold a secret: adapters pass only hosts, paths and statuses.
@@ -110,6 +113,12 @@ class NewerStore(StoreError):
 
 class CorruptStore(StoreError):
     code = "store_corrupt"
+
+
+class OutputError(StoreError):
+    """Standard output is full or closed: told on standard error, also to programs."""
+
+    code = "output"
 
 
 class Locked(LoreError):

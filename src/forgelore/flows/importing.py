@@ -42,6 +42,8 @@ class ImportResult(Struct):
 @contextlib.contextmanager
 def open_source(path: str) -> Iterator[BinaryIO]:
     """Give the bytes of a plain or gzipped file, or of standard input for "-"."""
+    if path == "-" and sys.stdin is None:
+        raise InvalidValue("standard input is closed", hint="name a file, or pipe one in")
     try:
         raw = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError as error:

@@ -7,7 +7,8 @@ import os
 import sys
 import time
 
-from forgelore.errors import LoreError, Stopped, UsageError
+from forgelore.errors import LoreError, OutputError, Stopped, UsageError
+from forgelore.surfaces.cli.streams import drop_output, prepare_streams
 from forgelore.version import __version__
 
 # name -> (group, what it does). The module has the same name; it is loaded when the command is used.
@@ -53,25 +54,36 @@ def main(argv: list[str] | None = None) -> int:
     # One thread multiplies a matrix and a vector as fast as two, and does not keep the other one spinning.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     started = time.monotonic()
-    arguments = sys.argv[1:] if argv is None else argv
-    is_json = "--json" in arguments
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows ? instead of a crash
+    prepare_streams()
+    code = 0
     try:
-        return _run(arguments, started)
+        code = _run_to_its_end(sys.argv[1:] if argv is None else argv, started)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+    except OutputError as error:
+        drop_output()
+        code = report(error, is_json=False)
+    if code == Stopped.exit_code and argv is None:  # leave without waiting for threads that hang in a slow answer
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _run_to_its_end(arguments: list[str], started: float) -> int:
+    """Return the exit code; what went wrong has been told. Only an output that cannot be written is raised."""
+    is_json = "--json" in arguments
+    try:
+        code = _run(arguments, started)
+        sys.stdout.flush()
+    except (BrokenPipeError, OutputError):
+        raise
+    except SystemExit as ended:  # argparse has printed its help
+        return int(ended.code or 0)
     except LoreError as error:
         return report(error, is_json=is_json)
     except KeyboardInterrupt:
-        code = report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), is_json=is_json)
-        if argv is None:  # leave without waiting for threads that hang in a slow answer
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-        return code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left; stay quiet at exit too
-        return 0
+        return report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), is_json=is_json)
     except Exception as error:
         if os.environ.get("FORGELORE_DEBUG"):
             raise
@@ -80,6 +92,7 @@ def main(argv: list[str] | None = None) -> int:
             hint="this is a bug in forgelore, please report it; FORGELORE_DEBUG=1 shows where it happened",
         )
         return report(unexpected, is_json=is_json)
+    return code
 
 
 def _run(arguments: list[str], started: float) -> int:
@@ -141,9 +154,10 @@ def report(error: LoreError, *, is_json: bool) -> int:
     from forgelore.surfaces.cli.terminal import Style
 
     style = Style(sys.stderr)
-    is_stop = isinstance(error, Stopped)
-    head = style.yellow("stopped") if is_stop else f"{style.red('error')}: {printable(error.message)}"
-    print(head, file=sys.stderr)
+    if isinstance(error, Stopped):
+        print(f"{style.yellow('stopped')}: {printable(error.hint)}", file=sys.stderr)
+        return error.exit_code
+    print(f"{style.red('error')}: {printable(error.message)}", file=sys.stderr)
     if error.hint:
         print(f"  {style.dim('→')} {printable(error.hint)}", file=sys.stderr)
     return error.exit_code
