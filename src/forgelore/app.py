@@ -127,12 +127,14 @@ class App:
         return self._forges[name.host]
 
     def _make_forge(self, kind: ForgeName, host: str, on_wait: Callable[[float, str], None] | None) -> "Forge":
+        from forgelore.forges.answers import Access
         from forgelore.forges.github import HEADERS, GitHub
         from forgelore.forges.gitlab import GitLab
         from forgelore.net.client import Client
-        from forgelore.tokens import find_token
+        from forgelore.tokens import find_token, token_advice
 
-        token, _ = find_token(self.config, self.environ, kind, host)
+        token, source = find_token(self.config, self.environ, kind, host)
+        access = Access(bool(token), token_advice(self.config, self.environ, kind, host, source))
         api_url, graphql_url = self.api_urls(kind, host)
         secret = {"Authorization": f"Bearer {token}"} if kind == "github" else {"PRIVATE-TOKEN": token}
         client = Client(
@@ -143,8 +145,8 @@ class App:
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, on_wait=on_wait,
         )  # fmt: skip
         if kind == "github":
-            return GitHub(client, graphql_url, host=host, has_token=bool(token))
-        return GitLab(client, host=host, has_token=bool(token))
+            return GitHub(client, graphql_url, host=host, access=access)
+        return GitLab(client, host=host, access=access)
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
@@ -163,13 +165,16 @@ class App:
         the file it is known by.
         """
         from forgelore.forges.branch import StateBranch
-        from forgelore.tokens import find_token
+        from forgelore.tokens import find_token, token_advice
 
-        token, _ = find_token(self.config, self.environ, name.forge, name.host)
+        token, source = find_token(self.config, self.environ, name.forge, name.host)
+        advice = token_advice(self.config, self.environ, name.forge, name.host, source)
         user = "oauth2" if name.forge == "gitlab" else "x-access-token"
         environ = {**self.environ, **({"GIT_SSL_CAINFO": self.config.ca_file} if self.config.ca_file else {})}
         url = f"{self._git_root(name)}/{name.path}.git"
-        return StateBranch(url, branch, token=token or None, folder=folder, environ=environ, user=user, mark=mark)
+        return StateBranch(
+            url, branch, token=token or None, folder=folder, environ=environ, user=user, mark=mark, token_advice=advice
+        )
 
     def _git_root(self, name: ProjectName) -> str:
         """Return where git finds a host's repositories: CI says so, else it is the address of its pages."""

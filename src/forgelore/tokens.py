@@ -1,9 +1,9 @@
 """Which token belongs to which host. A token is handed out for its own host and for no other.
 
-[[forges]] token_env                       the host of that table GITHUB_TOKEN, GH_TOKEN                     the GitHub
-that GITHUB_SERVER_URL, GITHUB_API_URL or GH_HOST names; else github.com GITLAB_TOKEN                               the
-GitLab that CI_SERVER_URL, CI_API_V4_URL or GITLAB_HOST names; else gitlab.com gh auth token --hostname HOST, glab
-whatever these programs know of the host
+[[forges]] token_env     the host of that table
+GITHUB_TOKEN, GH_TOKEN   the GitHub that GITHUB_SERVER_URL, GITHUB_API_URL or GH_HOST names; else github.com
+GITLAB_TOKEN             the GitLab that CI_SERVER_URL, CI_API_V4_URL or GITLAB_HOST names; else gitlab.com
+gh, glab                 whatever these programs know of the host
 """
 
 import shutil
@@ -31,11 +31,22 @@ def find_token(config: Config, environ: Mapping[str, str], forge: ForgeName, hos
     return _ask_program(forge, host)
 
 
-def unused_variable(config: Config, environ: Mapping[str, str], forge: ForgeName, host: str) -> str:
-    """Return the name of a token variable that is set but belongs to another host, for hints."""
+def token_advice(config: Config, environ: Mapping[str, str], forge: ForgeName, host: str, source: str) -> str:
+    """Return what to do about the token of a host: the refused one, which came from `source`, or a missing one ("")."""
+    sign_in = f"{_PROGRAMS[forge][0]} auth login --hostname {host}"
+    if source == _PROGRAMS[forge][0]:
+        return f"the sign-in of {source} may have expired; run: {sign_in}"
+    if source:
+        return f"the token in {source} may be wrong or expired; set {source} to a new one"
+    named = next((one.token_env for one in config.forges if one.host == host and one.token_env), "")
+    if named:
+        return f"set {named}, which [[forges]] names for {host}"
     if host == _variables_host(config, environ, forge):
-        return ""
-    return next((name for name in _VARIABLES[forge] if environ.get(name)), "")
+        return f"set {_VARIABLES[forge][0]}, or run: {sign_in}"
+    other = next((name for name in _VARIABLES[forge] if environ.get(name)), "")
+    belongs = f"{other} is set, but belongs to another host; " if other else ""
+    add_host = f"forgelore init --host {host} --kind {forge} --token-env NAME"
+    return f"{belongs}name a variable for {host} under [[forges]] ({add_host}), or run: {sign_in}"
 
 
 def _variables_host(config: Config, environ: Mapping[str, str], forge: ForgeName) -> str:

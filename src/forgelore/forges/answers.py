@@ -1,16 +1,29 @@
 """A forge's REST answers: good ones, or what the others mean to a person. The words are each forge's own."""
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
-from forgelore.errors import LoreError
+from forgelore.errors import AuthError, LoreError
 from forgelore.net.client import Answer, Client
+
+
+class Access(NamedTuple):
+    """Whether a token is sent, and what to do when it is refused or missing: where it is kept, how to get one."""
+
+    has_token: bool
+    advice: str
 
 
 class Answers(ABC):
     """The client, with the words for what went wrong. `host` is what people call the server."""
 
-    def __init__(self, client: Client, host: str) -> None:
-        self.client, self.host = client, host
+    def __init__(self, client: Client, host: str, access: Access) -> None:
+        self.client, self.host, self.access = client, host, access
+
+    def rejected(self, what: str = "") -> AuthError:
+        """Return what a 401 means."""
+        did = "rejected the token" if self.access.has_token else "wants a token"
+        return AuthError(f"{self.host} {did} (HTTP 401{what})", hint=self.access.advice, is_rejected=True)
 
     def checked(self, answer: Answer, what: str) -> Answer:
         """Return a good answer, or raise what the status means to a person."""

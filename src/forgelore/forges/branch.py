@@ -47,7 +47,7 @@ class StateBranch:
 
     def __init__(
         self, url: str, branch: str, *, token: str | None, folder: str, environ: Mapping[str, str],
-        mark: str | None = None, timeout_s: float = 120, user: str = "x-access-token",
+        mark: str | None = None, timeout_s: float = 120, user: str = "x-access-token", token_advice: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:  # fmt: skip
         self._mark = mark
@@ -59,7 +59,8 @@ class StateBranch:
         self.name = checked_branch(branch)
         self._credentials = f"{user}:{token}" if token else None
         self._secrets = _spellings(token, self._credentials) if token and self._credentials else ()
-        self._scene = Scene(self._address, branch, has_token=bool(token), is_gitlab=user != "x-access-token")
+        is_gitlab = user != "x-access-token"
+        self._scene = Scene(self._address, branch, bool(token), is_gitlab, token_advice=token_advice)
         self._folder, self._environ = os.path.abspath(folder), environ
         self._timeout_s, self._sleep = timeout_s, sleep
         self._opened: Git | None = None

@@ -25,6 +25,7 @@ class Scene(NamedTuple):
     has_token: bool
     is_gitlab: bool
     said: str = ""
+    token_advice: str = ""
 
 
 def explain(done: Done, scene: Scene, *, secrets: Iterable[str] = ()) -> LoreError:
@@ -78,9 +79,9 @@ def _moved(scene: Scene) -> LoreError:
 
 def _unknown_token(scene: Scene) -> LoreError:
     if scene.has_token:
-        hint = "the token is wrong, expired or for another host"
+        hint = scene.token_advice or "the token is wrong, expired or for another host"
         return AuthError(f"{scene.address.host} does not accept the token", hint=hint, is_rejected=True)
-    hint = "set GITLAB_TOKEN or CI_JOB_TOKEN" if scene.is_gitlab else "set GITHUB_TOKEN"
+    hint = scene.token_advice or ("set GITLAB_TOKEN" if scene.is_gitlab else "set GITHUB_TOKEN")
     return AuthError(f"{scene.address.host} wants a token for the index branch", hint=hint)
 
 

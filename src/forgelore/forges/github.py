@@ -16,6 +16,7 @@ import msgspec
 from forgelore.core.names import key_in_url
 from forgelore.errors import AuthError, ForgeError, NotFound
 from forgelore.forges import github_wire as wire
+from forgelore.forges.answers import Access
 from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
 from forgelore.forges.github_comments import Comments
 from forgelore.forges.github_details import Details
@@ -24,6 +25,7 @@ from forgelore.forges.github_graph import Graph, counts_query
 from forgelore.forges.github_lists import Lists
 from forgelore.forges.github_payloads import GitHubPayloads
 from forgelore.forges.github_rest import Rest, object_in, quoted, repo_path
+from forgelore.forges.github_sso import sso_hint
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
@@ -55,12 +57,13 @@ class GitHub:
 
     name = "github"
 
-    def __init__(self, client: Client, graphql_url: str, *, host: str, has_token: bool) -> None:
+    def __init__(self, client: Client, graphql_url: str, *, host: str, access: Access) -> None:
         self.host = host
         self._client = client
-        self._has_token = has_token
-        self._rest = Rest(client, host)
-        self._graph = Graph(client, graphql_url)
+        self._access = access
+        self._has_token = has_token = access.has_token
+        self._rest = Rest(client, host, access)
+        self._graph = Graph(client, graphql_url, access)
         self._lists = Lists(self._rest, has_token=has_token)
         self._details = Details(self._rest, self._graph, has_token=has_token)
         self._comments = Comments(self._rest)
@@ -98,9 +101,12 @@ class GitHub:
         if answer.status == 404:
             raise NotFound(
                 f"project {name.path!r} not found on {self.host}",
-                hint="check the spelling, or the token's access"
-                if self._has_token
-                else "if it is private, set GITHUB_TOKEN",
+                hint=sso_hint(answer.headers, self.host)
+                or (
+                    "check the spelling, or the token's access"
+                    if self._has_token
+                    else f"if it is private, {self._access.advice}"
+                ),
             )
         return wire.parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
 
@@ -135,12 +141,14 @@ class GitHub:
 
     def _discussions(self, project: Project, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
         if not self._has_token:
-            yield Page(warnings=["discussions need a token (GitHub shows them through GraphQL only): set GITHUB_TOKEN"])
+            needs = "discussions need a token (GitHub shows them through GraphQL only)"
+            yield Page(warnings=[f"{needs}: {self._access.advice}"])
             return
         try:
             yield from discussion_pages(self._graph, project.name.path, cursor, known, now_ms)
         except AuthError as error:
-            yield Page(warnings=[f"discussions are left out: {error.message} ({error.hint}: discussions=read)"])
+            hint = f"they need discussions=read; {error.hint}"
+            yield Page(warnings=[f"discussions are left out: {error.message} ({hint})"])
 
     def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
         """Comments come as a stream of their own; only the second look remains.

@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
+from forgelore.forges.answers import Access
 from forgelore.forges.github_nodes import NOBODY, Node, Sight, UnknownFieldError, read_nodes
+from forgelore.forges.github_sso import sso_hint
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read
 from forgelore.net.pace import GRAPHQL
@@ -112,8 +114,8 @@ def counts_query(connections: list[str]) -> str:
 class Graph:
     """GraphQL over the forge's client."""
 
-    def __init__(self, client: Client, url: str) -> None:
-        self._client, self._url = client, url
+    def __init__(self, client: Client, url: str, access: Access) -> None:
+        self._client, self._url, self._access = client, url, access
         self._is_lean = False
         self._change_queries: tuple[str, ...] = (CHANGES, LEAN_CHANGES)
         self.look_anew()
@@ -135,15 +137,16 @@ class Graph:
         host = self._client.host
         answer = self._client.post_json(self._url, {"query": query, "variables": variables}, GRAPHQL)
         if answer.status == 401:
-            hint = "set GITHUB_TOKEN or run: gh auth login"
             # REST may still take the token: then it is one thing that is refused, and not the end of everything.
             is_rejected = self._client.get("/rate_limit").status == 401
-            raise AuthError(f"{host} wants another token for GraphQL", hint=hint, is_rejected=is_rejected)
+            did = "rejected the token" if is_rejected and self._access.has_token else "wants another token for GraphQL"
+            raise AuthError(f"{host} {did} (HTTP 401)", hint=self._access.advice, is_rejected=is_rejected)
+        sign_on = sso_hint(answer.headers, host)
         if answer.status == 403:
             needs = answer.headers.get("x-accepted-github-permissions")
             raise AuthError(
                 f"{host} refuses GraphQL to this token",
-                hint=f"give it the permission {needs}" if needs else "check its scopes",
+                hint=sign_on or (f"give it the permission {needs}" if needs else "check its scopes"),
             )
         if answer.status == 404:
             raise NotFound(
@@ -156,7 +159,7 @@ class Graph:
         data = document.get("data")
         if isinstance(data, dict) and (data.get("repository") is not None or "repository" not in data):
             return data, errors
-        raise _as_error(errors, host)
+        raise _as_error(errors, host, sign_on)
 
     def part_of(self, path: str, part: str, query: str, **variables: Any) -> dict[str, Any] | None:
         """Return a part of a repository. None when GitHub says that it is not there; any other null is none of that
@@ -213,7 +216,7 @@ class Graph:
         return nodes
 
 
-def _as_error(errors: list[dict[str, Any]], host: str) -> Exception:
+def _as_error(errors: list[dict[str, Any]], host: str, sign_on: str = "") -> Exception:
     message = "; ".join(str(error.get("message")) for error in errors)[:300] or "no data"
     types = {error.get("type") for error in errors}
     if any((error.get("extensions") or {}).get("code") == "undefinedField" for error in errors):
@@ -221,5 +224,5 @@ def _as_error(errors: list[dict[str, Any]], host: str) -> Exception:
     if "NOT_FOUND" in types:
         return NotFound(f"{host}: {message}", hint="check the spelling, or the token's access")
     if types & {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
-        return AuthError(f"{host}: {message}", hint="the token needs read access to this project")
+        return AuthError(f"{host}: {message}", hint=sign_on or "the token needs read access to this project")
     return ForgeError(f"{host} refused a GraphQL query: {message}", hint="run the same command again")

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges import github_wire as wire
 from forgelore.forges.answers import Answers
+from forgelore.forges.github_sso import sso_hint
 from forgelore.model import Project
 from forgelore.net.client import Answer
 
@@ -15,12 +16,11 @@ class Rest(Answers):
 
     def refusal(self, answer: Answer, what: str) -> LoreError:
         status, needs = answer.status, answer.headers.get("x-accepted-github-permissions")
+        sign_on = sso_hint(answer.headers, self.host)
         if status == 401:
-            return AuthError(
-                f"{self.host} rejected the token (HTTP 401)",
-                hint="it may be wrong or expired; set GITHUB_TOKEN or run: gh auth login",
-                is_rejected=True,
-            )
+            return self.rejected()
+        if status == 403 and sign_on:
+            return AuthError(f"{self.host} shows {what} to authorised tokens only (HTTP 403)", hint=sign_on)
         if status == 403 and needs:
             return AuthError(f"the token may not read {what} on {self.host}", hint=f"give it the permission {needs}")
         if status == 403:
@@ -29,7 +29,8 @@ class Rest(Answers):
             )
         if status in (404, 410):
             access = f"the token's access (it needs the permission {needs})" if needs else "the token's access"
-            return NotFound(f"{what} not found on {self.host} (HTTP {status})", hint=f"check the spelling, or {access}")
+            hint = sign_on or f"check the spelling, or {access}"
+            return NotFound(f"{what} not found on {self.host} (HTTP {status})", hint=hint)
         return ForgeError(
             f"{self.host} answered {status} to {what}: {message_of(answer)}", hint="run the same command again"
         )

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from forgelore.errors import NotFound
 from forgelore.forges import gitlab_wire as wire
+from forgelore.forges.answers import Access
 from forgelore.forges.diffs import BYTES_PER_CHAR
 from forgelore.forges.gitlab_diffs import fetch_diff, list_files
 from forgelore.forges.gitlab_notes import Notes
@@ -41,11 +42,12 @@ class GitLab:
 
     name = "gitlab"
 
-    def __init__(self, client: Client, *, host: str, has_token: bool) -> None:
+    def __init__(self, client: Client, *, host: str, access: Access) -> None:
         self.host = host
         self._client = client
-        self._has_token = has_token
-        self._rest = Rest(client, host)
+        self._access = access
+        self._has_token = access.has_token
+        self._rest = Rest(client, host, access)
         self._notes = Notes(self._rest)
         self.payloads = GitLabPayloads()
 
@@ -78,7 +80,7 @@ class GitLab:
                 f"project {name.path!r} not found on {self.host}",
                 hint="check the spelling, or the token's access"
                 if self._has_token
-                else "if it is private, set GITLAB_TOKEN",
+                else f"if it is private, {self._access.advice}",
             )
         return wire.parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
 
@@ -134,11 +136,8 @@ class GitLab:
                 cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide, warnings=part.warnings
             )
         if not self._has_token:
-            yield Page(
-                warnings=[
-                    f"{resource}: threads are left out; {self.host} shows them only to a token (set GITLAB_TOKEN)"
-                ]
-            )
+            left_out = f"{resource}: threads are left out; {self.host} shows them only to a token"
+            yield Page(warnings=[f"{left_out} ({self._access.advice})"])
 
     def _whole_list(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         """Releases, labels, members: read whole; an unchanged list of one page costs one 304."""

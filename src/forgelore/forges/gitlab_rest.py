@@ -15,11 +15,7 @@ class Rest(Answers):
     def refusal(self, answer: Answer, what: str) -> LoreError:
         said = message_of(answer)
         if answer.status == 401:
-            return AuthError(
-                f"{self.host} rejected the token (HTTP 401: {said})",
-                hint="it may be wrong or expired; set GITLAB_TOKEN or run: glab auth login",
-                is_rejected=True,
-            )
+            return self.rejected(f": {said}")
         if answer.status == 403:
             return AuthError(
                 f"{self.host} refuses to show {what} (HTTP 403: {said})",

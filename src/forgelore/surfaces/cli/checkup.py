@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.app import App
 from forgelore.core.times import ago
-from forgelore.errors import LoreError
+from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
 from forgelore.store.projects import list_projects
@@ -19,10 +19,13 @@ LITTLE_SPACE = 200_000_000  # bytes
 
 
 class Check(NamedTuple):
+    """What was found. `fault` is the kind of error that it would be elsewhere: doctor ends with the same exit code."""
+
     name: str
     status: Literal["ok", "warning", "error"]
     message: str
     hint: str = ""
+    fault: type[LoreError] = StoreError
 
 
 def checks(app: App, *, is_offline: bool) -> Iterator[Check]:
@@ -65,11 +68,11 @@ def _database(app: App) -> Iterator[Check]:
         found = store.value("PRAGMA quick_check(1)")
         broken = store.value("SELECT count(*) FROM pragma_foreign_key_check")
     except LoreError as error:
-        yield Check("database", "error", error.message, error.hint)
+        yield Check("database", "error", error.message, error.hint, type(error))
         return
     if found != "ok" or broken:
         hint = f"keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
-        yield Check("database", "error", f"{path}: {found}, {broken} broken references", hint)
+        yield Check("database", "error", f"{path}: {found}, {broken} broken references", hint, CorruptStore)
         return
     size = sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
     yield Check("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
@@ -95,7 +98,7 @@ def _embedder(app: App, *, is_offline: bool) -> Check:
             return Check("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: --offline)")
         dimension = len(embedder.embed_query("does this work"))
     except LoreError as error:
-        return Check("embedder", "error", error.message, error.hint)
+        return Check("embedder", "error", error.message, error.hint, type(error))
     return Check("embedder", "ok", f"{embedder.name} {embedder.model}, {dimension} dimensions")
 
 
@@ -136,28 +139,24 @@ def _triage(app: App, name: ProjectName) -> Iterator[Check]:
     elif log.failing_since is not None:
         hint = "look at the runs of the triage workflow; each has a summary"
         status: Literal["warning", "error"] = "error" if log.complaint(now) else "warning"
-        yield Check("triage", status, f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}", hint)
+        told = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
+        yield Check("triage", status, told, hint, ForgeError)
     else:
         known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"
         yield Check("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
 
 
 def _token(app: App, name: ProjectName) -> Check:
-    from forgelore.tokens import find_token
+    from forgelore.tokens import find_token, token_advice
 
     _, source = find_token(app.config, app.environ, name.forge, name.host)
     if not source:
-        variable = "GITHUB_TOKEN" if name.forge == "github" else "GITLAB_TOKEN"
-        return Check(
-            "token",
-            "warning",
-            f"none for {name.host}: slow limits, public projects only",
-            f"set {variable}, or see: forgelore auth-test",
-        )
+        hint = token_advice(app.config, app.environ, name.forge, name.host, source)
+        return Check("token", "warning", f"none for {name.host}: slow limits, public projects only", hint)
     try:
         identity = app.forge(name).fetch_identity()
     except LoreError as error:
-        return Check("token", "error", error.message, error.hint)
+        return Check("token", "error", error.message, error.hint, type(error))
     return Check("token", "ok", f"@{identity.login if identity else '?'} on {name.host} (from {source})")
 
 
@@ -165,5 +164,5 @@ def _project(app: App, name: ProjectName) -> Check:
     try:
         project = app.forge(name).fetch_project(name)
     except LoreError as error:
-        return Check("project", "error", error.message, error.hint)
+        return Check("project", "error", error.message, error.hint, type(error))
     return Check("project", "ok", f"{project.name} can be read")

@@ -20,24 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.tokens import find_token, unused_variable
+    from forgelore.tokens import find_token, token_advice
 
     app = context.app
     name = next(iter(app.names_to_sync([arguments.project] if arguments.project else [])))
     _, source = find_token(app.config, app.environ, name.forge, name.host)
     if not source:
-        other = unused_variable(app.config, app.environ, name.forge, name.host)
-        belongs = (
-            f"{other} is set, but belongs to another host; name this one under [[forges]] (forgelore init --host"
-            f" {name.host})"
-            if other
-            else ""
-        )
-        variable = "GITHUB_TOKEN" if name.forge == "github" else "GITLAB_TOKEN"
-        raise AuthError(
-            f"no token for {name.host}",
-            hint=belongs or f"set {variable}, or sign in with {'gh' if name.forge == 'github' else 'glab'} auth login",
-        )
+        hint = token_advice(app.config, app.environ, name.forge, name.host, source)
+        raise AuthError(f"no token for {name.host}", hint=hint)
     identity = app.forge(name).fetch_identity()
     shown = f" ({clean(identity.name)})" if identity.name else ""
     context.print(
