@@ -162,7 +162,7 @@ def test_doctor_checks_everything_and_says_what_to_do(cli, github, github_env):
     assert "✓ token" in done.out
     assert "✓ project" in done.out
     wrong = cli("doctor", "--json", GITHUB_TOKEN="wrong")
-    assert wrong.code == 3
+    assert (wrong.code, wrong.error["code"]) == (4, "auth")
     assert json.loads(wrong.out)["ok"] is False
     assert not wrong.data["success"]
     assert any(check["status"] == "error" and check["hint"] for check in wrong.data["checks"])
@@ -179,7 +179,7 @@ def test_doctor_tries_the_embedder(cli):
     gone = {"FORGELORE_EMBEDDER": "ollama", "FORGELORE_EMBEDDER_URL": "http://127.0.0.1:9"}
     done = cli("doctor", "--json", **gone)
     lines = {one["check"]: one for one in json.loads(done.out)["data"]["checks"]}
-    assert done.code == 3
+    assert done.code == 14
     assert lines["embedder"]["status"] == "error"
     assert "ollama serve" in lines["embedder"]["hint"]
 
@@ -187,9 +187,32 @@ def test_doctor_tries_the_embedder(cli):
 def test_doctor_reports_a_damaged_database(cli, tmp_path):
     (tmp_path / "lore.db").write_bytes(b"not a database " * 400)
     done = cli("doctor", "--offline")
-    assert done.code == 3
+    assert done.code == 8
     assert "✗ database" in done.out
     assert "sync --full" in done.out
+
+
+# what is wrong -> the documented exit code of that (docs/errors.md), and what is checked before it is well
+DOCTOR = {
+    "a damaged database": ({}, b"not a database " * 400, 8),
+    "a token": ({"GITHUB_TOKEN": "wrong"}, b"", 4),
+    "a project": ({"FORGELORE_PROJECTS": "acme/nothing"}, b"", 5),
+    "an embedder": ({"FORGELORE_EMBEDDER": "ollama", "FORGELORE_EMBEDDER_URL": "http://127.0.0.1:9"}, b"", 14),
+    "settings": ({"FORGELORE_WORKERS": "many"}, b"", 3),
+    "nothing": ({}, b"", 0),
+}
+
+
+@pytest.mark.parametrize("what", DOCTOR)
+def test_doctor_has_the_exit_code_of_what_it_finds(github, github_env, tmp_path, what):
+    environ, content, code = DOCTOR[what]
+    if content:
+        (tmp_path / "lore.db").write_bytes(content)
+    env = {**os.environ, **github_env, "FORGELORE_PROJECTS": "acme/web", **environ}
+    command = [sys.executable, "-m", "forgelore.surfaces.cli.main", "doctor", "--db", str(tmp_path / "lore.db")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_init_takes_the_project_from_the_clone(cli, clone):

@@ -3,8 +3,6 @@
 import argparse
 from typing import Any
 
-from forgelore.errors import ConfigError
-
 EXAMPLES = ("forgelore doctor", "forgelore doctor --offline", "forgelore doctor --json")
 
 
@@ -17,15 +15,17 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
     marks = {"ok": context.style.green("✓"), "warning": context.style.yellow("!"), "error": context.style.red("✗")}
     results = []
+    faults = []
     for check in checks(context.app, is_offline=arguments.offline):
         results.append({"check": check.name, "status": check.status, "message": check.message, "hint": check.hint})
         context.print(f"{marks[check.status]} {check.name:<12} {check.message}")
+        if check.status == "error":
+            faults.append(check)
         if check.hint:
             context.print(f"  {'':<12} {context.style.dim('→')} {check.hint}")
-    is_well = all(result["status"] != "error" for result in results)
-    failed = [result["check"] for result in results if result["status"] == "error"]
-    if failed:
-        context.fail(ConfigError(f"not in order: {', '.join(failed)}", hint="each line above says what to do"))
-    if is_well:
+    if faults:  # the first one decides the exit code: what comes after often follows from it
+        names = ", ".join(check.name for check in faults)
+        context.fail(faults[0].fault(f"not in order: {names}", hint="each line above says what to do"))
+    else:
         context.print("", "everything needed is in place")
-    return {"success": is_well, "checks": results}
+    return {"success": not faults, "checks": results}
