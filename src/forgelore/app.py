@@ -52,6 +52,15 @@ class App:
         """The store, if something has asked for it."""
         return self._store
 
+    @property
+    def has_store(self) -> bool:
+        return self._store is not None or (os.path.exists(self.config.db) and os.path.getsize(self.config.db) > 0)
+
+    @property
+    def is_writing(self) -> bool:
+        """True while this thread is inside a transaction."""
+        return self._store is not None and self._store.is_in_transaction
+
     def close(self) -> None:
         for forge in self._forges.values():
             forge.close()

@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from crash.killing import environ
+from servers.embedding import EmbeddingServer
 from support import compare, forge_truth, stored_truth
 
 FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
@@ -127,3 +128,90 @@ def test_programs_see_the_same_exit_code(lab, tmp_path):
         out, _ = process.communicate(timeout=30)
     assert process.returncode == 130
     assert not out or json.loads(out)["ok"] is False
+
+
+# The first signal is enough, also where the server would keep the socket for minutes.
+HUNG_S = 60.0
+
+
+def interrupt(process):
+    """Send one Ctrl-C; return what was said and how long it took."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=HUNG_S)
+    return err, time.monotonic() - began
+
+
+def assert_ended_at_once(process, err, took_s):
+    assert process.returncode == 130, err
+    assert took_s < 3, f"{took_s:.1f} s"
+    assert err.splitlines()[-1] == "stopped: what was saved is kept; run the same command to go on"
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_the_first_signal_ends_a_request_that_hangs(lab, tmp_path, place):
+    slow = lab.server.fail(path=SLOW[lab.server.kind][place], delay=HUNG_S)
+    with start(lab, tmp_path) as process:
+        wait_for_request(lab, slow)
+        err, took_s = interrupt(process)
+    lab.server.faults.clear()
+    assert_ended_at_once(process, err, took_s)
+    assert (tmp_path / "lore.db").exists() == (place > 0)
+    assert set(statuses(tmp_path)) <= {"interrupted"}
+    assert_reaches_the_truth(lab, tmp_path)
+
+
+@pytest.mark.parametrize("words", [["import"], ["embed"], ["search", "crash"]])
+def test_the_first_signal_ends_an_embedder_that_hangs(tmp_path, words):
+    db, source = str(tmp_path / "lore.db"), tmp_path / "x.jsonl"
+    source.write_text(json.dumps({"kind": "issue", "number": 1, "title": "Crash", "body": "It falls over."}))
+    load = ["import", str(source), "--project", "p"]
+    with EmbeddingServer() as server:
+        env = environ(tmp_path, FORGELORE_EMBEDDER="ollama", FORGELORE_EMBEDDER_URL=server.url)
+        env["PATH"] = "/usr/bin:/bin"
+        if words != ["import"]:
+            ready = [] if words[0] == "search" else ["--no-embed"]
+            assert subprocess.run([*FORGELORE, *load, *ready, "--db", db], env=env, capture_output=True).returncode == 0
+        slow = server.fail(path="/api/embed", delay=HUNG_S)
+        command = [*FORGELORE, *(load if words == ["import"] else words), "--db", db]
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            wait_for_request(None, slow)
+            err, took_s = interrupt(process)
+    assert_ended_at_once(process, err, took_s)
+
+
+def test_the_first_signal_ends_an_import_from_a_slow_pipe(tmp_path):
+    db = str(tmp_path / "lore.db")
+    command = [*FORGELORE, "import", "-", "--project", "p", "--db", db]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environ(tmp_path), text=True, **pipes) as process:
+        process.stdin.write('{"kind": "issue", "number": 1}\n')
+        process.stdin.flush()
+        time.sleep(1.5)  # nothing tells that it waits for the next line
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=HUNG_S)
+        took_s = time.monotonic() - began
+        err = process.stderr.read()
+    assert_ended_at_once(process, err, took_s)
+
+
+def test_the_first_signal_ends_a_git_that_hangs(github, tmp_path):
+    """The index branch is pulled by git; its helper, which holds the socket, ends with it."""
+    event = tmp_path / "event.json"
+    number = github.project.add_issue("One")
+    event.write_text(
+        json.dumps({"action": "opened", "issue": {"number": number}, "repository": {"full_name": "acme/web"}})
+    )
+    ci = {
+        "GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "issues", "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_REPOSITORY": "acme/web", "GITHUB_SERVER_URL": github.server.url, "RUNNER_TEMP": str(tmp_path),
+    }  # fmt: skip
+    slow = github.server.fail(path=r"info/refs", delay=HUNG_S)
+    env = environ(tmp_path, **github.environ(github.good_token), **ci)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*FORGELORE, "triage"], env=env, **pipes) as process:
+        wait_for_request(github, slow)
+        err, took_s = interrupt(process)
+    assert_ended_at_once(process, err, took_s)

@@ -12,6 +12,7 @@ from forgelore.ports import Page, Resource
 
 POLL_S = 0.1
 PATIENCE_S = 2.0
+STOPPED_S = 0.2  # somebody pressed Ctrl-C: who hangs in an answer is left behind
 
 # What a thread hands over: a page, the error that ended it, or None at its end.
 _Handed = tuple[Resource, "Page | BaseException | None"]
@@ -49,7 +50,7 @@ def read_side_by_side(
                 save(resource, page)
     finally:
         halt.set()
-        _wait_for(threads, handed)
+        _wait_for(threads, handed, STOPPED_S if stop.is_set() else PATIENCE_S)
     return refused
 
 
@@ -79,9 +80,9 @@ def _next(handed: "Queue[_Handed]", stop: threading.Event) -> _Handed:
             return handed.get(timeout=POLL_S)
 
 
-def _wait_for(threads: list[threading.Thread], handed: "Queue[Any]") -> None:
+def _wait_for(threads: list[threading.Thread], handed: "Queue[Any]", patience_s: float) -> None:
     """Let the threads end, emptying the queue so that none waits to put. One that hangs in an answer is left behind."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + patience_s
     while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
         with contextlib.suppress(Empty):
             handed.get(timeout=0.01)

@@ -22,9 +22,7 @@ class Pace:
         with self._guard:
             turn = max(self._next, self._clock())
             self._next = turn + self._gap
-        delay = turn - self._clock()
-        if delay > 0:
-            self._sleep(delay)
+        self._sleep(max(0.0, turn - self._clock()))  # also for no time at all: a command that was stopped ends here
 
     def pause(self, seconds: float) -> None:
         with self._guard:

@@ -55,6 +55,12 @@ class Store:
         return connection
 
     @property
+    def is_in_transaction(self) -> bool:
+        """True while this thread holds one open; asks for no connection."""
+        existing: apsw.Connection | None = getattr(self._local, "connection", None)
+        return existing is not None and existing.in_transaction
+
+    @property
     def is_read_only(self) -> bool:
         return self.connection.readonly("main")
 

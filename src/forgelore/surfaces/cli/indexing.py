@@ -5,7 +5,6 @@ Vectors may wait: an embedder that is missing or fails is a warning of the comma
 
 import contextlib
 import signal
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -98,13 +97,16 @@ def chosen_projects(context: Any, text: str | None) -> list[int]:
 
 @contextlib.contextmanager
 def stopping_on_interrupt(context: Any) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the command between two transactions; a second Ctrl-C ends it where it is."""
+    """Ctrl-C and SIGTERM end the command at once, a request that hangs included.
+
+    Only a transaction is finished first, which takes a moment; a second Ctrl-C does not wait for that either.
+    """
 
     def stop(_signal: int, _frame: object) -> None:
-        if context.app.stop.is_set():
-            raise KeyboardInterrupt
+        is_second = context.app.stop.is_set()
         context.app.stop.set()
-        print("\nstopping …", file=sys.stderr)
+        if is_second or not context.app.is_writing:
+            raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
