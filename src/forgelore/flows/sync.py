@@ -61,17 +61,23 @@ class Result(Struct):
 
 
 def sync_project(
-    store: Store, forge: Forge, name: ProjectName, options: Options, *, watcher: Watcher | None = None,
-    now_ms: Callable[[], int] | None = None, stop: threading.Event | None = None,
+    store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: Options, *,
+    watcher: Watcher | None = None, now_ms: Callable[[], int] | None = None, stop: threading.Event | None = None,
 ) -> Result:  # fmt: skip
-    """Bring a project up to date and return what happened. Safe to interrupt at any moment."""
+    """Bring a project up to date and return what happened. Safe to interrupt at any moment.
+
+    `store` may be what makes a new one: it is called when the forge has shown the project, so that a wrong name or a
+    wrong token leaves no empty file behind.
+    """
     now = now_ms or (lambda: int(time.time() * 1000))
     requests_before = forge.requests()
     try:
         project = forge.fetch_project(name)
     except LoreError as refusal:
-        _record_refusal(store, name, options.command, refusal, now())
+        if isinstance(store, Store):
+            _record_refusal(store, name, options.command, refusal, now())
         raise
+    store = store if isinstance(store, Store) else store()
     stored = _save_project(store, project, now())
     lock = acquire_lock(store, f"project {stored.id}", now(), shown=str(stored.name), force=options.force)
     run_id = start_run(store, stored.id, options.command, now())

@@ -1,6 +1,7 @@
 """`forgelore sync [PROJECT…]`."""
 
 import argparse
+from functools import partial
 from typing import Any
 
 from forgelore.errors import AuthError, ForgeError, NotFound, RateLimited
@@ -77,11 +78,12 @@ def _sync_one(context: Any, name: Any, options: Any, arguments: argparse.Namespa
     app = context.app
     with make_watcher(str(name), is_json=context.is_json) as watcher:
         forge = app.forge(name, on_wait=watcher.waiting)
-        store = app.store(create=True)
+        store = app.store(create=True) if app.has_store else partial(app.store, create=True)
         try:
             result = sync_project(store, forge, name, options, watcher=watcher, stop=app.stop)
         except (ForgeError, AuthError, NotFound, RateLimited):
-            _index(context, name, arguments, watcher)  # what came before is kept, and can be found
+            if app.has_store:
+                _index(context, name, arguments, watcher)  # what came before is kept, and can be found
             raise
         indexed = _index(context, name, arguments, watcher)
     for warning in result.warnings:
