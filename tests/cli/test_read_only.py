@@ -19,6 +19,7 @@ import forgelore
 from forgelore.store.db import Store
 from forgelore.store.migrate import load_migrations, migrate, newest_version
 
+DEMO = str(pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl")
 FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
 ENV = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "NO_COLOR": "1", "COLUMNS": "100", "FORGELORE_EMBEDDER": "lore",
@@ -106,8 +107,7 @@ READING = [
 def template(tmp_path_factory):
     """The example project, closed properly: no log beside it."""
     db = tmp_path_factory.mktemp("template") / "lore.db"
-    source = pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl"
-    done = subprocess.run([*FORGELORE, "import", source, "--project", "lanternsync/lantern", "--db", db], env=ENV)
+    done = subprocess.run([*FORGELORE, "import", DEMO, "--project", "lanternsync/lantern", "--db", db], env=ENV)
     assert done.returncode == 0
     assert os.listdir(db.parent) == ["lore.db"]
     return db
@@ -141,7 +141,7 @@ def test_every_reading_command_says_the_same_as_in_a_folder_that_can_be_written(
 @pytest.mark.parametrize(
     "words",
     [
-        ["import", "-", "--project", "new/one"],
+        ["import", DEMO, "--project", "new/one"],
         ["sync", "acme/web"],
         ["generate-docs", "--full"],
         ["embed"],

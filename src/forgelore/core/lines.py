@@ -5,6 +5,7 @@
      "notes": [{"author": "tom", "body": "…", "created_at": "…", "path": null, "line": null, "is_system": false}]}
 
 - Only `kind` and `number` must be there. A written line has all of the above, in this order.
+- A key that is none of ours is left out and named. docs/import.schema.json is made from the structs below.
 - `merged_at`, `source_branch`, `target_branch`, `tag`, `category`, `assignees`, `links`, `is_draft`, `is_confidential`,
   and a note's `thread`, `is_internal` and `is_answer` are written when they say something.
 - `files` holds paths, or {"new_path", "old_path", "status"} for what was not merely modified.
@@ -15,13 +16,13 @@
 import json
 import re
 import zlib
-from typing import Any
+from typing import Annotated, Any, NoReturn
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from forgelore.core.text import storable
-from forgelore.core.times import format_ms, parse_ms
+from forgelore.core.times import TIME_PATTERN, format_ms, parse_ms
 from forgelore.errors import InvalidValue
 from forgelore.model import File, FileStatus, Item, ItemKey, Link, Note, Relation, State, Thread
 from forgelore.words import KIND_WORDS
@@ -31,48 +32,70 @@ _STATES: dict[str, State] = {
 }  # fmt: skip
 
 
-class FileLine(Struct, omit_defaults=True):
+# What the schema in docs/ says of a value beyond its type. The reader below checks the same, in its own words.
+_Number = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": (1 << 63) - 1})]
+_Time = Annotated[
+    str,
+    Meta(
+        description="2026-03-01, or with a time of day; UTC where no zone is named",
+        examples=["2026-03-01T12:00:00Z"],
+        extra_json_schema={"pattern": rf"^\s*{TIME_PATTERN}\s*$"},
+    ),
+]
+_Kind = Annotated[str, Meta(extra_json_schema={"enum": sorted(KIND_WORDS)})]
+_State = Annotated[str, Meta(extra_json_schema={"enum": sorted(_STATES)})]
+
+
+class FileLine(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A file of a change. One of the paths is enough; `old_path` matters for a rename."""
+
     new_path: str | None = None
     old_path: str | None = None
     status: FileStatus = "modified"
 
 
-class LinkLine(Struct, omit_defaults=True):
+class LinkLine(Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """A relation to another item: of the same project unless `project` names one."""
+
     relation: Relation
-    number: int
+    number: _Number
     kind: str | None = None
     project: str = ""
     is_withdrawn: bool = False
 
 
-class NoteLine(Struct, gc=False):
+class NoteLine(Struct, gc=False, forbid_unknown_fields=True):
+    """A comment, a review or a system note. Notes of one `thread` belong together."""
+
     author: str | None = None
     body: str | None = None
-    created_at: str | None = None
+    created_at: _Time | None = None
     path: str | None = None
-    line: int | None = None
+    line: _Number | None = None
     is_system: bool = False
     thread: str | None = None
     is_internal: bool = False
     is_answer: bool = False
 
 
-class ItemLine(Struct, gc=False):
-    kind: str
-    number: int
+class ItemLine(Struct, gc=False, forbid_unknown_fields=True):
+    """An issue, change, discussion or release, with everything below it."""
+
+    kind: _Kind
+    number: _Number
     title: str | None = None
     body: str | None = None
-    state: str | None = None
+    state: _State | None = None
     state_reason: str | None = None
     author: str | None = None
     labels: list[str] | None = None
-    created_at: str | None = None
-    updated_at: str | None = None
-    closed_at: str | None = None
+    created_at: _Time | None = None
+    updated_at: _Time | None = None
+    closed_at: _Time | None = None
     url: str | None = None
     files: list[str | FileLine] | None = None
     notes: list[NoteLine] | None = None
-    merged_at: str | None = None
+    merged_at: _Time | None = None
     source_branch: str | None = None
     target_branch: str | None = None
     tag: str | None = None
@@ -84,11 +107,15 @@ class ItemLine(Struct, gc=False):
 
 
 class Parsed(Struct, gc=False):
-    """A line as our nouns. `item.raw` holds its checksum: it tells whether anything changed since the last import."""
+    """A line as our nouns. `item.raw` holds its checksum: it tells whether anything changed since the last import.
+
+    `unknown` are keys that mean nothing here: "color", "notes[].edited_at".
+    """
 
     item: Item
     threads: list[Thread]
     files: list[File]
+    unknown: list[str] = []
 
 
 # A NUL can only come as its escape. A backslash that is itself escaped begins none.
@@ -98,9 +125,20 @@ _decoder = msgspec.json.Decoder(ItemLine)
 _encode = msgspec.json.Encoder().encode
 
 
+def line_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a line: what the structs say, and that a file has a path."""
+    schema = msgspec.json.schema(ItemLine)
+    schema["$defs"]["FileLine"]["anyOf"] = [
+        {"required": [name], "properties": {name: {"type": "string", "minLength": 1}}}
+        for name in ("new_path", "old_path")
+    ]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "One line of an import or an export"}
+    return {**head, **schema}
+
+
 def parse_line(line: bytes) -> Parsed:
     """Return what a line says; raises InvalidValue with the reason when it says nothing we understand."""
-    row = _decode(line)
+    row, unknown = _decode(line)
     kind = KIND_WORDS.get(row.kind)
     if kind is None:
         raise InvalidValue(f"kind {row.kind!r} is none of issue, change, discussion, release")
@@ -120,7 +158,7 @@ def parse_line(line: bytes) -> Parsed:
     if row.links:
         item.links = [_link(link) for link in row.links]
     threads = _threads(key, row.notes) if row.notes else []
-    return Parsed(item, threads, [_file(file) for file in row.files] if row.files else [])
+    return Parsed(item, threads, [_file(file) for file in row.files] if row.files else [], unknown)
 
 
 def _check_range(number: int | None) -> None:
@@ -135,18 +173,61 @@ def _checksum(line: bytes) -> bytes:
     return b"%08x%08x%x" % (zlib.crc32(line), zlib.adler32(line), len(line))
 
 
-def _decode(line: bytes) -> ItemLine:
-    """Return the line's fields, every text in them storable: one look at the line, not one at each of its texts."""
+def _decode(line: bytes) -> tuple[ItemLine, list[str]]:
+    """Return the line's fields, every text in them storable, and the keys that are none of ours.
+
+    One look at the line, not one at each of its texts; what has odd text or unknown keys is looked at again.
+    """
     if b"\\u0000" in line:
         line = _NUL.sub(rb"\1\\ufffd", line)
     try:
-        return _decoder.decode(line)
+        return _decoder.decode(line), []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        try:  # lone surrogates and broken UTF-8 are mended; anything else is the line's fault
-            value = json.loads(line.decode("utf-8", "replace"))
-            return _decoder.decode(storable(json.dumps(value, ensure_ascii=False)).encode())
-        except (ValueError, msgspec.DecodeError, RecursionError):
-            raise InvalidValue(str(error)) from error
+        return _decode_again(line, error)
+
+
+def _decode_again(line: bytes, error: Exception) -> tuple[ItemLine, list[str]]:
+    """Mend lone surrogates and broken UTF-8, and leave unknown keys out; anything else is the line's fault."""
+    try:
+        value = _load(line)
+    except (ValueError, RecursionError):
+        raise InvalidValue(str(error)) from error
+    unknown = _take_out_unknown(value)
+    try:
+        return msgspec.convert(value, ItemLine), unknown
+    except msgspec.ValidationError as still:
+        raise InvalidValue(str(still)) from still
+
+
+def _load(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # Parsed first and mended then: an escape becomes a surrogate only by being read.
+        value = json.loads(line.decode("utf-8", "replace"), parse_constant=_no_number)
+        return msgspec.json.decode(storable(json.dumps(value, ensure_ascii=False)).encode())
+
+
+def _no_number(name: str) -> NoReturn:
+    """JSON has no NaN and no Infinity, whatever Python thinks."""
+    raise ValueError(name)
+
+
+def _take_out_unknown(value: Any) -> list[str]:
+    """Remove the keys that no struct above has, and return their names."""
+    found = _take_out(value, ItemLine, "")
+    for name, kind in (("notes", NoteLine), ("files", FileLine), ("links", LinkLine)):
+        rows = value.get(name) if isinstance(value, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            found += _take_out(row, kind, f"{name}[].")
+    return found
+
+
+def _take_out(row: Any, kind: type[Struct], place: str) -> list[str]:
+    names = [name for name in row if name not in kind.__struct_fields__] if isinstance(row, dict) else []
+    for name in names:
+        del row[name]
+    return [place + name for name in names]
 
 
 def _threads(key: ItemKey, notes: list[NoteLine]) -> list[Thread]:
@@ -173,7 +254,7 @@ def _file(entry: str | FileLine) -> File:
     if isinstance(entry, str):
         return File(entry, entry)
     path = entry.new_path or entry.old_path
-    if path is None:
+    if not path:
         raise InvalidValue("a file has neither old_path nor new_path")
     old = entry.old_path if entry.status == "renamed" else None
     return File(path, old or path, entry.status)

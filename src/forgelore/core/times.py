@@ -5,9 +5,8 @@ import re
 
 from forgelore.errors import InvalidValue
 
-_ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?\Z"
-)
+TIME_PATTERN = r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?"
+_ISO = re.compile(TIME_PATTERN + r"\Z")
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH_DAY = dt.date(1970, 1, 1).toordinal()
 _FIRST_MS = (1 - _EPOCH_DAY) * 86_400_000

@@ -7,6 +7,7 @@ import contextlib
 import gc
 import gzip
 import io
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
@@ -15,15 +16,17 @@ from msgspec import Struct
 
 from forgelore.core.lines import Parsed, parse_line
 from forgelore.errors import InvalidValue, LoreError, NotFound, Refused
-from forgelore.model import Project, ProjectName
+from forgelore.model import ItemKey, Kind, Project, ProjectName
 from forgelore.store.db import Store
 from forgelore.store.items import save_files, save_items
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject
 from forgelore.store.sync_state import acquire_lock, finish_run, start_run
 from forgelore.store.threads import drop_threads, save_threads
+from forgelore.words import KINDS
 
 BATCH = 3000
+MOST_UNKNOWN, MOST_CHARS = 100, 80  # keys to name, and characters of one
 
 
 class BadLine(Struct, frozen=True):
@@ -32,11 +35,39 @@ class BadLine(Struct, frozen=True):
 
 
 class ImportResult(Struct):
+    """What an import did. `read` = `items` + `repeated` + bad lines; `written` counts items that are new or changed."""
+
     project: str
     read: int = 0
+    items: int = 0
+    repeated: int = 0
     written: int = 0
     notes: int = 0
     bad: list[BadLine] = []
+    unknown: dict[str, int] = {}  # a key that means nothing here -> the first line that has it
+
+
+class _Tally:
+    """Which items a file has shown so far, and which of them were written: an item may come again, with other words."""
+
+    def __init__(self) -> None:
+        self._written: dict[Kind, dict[int, bool]] = {kind: {} for kind in KINDS}
+
+    def is_new(self, key: ItemKey) -> bool:
+        """True for an item that has not come before; from now on it has."""
+        numbers = self._written[key.kind]
+        if key.number in numbers:
+            return False
+        numbers[key.number] = False
+        return True
+
+    def count_written(self, keys: Iterable[ItemKey]) -> int:
+        """Return how many of these are written for the first time."""
+        count = 0
+        for kind, number in keys:
+            count += not self._written[kind][number]
+            self._written[kind][number] = True
+        return count
 
 
 @contextlib.contextmanager
@@ -61,23 +92,41 @@ def open_source(path: str) -> Iterator[BinaryIO]:
 
 
 def import_lines(
-    store: Store, name: ProjectName, source: BinaryIO, now_ms: int, *, is_strict: bool = False,
+    store: Store | Callable[[], Store], name: ProjectName, source: BinaryIO, now_ms: int, *, is_strict: bool = False,
     on_batch: Callable[[int], None] | None = None,
 ) -> ImportResult:  # fmt: skip
-    """Read every line into the store and return what happened, bad lines with their numbers."""
+    """Read every line into the store and return what happened, bad lines with their numbers.
+
+    A file without one good line changes nothing. `store` may be what makes a new one: it is called with the first
+    good lines in hand.
+    """
+    result, tally = ImportResult(str(name)), _Tally()
+    with _no_cycles():
+        batches = _batches(_parsed(source, result, tally, is_strict=is_strict))
+        first = next(batches, None)
+        if first is not None:
+            store = store if isinstance(store, Store) else store()
+            _write(store, name, itertools.chain([first], batches), result, tally, now_ms, on_batch)
+    return result
+
+
+def _write(
+    store: Store, name: ProjectName, batches: Iterable[list[Parsed]], result: ImportResult, tally: _Tally, now_ms: int,
+    on_batch: Callable[[int], None] | None,
+) -> None:  # fmt: skip
     with store.transaction():
         project = save_project(store, Project(name), now_ms)
         _refuse_a_synced_project(store, project)
     lock = acquire_lock(store, f"project {project.id}", now_ms, shown=str(project.name))
     run_id = start_run(store, project.id, "import", now_ms)
-    result = ImportResult(str(project.name), bad=[])
+    result.project = str(project.name)
     error: BaseException | None = None
     try:
-        with store.trusted_words(), _no_cycles():  # `parse_line` lets no other words through
-            for batch in _batches(_parsed(source, result, is_strict=is_strict)):
+        with store.trusted_words():  # `parse_line` lets no other words through
+            for batch in batches:
                 with store.transaction():
                     lock.confirm(now_ms)
-                    _save(store, project.id, batch, result)
+                    _save(store, project.id, batch, result, tally)
                 if on_batch:
                     on_batch(result.read)
     except BaseException as caught:
@@ -86,7 +135,6 @@ def import_lines(
     finally:
         _finish(store, run_id, now_ms, result, error)
         lock.release()
-    return result
 
 
 @contextlib.contextmanager
@@ -120,18 +168,26 @@ def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error:
         )  # fmt: skip
 
 
-def _parsed(source: BinaryIO, result: ImportResult, *, is_strict: bool) -> Iterator[Parsed]:
+def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict: bool) -> Iterator[Parsed]:
     for number, line in _lines(source):
         if not line or line.isspace():
             continue
         result.read += 1
         try:
-            yield parse_line(line)
+            parsed = parse_line(line)
         except LoreError as error:
             if is_strict:
-                hint = "mend the line, or leave out --strict to skip it"
+                hint = "mend the line (docs/import.md has the format), or leave out --strict to skip it"
                 raise InvalidValue(f"line {number}: {error.message}", hint=hint) from error
             result.bad.append(BadLine(number, error.message))
+            continue
+        is_new = tally.is_new(parsed.item.key)
+        result.items += is_new
+        result.repeated += not is_new
+        for key in parsed.unknown:
+            if len(result.unknown) < MOST_UNKNOWN:
+                result.unknown.setdefault(key[:MOST_CHARS], number)
+        yield parsed
 
 
 def _lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -160,10 +216,10 @@ def _batches(rows: Iterable[Parsed]) -> Iterator[list[Parsed]]:
         yield batch
 
 
-def _save(store: Store, project_id: int, batch: list[Parsed], result: ImportResult) -> None:
+def _save(store: Store, project_id: int, batch: list[Parsed], result: ImportResult, tally: _Tally) -> None:
     """Save a batch. A line that changed is told by its hash; then everything below the item is written anew."""
     saved = save_items(store, project_id, [parsed.item for parsed in batch], keep_raw=False)
-    result.written += saved.written
+    result.written += tally.count_written((*saved.new, *saved.changed))
     by_key = {parsed.item.key: parsed for parsed in batch}  # of two lines with one key the last wins, as with the item
     drop_threads(store, [saved.ids[key] for key in saved.changed])
     touched = {key: saved.ids[key] for key in (*saved.new, *saved.changed)}
