@@ -152,6 +152,15 @@ def test_embed_that_is_refused_everywhere_is_exit_16_and_can_be_retried(cli, emb
     assert cli("embed", "--retry-failed", "--json").data["embedded"] == 2
 
 
+def test_embed_full_makes_all_vectors_again(cli, embedding, server):
+    load(cli, 3, **embedding)
+    asked = len(server.inputs())
+    assert cli("embed", "--full", "--json").data["embedded"] == 3
+    assert sum(map(len, server.inputs()[asked:])) == 3
+    assert "nothing to do" in cli("embed").out
+    assert cli("embed", "--full", "--retry-failed").code == 2
+
+
 def test_ctrl_c_ends_embed_soon_and_the_next_run_goes_on(cli, embedding, server):
     load(cli, 300)
     server.fail(path="/v1/embeddings", delay=0.15, times=1000)

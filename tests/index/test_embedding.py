@@ -240,3 +240,56 @@ def test_one_project_can_be_embedded_alone(furnished):
     furnished.run("INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (2, 'github', 'h', 'b/c', 'b/c', 0)")  # fmt: skip
     assert embed_documents(furnished.store, Hashed(), [2]).embedded == 0
     assert waiting(furnished) == 22
+
+
+def vectors(tracker):
+    return tracker.store.rows("SELECT document_id, position, scale, vector FROM chunks ORDER BY 1, 2")
+
+
+def test_a_full_run_makes_every_vector_anew(furnished):
+    embed(furnished, Hashed())
+    before = vectors(furnished)
+    furnished.run("UPDATE chunks SET vector = zeroblob(length(vector))")
+    embedder = Hashed()
+    done = embed(furnished, embedder, is_full=True)
+    assert (done.embedded, done.failed, done.waiting) == (22, 0, 0)
+    assert len(embedder.texts) == len(before)
+    assert vectors(furnished) == before
+    assert embed(furnished, Hashed()).embedded == 0
+
+
+def test_a_full_run_that_was_cut_off_goes_on_and_old_vectors_stay_until_then(furnished):
+    for number in range(20, 400):
+        furnished.add(number, f"Crash {number}", f"It falls over in module{number}")
+    furnished.index()
+    embed(furnished, Hashed())
+    count = len(vectors(furnished))
+    first = Hashed(dies_after=50)
+    with pytest.raises(EmbedderUnreachable):
+        embed(furnished, first, is_full=True)
+    assert len(vectors(furnished)) == count, "search by meaning finds everything meanwhile"
+    left = waiting(furnished)
+    assert 0 < left < count
+    second = Hashed()
+    assert embed(furnished, second, is_full=True).embedded == left
+    assert len(second.texts) < count
+    third = Hashed()
+    embed(furnished, third, is_full=True)
+    assert len(third.texts) == count, "the last one came to its end: this one begins anew"
+
+
+def test_a_full_run_of_one_project_leaves_the_others_alone(furnished):
+    embed(furnished, Hashed())
+    embedder = Hashed()
+    embed_documents(furnished.store, embedder, [], is_full=True)
+    assert embedder.texts == []
+
+
+def test_a_text_that_keeps_failing_does_not_keep_a_full_run_from_beginning_anew(furnished):
+    embed(furnished, Hashed())
+    embed(furnished, Hashed(spoil={"module3": [0.0] * DIMENSION}), is_full=True)
+    assert waiting(furnished) > 0
+    embedder = Hashed()
+    embed(furnished, embedder, is_full=True)
+    assert len(embedder.texts) == len(vectors(furnished))
+    assert waiting(furnished) == 0

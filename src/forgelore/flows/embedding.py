@@ -26,6 +26,8 @@ from forgelore.store.vectors import (
     drop_other_embedders,
     find_embedder,
     has_other_embedders,
+    has_stale,
+    mark_stale,
     queue_unembedded,
     save_chunks,
     save_dimension,
@@ -56,15 +58,19 @@ class _Text(NamedTuple):
 
 
 def embed_documents(
-    store: Store, embedder: Embedder, project_ids: Iterable[int], *, is_retry: bool = False,
+    store: Store, embedder: Embedder, project_ids: Iterable[int], *, is_retry: bool = False, is_full: bool = False,
     watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
 ) -> Embedded:  # fmt: skip
-    """Compute what is missing; with `is_retry`, only what failed before. Raises EmbedderError when nobody answers."""
+    """Compute what is missing; with `is_retry`, only what failed before; with `is_full`, everything anew, and what is
+    there stays until then. Raises EmbedderError when nobody answers.
+    """
     watcher = watcher or Watcher()
     projects = list(project_ids)
-    if not is_retry and find_embedder_if_idle(store, embedder, projects):
+    if not is_retry and not is_full and find_embedder_if_idle(store, embedder, projects):
         return Embedded(waiting=_waiting(store, projects))
     run = _Run(store, embedder, register(store, embedder))
+    if is_full:
+        _begin_anew(store, run.stored, projects)
     todo = {project_id: _todo(store, project_id, is_retry=is_retry) for project_id in projects}
     watcher.begin("vectors", "vectors", sum(total for total, _ in todo.values()))
     for project_id, (_, next_jobs) in todo.items():
@@ -79,6 +85,14 @@ def embed_documents(
         with store.transaction():
             run.result.dropped = drop_other_embedders(store, run.stored.id)
     return run.result
+
+
+def _begin_anew(store: Store, stored: StoredEmbedder, projects: list[int]) -> None:
+    """Mark all vectors, unless a run that did so was cut off: then this one goes on with what that left."""
+    for project_id in projects:
+        if not has_stale(store, stored.id, project_id):
+            with store.transaction():
+                mark_stale(store, stored.id, project_id)
 
 
 def find_embedder_if_idle(store: Store, embedder: Embedder, projects: list[int]) -> StoredEmbedder | None:

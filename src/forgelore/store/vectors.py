@@ -65,6 +65,32 @@ def queue_unembedded(store: Store, embedder_id: int) -> int:
     )
 
 
+def mark_stale(store: Store, embedder_id: int, project_id: int) -> None:
+    """Queue all documents of a project, and mark the vectors they have as those of another text: they are found until
+    new ones replace them. In a transaction.
+    """
+    store.run(
+        "DELETE FROM chunks WHERE project_id = ? AND embedder_id = ?"
+        " AND length(vector) <> (SELECT dimension FROM embedders WHERE id = embedder_id)", project_id, embedder_id,
+    )  # fmt: skip
+    store.run("UPDATE chunks SET text_hash = x'' WHERE project_id = ? AND embedder_id = ?", project_id, embedder_id)
+    store.run("DELETE FROM jobs WHERE project_id = ? AND kind = 'embed'", project_id)
+    store.run(
+        "INSERT INTO jobs (project_id, kind, key, version, queued_at)"
+        " SELECT project_id, 'embed', id, abs(random() % 281474976710656), 0 FROM documents WHERE project_id = ?",
+        project_id,
+    )
+
+
+def has_stale(store: Store, embedder_id: int, project_id: int) -> bool:
+    """Whether vectors that were marked wait for their first attempt to be made again: a run was cut off."""
+    return bool(store.value(
+        "SELECT EXISTS (SELECT 1 FROM chunks c JOIN jobs j ON j.project_id = c.project_id AND j.kind = 'embed'"
+        " AND j.key = CAST(c.document_id AS TEXT) AND j.attempt_count = 0"
+        " WHERE c.project_id = ? AND c.embedder_id = ? AND c.text_hash = x'')", project_id, embedder_id,
+    ))  # fmt: skip
+
+
 def save_dimension(store: Store, embedder_id: int, dimension: int) -> None:
     store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
 

@@ -9,12 +9,19 @@ from forgelore.surfaces.cli.terminal import number
 EXAMPLES = (
     "forgelore embed                       documents that have no vectors yet",
     "forgelore embed --retry-failed        only those that failed before",
+    "forgelore embed --full                all vectors anew; the old ones are used until then",
     "forgelore embed --embedder ollama     with another embedder than the settings name",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--retry-failed", action="store_true", help="only documents that failed before, all of them")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--retry-failed", action="store_true", help="only documents that failed before, all of them")
+    which.add_argument(
+        "--full",
+        action="store_true",
+        help="all documents, whether they have vectors or not; goes on where it was cut off",
+    )
     parser.add_argument("--project", metavar="NAME", help="one project; default: all")
     parser.add_argument("--embedder", metavar="NAME", help="minilm, ollama or openai; default: as the settings say")
 
@@ -35,7 +42,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     ):
         done = embed_documents(
             store, _embedder(context, arguments.embedder, watcher), projects, is_retry=arguments.retry_failed,
-            watcher=watcher, should_stop=app.stop.is_set,
+            is_full=arguments.full, watcher=watcher, should_stop=app.stop.is_set,
         )  # fmt: skip
     data: dict[str, Any] = to_builtins(done)
     _print(context, data)
