@@ -291,6 +291,24 @@ def test_a_check_finds_drift_and_a_repair_mends_it(cli, sql):
     assert cli("stats", "--check", "--repair").code == 0
 
 
+def test_a_sample_without_a_check_is_wrong_usage(cli):
+    load(cli, 1)
+    assert cli("stats", "--sample", "5").code == 2
+    assert cli("stats", "--check", "--sample", "-1").code == 2
+    assert cli("stats", "--check", "--sample", "0").code == 0
+
+
+def test_a_check_says_what_was_proved_by_a_sample(cli, embedding):
+    load(cli, 5, **embedding)
+    shown = cli("stats", "--check", "--sample", "2").out
+    assert "documents asked for by their own words: 2 of 5" in shown
+    assert "documents whose vectors were made again: 2 of 5" in shown
+    proofs = cli("stats", "--check", "--sample", "0", "--json").data["proofs"]
+    assert proofs[-1] == {
+        "what": "documents whose vectors were made again", "checked": 0, "total": 5, "why": "--sample 0",
+    }  # fmt: skip
+
+
 def test_a_repair_without_a_check_is_wrong_usage(cli):
     load(cli, 1)
     done = cli("stats", "--repair")

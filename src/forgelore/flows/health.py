@@ -1,41 +1,41 @@
-"""`stats`: how much is in the index, whether its parts fit each other, and the repair of what does not.
+"""`stats`: how much is in the index, and whether each part of it is what it is made from.
 
-A check reads one moment of the file, also while a sync writes. A repair touches what is derived (documents, full text,
-vectors, waiting work) and never what a forge said; every step is a transaction of its own, and doing it twice is doing
-it once, so that a repair that was cut off is simply run again.
+A check reads one moment of the file, also while a sync writes, and changes nothing. Almost everything is compared row
+by row: tables with those of a new file, rows with the answers of the forge, links with texts, documents with rows,
+hashes and split words with texts, full text with texts. Three things would cost too much and are proved by a sample,
+another one each time: rare words that are looked up, documents that are asked for by their own words, documents whose
+vectors are made again. A `Proof` tells how large it was.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from forgelore.core.documents import Document, Facts, build_documents
-from forgelore.errors import CorruptStore
+from forgelore.errors import CorruptStore, LoreError
+from forgelore.flows.document_check import find_altered_texts, find_outdated
+from forgelore.flows.findings import Finding, collect
+from forgelore.flows.row_check import ReaderOf, check_rows
+from forgelore.flows.vector_check import compare_vectors
 from forgelore.flows.watching import Watcher
+from forgelore.ports import Embedder
+from forgelore.store.checks import Wrong, find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.db import Store
-from forgelore.store.documents import load_sources, remove_documents
+from forgelore.store.fulltext_check import compare_words, find_unmatched, find_word_damage
 from forgelore.store.health import (
-    MEANINGS,
     count_kinds,
     count_truncated,
     count_vectors,
-    find_broken_references,
     find_current_embedder,
-    find_damage,
-    find_rows,
-    find_word_damage,
-    find_wrong,
     load_queues,
     measure_file,
 )
-from forgelore.store.jobs import queue_documents, queue_jobs
-from forgelore.store.vectors import queue_unembedded
+from forgelore.store.schema import SOURCES, find_gaps
+from forgelore.store.vector_check import Sampled, measure_vectors, sample_vectors
 from forgelore.store.words import count_documents
 
-_EXAMPLES = 5
-_BATCH = 500
+SAMPLE = 200  # documents
+# With one of these there is no use in looking at the rest: a repair begins here, and checks again.
+_HINDERING = frozenset(["source_missing", "table_missing", "damaged_file", "text_unreadable"])
 
 
 def load_stats(store: Store, fingerprint: str | None = None) -> dict[str, Any]:
@@ -72,210 +72,142 @@ def _vector_stats(store: Store, total: int, queue: dict[str, Any], fingerprint: 
     }
 
 
-class Finding(Struct, frozen=True):
-    """Something in the index that is not as it should be. `name` is stable; `rows` are what a repair must touch."""
-
-    name: str
-    count: int
-    examples: list[str]
-    meaning: str
-    rows: frozenset[int] = frozenset()
-
-
-class Repair(Struct, frozen=True):
-    name: str
-    found: int
-    left: int
-
-
-def check_store(store: Store, fingerprint: str | None = None) -> list[Finding]:
-    """Return everything that contradicts itself, empty for a sound store."""
-    with store.snapshot():
-        damage = find_damage(store)
-        try:
-            wrong = [] if damage else list(_all_wrong(store, fingerprint))
-        except CorruptStore as error:
-            damage, wrong = [error.message], []
-    return _findings([*(("damaged_file", line, 0) for line in damage), *wrong])
-
-
-def _all_wrong(store: Store, fingerprint: str | None) -> Iterator[tuple[str, str, int]]:
-    for table, parent, row_id in find_broken_references(store):
-        yield "broken_references", f"{table} {row_id or ''}".strip() + f" without {parent}", row_id or 0
-    current = find_current_embedder(store, fingerprint)
-    yield from find_wrong(store, current[0] if current else None)
-    yield from (("words_damaged", line, 0) for line in find_word_damage(store))
-    yield from _find_outdated(store)
-
-
-def _findings(wrong: Iterable[tuple[str, str, int]]) -> list[Finding]:
-    shown: dict[str, list[str]] = {}
-    rows: dict[str, list[int]] = {}
-    for name, what, row_id in wrong:
-        rows.setdefault(name, []).append(row_id)
-        if len(examples := shown.setdefault(name, [])) < _EXAMPLES:
-            examples.append(what)
-    return [Finding(name, len(rows[name]), shown[name], MEANINGS[name], frozenset(rows[name])) for name in rows]
-
-
-def _find_outdated(store: Store) -> Iterator[tuple[str, str, int]]:
-    """Build every document once more, without writing it, and compare. What waits to be indexed is left out."""
-    last = 0
-    while ids := _indexed_items(store, last):
-        last = ids[-1]
-        known = _load_known(store, ids)
-        for item_id, source in load_sources(store, ids).items():
-            built = {(one.representation, one.thread_key): _compared(one) for one in build_documents(source)}
-            if built != known.get(item_id):
-                yield "document_outdated", f"{source.kind} {_number(store, item_id)}", item_id
-
-
-def _indexed_items(store: Store, last: int) -> list[int]:
-    rows = store.rows(
-        "SELECT DISTINCT i.id FROM items i JOIN documents d ON d.item_id = i.id AND d.representation = 'item'"
-        " WHERE i.id > ? AND i.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM jobs j"
-        " WHERE j.project_id = i.project_id AND j.kind = 'document' AND j.key = CAST(i.id AS TEXT))"
-        " ORDER BY i.id LIMIT ?", last, _BATCH,
-    )  # fmt: skip
-    return [item_id for (item_id,) in rows]
-
-
-def _number(store: Store, item_id: int) -> int:
-    return int(store.value("SELECT number FROM items WHERE id = ?", item_id))
-
-
-_Compared = tuple[Facts, frozenset[str], frozenset[str]]
-
-
-def _compared(document: Document) -> _Compared:
-    return document.facts, frozenset(document.labels), frozenset(document.paths)
-
-
-def _load_known(store: Store, item_ids: list[int]) -> dict[int, dict[tuple[str, str], _Compared]]:
-    """Return item -> (representation, thread) -> what the store holds of that document."""
-    ids = json.dumps(item_ids)
-    chosen = "(SELECT id FROM documents WHERE item_id IN (SELECT value FROM json_each(?)))"
-    lists: dict[str, dict[int, set[str]]] = {"labels": {}, "paths": {}}
-    for name, column in (("labels", "name"), ("paths", "path")):
-        for document_id, value in store.each(
-            f"SELECT document_id, {column} FROM document_{name} WHERE document_id IN {chosen}", ids
-        ):
-            lists[name].setdefault(document_id, set()).add(value)
-    found: dict[int, dict[tuple[str, str], _Compared]] = {}
-    for item_id, document_id, representation, key, *facts in store.each(
-        f"SELECT item_id, id, representation, thread_key, {', '.join(Facts._fields)} FROM documents"
-        " WHERE item_id IN (SELECT value FROM json_each(?)) AND representation <> 'intent'", ids,
-    ):  # fmt: skip
-        found.setdefault(item_id, {})[representation, key] = (
-            Facts(*facts),
-            frozenset(lists["labels"].get(document_id, ())),
-            frozenset(lists["paths"].get(document_id, ())),
-        )
-    return found
-
-
-def repair_store(store: Store, *, watcher: Watcher | None = None) -> list[Repair]:
-    """Mend what was found and return, per finding, how much of it there was and how much is left.
-
-    Damaged pages are left as they are: what could be read of them cannot be trusted.
+class CheckRequest(Struct, frozen=True):
+    """What a check may use: the embedder that vectors are made again with (or why there is none), what reads a
+    project's stored payloads, how many documents a sample has, and who watches.
     """
-    findings = {finding.name: finding for finding in check_store(store)}
-    if not findings:
-        return []
-    if "damaged_file" not in findings:
-        for names, mend in _MENDS:
-            rows = frozenset[int]().union(*(findings[name].rows for name in names if name in findings))
-            if any(name in findings for name in names):
-                with store.transaction():
-                    mend(store, rows)
-        _index(store, watcher)
-    left = {finding.name: finding.count for finding in check_store(store)}
-    return [Repair(name, finding.count, left.get(name, 0)) for name, finding in findings.items()]
+
+    embedder: Embedder | None = None
+    no_embedder: str = "no embedder is configured"
+    reader_of: ReaderOf = lambda _name: None
+    sample: int = SAMPLE
+    watcher: Watcher = field(default_factory=Watcher)
 
 
-def _index(store: Store, watcher: Watcher | None) -> None:
-    from forgelore.flows.indexing import index_items
+class Proof(Struct, frozen=True):
+    """How much of something was proved, where that may be less than all, and why it was not more."""
 
-    index_items(store, [row[0] for row in store.rows("SELECT id FROM projects")], watcher=watcher)
-
-
-def _drop_orphans(store: Store, _rows: frozenset[int]) -> None:
-    """Delete derived rows that hang on nothing, then write the full-text index anew from the texts that are left."""
-    store.run("DELETE FROM document_texts WHERE id NOT IN (SELECT id FROM documents)")
-    for table in ("document_labels", "document_paths", "chunks"):
-        store.run(f"DELETE FROM {table} WHERE document_id NOT IN (SELECT id FROM documents)")
-    store.run("DELETE FROM chunks WHERE embedder_id NOT IN (SELECT id FROM embedders)")
-    store.run("DELETE FROM jobs WHERE project_id NOT IN (SELECT id FROM projects)")
-    store.run("INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
-    homeless = store.rows(
-        "SELECT project_id, id FROM documents WHERE item_id NOT IN (SELECT id FROM items)"
-        " OR project_id NOT IN (SELECT id FROM projects)"
-    )
-    for project_id, document_id in homeless:
-        remove_documents(store, project_id, [document_id])
+    what: str
+    checked: int
+    total: int
+    why: str = ""
 
 
-def _drop_documents(store: Store, rows: frozenset[int]) -> None:
-    """Forget documents whose text cannot be trusted; their items are indexed again."""
-    for document_id, project_id, item_id in store.rows(
-        "SELECT id, project_id, item_id FROM documents WHERE id IN (SELECT value FROM json_each(?))",
-        json.dumps([*rows]),
-    ):
-        remove_documents(store, project_id, [document_id])
-        queue_documents(store, project_id, [item_id])
+class Checked(Struct, frozen=True):
+    """What is wrong: nothing in a sound file. `is_cut_short`: what is derived was not looked at."""
+
+    findings: list[Finding]
+    proofs: list[Proof] = []
+    is_cut_short: bool = False
 
 
-def _queue_items(store: Store, rows: frozenset[int]) -> None:
-    """Index items again. Without its hashes a document gets its labels and paths anew, and its text if that differs."""
-    ids = json.dumps([*rows])
-    store.run(
-        "UPDATE documents SET labels_hash = x'', paths_hash = x'' WHERE item_id IN (SELECT value FROM json_each(?))",
-        ids,
-    )
-    for project_id, item_id in store.rows(
-        "SELECT project_id, id FROM items WHERE id IN (SELECT value FROM json_each(?))", ids
-    ):
-        queue_documents(store, project_id, [item_id])
+def check_store(store: Store, request: CheckRequest | None = None) -> Checked:
+    """Compare each part of the file with what it is made from."""
+    check = _Check(store, request or CheckRequest())
+    with store.snapshot():
+        try:
+            is_whole = check.look_at_file()
+            if is_whole:
+                check.look_at_rows()
+                check.look_at_words()
+                check.look_at_vectors()
+        except CorruptStore as error:
+            check.wrong.append(("damaged_file", error.message, 0))
+            is_whole = False
+    if is_whole:
+        check.remake_vectors()  # an embedder may take minutes, and a snapshot keeps the log from shrinking
+    return Checked(collect(check.wrong), check.proofs, not is_whole)
 
 
-def _drop_vectors(store: Store, rows: frozenset[int]) -> None:
-    """Forget all vectors of documents that have a wrong one; they are embedded again."""
-    for project_id, document_id in store.rows(
-        "SELECT DISTINCT d.project_id, d.id FROM chunks c JOIN documents d ON d.id = c.document_id"
-        " WHERE c.id IN (SELECT value FROM json_each(?))", json.dumps([*rows]),
-    ):  # fmt: skip
-        store.run("DELETE FROM chunks WHERE document_id = ?", document_id)
-        queue_jobs(store, project_id, "embed", [str(document_id)], 0)
+class _Check:
+    """One check, and what it found so far."""
 
+    def __init__(self, store: Store, request: CheckRequest) -> None:
+        self._store, self._request = store, request
+        self.wrong: list[Wrong] = []
+        self.proofs: list[Proof] = []
+        self._sample: list[Sampled] = []
+        self._embedded, self._why = 0, ""
 
-def _queue_vectors(store: Store, _rows: frozenset[int]) -> None:
-    current = find_current_embedder(store)
-    if current:
-        queue_unembedded(store, current[0])
+    def look_at_file(self) -> bool:
+        """Returns whether the rest can be looked at."""
+        for gap in find_gaps(self._store):
+            is_source = gap.type == "table" and gap.name in SOURCES
+            name = {"table": "table_missing", "index": "index_missing", "trigger": "trigger_extra"}[gap.type]
+            self.wrong.append(("source_missing" if is_source else name, gap.name, 0))
+        self.wrong += find_damage(self._store)
+        if not self._is_hindered():
+            unreadable = find_unreadable(self._store)
+            self.wrong += [("text_unreadable", f"{table} {row_id}", 0) for table, _, row_id in unreadable]
+        return not self._is_hindered()
 
+    def _is_hindered(self) -> bool:
+        return any(name in _HINDERING for name, _, _ in self.wrong)
 
-def _drop_jobs(store: Store, _rows: frozenset[int]) -> None:
-    """Looks again: the queue moves on while a sync runs, and its rows have no lasting ids."""
-    rows = find_rows(store, "job_of_nothing")
-    store.run("DELETE FROM jobs WHERE rowid IN (SELECT value FROM json_each(?))", json.dumps(rows))
+    def look_at_rows(self) -> None:
+        store, watcher = self._store, self._request.watcher
+        self.wrong += find_broken_references(store)
+        rows = check_rows(store, self._request.reader_of, watcher)
+        self.wrong += rows.wrong
+        self.proofs.append(Proof("items compared with what the forge said of them", rows.checked, rows.total))
+        self.wrong += find_altered_texts(store, watcher)
+        self.wrong += find_outdated(store, rows.distrusted, watcher)
 
+    def look_at_words(self) -> None:
+        store = self._store
+        damage = find_word_damage(store)
+        self.wrong += [("words_damaged", line, 0) for line in damage]
+        missed, asked = find_unmatched(store, self._request.sample)
+        self.wrong += [("words_lost", f"{word} (document {document_id})", 0) for document_id, word in missed]
+        self.proofs.append(Proof("documents asked for by their own words", asked, count_documents(store)))
+        if damage:
+            return  # reading such an index would raise
+        words = compare_words(store)
+        self.wrong += [("words_lost", word, 0) for word in words.lost]
+        self.wrong += [("words_miscounted", word, 0) for word in words.miscounted]
+        self.proofs.append(Proof("words looked up", words.checked, words.total))
 
-def _recount_jobs(store: Store, _rows: frozenset[int]) -> None:
-    """The work is due now, as if it had never been tried."""
-    rows = find_rows(store, "job_miscounted")
-    store.run(
-        "UPDATE jobs SET attempt_count = 0, last_attempt_at = NULL, last_error = NULL, next_attempt_at = NULL"
-        " WHERE rowid IN (SELECT value FROM json_each(?))", json.dumps(rows),
-    )  # fmt: skip
+    def look_at_vectors(self) -> None:
+        """Measure all vectors, and choose those that are made again."""
+        store = self._store
+        shapes = measure_vectors(store)
+        self.wrong += [
+            ("vector_malformed", f"document {bad.document_id}, chunk {bad.position}", bad.id)
+            for bad in shapes.malformed
+        ]
+        self.wrong += [
+            ("embedder_altered", f"embedder {embedder_id}: its vectors have {size} dimensions", embedder_id)
+            for embedder_id, size in shapes.dimensions.items()
+        ]
+        fingerprint = self._fingerprint()
+        ours = find_current_embedder(store, fingerprint) if fingerprint else None
+        current = ours or find_current_embedder(store)
+        self.wrong += find_wrong(store, current[0] if current else None)
+        self._embedded = count_vectors(store, current[0])[0] if current else 0
+        if ours:
+            self._sample = sample_vectors(store, ours[0], self._request.sample)
+        elif current and fingerprint:
+            self._why = f"they are of {current[1]} {current[2]}, which is not the embedder of the settings"
 
+    def _fingerprint(self) -> str | None:
+        """Return that of the embedder; None, with the reason, when there is none or its server is away."""
+        embedder = self._request.embedder
+        self._why = "" if embedder else self._request.no_embedder
+        try:
+            return embedder.fingerprint() if embedder else None
+        except LoreError as error:
+            self._why = error.message
+            return None
 
-# In this order: removing a document needs a full-text index that fits, and may leave work to forget.
-_MENDS: tuple[tuple[tuple[str, ...], Callable[[Store, frozenset[int]], None]], ...] = (
-    (("broken_references", "text_without_document", "words_missing", "words_extra", "words_damaged"), _drop_orphans),
-    (("text_missing", "text_differs"), _drop_documents),
-    (("document_of_deleted_item", "item_without_document", "document_outdated"), _queue_items),
-    (("vector_of_other_text", "vector_malformed", "vector_incomplete"), _drop_vectors),
-    (("document_without_vectors",), _queue_vectors),
-    (("job_of_nothing",), _drop_jobs),
-    (("job_miscounted",), _recount_jobs),
-)
+    def remake_vectors(self) -> None:
+        checked = 0
+        if self._sample and self._request.embedder:
+            try:
+                made = compare_vectors(self._sample, self._request.embedder, self._request.watcher)
+            except LoreError as error:
+                self._why = error.message
+            else:
+                checked = made.checked
+                self.wrong += [("vector_differs", f"document {one}", one) for one in made.wrong]
+        if self._embedded:
+            self.proofs.append(Proof("documents whose vectors were made again", checked, self._embedded, self._why))

@@ -65,16 +65,16 @@ class Store:
         return self.connection.readonly("main")
 
     def rows(self, sql: str, *bindings: Any) -> list[Row]:
-        with errors_in_our_words(self.path):
+        with _reading(self.path):
             return list(self.connection.execute(sql, bindings))
 
     def each(self, sql: str, *bindings: Any) -> Iterator[Row]:
         """Yield rows as they are read: for results that should not be in memory at once."""
-        with errors_in_our_words(self.path):
+        with _reading(self.path):
             yield from self.connection.execute(sql, bindings)
 
     def row(self, sql: str, *bindings: Any) -> Row | None:
-        with errors_in_our_words(self.path):
+        with _reading(self.path):
             return next(iter(self.connection.execute(sql, bindings)), None)
 
     def value(self, sql: str, *bindings: Any) -> Any:
@@ -156,6 +156,24 @@ class Store:
             raise changed_meanwhile(self.path)
 
 
+class UnwrittenStore(Store):
+    """Reads through another store's connections and leaves out what is written. Code that compares before it writes
+    then tells what differs, and changes nothing.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.__dict__ = store.__dict__
+
+    def run(self, _sql: str, *_bindings: Any) -> int:
+        return 0
+
+    def run_many(self, _sql: str, _rows: Iterable[Sequence[Any]]) -> None:
+        return
+
+    def insert(self, _sql: str, *_bindings: Any) -> int:
+        return 0
+
+
 def _connect(path: str) -> apsw.Connection:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
@@ -208,6 +226,17 @@ def _refuse_a_stranger(connection: apsw.Connection, path: str) -> None:
 
 
 @contextlib.contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """SQLite keeps no sums of its pages: bytes that were garbled on the disk may come back as a text that is none."""
+    try:
+        with errors_in_our_words(path):
+            yield
+    except UnicodeDecodeError as error:
+        hint = "run: forgelore stats --check --repair"
+        raise CorruptStore(f"{path} holds bytes that are no text ({error.reason})", hint=hint) from error
+
+
+@contextlib.contextmanager
 def errors_in_our_words(path: str) -> Iterator[None]:
     """Translate apsw's exceptions; no other folder knows them."""
     try:
@@ -233,4 +262,4 @@ def errors_in_our_words(path: str) -> Iterator[None]:
         hint = "check free space, quotas and permissions there, then run the same command again; nothing was lost"
         raise StoreError(f"{path} cannot be read or written: {error}", hint=hint) from error
     except apsw.Error as error:
-        raise StoreError(f"{path}: {error}", hint="run: forgelore doctor") from error
+        raise StoreError(f"{path}: {error}", hint="run: forgelore stats --check") from error

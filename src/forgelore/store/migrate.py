@@ -15,7 +15,9 @@ import re
 import time
 from typing import NamedTuple
 
-from forgelore.errors import NewerStore, StoreError
+import apsw
+
+from forgelore.errors import CorruptStore, NewerStore, StoreError
 from forgelore.store.db import APPLICATION_ID, Store, errors_in_our_words
 from forgelore.store.readonly import too_old_to_read
 
@@ -90,11 +92,21 @@ def _apply(store: Store, migration: Migration) -> None:
                 " applied_at BIGINT NOT NULL)"
             )
         with errors_in_our_words(store.path):
-            store.connection.execute(migration.sql)
+            _execute(store, migration)
         store.run(
             "INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
             migration.number, migration.name, migration.checksum, int(time.time() * 1000),
         )  # fmt: skip
+
+
+def _execute(store: Store, migration: Migration) -> None:
+    try:
+        store.connection.execute(migration.sql)
+    except apsw.SQLError as error:  # a table is there already, or is not: somebody changed the tables or their version
+        path = store.path
+        hint = f"nothing was changed; keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
+        told = f"{path} does not have the tables of the schema it names ({migration.number - 1}): {error}"
+        raise CorruptStore(told, hint=hint) from error
 
 
 def _version(store: Store) -> int:

@@ -10,7 +10,6 @@ import re
 import zlib
 from collections.abc import Iterable
 
-from forgelore.errors import StoreError
 from forgelore.store.db import Store
 
 CODEC = "zlib-1"
@@ -67,11 +66,9 @@ def load_payload(store: Store, project_id: int, digest: bytes) -> bytes | None:
 
 
 def unpack_payload(digest: bytes, codec: str | None, body: bytes | None) -> bytes | None:
-    """Return a row's payload; None when there is none, or when it is damaged."""
-    if body is None:
+    """Return a row's payload; None when there is none, or when it is damaged or of a codec that nobody knows."""
+    if not isinstance(body, bytes) or codec != CODEC:
         return None
-    if codec != CODEC:
-        raise StoreError(f"unknown payload codec {codec!r}", hint="upgrade forgelore")
     try:
         raw = zlib.decompressobj(zdict=_load_dictionary()).decompress(body)
     except zlib.error:

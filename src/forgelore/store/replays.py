@@ -5,6 +5,8 @@ address it has since its project was renamed. A column that two payloads fill is
 Without its payload a row cannot be judged; only the links in its text are read again.
 """
 
+import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from forgelore.core.content import content_hash
@@ -13,7 +15,7 @@ from forgelore.model import Detail, Item, ItemKey, Note, Project, ProjectName, T
 from forgelore.store.db import Row, Store
 from forgelore.store.items import ITEM_FIELDS, KEPT_FIELDS, item_values, save_files
 from forgelore.store.links import LinkRow, LinkTargets, restore_links
-from forgelore.store.raw import unpack_payload
+from forgelore.store.raw import drop_payloads, unpack_payload
 from forgelore.store.threads import NOTE_FIELDS, note_links, note_values
 
 _PAYLOAD = "LEFT JOIN raw_payloads r ON r.project_id = ? AND r.hash ="
@@ -65,6 +67,31 @@ def load_payloads(store: Store, project_id: int, item_id: int) -> ItemPayloads |
         threads.setdefault(thread, []).append(NotePayload(note_id, key, unpack_payload(digest, codec, body)))
     item, detail = unpack_payload(*row[2:5]), unpack_payload(*row[5:8])
     return ItemPayloads(item_id, ItemKey(*row[:2]), item, detail, row[5] is not None, threads)
+
+
+def forget_rows(store: Store, item_ids: Iterable[int]) -> None:
+    """Let the next full sync or import write these items again: rows are compared by the hash of what they were made
+    from, and an empty one equals none. In a transaction.
+    """
+    ids = list(item_ids)
+    for item_id in ids:
+        row = store.row("SELECT project_id, row_hash, detail_hash FROM items WHERE id = ?", item_id)
+        if row:
+            drop_payloads(store, row[0], row[1:])
+    store.run_many("UPDATE items SET row_hash = x'', detail_hash = NULL WHERE id = ?", [(item_id,) for item_id in ids])
+
+
+def forget_lost_payloads(store: Store, project_id: int, item_ids: Iterable[int]) -> None:
+    """The same for items, and for those of their notes, whose payload is not there. In a transaction."""
+    for item_id in item_ids:
+        found = load_payloads(store, project_id, item_id)
+        threads = found.threads.values() if found else ()
+        lost = json.dumps([note.id for notes in threads for note in notes if note.raw is None])
+        within = "IN (SELECT value FROM json_each(?))"
+        hashes = store.rows(f"SELECT row_hash FROM notes WHERE id {within}", lost)
+        drop_payloads(store, project_id, [digest for (digest,) in hashes])
+        store.run(f"UPDATE notes SET row_hash = x'' WHERE id {within}", lost)
+    forget_rows(store, item_ids)
 
 
 def restore_item(

@@ -14,7 +14,7 @@ from forgelore.core.terms import TOKENIZER
 from forgelore.store.db import Store
 
 COMMON_SHARE = 0.005  # a word in more than 1 of 200 documents
-_MIN_COMMON = 50  # below that, counting is cheap anyway
+MIN_COMMON = 50  # below that, counting is cheap anyway
 _GROWTH = 0.25
 
 
@@ -57,13 +57,13 @@ def load_document_counts(store: Store, stems: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def refresh_common_words(store: Store) -> bool:
+def refresh_common_words(store: Store, *, is_forced: bool = False) -> bool:
     """Count the common words anew if the index has grown or shrunk enough; returns whether it did."""
     now = count_documents(store)
     before = store.value("SELECT value FROM index_facts WHERE name = 'documents_counted'") or 0
-    if abs(now - before) <= _GROWTH * max(before, 1):
+    if not is_forced and isinstance(before, int) and abs(now - before) <= _GROWTH * max(before, 1):
         return False
-    floor = max(_MIN_COMMON, int(now * COMMON_SHARE))
+    floor = max(MIN_COMMON, int(now * COMMON_SHARE))
     rows = store.rows("SELECT term, doc FROM documents_vocab WHERE doc >= ?", floor)  # before the writer's turn begins
     with store.transaction():
         store.run("DELETE FROM common_words")

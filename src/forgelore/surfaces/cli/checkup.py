@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from forgelore.app import App
 from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
+from forgelore.flows.searchable import look_at_search
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
 from forgelore.store.projects import list_projects
@@ -71,11 +72,15 @@ def _database(app: App) -> Iterator[Check]:
         yield Check("database", "error", error.message, error.hint, type(error))
         return
     if found != "ok" or broken:
-        hint = f"keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
+        hint = "run: forgelore stats --check --repair"
         yield Check("database", "error", f"{path}: {found}, {broken} broken references", hint, CorruptStore)
         return
     size = sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
     yield Check("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
+    search = look_at_search(store)
+    yield Check("search", *search)
+    if search.status == "error":
+        return
     free = shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
     if free < max(size, LITTLE_SPACE):
         hint = "free some space, or move the database and name it with --db or FORGELORE_DB"

@@ -3,79 +3,136 @@
 import argparse
 from typing import Any
 
-from forgelore.errors import CorruptStore, StoreError, UsageError
+from forgelore.errors import CorruptStore, LoreError, StoreError, UsageError
 from forgelore.surfaces.cli.terminal import clean, number, table
 
 EXAMPLES = (
     "forgelore stats",
-    "forgelore stats --check              compare everything with everything; also while a sync runs",
-    "forgelore stats --check --repair     mend what can be derived again",
+    "forgelore stats --check              compare everything with what it is made from; also while a sync runs",
+    "forgelore stats --check --sample 0   without asking the embedder for any vector",
+    "forgelore stats --check --repair     make again what can be made again",
     "forgelore stats --json",
 )
+SAMPLE = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--check", action="store_true", help="look for contradictions; exit code 8 when there are any")
-    parser.add_argument("--repair", action="store_true", help="with --check: mend them")
+    parser.add_argument(
+        "--check", action="store_true",
+        help="compare all tables, rows, links, documents, texts, words and the shape of vectors with what they are made"
+        " from; lookups of rare words, searches and vectors by a random sample; exit code 8 when anything is wrong",
+    )  # fmt: skip
+    parser.add_argument("--repair", action="store_true", help="with --check: mend it")
+    parser.add_argument(
+        "--sample", metavar="N", type=int,
+        help=f"with --check: how many documents are searched for by their words and embedded again; default: {SAMPLE}",
+    )  # fmt: skip
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.repair and not arguments.check:
         raise UsageError("--repair needs --check", hint="run: forgelore stats --check --repair")
-    from forgelore.flows.health import load_stats
-
-    store = context.app.store()
-    repaired = _repair(context) if arguments.repair else None
-    data: dict[str, Any] = load_stats(store)
-    _print_stats(context, data)
-    if arguments.check:
-        data["check"] = _check(context, repaired)
+    if arguments.sample is not None and (arguments.sample < 0 or not arguments.check):
+        raise UsageError("--sample needs --check and 0 or more", hint="run: forgelore stats --check --sample 500")
+    checked, repaired = _check(context, arguments) if arguments.check else (None, None)
+    data: dict[str, Any] = _load(context, is_checked=arguments.check)
+    if data:
+        _print_stats(context, data)
+    if checked is not None:
+        _print_repair(context, repaired)
+        _print_findings(context, checked, repaired)
+        data["check"] = _as_data(checked.findings, ("name", "count", "examples", "meaning", "remedy"))
+        data["proofs"] = _as_data(checked.proofs, ("what", "checked", "total", "why"))
     if repaired is not None:
-        data["repair"] = repaired
+        data["repair"] = _as_data(repaired.repairs, ("name", "found", "left"))
     return data
 
 
-def _repair(context: Any) -> list[dict[str, Any]]:
-    from msgspec import to_builtins
+def _load(context: Any, *, is_checked: bool) -> dict[str, Any]:
+    """Return the numbers. A check has more to say about a file that they cannot be read from."""
+    from forgelore.flows.health import load_stats
 
-    from forgelore.flows.health import repair_store
+    try:
+        return load_stats(context.app.store())
+    except StoreError:
+        if not is_checked:
+            raise
+        return {}
+
+
+def _check(context: Any, arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """Return what was found, and what was repaired before that if anything was asked for."""
+    from forgelore.flows.health import CheckRequest, check_store
+    from forgelore.flows.repair import repair_store
     from forgelore.surfaces.cli.progress import make_watcher
 
-    with make_watcher("repair", is_json=context.is_json) as watcher:
-        found: list[dict[str, Any]] = to_builtins(repair_store(context.app.store(), watcher=watcher))
-    return found
+    app = context.app
+    sample = SAMPLE if arguments.sample is None else arguments.sample
+    store, (embedder, reason) = app.store(), _embedder(context, sample)
+    with make_watcher("repair" if arguments.repair else "check", is_json=context.is_json) as watcher:
+        request = CheckRequest(embedder, reason, app.payload_reader, sample, watcher)
+        if not arguments.repair:
+            return check_store(store, request), None
+        repaired = repair_store(store, request)
+        return repaired.checked, repaired
 
 
-def _check(context: Any, repaired: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
+def _embedder(context: Any, sample: int) -> tuple[Any, str]:
+    """Return the embedder, or None and why there is none: that is no reason not to check the rest."""
+    try:
+        embedder = context.app.embedder() if sample else None
+    except LoreError as error:
+        return None, error.message
+    return embedder, "" if embedder else "no embedder is configured" if sample else "--sample 0"
+
+
+def _print_repair(context: Any, repaired: Any) -> None:
+    if repaired is None:
+        return
+    for repair in repaired.repairs:
+        if not repair.left:
+            context.print(f"{context.style.green('✓')} repaired {repair.name}: {number(repair.found)}")
+    for note in repaired.notes:
+        context.warn(note)
+
+
+def _print_findings(context: Any, checked: Any, repaired: Any) -> None:
     """Tell what is wrong now, after a repair if there was one."""
-    from forgelore.flows.health import check_store
-
     style = context.style
-    for repair in repaired or ():
-        if not repair["left"]:
-            context.print(f"{style.green('✓')} repaired {repair['name']}: {number(repair['found'])}")
-    findings = check_store(context.app.store())
-    for finding in findings:
+    for finding in checked.findings:
         context.print(f"{style.red('✗')} {finding.name}: {number(finding.count)}  {finding.meaning}")
         context.print(style.dim(f"    {clean('; '.join(finding.examples))}"))
-    if findings:
-        context.fail(_failure(context, findings, is_repaired=repaired is not None))
+        if finding.remedy and repaired is not None:
+            context.print(f"    {style.dim('→')} {finding.remedy}")
+    if checked.is_cut_short:
+        context.print("  the rest was not looked at")
+    if checked.findings:
+        context.fail(_failure(context, checked.findings, is_repaired=repaired is not None))
     else:
-        context.print(f"{style.green('✓')} sound: documents, full text, vectors and queues fit each other")
-    return [
-        {"name": one.name, "count": one.count, "examples": one.examples, "meaning": one.meaning} for one in findings
-    ]
+        context.print(f"{style.green('✓')} sound: everything is what it is made from")
+    for proof in checked.proofs:
+        if proof.checked < proof.total:
+            reason = f": {proof.why}" if proof.why else ""
+            told = f"  {proof.what}: {number(proof.checked)} of {number(proof.total)}{reason}"
+            context.print(style.dim(told))
 
 
 def _failure(context: Any, findings: list[Any], *, is_repaired: bool) -> StoreError:
     path = context.app.config.db
     names = ", ".join(finding.name for finding in findings)
-    if any(finding.name == "damaged_file" for finding in findings):
-        hint = f"keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
-        return CorruptStore(f"{path} is damaged", hint=hint)
-    if is_repaired:
-        return StoreError(f"not everything could be repaired: {names}", hint="run: forgelore sync --full")
-    return StoreError(f"the index is not sound: {names}", hint="run: forgelore stats --check --repair")
+    if any(finding.name in ("damaged_file", "source_missing") for finding in findings):
+        hint = (
+            f"keep it (mv {path} {path}.broken), then run: forgelore sync --full; imported projects: import them again"
+        )
+        return CorruptStore(f"{path} is damaged and cannot be repaired: {names}", hint=hint)
+    if not is_repaired:
+        return StoreError(f"the index is not sound: {names}", hint="run: forgelore stats --check --repair")
+    remedies = dict.fromkeys(finding.remedy for finding in findings if finding.remedy)
+    return StoreError(f"not everything could be repaired: {names}", hint="; ".join(remedies) or "please report this")
+
+
+def _as_data(structs: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [{name: getattr(one, name) for name in names} for one in structs]
 
 
 def _print_stats(context: Any, data: dict[str, Any]) -> None:

@@ -1,0 +1,85 @@
+"""The repair of what a check found: what is derived is made again, and rows from the answers of their forge.
+
+A repair mends, checks, and mends again what that brought to light (a table that was made again is empty, a row that was
+restored has an old document), until a check is clean or nothing changes any more. Each step is a transaction of its
+own, and doing it twice is doing it once: a repair that was cut off is simply run again. What cannot be made from
+anything else is left as it is, and the finding says what to do.
+"""
+
+from msgspec import Struct
+
+from forgelore.errors import EmbedderError
+from forgelore.flows.embedding import embed_documents
+from forgelore.flows.health import Checked, CheckRequest, check_store
+from forgelore.flows.indexing import index_items
+from forgelore.flows.repair_steps import STEPS, Patient
+from forgelore.store.db import Store
+from forgelore.store.health import find_current_embedder
+from forgelore.store.projects import list_projects
+
+_ROUNDS = 5
+_HOPELESS = frozenset(["damaged_file", "source_missing"])
+# What these leave behind is seen by the next check: documents are not built on half of the truth.
+_FIRST = frozenset(["table_missing", "text_unreadable"])
+_LOSES_VECTORS = frozenset(["embedder_altered", "broken_references"])
+
+
+class Repair(Struct, frozen=True):
+    name: str
+    found: int
+    left: int
+
+
+class Repaired(Struct, frozen=True):
+    """What was mended, what a check says now, and what people should know of how it was done."""
+
+    repairs: list[Repair]
+    checked: Checked
+    notes: list[str]
+
+
+def repair_store(store: Store, request: CheckRequest | None = None) -> Repaired:
+    """Mend what can be mended. Damaged pages are left as they are: what could be read of them cannot be trusted."""
+    request = request or CheckRequest()
+    checked = check_store(store, request)
+    found: dict[str, int] = {}
+    notes: dict[str, None] = {}
+    before: dict[str, int] | None = None
+    for _ in range(_ROUNDS):
+        now = {finding.name: finding.count for finding in checked.findings}
+        found = now | found
+        if not now or now == before or _HOPELESS & now.keys():
+            break
+        before = now
+        _mend(Patient(store, request, {finding.name: finding for finding in checked.findings}, notes))
+        checked = check_store(store, request)
+    left = {finding.name: finding.count for finding in checked.findings}
+    return Repaired([Repair(name, count, left.get(name, 0)) for name, count in found.items()], checked, list(notes))
+
+
+def _mend(patient: Patient) -> None:
+    for names, step in STEPS:
+        if any(name in patient.findings for name in names):
+            step(patient)
+    if not _FIRST & patient.findings.keys():
+        projects = [project.id for project in list_projects(patient.store)]
+        index_items(patient.store, projects, watcher=patient.request.watcher)
+        _embed(patient, projects)
+
+
+def _embed(patient: Patient, projects: list[int]) -> None:
+    """Make the vectors that wait now, if that can be done with the embedder that the others are of."""
+    store, embedder = patient.store, patient.request.embedder
+    waiting = "SELECT count(*) FROM jobs WHERE kind = 'embed'"
+    is_lost = any(name.startswith("vector_") or name in _LOSES_VECTORS for name in patient.findings)
+    if not store.value(waiting) and not is_lost:
+        return
+    try:
+        fingerprint = embedder.fingerprint() if embedder else ""
+        is_ours = find_current_embedder(store, fingerprint) or (is_lost and not find_current_embedder(store))
+        if embedder and is_ours:
+            embed_documents(store, embedder, projects, watcher=patient.request.watcher)
+    except EmbedderError as error:
+        patient.notes[f"some vectors could not be made: {error.message}"] = None
+    if count := store.value(waiting):
+        patient.notes[f"{count:,} documents wait for their vectors; run: forgelore embed"] = None

@@ -1,0 +1,86 @@
+"""Items and notes against what the forge said of them: every stored payload read again, and nothing written.
+
+`replay` writes a row only where it differs. Run on a store that leaves out what is written, it tells which rows those
+are. What has no payload (an imported project, the index of the bot) has its links read again, and its hash computed.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from forgelore.core.content import content_hash
+from forgelore.flows.replay import BATCH, replay_items
+from forgelore.flows.watching import Watcher
+from forgelore.ports import PayloadReader
+from forgelore.store.checks import Wrong
+from forgelore.store.db import Store, UnwrittenStore
+from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.replays import load_payloads
+from forgelore.words import ProjectName
+
+ReaderOf = Callable[[ProjectName], PayloadReader | None]
+
+
+class RowProof(NamedTuple):
+    """What is wrong; of which items the text cannot be trusted; and of how many items everything was proved."""
+
+    wrong: list[Wrong]
+    distrusted: frozenset[int]
+    checked: int
+    total: int
+
+
+def check_rows(store: Store, reader_of: ReaderOf, watcher: Watcher) -> RowProof:
+    """Compare all items. What waits for a replay anyway is left out."""
+    total = int(store.value("SELECT count(*) FROM items"))
+    watcher.begin("rows", "items compared with their answers", total)
+    changed = _find_changed(store)
+    wrong: list[Wrong] = []
+    checked = 0
+    for project in list_projects(store):
+        reader = reader_of(project.name)
+        keeps = reader is not None and keeps_payloads(store, project.id)
+        for ids in _batches(store, project.id):
+            done = replay_items(UnwrittenStore(store), reader, project.id, ids)
+            lost = [one for one in ids if one in changed and not _is_restorable(store, reader, project.id, one)]
+            differing = [one for one in done.restored if one not in lost]  # links of a text that is not to be trusted
+            for name, found in (("row_differs", differing), ("content_differs", lost)):
+                wrong += [(name, _shown(store, project, item_id), item_id) for item_id in found]
+            if keeps:
+                wrong += [("payload_missing", _shown(store, project, item_id), item_id) for item_id in done.incomplete]
+                checked += done.read - len(done.incomplete)
+            watcher.saved("rows", len(ids))
+    watcher.done("rows")
+    return RowProof(wrong, changed, checked, total)
+
+
+def _find_changed(store: Store) -> frozenset[int]:
+    """Return the items whose title and text are not what their hash says."""
+    rows = store.each("SELECT id, content_hash, kind, title, body FROM items")
+    return frozenset(item_id for item_id, digest, *said in rows if content_hash(*said) != digest)
+
+
+def _is_restorable(store: Store, reader: PayloadReader | None, project_id: int, item_id: int) -> bool:
+    found = load_payloads(store, project_id, item_id)
+    return reader is not None and found is not None and found.item is not None
+
+
+def keeps_payloads(store: Store, project_id: int) -> bool:
+    """Whether a project was fetched with its answers: an import and the bot's index keep none."""
+    sql = "SELECT EXISTS (SELECT 1 FROM raw_payloads WHERE project_id = ? AND resource = 'item')"
+    return bool(store.value(sql, project_id))
+
+
+def _batches(store: Store, project_id: int) -> Iterator[list[int]]:
+    last = 0
+    while rows := store.rows(
+        "SELECT i.id FROM items i WHERE i.project_id = ? AND i.id > ? AND NOT EXISTS (SELECT 1 FROM jobs j"
+        " WHERE j.project_id = i.project_id AND j.kind = 'replay' AND j.key = CAST(i.id AS TEXT))"
+        " ORDER BY i.id LIMIT ?", project_id, last, BATCH,
+    ):  # fmt: skip
+        last = rows[-1][0]
+        yield [item_id for (item_id,) in rows]
+
+
+def _shown(store: Store, project: StoredProject, item_id: int) -> str:
+    row = store.row("SELECT kind, number FROM items WHERE id = ?", item_id)
+    return f"{project.name} {row[0]} {row[1]}" if row else str(item_id)

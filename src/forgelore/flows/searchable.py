@@ -1,0 +1,47 @@
+"""Whether a store can be searched at all: the short look of `doctor`. The long one is `stats --check`."""
+
+from typing import Literal, NamedTuple
+
+from forgelore.errors import StoreError
+from forgelore.store.db import Store
+from forgelore.store.fulltext_check import find_unmatched
+from forgelore.store.schema import find_gaps
+
+_ASKED = 20  # documents: some milliseconds
+_REPAIR = "run: forgelore stats --check --repair"
+
+
+class Searchable(NamedTuple):
+    """`warning`: nothing is broken, and not everything can be found yet."""
+
+    status: Literal["ok", "warning", "error"]
+    message: str
+    hint: str = ""
+
+
+def look_at_search(store: Store) -> Searchable:
+    """Look for tables that are missing, for documents, and for some of those by their own words."""
+    missing = [gap.name for gap in find_gaps(store) if gap.type == "table"]
+    if missing:
+        return Searchable("error", f"tables are missing: {', '.join(missing)}", _REPAIR)
+    try:
+        return _look_at_documents(store)
+    except StoreError as error:
+        return Searchable("error", error.message, _REPAIR)
+
+
+def _look_at_documents(store: Store) -> Searchable:
+    items = store.value("SELECT count(*) FROM items WHERE deleted_at IS NULL")
+    documents = store.value("SELECT count(*) FROM documents")
+    waiting = store.value("SELECT count(*) FROM jobs WHERE kind = 'document'")
+    if not items:
+        return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
+    if not documents:
+        hint = "run: forgelore generate-docs" if waiting else _REPAIR
+        return Searchable("error", f"{items:,} items and no documents: nothing can be found", hint)
+    missed, _ = find_unmatched(store, _ASKED)
+    if missed:
+        return Searchable("error", f"full text does not find the word {missed[0][1]!r} of its own documents", _REPAIR)
+    if waiting:
+        return Searchable("warning", f"{waiting:,} items cannot be found yet", "run: forgelore generate-docs")
+    return Searchable("ok", f"{documents:,} documents can be found")

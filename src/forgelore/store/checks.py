@@ -1,0 +1,232 @@
+"""Rows that contradict each other, and what SQLite says of the file.
+
+Each check is one statement whose rows are what is wrong, named for people. Nothing here is written: a check runs inside
+`Store.snapshot`, while a sync goes on. What the names mean is `flows/findings`, the repair `flows/repair`.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from forgelore.errors import CorruptStore, StoreError
+from forgelore.store.db import Store
+from forgelore.store.schema import load_schema
+
+Wrong = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
+
+_MESSAGES = 20
+# As pragma.c words them: "row 3 missing from index a", "CHECK constraint failed in t", "NULL value in t.c".
+_OF_INDEX = re.compile(r"(?:missing|differ) from index |(?:entries|entry) in index |of index ")
+_OF_ROW = re.compile(r"CHECK constraint failed in | value in ")
+
+
+class Check(NamedTuple):
+    """`sql` returns (what people call it, id of the row to repair) of everything that is wrong."""
+
+    name: str
+    sql: str
+
+
+_NO_DOCUMENT_JOB = (
+    " NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = i.project_id AND j.kind = 'document'"
+    " AND j.key = CAST(i.id AS TEXT))"
+)
+_NO_EMBED_JOB = (
+    " NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = d.project_id AND j.kind = 'embed'"
+    " AND j.key = CAST(d.id AS TEXT))"
+)
+_ITEM = "i.kind || ' ' || i.number"
+_DOCUMENT = "'document ' || d.id"
+_JOB = "j.kind || ' job ' || j.key, j.rowid"
+
+# A row of the first kind says which project it belongs to, and so does the row it hangs on.
+PLACED = (
+    ("documents", "item_id", "items"), ("threads", "item_id", "items"), ("notes", "item_id", "items"),
+    ("item_links", "item_id", "items"), ("item_labels", "item_id", "items"), ("item_files", "item_id", "items"),
+    ("document_labels", "document_id", "documents"), ("document_paths", "document_id", "documents"),
+    ("chunks", "document_id", "documents"),
+)  # fmt: skip
+COUNTED_TABLES = ("documents", "chunks")  # never use an id twice
+LEARNED = (
+    ("calibrations", "json_valid(report) AND abs(slope) < 9e999 AND abs(intercept) < 9e999 AND most BETWEEN 0 AND 1"),
+    ("nearest_strengths", "typeof(strength) = 'real' AND abs(strength) < 9e999"),
+    ("boilerplate_lines", "typeof(line_hash) = 'integer' AND typeof(items) = 'integer' AND items > 0"),
+    ("label_trust", "typeof(share) = 'real' AND share BETWEEN 0 AND 1 AND precision BETWEEN 0 AND 1"),
+)  # fmt: skip
+
+CHECKS = (
+    Check(
+        "words_missing",
+        "SELECT 'document ' || t.id, t.id FROM document_texts t"
+        " WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)",
+    ),
+    Check(
+        "words_extra",
+        "SELECT 'document ' || f.id, f.id FROM documents_fts_docsize f"
+        " WHERE f.id NOT IN (SELECT id FROM document_texts)",
+    ),
+    Check(
+        "text_missing",
+        f"SELECT {_DOCUMENT}, d.id FROM documents d WHERE d.id NOT IN (SELECT id FROM document_texts)",
+    ),
+    Check(
+        "text_without_document",
+        "SELECT 'document ' || t.id, t.id FROM document_texts t WHERE t.id NOT IN (SELECT id FROM documents)",
+    ),
+    Check(
+        "document_of_deleted_item",
+        f"SELECT {_ITEM}, i.id FROM items i WHERE i.deleted_at IS NOT NULL"
+        f" AND i.id IN (SELECT item_id FROM documents) AND{_NO_DOCUMENT_JOB}",
+    ),
+    Check(
+        "item_without_document",
+        f"SELECT {_ITEM}, i.id FROM items i WHERE i.deleted_at IS NULL AND i.id NOT IN"
+        f" (SELECT item_id FROM documents WHERE representation = 'item') AND{_NO_DOCUMENT_JOB}",
+    ),
+    Check(
+        "vector_of_other_text",
+        "SELECT 'document ' || d.id || ', chunk ' || c.position, c.id FROM chunks c JOIN documents d"
+        f" ON d.id = c.document_id WHERE c.text_hash <> substr(d.content_hash, 1, 8) AND{_NO_EMBED_JOB}",
+    ),
+    Check(
+        "vector_incomplete",
+        "SELECT 'document ' || document_id, min(id) FROM chunks GROUP BY document_id, embedder_id"
+        " HAVING count(*) <> max(position) + 1",
+    ),
+    Check(
+        "job_of_nothing",
+        f"SELECT {_JOB} FROM jobs j WHERE (j.kind IN ('document', 'replay') AND NOT EXISTS (SELECT 1 FROM items i"
+        " WHERE CAST(i.id AS TEXT) = j.key AND i.id = CAST(j.key AS INTEGER) AND i.project_id = j.project_id))"
+        " OR (j.kind = 'embed' AND NOT EXISTS (SELECT 1 FROM documents d"
+        " WHERE CAST(d.id AS TEXT) = j.key AND d.id = CAST(j.key AS INTEGER) AND d.project_id = j.project_id))",
+    ),
+    Check(
+        "job_miscounted",
+        f"SELECT {_JOB} FROM jobs j"
+        " WHERE j.attempt_count < 0 OR (j.attempt_count = 0 AND j.last_attempt_at IS NOT NULL)",
+    ),
+    Check(
+        "row_misplaced",
+        " UNION ALL ".join(
+            f"SELECT '{table}, of {owner} ' || o.id, o.id FROM {table} t JOIN {owner} o ON o.id = t.{column}"
+            " WHERE t.project_id <> o.project_id"
+            for table, column, owner in PLACED
+        ),
+    ),
+    Check(
+        "note_misplaced",
+        "SELECT 'note ' || n.key || ' of item ' || n.item_id, n.id FROM notes n JOIN threads t ON t.id = n.thread_id"
+        " WHERE t.item_id <> n.item_id",
+    ),
+    Check(
+        "id_counter_wrong",
+        " UNION ALL ".join(
+            f"SELECT '{table}', 0 WHERE (SELECT max(id) FROM {table}) IS NOT NULL AND NOT EXISTS"
+            f" (SELECT 1 FROM sqlite_sequence WHERE name = '{table}' AND typeof(seq) = 'integer'"
+            f" AND seq >= (SELECT max(id) FROM {table}) AND seq < 1 << 60)"
+            for table in COUNTED_TABLES
+        ),
+    ),
+    Check(
+        "learned_malformed",
+        " UNION ALL ".join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
+    ),
+    Check(
+        "row_gone",
+        " UNION ALL ".join(
+            f"SELECT '{resource} payload ' || id, id FROM raw_payloads WHERE resource = '{resource}'"
+            f" AND hash NOT IN (SELECT {column} FROM {table} WHERE {column} IS NOT NULL)"
+            for resource, table, column in (
+                ("item", "items", "row_hash"), ("detail", "items", "detail_hash"), ("note", "notes", "row_hash"),
+            )
+        ),
+    ),
+)  # fmt: skip
+
+_UNEMBEDDED = (
+    f"SELECT {_DOCUMENT}, d.id FROM documents d WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id"
+    f" AND c.embedder_id = ?) AND{_NO_EMBED_JOB}"
+)
+
+
+def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Wrong]:
+    """Yield everything that contradicts itself by one statement."""
+    for check in CHECKS:
+        for shown, row_id in store.each(check.sql):
+            yield check.name, shown, row_id
+    if embedder_id is not None:
+        for shown, row_id in store.each(_UNEMBEDDED, embedder_id):
+            yield "document_without_vectors", shown, row_id
+
+
+def find_rows(store: Store, name: str) -> list[int]:
+    """Return the rows that one check finds now."""
+    return [row_id for check in CHECKS if check.name == name for _, row_id in store.each(check.sql)]
+
+
+def find_damage(store: Store) -> Iterator[Wrong]:
+    """Yield what SQLite says of the file itself, its indexes and the rules of its columns.
+
+    Its complaints about the full-text index are left to `store/fulltext_check`: that one can be made anew.
+    """
+    for line in _integrity(store):
+        if line == "ok" or "fts5" in line.lower():
+            continue
+        name = "index_damaged" if _OF_INDEX.search(line) else "row_malformed" if _OF_ROW.search(line) else ""
+        yield name or "damaged_file", line, 0
+
+
+def _integrity(store: Store) -> list[str]:
+    try:
+        return [str(row[0]) for row in store.rows(f"PRAGMA main.integrity_check({_MESSAGES})")]
+    except CorruptStore as error:
+        return [error.message]
+    except StoreError:
+        # A full-text index that cannot be opened keeps SQLite from looking at anything: one by one, then.
+        tables = [entry.name for entry in load_schema(store).values() if entry.columns]
+    try:
+        return [str(row[0]) for name in tables for row in store.rows(f"PRAGMA main.integrity_check({name})")]
+    except StoreError as error:
+        return [error.message]
+
+
+def find_broken_references(store: Store) -> Iterator[Wrong]:
+    """Yield rows that hang on rows which do not exist."""
+    for table, parent, row_id in store.each('SELECT "table", parent, rowid FROM pragma_foreign_key_check'):
+        # Nothing but its own row tells a project's name: items without it belong to nobody.
+        name = "source_missing" if (table, parent) == ("items", "projects") else "broken_references"
+        yield name, f"{table} {row_id or ''}".strip() + f" without {parent}", row_id or 0
+
+
+# Long texts, where garbled bytes are likely to be. Elsewhere they are a damaged file.
+_TEXTS = (
+    ("items", "title"), ("items", "body"), ("notes", "body"),
+    ("document_texts", "title"), ("document_texts", "text"), ("document_texts", "terms"),
+)  # fmt: skip
+
+
+def find_unreadable(store: Store) -> Iterator[tuple[str, str, int]]:
+    """Yield (table, column, row) of texts whose bytes are no text."""
+    for table, column in _TEXTS:
+        for row_id, kind, data in store.each(f"SELECT id, typeof({column}), CAST({column} AS BLOB) FROM {table}"):
+            if kind not in ("text", "null") or (data and not _is_text(data)):
+                yield table, column, row_id
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def blank_unreadable(store: Store) -> None:
+    """Empty the texts that are none: a document gets its text anew, an item or note from its payload. In a
+    transaction.
+    """
+    for table, column, row_id in list(find_unreadable(store)):
+        if table == "document_texts":
+            store.run("DELETE FROM document_texts WHERE id = ?", row_id)
+        else:
+            store.run(f"UPDATE {table} SET {column} = '' WHERE id = ?", row_id)

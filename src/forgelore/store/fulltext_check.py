@@ -1,0 +1,112 @@
+"""Whether full text finds what its texts say, proved in three ways. None of them is enough alone.
+
+- FTS5 compares every word of every text with its index. It reads the index from the first page to the last.
+- A search does not: it looks a word up. So words are looked up and must give as many documents as reading them gave:
+  all words that are not rare, and of the rare ones some `_RARE` at most, others in each run.
+- Words of some documents, chosen at random, are asked for as a search asks.
+"""
+
+import random
+from typing import NamedTuple
+
+from forgelore.errors import CorruptStore, StoreError
+from forgelore.store.db import Store
+from forgelore.store.schema import FULL_TEXT, SHADOWS, expected_schema
+from forgelore.store.words import MIN_COMMON, make_stemmer
+
+_NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves
+_RARE = 25_000  # looked up at most: about two seconds
+_WORDS, _CHARS = 5, 4_000  # asked for of a document, from its beginning
+
+
+class WordProof(NamedTuple):
+    """Words that a lookup does not find, or not in all their documents; words that were counted wrongly once; and how
+    many were looked up, of how many.
+    """
+
+    lost: list[str]
+    miscounted: list[str]
+    checked: int
+    total: int
+
+
+def find_word_damage(store: Store) -> list[str]:
+    """Return why the full-text index does not fit its texts, by FTS5's own comparison of every word.
+
+    That comparison is an INSERT, which would wait for a running sync and keep it waiting. So it is made on a copy of
+    the index among the temporary tables, which nobody else sees: copying costs a twentieth of comparing.
+    """
+    sql = expected_schema()[FULL_TEXT].sql
+    try:
+        store.run("CREATE TEMP VIEW compared_texts AS SELECT id, title, text, terms FROM main.document_texts")
+        store.run(sql.replace(FULL_TEXT, "temp.compared").replace("document_texts", "compared_texts"))
+        for name in SHADOWS:
+            store.run(f"DELETE FROM temp.compared_{name}")
+            store.run(f"INSERT INTO temp.compared_{name} SELECT * FROM main.{FULL_TEXT}_{name}")
+        store.run("INSERT INTO temp.compared (compared, rank) VALUES ('integrity-check', 1)")
+        settings = store.rows(f"SELECT k, v FROM {FULL_TEXT}_config WHERE k <> 'version'")
+    except StoreError as error:
+        told = str(error.__cause__).replace("compared", FULL_TEXT)
+        # FTS5 names the damage, or SQLite says that "the disk image is malformed", which frightens people for nothing.
+        is_plain = "fts5" in told or not isinstance(error, CorruptStore)
+        return [told if is_plain else "some words are missing or too many"]
+    return [f"{name} = {value}, which nobody of ours sets" for name, value in settings]
+
+
+def compare_words(store: Store) -> WordProof:
+    """Look words up, and compare with what reading the index says of them."""
+    common: dict[str, int] = dict(store.rows("SELECT word, documents FROM common_words"))
+    slack = _growth(store)
+    chosen: list[tuple[str, int]] = []
+    miscounted = [word for word, count in common.items() if not isinstance(count, int)]
+    total = int(store.value("SELECT count(*) FROM documents_vocab"))
+    step = 1 + total // _RARE
+    first = random.randrange(step)  # noqa: S311 - a sample
+    for at, (term, documents) in enumerate(store.each("SELECT term, doc FROM documents_vocab")):
+        if documents >= _NOT_RARE or at % step == first:
+            chosen.append((term, documents))
+        known = common.pop(term, None)
+        if isinstance(known, int) and abs(known - documents) > slack + max(MIN_COMMON, max(known, documents) // 2):
+            miscounted.append(term)
+    miscounted += [word for word, count in common.items() if isinstance(count, int) and count > slack + MIN_COMMON]
+    lost = [
+        term
+        for term, documents in chosen
+        if store.value("SELECT doc FROM documents_vocab WHERE term = ?", term) != documents
+    ]
+    return WordProof(lost, miscounted, len(chosen), total)
+
+
+def _growth(store: Store) -> int:
+    """Return how many documents came or went since common words were counted: so much a count may be behind."""
+    now = int(store.value(f"SELECT count(*) FROM {FULL_TEXT}_docsize"))
+    counted = store.value("SELECT value FROM index_facts WHERE name = 'documents_counted'")
+    return abs(now - counted) if isinstance(counted, int) else 0
+
+
+def find_unmatched(store: Store, size: int) -> tuple[list[tuple[int, str]], int]:
+    """Ask for words of some documents; return (document, word) that a search misses, and how many documents were asked.
+
+    Documents whose text is not there, or has no words, have nothing to ask for.
+    """
+    stem = make_stemmer(store)
+    missed: list[tuple[int, str]] = []
+    rows = store.rows(
+        "SELECT id, title || char(10) || substr(text, 1, ?) FROM document_texts WHERE id IN"
+        " (SELECT id FROM document_texts ORDER BY random() LIMIT ?)", _CHARS, size,
+    )  # fmt: skip
+    for document_id, text in rows:
+        words = list(dict.fromkeys(text[start:end] for start, end, _ in stem(text)))
+        for word in random.sample(words, min(_WORDS, len(words))):
+            if not _is_found(store, document_id, word):
+                missed.append((document_id, word))
+                break
+    return missed, len(rows)
+
+
+def _is_found(store: Store, document_id: int, word: str) -> bool:
+    sql = f"SELECT 1 FROM {FULL_TEXT} WHERE {FULL_TEXT} MATCH ? AND rowid = ?"
+    try:
+        return store.row(sql, f'"{word}"', document_id) is not None
+    except StoreError:
+        return False
