@@ -230,6 +230,8 @@ DAMAGES = [
     Damage("payload's codec altered", f"UPDATE raw_payloads SET codec = 'zlib-9' WHERE hash = (SELECT row_hash FROM items WHERE id = {ITEM})", "payload_missing", "told", "sync"),
     Damage("payloads of notes deleted", "DELETE FROM raw_payloads WHERE resource = 'note'", "payload_missing", "told", "sync"),
     Damage("payload lost and text altered", f"DELETE FROM raw_payloads WHERE hash = (SELECT row_hash FROM items WHERE id = {ITEM}); UPDATE items SET body = 'a lie' WHERE id = {ITEM}", "content_differs", "told", "sync"),
+    Damage("project's row altered", "UPDATE projects SET is_private = 1, description = 'a lie' WHERE id = 1", "project_differs"),
+    Damage("item marked as gone", f"UPDATE items SET deleted_at = 5 WHERE id = {ITEM}", "document_of_deleted_item", "healed", "sync"),
     Damage("project deleted", "DELETE FROM projects WHERE id = 1", "source_missing", "told", "anew"),
     Damage("labels' descriptions deleted", "DELETE FROM labels", outcome="unseen", why="no payload tells them, and no answer needs them"),
     Damage("cursor moved on", "UPDATE sync_cursors SET updated_at = updated_at + 86400000", outcome="unseen", why="where a sync stood is known from nothing else; it compares totals by itself"),

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from forgelore.core.documents import Document, Facts, build_documents, content_hash
 from forgelore.core.terms import build_terms
 from forgelore.flows.watching import Watcher
-from forgelore.store.checks import Wrong
+from forgelore.store.checks import Fault
 from forgelore.store.db import Store
 from forgelore.store.documents import load_sources
 
 _BATCH = 500
 
 
-def find_altered_texts(store: Store, watcher: Watcher) -> Iterator[Wrong]:
+def find_altered_texts(store: Store, watcher: Watcher) -> Iterator[Fault]:
     """Hash every text, and split its words once more."""
     watcher.begin("texts", "texts compared", int(store.value("SELECT count(*) FROM document_texts")))
+    at = 0
     for at, (document_id, digest, title, text, terms) in enumerate(store.each(
         "SELECT d.id, d.content_hash, t.title, t.text, t.terms FROM documents d JOIN document_texts t ON t.id = d.id"
     ), 1):  # fmt: skip
@@ -25,14 +26,15 @@ def find_altered_texts(store: Store, watcher: Watcher) -> Iterator[Wrong]:
             yield "terms_differ", f"document {document_id}", document_id
         if at % _BATCH == 0:
             watcher.saved("texts", _BATCH)
+    watcher.saved("texts", at % _BATCH)
     watcher.done("texts")
 
 
-def find_outdated(store: Store, distrusted: frozenset[int], watcher: Watcher) -> Iterator[Wrong]:
+def find_outdated(store: Store, distrusted: frozenset[int], watcher: Watcher) -> Iterator[Fault]:
     """Build every document once more, without writing it, and compare. What waits to be indexed is left out, and what
     is made from a text that cannot be trusted: the document may be all that is left of the true one.
     """
-    watcher.begin("documents", "items compared with their documents", int(store.value("SELECT count(*) FROM items")))
+    watcher.begin("compared", "items compared with their documents", int(store.value("SELECT count(*) FROM items")))
     last = 0
     while ids := _indexed_items(store, last):
         last = ids[-1]
@@ -40,8 +42,8 @@ def find_outdated(store: Store, distrusted: frozenset[int], watcher: Watcher) ->
             if item_id not in distrusted:
                 kind, number = store.rows("SELECT kind, number FROM items WHERE id = ?", item_id)[0]
                 yield "document_outdated", f"{kind} {number}", item_id
-        watcher.saved("documents", len(ids))
-    watcher.done("documents")
+        watcher.saved("compared", len(ids))
+    watcher.done("compared")
 
 
 def find_stale(store: Store, item_ids: list[int]) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from forgelore.store.checks import Wrong
+from forgelore.store.checks import Fault
 
 _EXAMPLES = 5
 AGAIN = "run: forgelore sync --full; an imported project: import its file again"
@@ -50,6 +50,7 @@ MEANINGS = {
     "note_misplaced": Meaning("notes that name another item than their thread"),
     "id_counter_wrong": Meaning("counters of ids that would give an id twice, or none at all"),
     # what a forge or a file said
+    "project_differs": Meaning("projects that are not what the stored answer of the forge says: private, or archived"),
     "row_differs": Meaning("items and notes, or their links, that are not what the stored answers of the forge say"),
     "content_differs": Meaning(
         "items whose title or text was changed behind forgelore's back, and no stored answer of a forge to restore"
@@ -91,7 +92,7 @@ MEANINGS = {
 }
 
 
-def collect(wrong: Iterable[Wrong]) -> list[Finding]:
+def collect(wrong: Iterable[Fault]) -> list[Finding]:
     """Return one finding per name, with some examples."""
     shown: dict[str, list[str]] = {}
     rows: dict[str, list[int]] = {}

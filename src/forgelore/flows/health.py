@@ -18,7 +18,7 @@ from forgelore.flows.row_check import ReaderOf, check_rows
 from forgelore.flows.vector_check import compare_vectors
 from forgelore.flows.watching import Watcher
 from forgelore.ports import Embedder
-from forgelore.store.checks import Wrong, find_broken_references, find_damage, find_unreadable, find_wrong
+from forgelore.store.checks import Fault, find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.db import Store
 from forgelore.store.fulltext_check import compare_words, find_unmatched, find_word_damage
 from forgelore.store.health import (
@@ -30,7 +30,7 @@ from forgelore.store.health import (
     measure_file,
 )
 from forgelore.store.schema import SOURCES, find_gaps
-from forgelore.store.vector_check import Sampled, measure_vectors, sample_vectors
+from forgelore.store.vector_check import SampledDocument, measure_vectors, sample_vectors
 from forgelore.store.words import count_documents
 
 SAMPLE = 200  # documents
@@ -124,9 +124,9 @@ class _Check:
 
     def __init__(self, store: Store, request: CheckRequest) -> None:
         self._store, self._request = store, request
-        self.wrong: list[Wrong] = []
+        self.wrong: list[Fault] = []
         self.proofs: list[Proof] = []
-        self._sample: list[Sampled] = []
+        self._sample: list[SampledDocument] = []
         self._embedded, self._why = 0, ""
 
     def look_at_file(self) -> bool:
@@ -149,7 +149,8 @@ class _Check:
         self.wrong += find_broken_references(store)
         rows = check_rows(store, self._request.reader_of, watcher)
         self.wrong += rows.wrong
-        self.proofs.append(Proof("items compared with what the forge said of them", rows.checked, rows.total))
+        why = "of the rest no answer of a forge is stored" if rows.checked < rows.total else ""
+        self.proofs.append(Proof("items compared with what the forge said of them", rows.checked, rows.total, why))
         self.wrong += find_altered_texts(store, watcher)
         self.wrong += find_outdated(store, rows.distrusted, watcher)
 

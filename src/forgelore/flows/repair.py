@@ -6,13 +6,14 @@ own, and doing it twice is doing it once: a repair that was cut off is simply ru
 anything else is left as it is, and the finding says what to do.
 """
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from forgelore.errors import EmbedderError
 from forgelore.flows.embedding import embed_documents
 from forgelore.flows.health import Checked, CheckRequest, check_store
 from forgelore.flows.indexing import index_items
-from forgelore.flows.repair_steps import STEPS, Patient
+from forgelore.flows.repair_steps import STEPS, RepairContext
+from forgelore.flows.watching import Watcher
 from forgelore.store.db import Store
 from forgelore.store.health import find_current_embedder
 from forgelore.store.projects import list_projects
@@ -45,41 +46,58 @@ def repair_store(store: Store, request: CheckRequest | None = None) -> Repaired:
     found: dict[str, int] = {}
     notes: dict[str, None] = {}
     before: dict[str, int] | None = None
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS):
         now = {finding.name: finding.count for finding in checked.findings}
         found = now | found
         if not now or now == before or _HOPELESS & now.keys():
             break
         before = now
-        _mend(Patient(store, request, {finding.name: finding for finding in checked.findings}, notes))
-        checked = check_store(store, request)
+        again = structs.replace(request, watcher=_RoundWatcher(request.watcher, number))
+        _mend(RepairContext(store, again, {finding.name: finding for finding in checked.findings}, notes))
+        checked = check_store(store, again)
     left = {finding.name: finding.count for finding in checked.findings}
     return Repaired([Repair(name, count, left.get(name, 0)) for name, count in found.items()], checked, list(notes))
 
 
-def _mend(patient: Patient) -> None:
+class _RoundWatcher(Watcher):
+    """Keeps the parts of one round apart from those of the others, which have the same names."""
+
+    def __init__(self, watcher: Watcher, number: int) -> None:
+        self._watcher, self._number = watcher, number
+
+    def begin(self, resource: str, title: str, total: int | None) -> None:
+        self._watcher.begin(f"{resource} {self._number}", title, total)
+
+    def saved(self, resource: str, rows: int) -> None:
+        self._watcher.saved(f"{resource} {self._number}", rows)
+
+    def done(self, resource: str) -> None:
+        self._watcher.done(f"{resource} {self._number}")
+
+
+def _mend(context: RepairContext) -> None:
     for names, step in STEPS:
-        if any(name in patient.findings for name in names):
-            step(patient)
-    if not _FIRST & patient.findings.keys():
-        projects = [project.id for project in list_projects(patient.store)]
-        index_items(patient.store, projects, watcher=patient.request.watcher)
-        _embed(patient, projects)
+        if any(name in context.findings for name in names):
+            step(context)
+    if not _FIRST & context.findings.keys():
+        projects = [project.id for project in list_projects(context.store)]
+        index_items(context.store, projects, watcher=context.request.watcher)
+        _embed(context, projects)
 
 
-def _embed(patient: Patient, projects: list[int]) -> None:
+def _embed(context: RepairContext, projects: list[int]) -> None:
     """Make the vectors that wait now, if that can be done with the embedder that the others are of."""
-    store, embedder = patient.store, patient.request.embedder
+    store, embedder = context.store, context.request.embedder
     waiting = "SELECT count(*) FROM jobs WHERE kind = 'embed'"
-    is_lost = any(name.startswith("vector_") or name in _LOSES_VECTORS for name in patient.findings)
+    is_lost = any(name.startswith("vector_") or name in _LOSES_VECTORS for name in context.findings)
     if not store.value(waiting) and not is_lost:
         return
     try:
         fingerprint = embedder.fingerprint() if embedder else ""
         is_ours = find_current_embedder(store, fingerprint) or (is_lost and not find_current_embedder(store))
         if embedder and is_ours:
-            embed_documents(store, embedder, projects, watcher=patient.request.watcher)
+            embed_documents(store, embedder, projects, watcher=context.request.watcher)
     except EmbedderError as error:
-        patient.notes[f"some vectors could not be made: {error.message}"] = None
+        context.notes[f"some vectors could not be made: {error.message}"] = None
     if count := store.value(waiting):
-        patient.notes[f"{count:,} documents wait for their vectors; run: forgelore embed"] = None
+        context.notes[f"{count:,} documents wait for their vectors; run: forgelore embed"] = None

@@ -13,7 +13,7 @@ from forgelore.core.terms import build_terms
 from forgelore.flows.document_check import find_stale
 from forgelore.flows.findings import AGAIN, Finding
 from forgelore.flows.health import CheckRequest
-from forgelore.flows.replay import replay_items
+from forgelore.flows.replay import replay_items, replay_project_row
 from forgelore.flows.row_check import keeps_payloads
 from forgelore.store.checks import COUNTED_TABLES, LEARNED, PLACED, blank_unreadable, find_rows
 from forgelore.store.db import Store
@@ -31,7 +31,7 @@ from forgelore.store.words import refresh_common_words
 _WITHIN = "IN (SELECT value FROM json_each(?))"
 
 
-class Patient(NamedTuple):
+class RepairContext(NamedTuple):
     """A store under repair: what the last check found, by name, and what people should know afterwards (as keys)."""
 
     store: Store
@@ -53,19 +53,19 @@ class Patient(NamedTuple):
         return found
 
 
-def _make_tables(patient: Patient) -> None:
-    gaps = find_gaps(patient.store)
-    fill_gaps(patient.store, gaps)
+def _make_tables(context: RepairContext) -> None:
+    gaps = find_gaps(context.store)
+    fill_gaps(context.store, gaps)
     emptied = [gap.name for gap in gaps if gap.type == "table" and gap.name not in DERIVED]
     if emptied:
-        with patient.store.transaction():
-            _forget_rows(patient, emptied)
-        patient.notes[f"made again, and empty: {', '.join(emptied)}; to fill them, {AGAIN}"] = None
+        with context.store.transaction():
+            _forget_rows(context, emptied)
+        context.notes[f"made again, and empty: {', '.join(emptied)}; to fill them, {AGAIN}"] = None
 
 
-def _forget_rows(patient: Patient, emptied: list[str]) -> None:
+def _forget_rows(context: RepairContext, emptied: list[str]) -> None:
     """Let the next full sync or import write rows again whose parts or payloads are gone."""
-    store = patient.store
+    store = context.store
     if "raw_payloads" in emptied:
         store.run("UPDATE items SET row_hash = x'', detail_hash = NULL")
         store.run("UPDATE notes SET row_hash = x''")
@@ -73,26 +73,26 @@ def _forget_rows(patient: Patient, emptied: list[str]) -> None:
         store.run("UPDATE items SET row_hash = x'' WHERE project_id NOT IN (SELECT project_id FROM raw_payloads)")
 
 
-def _reindex(patient: Patient) -> None:
-    patient.store.run("REINDEX")
+def _reindex(context: RepairContext) -> None:
+    context.store.run("REINDEX")
 
 
-def _blank_texts(patient: Patient) -> None:
-    with patient.store.transaction():
-        blank_unreadable(patient.store)
-    remake_full_text(patient.store)
+def _blank_texts(context: RepairContext) -> None:
+    with context.store.transaction():
+        blank_unreadable(context.store)
+    remake_full_text(context.store)
 
 
-def _drop_orphans(patient: Patient) -> None:
-    with patient.store.transaction():
-        if drop_orphans(patient.store):
-            patient.notes[f"what hung on items that are gone was removed; to bring them back, {AGAIN}"] = None
-    remake_full_text(patient.store)
+def _drop_orphans(context: RepairContext) -> None:
+    with context.store.transaction():
+        if drop_orphans(context.store):
+            context.notes[f"what hung on items that are gone was removed; to bring them back, {AGAIN}"] = None
+    remake_full_text(context.store)
 
 
-def _place_rows(patient: Patient) -> None:
+def _place_rows(context: RepairContext) -> None:
     """What names another project than its owner gets the owner's; a note goes where its thread is."""
-    store = patient.store
+    store = context.store
     with store.transaction():
         store.run(
             "UPDATE OR IGNORE notes SET item_id = (SELECT item_id FROM threads t WHERE t.id = thread_id)"
@@ -105,19 +105,27 @@ def _place_rows(patient: Patient) -> None:
             )
 
 
-def _restore_rows(patient: Patient) -> None:
+def _restore_rows(context: RepairContext) -> None:
     """Items and notes become again what the forge said, links what their texts say."""
-    for project, item_ids in patient.projects(patient.rows("row_differs")).values():
-        with patient.store.transaction():
-            replay_items(patient.store, patient.request.reader_of(project.name), project.id, item_ids)
+    for project, item_ids in context.projects(context.rows("row_differs")).values():
+        with context.store.transaction():
+            replay_items(context.store, context.request.reader_of(project.name), project.id, item_ids)
 
 
-def _distrust_items(patient: Patient) -> None:
+def _restore_projects(context: RepairContext) -> None:
+    for project in list_projects(context.store):
+        reader = context.request.reader_of(project.name)
+        if reader is not None:
+            with context.store.transaction():
+                replay_project_row(context.store, reader, project.id)
+
+
+def _distrust_items(context: RepairContext) -> None:
     """An item that differs from its hash: when its document says the same as it does, the hash is wrong. Else nobody
     can tell what it was; the next full sync or import writes it again.
     """
-    store = patient.store
-    ids = patient.rows("content_differs")
+    store = context.store
+    ids = context.rows("content_differs")
     stale = set(find_stale(store, ids))
     with store.transaction():
         for item_id, kind, title, body in store.rows(
@@ -130,78 +138,80 @@ def _distrust_items(patient: Patient) -> None:
                 store.run("UPDATE items SET content_hash = ? WHERE id = ?", digest, item_id)
 
 
-def _forget_payloads(patient: Patient) -> None:
-    for project, item_ids in patient.projects(patient.rows("payload_missing")).values():
-        with patient.store.transaction():
-            forget_lost_payloads(patient.store, project.id, item_ids)
+def _forget_payloads(context: RepairContext) -> None:
+    for project, item_ids in context.projects(context.rows("payload_missing")).values():
+        with context.store.transaction():
+            forget_lost_payloads(context.store, project.id, item_ids)
 
 
-def _split_words(patient: Patient) -> None:
-    store = patient.store
+def _split_words(context: RepairContext) -> None:
+    store = context.store
     with store.transaction():
         for document_id, title, text in store.rows(
-            f"SELECT id, title, text FROM document_texts WHERE id {_WITHIN}", json.dumps(patient.rows("terms_differ"))
+            f"SELECT id, title, text FROM document_texts WHERE id {_WITHIN}", json.dumps(context.rows("terms_differ"))
         ):
             store.run("UPDATE document_texts SET terms = ? WHERE id = ?", build_terms(title, text), document_id)
     remake_full_text(store)
 
 
-def _make_words(patient: Patient) -> None:
-    remake_full_text(patient.store)
+def _make_words(context: RepairContext) -> None:
+    remake_full_text(context.store)
 
 
-def _count_words(patient: Patient) -> None:
-    refresh_common_words(patient.store, is_forced=True)
+def _count_words(context: RepairContext) -> None:
+    refresh_common_words(context.store, is_forced=True)
 
 
-def _drop_documents(patient: Patient) -> None:
+def _drop_documents(context: RepairContext) -> None:
     """Forget documents whose text cannot be trusted; their items are indexed again."""
-    store = patient.store
+    store = context.store
     with store.transaction():
         for document_id, project_id, item_id in store.rows(
             f"SELECT id, project_id, item_id FROM documents WHERE id {_WITHIN}",
-            json.dumps(patient.rows("text_missing", "text_differs")),
+            json.dumps(context.rows("text_missing", "text_differs")),
         ):
             remove_documents(store, project_id, [document_id])
             queue_documents(store, project_id, [item_id])
 
 
-def _queue_items(patient: Patient) -> None:
+def _queue_items(context: RepairContext) -> None:
     """Index items again. Without its hashes a document gets its labels and paths anew, and its text if that differs."""
-    store = patient.store
-    ids = patient.rows("document_of_deleted_item", "item_without_document", "document_outdated")
+    store = context.store
+    ids = context.rows("document_of_deleted_item", "item_without_document", "document_outdated")
     with store.transaction():
         store.run(f"UPDATE documents SET labels_hash = x'', paths_hash = x'' WHERE item_id {_WITHIN}", json.dumps(ids))
-        for project, item_ids in patient.projects(ids).values():
+        for project, item_ids in context.projects(ids).values():
             queue_documents(store, project.id, item_ids)
-    _tell_unproved(patient)
+    if "document_of_deleted_item" in context.findings:
+        context.notes[f"items that are marked as gone are found no more; if they are not gone, {AGAIN}"] = None
+    _tell_unproved(context)
 
 
-def _tell_unproved(patient: Patient) -> None:
+def _tell_unproved(context: RepairContext) -> None:
     """A document that differs from its item may be the one that is right: without payloads nobody can tell. The item
     is believed, and a new import writes it again.
     """
     unproved = [
         item_id
-        for project, item_ids in patient.projects(patient.rows("document_outdated")).values()
-        if not keeps_payloads(patient.store, project.id)
+        for project, item_ids in context.projects(context.rows("document_outdated")).values()
+        if not keeps_payloads(context.store, project.id)
         for item_id in item_ids
     ]
     if unproved:
-        with patient.store.transaction():
-            forget_rows(patient.store, unproved)
-        patient.notes[
+        with context.store.transaction():
+            forget_rows(context.store, unproved)
+        context.notes[
             f"{len(unproved):,} documents were made again from items that no stored answer of a forge proves; if"
             f" somebody changed those items, {AGAIN}"
         ] = None
 
 
-def _drop_vectors(patient: Patient) -> None:
+def _drop_vectors(context: RepairContext) -> None:
     """Forget vectors of documents that have a wrong one. When only a sample was compared, more are wrong: all go."""
-    store, current = patient.store, find_current_embedder(patient.store)
-    is_sampled = current is not None and count_vectors(store, current[0])[0] > patient.request.sample
-    chunks = patient.rows("vector_of_other_text", "vector_malformed", "vector_incomplete")
-    documents = patient.rows("vector_differs")
+    store, current = context.store, find_current_embedder(context.store)
+    is_sampled = current is not None and count_vectors(store, current[0])[0] > context.request.sample
+    chunks = context.rows("vector_of_other_text", "vector_malformed", "vector_incomplete")
+    documents = context.rows("vector_differs")
     with store.transaction():
         for project_id, document_id in store.rows(
             f"SELECT project_id, id FROM documents WHERE id {_WITHIN}"
@@ -216,36 +226,36 @@ def _drop_vectors(patient: Patient) -> None:
         store.run("UPDATE embedders SET dimension = 0 WHERE id NOT IN (SELECT embedder_id FROM chunks)")
 
 
-def _set_dimensions(patient: Patient) -> None:
-    with patient.store.transaction():
-        for embedder_id, dimension in measure_vectors(patient.store).dimensions.items():
-            patient.store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
+def _set_dimensions(context: RepairContext) -> None:
+    with context.store.transaction():
+        for embedder_id, dimension in measure_vectors(context.store).dimensions.items():
+            context.store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
 
 
-def _queue_vectors(patient: Patient) -> None:
-    current = find_current_embedder(patient.store)
+def _queue_vectors(context: RepairContext) -> None:
+    current = find_current_embedder(context.store)
     if current:
-        with patient.store.transaction():
-            queue_unembedded(patient.store, current[0])
+        with context.store.transaction():
+            queue_unembedded(context.store, current[0])
 
 
-def _forget_learned(patient: Patient) -> None:
-    with patient.store.transaction():
+def _forget_learned(context: RepairContext) -> None:
+    with context.store.transaction():
         for table, good in LEARNED:
-            patient.store.run(f"DELETE FROM {table} WHERE NOT ({good})")
-    patient.notes["what was learned from known duplicates is gone in part; run: forgelore calibrate"] = None
+            context.store.run(f"DELETE FROM {table} WHERE NOT ({good})")
+    context.notes["what was learned from known duplicates is gone in part; run: forgelore calibrate"] = None
 
 
-def _set_counters(patient: Patient) -> None:
-    with patient.store.transaction():
+def _set_counters(context: RepairContext) -> None:
+    with context.store.transaction():
         for table in COUNTED_TABLES:
-            patient.store.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
-            patient.store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)
+            context.store.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
+            context.store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)
 
 
-def _mend_jobs(patient: Patient) -> None:
+def _mend_jobs(context: RepairContext) -> None:
     """Looks again: the queue moves on while a sync runs, and its rows have no lasting ids."""
-    store = patient.store
+    store = context.store
     with store.transaction():
         store.run(f"DELETE FROM jobs WHERE rowid {_WITHIN}", json.dumps(find_rows(store, "job_of_nothing")))
         store.run(
@@ -254,12 +264,13 @@ def _mend_jobs(patient: Patient) -> None:
         )  # fmt: skip
 
 
-STEPS: tuple[tuple[tuple[str, ...], Callable[[Patient], None]], ...] = (
+STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (
     (("table_missing", "index_missing", "trigger_extra"), _make_tables),
     (("index_damaged",), _reindex),
     (("text_unreadable",), _blank_texts),
     (("broken_references", "text_without_document"), _drop_orphans),
     (("row_misplaced", "note_misplaced"), _place_rows),
+    (("project_differs",), _restore_projects),
     (("row_differs",), _restore_rows),
     (("content_differs",), _distrust_items),
     (("payload_missing",), _forget_payloads),

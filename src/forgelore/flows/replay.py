@@ -61,7 +61,7 @@ def replay_project(
         with beating(lock, _now):
             with store.transaction():
                 lock.confirm(_now())
-                is_restored = reader is not None and not kinds and _replay_project_row(store, reader, project.id)
+                is_restored = reader is not None and not kinds and replay_project_row(store, reader, project.id)
                 queue_replays(store, project.id, kinds)
             result = work_off_replays(store, reader, project.id, lock, watcher=watcher, should_stop=should_stop)
     finally:
@@ -171,7 +171,8 @@ class _ItemReplay:
             return None
 
 
-def _replay_project_row(store: Store, reader: PayloadReader, project_id: int) -> bool:
+def replay_project_row(store: Store, reader: PayloadReader, project_id: int) -> bool:
+    """Make a project's own row what its payload says; returns whether it was not. Called inside a transaction."""
     digest = store.value("SELECT row_hash FROM projects WHERE id = ?", project_id)
     raw = load_payload(store, project_id, digest) if digest else None
     home = load_home(store, project_id)

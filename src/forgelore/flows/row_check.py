@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from forgelore.core.content import content_hash
-from forgelore.flows.replay import BATCH, replay_items
+from forgelore.errors import LostPage
+from forgelore.flows.replay import BATCH, replay_items, replay_project_row
 from forgelore.flows.watching import Watcher
 from forgelore.ports import PayloadReader
-from forgelore.store.checks import Wrong
+from forgelore.store.checks import Fault
 from forgelore.store.db import Store, UnwrittenStore
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.replays import load_payloads
@@ -20,25 +21,27 @@ from forgelore.words import ProjectName
 ReaderOf = Callable[[ProjectName], PayloadReader | None]
 
 
-class RowProof(NamedTuple):
+class RowComparison(NamedTuple):
     """What is wrong; of which items the text cannot be trusted; and of how many items everything was proved."""
 
-    wrong: list[Wrong]
+    wrong: list[Fault]
     distrusted: frozenset[int]
     checked: int
     total: int
 
 
-def check_rows(store: Store, reader_of: ReaderOf, watcher: Watcher) -> RowProof:
+def check_rows(store: Store, reader_of: ReaderOf, watcher: Watcher) -> RowComparison:
     """Compare all items. What waits for a replay anyway is left out."""
     total = int(store.value("SELECT count(*) FROM items"))
     watcher.begin("rows", "items compared with their answers", total)
     changed = _find_changed(store)
-    wrong: list[Wrong] = []
+    wrong: list[Fault] = []
     checked = 0
     for project in list_projects(store):
         reader = reader_of(project.name)
         keeps = reader is not None and keeps_payloads(store, project.id)
+        if reader is not None and _is_altered(store, reader, project.id):
+            wrong.append(("project_differs", str(project.name), project.id))
         for ids in _batches(store, project.id):
             done = replay_items(UnwrittenStore(store), reader, project.id, ids)
             lost = [one for one in ids if one in changed and not _is_restorable(store, reader, project.id, one)]
@@ -50,7 +53,14 @@ def check_rows(store: Store, reader_of: ReaderOf, watcher: Watcher) -> RowProof:
                 checked += done.read - len(done.incomplete)
             watcher.saved("rows", len(ids))
     watcher.done("rows")
-    return RowProof(wrong, changed, checked, total)
+    return RowComparison(wrong, changed, checked, total)
+
+
+def _is_altered(store: Store, reader: PayloadReader, project_id: int) -> bool:
+    try:
+        return replay_project_row(UnwrittenStore(store), reader, project_id)
+    except LostPage:  # a payload that says nothing proves nothing
+        return False
 
 
 def _find_changed(store: Store) -> frozenset[int]:

@@ -12,7 +12,7 @@ from forgelore.core.vectors import check_vector, pack_vector, unpack_vector
 from forgelore.errors import EmbeddingFailed
 from forgelore.flows.watching import Watcher
 from forgelore.ports import Embedder
-from forgelore.store.vector_check import Sampled, packed_size
+from forgelore.store.vector_check import SampledDocument, packed_size
 
 if TYPE_CHECKING:
     from forgelore.core.vectors import Vector
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 SAME = 0.98
 
 
-class Remade(NamedTuple):
+class VectorComparison(NamedTuple):
     """Documents whose vectors are not those of their texts, and how many were compared."""
 
     wrong: list[int]
     checked: int
 
 
-def compare_vectors(sample: Sequence[Sampled], embedder: Embedder, watcher: Watcher) -> Remade:
+def compare_vectors(sample: Sequence[SampledDocument], embedder: Embedder, watcher: Watcher) -> VectorComparison:
     """Make the vectors of these documents again. Raises EmbedderError when nobody answers."""
     made = [build_chunks(one.title, one.text, max_chars=embedder.chunk_chars) for one in sample]
     watcher.begin("remade", "vectors made again", sum(map(len, made)))
@@ -35,10 +35,10 @@ def compare_vectors(sample: Sequence[Sampled], embedder: Embedder, watcher: Watc
     found = [_is_same(one, chunks, [next(vectors) for _ in chunks]) for one, chunks in zip(sample, made, strict=True)]
     watcher.done("remade")
     wrong = [one.document_id for one, is_same in zip(sample, found, strict=True) if is_same is False]
-    return Remade(wrong, sum(is_same is not None for is_same in found))
+    return VectorComparison(wrong, sum(is_same is not None for is_same in found))
 
 
-def _is_same(document: Sampled, made: list[Chunk], vectors: "list[Vector | str]") -> bool | None:
+def _is_same(document: SampledDocument, made: list[Chunk], vectors: "list[Vector | str]") -> bool | None:
     """Return whether the stored chunks are those of the text; None when the embedder refuses it."""
     if [(chunk.start, chunk.end) for chunk in document.chunks] != [(chunk.start, chunk.end) for chunk in made]:
         return False

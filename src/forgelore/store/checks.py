@@ -12,7 +12,7 @@ from forgelore.errors import CorruptStore, StoreError
 from forgelore.store.db import Store
 from forgelore.store.schema import load_schema
 
-Wrong = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
+Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 
 _MESSAGES = 20
 # As pragma.c words them: "row 3 missing from index a", "CHECK constraint failed in t", "NULL value in t.c".
@@ -20,7 +20,7 @@ _OF_INDEX = re.compile(r"(?:missing|differ) from index |(?:entries|entry) in ind
 _OF_ROW = re.compile(r"CHECK constraint failed in | value in ")
 
 
-class Check(NamedTuple):
+class SqlCheck(NamedTuple):
     """`sql` returns (what people call it, id of the row to repair) of everything that is wrong."""
 
     name: str
@@ -55,57 +55,57 @@ LEARNED = (
 )  # fmt: skip
 
 CHECKS = (
-    Check(
+    SqlCheck(
         "words_missing",
         "SELECT 'document ' || t.id, t.id FROM document_texts t"
         " WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)",
     ),
-    Check(
+    SqlCheck(
         "words_extra",
         "SELECT 'document ' || f.id, f.id FROM documents_fts_docsize f"
         " WHERE f.id NOT IN (SELECT id FROM document_texts)",
     ),
-    Check(
+    SqlCheck(
         "text_missing",
         f"SELECT {_DOCUMENT}, d.id FROM documents d WHERE d.id NOT IN (SELECT id FROM document_texts)",
     ),
-    Check(
+    SqlCheck(
         "text_without_document",
         "SELECT 'document ' || t.id, t.id FROM document_texts t WHERE t.id NOT IN (SELECT id FROM documents)",
     ),
-    Check(
+    SqlCheck(
         "document_of_deleted_item",
         f"SELECT {_ITEM}, i.id FROM items i WHERE i.deleted_at IS NOT NULL"
         f" AND i.id IN (SELECT item_id FROM documents) AND{_NO_DOCUMENT_JOB}",
     ),
-    Check(
+    SqlCheck(
         "item_without_document",
         f"SELECT {_ITEM}, i.id FROM items i WHERE i.deleted_at IS NULL AND i.id NOT IN"
         f" (SELECT item_id FROM documents WHERE representation = 'item') AND{_NO_DOCUMENT_JOB}",
     ),
-    Check(
+    SqlCheck(
         "vector_of_other_text",
         "SELECT 'document ' || d.id || ', chunk ' || c.position, c.id FROM chunks c JOIN documents d"
         f" ON d.id = c.document_id WHERE c.text_hash <> substr(d.content_hash, 1, 8) AND{_NO_EMBED_JOB}",
     ),
-    Check(
+    SqlCheck(
         "vector_incomplete",
         "SELECT 'document ' || document_id, min(id) FROM chunks GROUP BY document_id, embedder_id"
         " HAVING count(*) <> max(position) + 1",
     ),
-    Check(
+    SqlCheck(
         "job_of_nothing",
         f"SELECT {_JOB} FROM jobs j WHERE (j.kind IN ('document', 'replay') AND NOT EXISTS (SELECT 1 FROM items i"
         " WHERE CAST(i.id AS TEXT) = j.key AND i.id = CAST(j.key AS INTEGER) AND i.project_id = j.project_id))"
         " OR (j.kind = 'embed' AND NOT EXISTS (SELECT 1 FROM documents d"
         " WHERE CAST(d.id AS TEXT) = j.key AND d.id = CAST(j.key AS INTEGER) AND d.project_id = j.project_id))",
     ),
-    Check(
+    SqlCheck(
         "job_miscounted",
         f"SELECT {_JOB} FROM jobs j"
         " WHERE j.attempt_count < 0 OR (j.attempt_count = 0 AND j.last_attempt_at IS NOT NULL)",
     ),
-    Check(
+    SqlCheck(
         "row_misplaced",
         " UNION ALL ".join(
             f"SELECT '{table}, of {owner} ' || o.id, o.id FROM {table} t JOIN {owner} o ON o.id = t.{column}"
@@ -113,12 +113,12 @@ CHECKS = (
             for table, column, owner in PLACED
         ),
     ),
-    Check(
+    SqlCheck(
         "note_misplaced",
         "SELECT 'note ' || n.key || ' of item ' || n.item_id, n.id FROM notes n JOIN threads t ON t.id = n.thread_id"
         " WHERE t.item_id <> n.item_id",
     ),
-    Check(
+    SqlCheck(
         "id_counter_wrong",
         " UNION ALL ".join(
             f"SELECT '{table}', 0 WHERE (SELECT max(id) FROM {table}) IS NOT NULL AND NOT EXISTS"
@@ -127,11 +127,11 @@ CHECKS = (
             for table in COUNTED_TABLES
         ),
     ),
-    Check(
+    SqlCheck(
         "learned_malformed",
         " UNION ALL ".join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
     ),
-    Check(
+    SqlCheck(
         "row_gone",
         " UNION ALL ".join(
             f"SELECT '{resource} payload ' || id, id FROM raw_payloads WHERE resource = '{resource}'"
@@ -149,7 +149,7 @@ _UNEMBEDDED = (
 )
 
 
-def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Wrong]:
+def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
     """Yield everything that contradicts itself by one statement."""
     for check in CHECKS:
         for shown, row_id in store.each(check.sql):
@@ -164,7 +164,7 @@ def find_rows(store: Store, name: str) -> list[int]:
     return [row_id for check in CHECKS if check.name == name for _, row_id in store.each(check.sql)]
 
 
-def find_damage(store: Store) -> Iterator[Wrong]:
+def find_damage(store: Store) -> Iterator[Fault]:
     """Yield what SQLite says of the file itself, its indexes and the rules of its columns.
 
     Its complaints about the full-text index are left to `store/fulltext_check`: that one can be made anew.
@@ -190,7 +190,7 @@ def _integrity(store: Store) -> list[str]:
         return [error.message]
 
 
-def find_broken_references(store: Store) -> Iterator[Wrong]:
+def find_broken_references(store: Store) -> Iterator[Fault]:
     """Yield rows that hang on rows which do not exist."""
     for table, parent, row_id in store.each('SELECT "table", parent, rowid FROM pragma_foreign_key_check'):
         # Nothing but its own row tells a project's name: items without it belong to nobody.

@@ -19,7 +19,7 @@ _RARE = 25_000  # looked up at most: about two seconds
 _WORDS, _CHARS = 5, 4_000  # asked for of a document, from its beginning
 
 
-class WordProof(NamedTuple):
+class WordComparison(NamedTuple):
     """Words that a lookup does not find, or not in all their documents; words that were counted wrongly once; and how
     many were looked up, of how many.
     """
@@ -53,7 +53,7 @@ def find_word_damage(store: Store) -> list[str]:
     return [f"{name} = {value}, which nobody of ours sets" for name, value in settings]
 
 
-def compare_words(store: Store) -> WordProof:
+def compare_words(store: Store) -> WordComparison:
     """Look words up, and compare with what reading the index says of them."""
     common: dict[str, int] = dict(store.rows("SELECT word, documents FROM common_words"))
     slack = _growth(store)
@@ -74,7 +74,7 @@ def compare_words(store: Store) -> WordProof:
         for term, documents in chosen
         if store.value("SELECT doc FROM documents_vocab WHERE term = ?", term) != documents
     ]
-    return WordProof(lost, miscounted, len(chosen), total)
+    return WordComparison(lost, miscounted, len(chosen), total)
 
 
 def _growth(store: Store) -> int:

@@ -22,7 +22,7 @@ DERIVED = frozenset([
 ])  # fmt: skip
 
 
-class Entry(NamedTuple):
+class SchemaEntry(NamedTuple):
     type: str
     name: str
     table: str
@@ -30,28 +30,28 @@ class Entry(NamedTuple):
     columns: frozenset[str]  # of an ordinary table, with their types; empty for everything else
 
 
-class Gap(NamedTuple):
+class SchemaGap(NamedTuple):
     """Something that is missing or altered; or, as a trigger, too much: this program makes none."""
 
     type: Literal["table", "index", "trigger"]
     name: str
 
 
-def find_gaps(store: Store) -> list[Gap]:
+def find_gaps(store: Store) -> list[SchemaGap]:
     """Return what the file lacks, tables first. What somebody added beside our tables is no gap, unless it acts."""
     found = load_schema(store)
-    gaps: dict[Gap, None] = {}
+    gaps: dict[SchemaGap, None] = {}
     for name, entry in expected_schema().items():
         if not _is_whole(entry, found.get(name)):
             is_full_text = name.startswith(f"{FULL_TEXT}_")
-            gaps[Gap("index" if entry.type == "index" else "table", FULL_TEXT if is_full_text else name)] = None
+            gaps[SchemaGap("index" if entry.type == "index" else "table", FULL_TEXT if is_full_text else name)] = None
     for entry in found.values():
         if entry.type == "trigger":
-            gaps[Gap("trigger", entry.name)] = None
+            gaps[SchemaGap("trigger", entry.name)] = None
     return sorted(gaps, key=lambda gap: ("table", "index", "trigger").index(gap.type))
 
 
-def _is_whole(entry: Entry, found: Entry | None) -> bool:
+def _is_whole(entry: SchemaEntry, found: SchemaEntry | None) -> bool:
     if found is None or found.type != entry.type:
         return False
     if entry.columns:
@@ -59,7 +59,7 @@ def _is_whole(entry: Entry, found: Entry | None) -> bool:
     return " ".join(found.sql.split()) == " ".join(entry.sql.split())
 
 
-def load_schema(store: Store) -> dict[str, Entry]:
+def load_schema(store: Store) -> dict[str, SchemaEntry]:
     """Return name -> what the file has by that name."""
     rows = store.rows("SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL")
     columns: dict[str, set[str]] = {}
@@ -70,14 +70,14 @@ def load_schema(store: Store) -> dict[str, Entry]:
     ):
         columns.setdefault(table, set()).add(column)
     return {
-        name: Entry(kind, name, table, sql, frozenset(columns.get(name, ())) if kind == "table" else frozenset())
+        name: SchemaEntry(kind, name, table, sql, frozenset(columns.get(name, ())) if kind == "table" else frozenset())
         for kind, name, table, sql in rows
         if not name.startswith("sqlite_")
     }
 
 
 @cache
-def expected_schema() -> dict[str, Entry]:
+def expected_schema() -> dict[str, SchemaEntry]:
     """Return what a new file has."""
     store = open_store(":memory:")
     try:
@@ -86,7 +86,7 @@ def expected_schema() -> dict[str, Entry]:
         store.close()
 
 
-def fill_gaps(store: Store, gaps: list[Gap]) -> None:
+def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:
     """Make what is missing, empty; what cannot be made again stays missing. The full text is filled from its texts."""
     tables = [gap.name for gap in gaps if gap.type == "table" and gap.name not in SOURCES]
     expected = expected_schema()

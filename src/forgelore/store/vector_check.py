@@ -15,16 +15,16 @@ from forgelore.store.db import Store
 _LENGTH_SLACK = 1e-3
 
 
-class BadChunk(NamedTuple):
+class MalformedChunk(NamedTuple):
     id: int
     document_id: int
     position: int
 
 
-class Shapes(NamedTuple):
+class VectorShapes(NamedTuple):
     """Chunks whose vector has the wrong size or length, and embedder -> the size that its vectors really have."""
 
-    malformed: list[BadChunk]
+    malformed: list[MalformedChunk]
     dimensions: dict[int, int]
 
 
@@ -34,19 +34,19 @@ class StoredChunk(NamedTuple):
     packed: Packed
 
 
-class Sampled(NamedTuple):
+class SampledDocument(NamedTuple):
     document_id: int
     title: str
     text: str
     chunks: list[StoredChunk]
 
 
-def measure_vectors(store: Store) -> Shapes:
+def measure_vectors(store: Store) -> VectorShapes:
     """Look at every vector. What most of the good ones of an embedder agree on is their size, whatever its row says."""
-    malformed: list[BadChunk] = []
+    malformed: list[MalformedChunk] = []
     dimensions: dict[int, int] = {}
     for embedder_id, dimension in store.rows("SELECT id, dimension FROM embedders"):
-        odd: dict[int, list[BadChunk]] = {}
+        odd: dict[int, list[MalformedChunk]] = {}
         sizes: Counter[int] = Counter()
         for scale, vector, *place in store.each(
             "SELECT scale, vector, id, document_id, position FROM chunks WHERE embedder_id = ? ORDER BY id", embedder_id
@@ -54,7 +54,7 @@ def measure_vectors(store: Store) -> Shapes:
             size = packed_size(scale, vector)
             sizes[size] += 1
             if size != dimension:
-                odd.setdefault(size, []).append(BadChunk(*place))
+                odd.setdefault(size, []).append(MalformedChunk(*place))
         good = [size for size, _ in sizes.most_common() if size]
         most = good[0] if good else dimension
         if most == dimension:
@@ -62,7 +62,7 @@ def measure_vectors(store: Store) -> Shapes:
             continue
         dimensions[embedder_id] = most
         malformed += [chunk for size, chunks in odd.items() if size != most for chunk in chunks]
-    return Shapes(malformed, dimensions)
+    return VectorShapes(malformed, dimensions)
 
 
 def packed_size(scale: Any, vector: Any) -> int:
@@ -76,7 +76,7 @@ def packed_size(scale: Any, vector: Any) -> int:
     return len(vector) if abs(length - 1) < _LENGTH_SLACK else 0
 
 
-def sample_vectors(store: Store, embedder_id: int, size: int) -> list[Sampled]:
+def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDocument]:
     """Return some documents that have vectors of this embedder and do not wait for new ones, chosen at random."""
     rows = store.rows(
         "SELECT d.id, t.title, t.text FROM documents d JOIN document_texts t ON t.id = d.id WHERE d.id IN"
@@ -91,4 +91,4 @@ def sample_vectors(store: Store, embedder_id: int, size: int) -> list[Sampled]:
         embedder_id, json.dumps([row[0] for row in rows]),
     ):  # fmt: skip
         chunks.setdefault(document_id, []).append(StoredChunk(start, end, Packed(*packed)))
-    return [Sampled(document_id, title, text, chunks[document_id]) for document_id, title, text in rows]
+    return [SampledDocument(document_id, title, text, chunks[document_id]) for document_id, title, text in rows]
