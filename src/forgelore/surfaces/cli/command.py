@@ -39,8 +39,12 @@ class Parser(argparse.ArgumentParser):
         return super()._parse_optional(arg_string)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Refuse an empty value, of every option and argument of every command."""
-        return super()._get_value(action, check_filled(_name_of(action), arg_string))
+        """Refuse an empty value, of every option and argument of every command. Words of a line that is still being
+        typed (completion) may be empty.
+        """
+        if action.nargs != argparse.REMAINDER:
+            check_filled(_name_of(action), arg_string)
+        return super()._get_value(action, arg_string)
 
     def actions(self) -> list[argparse.Action]:
         """Return every option and argument, for completion."""
