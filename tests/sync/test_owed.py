@@ -225,7 +225,7 @@ def test_a_graphql_that_shows_nothing_is_given_up_after_a_few_batches(github):
     result = github.sync()
     assert len(github.graphql_requests("Changes")) <= 16
     assert len(github.graphql_requests("Issues")) <= 16
-    assert result.requests < 80
+    assert result.requests < 160, "two batches may be read through REST before it is clear that all are null"
     assert result.pending_jobs == 1050
     assert any(SILENT in warning and "the next sync tries them again" in warning for warning in result.warnings)
     mend(github)

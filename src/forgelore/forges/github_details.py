@@ -74,9 +74,8 @@ class Details:
             page.details.append(Detail(key, raw=wire.dump(node), links=links))
 
     def _change_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
-        nodes = self._change_nodes(keys, known)
-        lost = self._graph.change_sight.lost
-        for key, node in nodes.items():
+        for key, node in self._change_nodes(keys, known).items():
+            lost = self._graph.change_sight.lost  # another thread may find that out meanwhile
             if not isinstance(node, Hole):
                 self._change_from_graph(page, repo_path(project), project, key, node)
             elif node is NOBODY:
