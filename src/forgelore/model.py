@@ -19,6 +19,15 @@ LinkSource = Literal["forge", "detail", "event", "text"]
 FileStatus = Literal["added", "deleted", "renamed", "modified"]
 
 
+class Access(Struct, frozen=True):
+    """Who may read what of a project, in the forge's own words; None where it did not say. `core/readers` reads it."""
+
+    visibility: str | None = None  # public, internal, private
+    issues: str | None = None  # a feature's level: disabled, private, enabled, public
+    changes: str | None = None
+    repository: str | None = None
+
+
 class Project(Struct):
     name: ProjectName
     forge_id: int | None = None
@@ -30,6 +39,7 @@ class Project(Struct):
     has_issues: bool = True
     has_changes: bool = True
     has_discussions: bool = False
+    access: Access = Access()
     raw: bytes = b""
 
 

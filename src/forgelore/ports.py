@@ -284,6 +284,6 @@ class IndexBranch(Protocol):
         """Replace the branch if it is still at `expected` (None: not there). Raises StateMoved when it is not."""
         ...
 
-    def keep_aside(self, commit: str, name: str) -> None:
-        """Give a commit a second branch."""
+    def drop_copies(self) -> list[str]:
+        """Delete the branches under which older versions kept damaged indexes; returns their names."""
         ...

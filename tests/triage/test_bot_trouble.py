@@ -60,13 +60,12 @@ def test_a_ruleset_that_forbids_the_push_names_the_setting_and_the_comment_is_po
     assert not bot.data["is_pushed"]
 
 
-def test_a_damaged_index_is_built_anew_and_the_old_one_kept(bot):
+def test_a_damaged_index_is_built_anew_and_no_copy_is_left(bot):
     first = bot.opened(*CRASH)
     bot.spoil("index.db.z", b"not an index")
     again = bot.opened(*AGAIN)
     assert f"issue {first}" in bot.said(again)[0]
-    kept = bot.git.git("acme/web.git", "branch", "--format=%(refname:short)").split()
-    assert any(name.startswith("triage-index-damaged-") for name in kept)
+    assert bot.git.git("acme/web.git", "branch", "--format=%(refname:short)").split() == ["triage-index"]
     assert any("damaged" in note for note in bot.data["notes"])
 
 

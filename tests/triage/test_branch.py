@@ -294,41 +294,18 @@ def test_a_server_that_stays_bad_is_left_after_some_tries(forge):
     assert len(forge.server.heard) == 1 + len(forge.sleeps) == 3
 
 
-# A damaged index is kept.
+# Copies that older versions made are deleted.
 
 
-def test_a_commit_is_kept_under_another_name(forge):
-    first = forge.put("damaged")
-    state = forge.branch()
-    state.pull()
-    state.keep_aside(first, "forgelore-index-damaged")
-    state.push({"index.db": forge.file("new")}, expected=first, message="anew")
-    assert forge.git("show", "forgelore-index-damaged:index.db") == "damaged"
-    assert forge.text() == "new"
-
-
-def test_a_commit_that_was_never_pulled_here_is_kept_too(forge):
-    first = forge.put("damaged")
-    forge.branch().keep_aside(first, "kept")
-    assert forge.git("rev-parse", "kept") == first
-
-
-def test_a_commit_with_a_history_is_kept_whole(forge):
-    forge.put("damaged")
-    forge.server.move(REPO)
-    state = forge.branch()
-    state.keep_aside(state.pull().commit, "kept")
-    assert forge.git("rev-list", "--count", "kept") == "2"
-
-
-def test_keeping_the_same_commit_twice_is_fine_and_another_is_not_replaced(forge):
-    first = forge.put("one")
-    forge.branch().keep_aside(first, "kept")
-    forge.branch().keep_aside(first, "kept")
-    second = forge.put("two", expected=first)
-    with pytest.raises(StateMoved, match="kept"):
-        forge.branch().keep_aside(second, "kept")
-    assert forge.git("rev-parse", "kept") == first
+def test_a_copy_is_deleted_and_what_only_looks_like_one_stays(forge):
+    first = forge.put("an index")
+    for name in (f"damaged-{first[:8]}", "damaged-12345678", f"damaged-{first[:8]}-mine", "damaged"):
+        forge.git("update-ref", f"refs/heads/forgelore-index-{name}", first)
+    assert forge.branch().drop_copies() == [f"forgelore-index-damaged-{first[:8]}"]
+    assert forge.branch().drop_copies() == []
+    left = forge.git("branch", "--format=%(refname:short)").split()
+    ends = ("", "-damaged", "-damaged-12345678", f"-damaged-{first[:8]}-mine")
+    assert set(left) == {f"forgelore-index{end}" for end in ends}
 
 
 # What is not ours is left alone.
@@ -672,8 +649,6 @@ def test_names_that_are_no_plain_files_are_not_pushed(forge, name):
 def test_what_is_no_commit_is_not_expected(forge):
     with pytest.raises(InvalidValue):
         forge.put("x", expected="HEAD")
-    with pytest.raises(InvalidValue):
-        forge.branch().keep_aside("--all", "kept")
 
 
 def test_a_token_with_a_line_break_is_refused_and_not_shown(forge):

@@ -32,7 +32,8 @@ _NUMBER = re.compile(r"[#!](\d+)\Z")
 
 class Row(NamedTuple):
     """One earlier item. `project` is empty for items of the same project; `is_regression`: fixed before this report;
-    `fixed_by`: the merged change that closed it; `original`: what it was closed in favour of, at the end of the chain.
+    `fixed_by`: the merged change that closed it, `has_hidden_fix` where readers of the page may not see that change;
+    `original`: what it was closed in favour of, at the end of the chain.
     """
 
     ref: str
@@ -46,6 +47,7 @@ class Row(NamedTuple):
     project: str = ""
     sameness: Sameness = "similar"
     fixed_by: "Row | None" = None
+    has_hidden_fix: bool = False
     original: "Row | None" = None
 
 
@@ -60,7 +62,7 @@ def ending_of(row: Row) -> Ending | None:
     if row.state == "closed":
         if row.state_reason in _REASONS:
             return _REASONS[row.state_reason]
-        return "fixed" if row.fixed_by else "unmerged" if row.kind == "change" else "closed"
+        return "fixed" if row.fixed_by or row.has_hidden_fix else "unmerged" if row.kind == "change" else "closed"
     return "open" if row.state == "open" else "merged" if row.state == "merged" else None
 
 

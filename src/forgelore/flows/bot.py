@@ -15,17 +15,17 @@ from msgspec import Struct
 
 from forgelore.core.botlog import BotLog
 from forgelore.core.events import Event
+from forgelore.core.readers import why_not_indexed_from
 from forgelore.errors import AuthError, LoreError, NotFound, in_words
 from forgelore.flows.covering import Budget, Coverage, cover, drop_missing, make_searchable
 from forgelore.flows.learning import learn_more, prepare
 from forgelore.flows.posting import Posted, post_report
 from forgelore.flows.triage import Desk, Fetched, Judgement, Triaged, fetch_fresh, look_at, take_in
 from forgelore.flows.watching import Watcher
+from forgelore.flows.withholding import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports import ConversationLocked, Forge, IndexBranch
-from forgelore.store.db import Store
 from forgelore.store.items import load_ids
-from forgelore.store.project_rows import save_project
 from forgelore.store.projects import find_project, list_projects
 from forgelore.store.triage import (
     StoredReport,
@@ -84,6 +84,7 @@ class Outcome(Struct):
     complaint: str = ""
     is_pushed: bool = False
     removed: int = 0
+    withheld: int = 0  # of the removed: what not every reader of the branch may read
 
     @property
     def of_event(self) -> Done | None:
@@ -113,6 +114,7 @@ class Shift:
         self.told: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
         self.removed: list[ItemKey] = []
         self.reports: dict[ItemKey, StoredReport] = {}
+        self._kinds = kinds_held(bot.project)
         self._budget = Budget(bot.forge, bot.is_late)
 
     def work(self, event: Event) -> None:
@@ -142,7 +144,7 @@ class Shift:
         return bool(load_ids(self.desk.store, self.desk.project_id, [key]))
 
     def _take_event(self, event: Event) -> None:
-        if event.item is None:
+        if event.item is None or event.item.key.kind not in self._kinds:
             return
         key = event.item.key
         if event.task == "remove":
@@ -182,7 +184,7 @@ class Shift:
         bot, desk = self.bot, self.desk
         found = cover(
             desk.store, bot.forge, bot.project, desk.project_id, budget=self._budget, now_ms=bot.forge_ms(),
-            watcher=bot.watcher,
+            kinds=self._kinds, watcher=bot.watcher,
         )  # fmt: skip
         self.outcome.coverage = found
         self.outcome.warnings += found.warnings
@@ -216,13 +218,19 @@ class Shift:
         except (NotFound, AuthError) as error:
             self.outcome.warnings.append(f"also: {path} is left out: {error.message}")
             return []
-        if sibling.is_private and not bot.project.is_private:
-            self.outcome.warnings.append(f"also: {path} is left out: it is private and this project is not")
+        kinds = kinds_held_from(sibling)
+        if told := why_not_indexed_from(sibling):
+            self.outcome.warnings.append(f"also: {path}: {told}")
+        if not kinds:
             return []
         is_new = find_project(store, sibling.name, sibling.forge_id) is None
         sibling_id = open_project(store, sibling, bot.now_ms())
-        if is_read or is_new:
-            found = cover(store, bot.forge, sibling, sibling_id, budget=self._budget, now_ms=bot.forge_ms())
+        withheld = withhold(store, sibling_id, kinds)
+        self.outcome.withheld += withheld
+        if is_read or is_new or withheld:
+            found = cover(
+                store, bot.forge, sibling, sibling_id, budget=self._budget, now_ms=bot.forge_ms(), kinds=kinds
+            )
             self.outcome.warnings += [f"also: {path}: {warning}" for warning in (*found.warnings, *found.refused)]
         return [sibling_id]
 
@@ -280,7 +288,9 @@ class Shift:
 
     def _drop_missing(self) -> None:
         desk, bot = self.desk, self.bot
-        dropped = drop_missing(desk.store, bot.forge, bot.project, desk.project_id, budget=self._budget)
+        dropped = drop_missing(
+            desk.store, bot.forge, bot.project, desk.project_id, budget=self._budget, kinds=self._kinds
+        )
         self.outcome.removed += dropped.forgotten
         self.outcome.warnings += dropped.warnings
 
@@ -299,9 +309,3 @@ def _stored(now_ms: int, triaged: Triaged, posted: Posted | None, before: Stored
     return StoredReport(
         now_ms, triaged.content_hash, triaged.outcome, triaged.first_number, triaged.similarity, url, shown
     )
-
-
-def open_project(store: Store, project: Project, now_ms: int) -> int:
-    """Return the row of a project, made when it is new."""
-    with store.transaction():
-        return save_project(store, project, now_ms).id

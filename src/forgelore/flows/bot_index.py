@@ -1,8 +1,9 @@
-"""Where the bot's index lives between runs: a packed store on a branch, beside a record of how the bot has been doing.
+"""The bot's index between runs: a packed store on a branch, beside a record of how the bot has been doing.
 
 Another runner may push while this one works. Then its index is pulled, what this run learned is put into that, and it
-is pushed again. An index that cannot be read is set aside under another name and begun anew; one that a newer program
-wrote, or a branch that holds something else, is left as it is.
+is pushed again. An index that cannot be read is begun anew: all of it can be read from the forge again, and a copy that
+is set aside would go on showing what was deleted since. One that a newer program wrote, or a branch that holds
+something else, is left as it is.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from forgelore.core.events import Event
 from forgelore.errors import CorruptStore, StateMoved
 from forgelore.flows.bot import Bot, Outcome, Shift, Told
 from forgelore.flows.triage import Desk
-from forgelore.store.db import Store
+from forgelore.flows.withholding import kinds_held, why_withheld, withhold
 from forgelore.store.packing import DamagedPack, Packed, pack, unpack
 
 INDEX_FILE = "index.db.z"
@@ -29,6 +30,7 @@ builds it anew.
 def run_bot(bot: Bot, event: Event) -> Outcome:
     """Handle one event. Raises LoreError only when there is no index to work on and none may be made."""
     outcome = Outcome(event.name, bot.project.name.path, event.item.key if event.item else None)
+    outcome.warnings += why_withheld(bot.project)
     index = _Index(bot, outcome)
     try:
         shift = Shift(bot, index.pull(), outcome)
@@ -36,6 +38,7 @@ def run_bot(bot: Bot, event: Event) -> Outcome:
         if not bot.is_dry:
             with Told(outcome):
                 index.push(shift)
+            index.drop_copies(is_thorough=event.task == "catch_up")
     finally:
         index.close()
     return outcome
@@ -69,9 +72,13 @@ class _Index:
                 self._packed = unpack(pulled.files[INDEX_FILE], self._path)
                 self._desk = self._bot.open_desk(self._path)
             except (DamagedPack, CorruptStore, KeyError) as error:
-                self._set_aside(pulled.commit, error)
+                self._wipe()
+                self._packed = None
+                reason = f"{INDEX_FILE} is missing" if isinstance(error, KeyError) else str(error)
+                self._outcome.warnings.append(f"the index is damaged ({reason}); it is read from the forge again")
         if self._desk is None:
             self._desk = self._bot.open_desk(self._path)
+        self._withhold(self._desk)
         return self._desk
 
     def _wipe(self) -> None:
@@ -79,24 +86,16 @@ class _Index:
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self._path + end)
 
-    def _set_aside(self, commit: str, error: Exception) -> None:
-        """Keep a damaged index under another name, or raise: what cannot be kept must not be replaced."""
-        self._wipe()
-        self._packed = None
-        kept = f"{self._bot.branch.name}-damaged-{commit[:8]}"
-        reason = f"{INDEX_FILE} is missing" if isinstance(error, KeyError) else str(error)
-        if not self._bot.is_dry:
-            self._bot.branch.keep_aside(commit, kept)
-        self._outcome.warnings.append(
-            f"the index is damaged ({reason}); it is built anew. The old one is kept as {kept}: delete it when nobody"
-            " wants to look at it, for it holds text"
-        )
+    def _withhold(self, desk: Desk) -> None:
+        found = withhold(desk.store, desk.project_id, kinds_held(self._bot.project))
+        self._outcome.withheld += found
+        self._outcome.removed += found
 
     def push(self, shift: Shift) -> None:
         """Push the index; when another runner was faster, put what this run learned into theirs, and push that."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                self._push_once(shift.desk.store)
+                self._push_once(shift.desk)
             except StateMoved as error:
                 if attempt == _ATTEMPTS:
                     raise
@@ -106,25 +105,39 @@ class _Index:
                 self._outcome.is_pushed = True
                 return
 
-    def _push_once(self, store: Store) -> None:
-        store.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        packed = os.path.join(self._bot.folder, INDEX_FILE)
-        pack(store.path, packed, before=self._packed)
-        log = self._log()
-        files = {INDEX_FILE: packed}
-        for name, text in ((HEALTH_FILE, build_botlog(log)), (_README_FILE, _README)):
+    def _push_once(self, desk: Desk) -> None:
+        files = self._write(desk)
+        self._bot.branch.push(files, expected=self._commit, message="Update the triage index [skip ci]")
+        self._outcome.log = self._log()
+
+    def _write(self, desk: Desk) -> dict[str, str]:
+        """Write the files of the branch beside the store; returns name -> path."""
+        self._withhold(desk)
+        desk.store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        files = {INDEX_FILE: os.path.join(self._bot.folder, INDEX_FILE)}
+        pack(desk.store.path, files[INDEX_FILE], before=self._packed)
+        for name, text in ((HEALTH_FILE, build_botlog(self._log())), (_README_FILE, _README)):
             files[name] = os.path.join(self._bot.folder, f"out-{name}")
             with open(files[name], "w", encoding="utf-8") as file:
                 file.write(text)
-        self._bot.branch.push(files, expected=self._commit, message="Update the triage index [skip ci]")
-        self._outcome.log = log
+        return files
+
+    def drop_copies(self, *, is_thorough: bool) -> None:
+        """Delete the copies of damaged indexes that older versions made: nothing ever leaves those again."""
+        if not is_thorough and not self._outcome.withheld:
+            return
+        with Told(self._outcome):
+            for name in self._bot.branch.drop_copies():
+                self._outcome.warnings.append(f"the branch {name}, a copy of an older index, is deleted")
 
     def _log(self) -> BotLog:
         outcome = self._outcome
         run = Run(self._bot.now_ms(), outcome.event, "; ".join(outcome.problems)[:500])
         coverage = outcome.coverage
-        known, total = (coverage.known, coverage.total) if coverage else (outcome.log.known, outcome.log.total)
-        return outcome.log.plus(run, known=known, total=total)
+        if coverage is None:
+            return outcome.log.plus(run, known=outcome.log.known, total=outcome.log.total)
+        # The forge's total counts confidential items too: beside a complete index it would tell how many there are.
+        return outcome.log.plus(run, known=coverage.known, total=None if coverage.is_complete else coverage.total)
 
 
 def _read_log(path: str | None) -> BotLog:

@@ -60,24 +60,26 @@ class Budget:
 
 def cover(
     store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, now_ms: int,
-    watcher: Watcher | None = None,
+    kinds: tuple[Kind, ...] = KINDS, watcher: Watcher | None = None,
 ) -> Coverage:  # fmt: skip
-    """Read what changed since the last run, as far as the budget goes. Every page is saved with its cursor."""
+    """Read what changed since the last run, as far as the budget goes. Every page is saved with its cursor. Items of
+    other kinds than `kinds` are not kept, and not asked for where they have a list of their own.
+    """
     watcher = watcher or Watcher()
-    is_first = not _coverage(store, forge, project, project_id, None).is_complete
-    total = _total(forge, project) if is_first else None  # a question only people need, and only while it takes long
+    is_first = not _coverage(store, forge, project, project_id, kinds).is_complete
+    total = _total(forge, project, kinds) if is_first else None  # only people need it, and only while it takes long
     watcher.begin("items", "issues and changes", total)
     pages, stopped = 0, ""
     warnings, refused = list[str](), list[str]()
     for resource in forge.resources(project):
-        if not set(resource.lists) & set(KINDS) or stopped:
+        if not set(resource.lists) & set(kinds) or stopped:
             continue
         cursor = load_cursor(store, project_id, resource.name)
         try:
             for page in forge.pages(project, resource.name, cursor, KnownStore(store, project_id), now_ms):
                 with store.transaction():
                     # What only some people may see is not for an index that everybody can read.
-                    public = [item for item in page.items if not item.is_confidential and item.key.kind in KINDS]
+                    public = [item for item in page.items if not item.is_confidential and item.key.kind in kinds]
                     save_items(store, project_id, public, keep_raw=False)
                     forget_items(store, project_id, [item.key for item in page.items if item.is_confidential])
                     if page.cursor is not None:
@@ -94,25 +96,25 @@ def cover(
                 raise
             refused.append(f"{resource.title}: {in_words(error)}")
     watcher.done("items")
-    return _coverage(store, forge, project, project_id, total)._replace(
-        pages=pages, stopped=stopped, warnings=tuple(warnings), refused=tuple(refused)
+    return _coverage(store, forge, project, project_id, kinds)._replace(
+        total=total, pages=pages, stopped=stopped, warnings=tuple(warnings), refused=tuple(refused)
     )
 
 
-def _total(forge: Forge, project: Project) -> int | None:
+def _total(forge: Forge, project: Project, kinds: tuple[Kind, ...]) -> int | None:
     try:
         counts = forge.counts(project)
     except LoreError:
         return None  # only the share that is known cannot be told
-    found = [counts.get(kind) for kind in KINDS if kind in counts]
+    found = [counts.get(kind) for kind in kinds if kind in counts]
     return sum(number or 0 for number in found) if found and None not in found else None
 
 
-def _coverage(store: Store, forge: Forge, project: Project, project_id: int, total: int | None) -> Coverage:
-    lists = [resource.name for resource in forge.resources(project) if set(resource.lists) & set(KINDS)]
+def _coverage(store: Store, forge: Forge, project: Project, project_id: int, kinds: tuple[Kind, ...]) -> Coverage:
+    lists = [resource.name for resource in forge.resources(project) if set(resource.lists) & set(kinds)]
     is_complete = all(load_cursor(store, project_id, name).is_complete for name in lists)
     known = KnownStore(store, project_id)
-    return Coverage(sum(known.live_count(kind) for kind in KINDS), total, is_complete)
+    return Coverage(sum(known.live_count(kind) for kind in KINDS), None, is_complete)
 
 
 def make_searchable(
@@ -129,7 +131,9 @@ class Dropped(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def drop_missing(store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget) -> Dropped:
+def drop_missing(
+    store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, kinds: tuple[Kind, ...] = KINDS
+) -> Dropped:
     """Forget what the forge no longer has: an item's deletion may have started no workflow.
 
     The forge's total may count what the index must not hold, so any difference is a reason to compare the numbers.
@@ -137,7 +141,7 @@ def drop_missing(store: Store, forge: Forge, project: Project, project_id: int, 
     counts = forge.counts(project)
     known = KnownStore(store, project_id)
     forgotten, warnings = 0, []
-    for kind in KINDS:
+    for kind in kinds:
         total, mine = counts.get(kind), known.live_numbers(kind)
         if total is None or total == len(mine) or total > MAX_SWEPT or budget.spent():
             continue

@@ -34,26 +34,30 @@ def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
     return at is not None and at.item_id == item_id
 
 
-def build_row(store: Store, project: Project, subject: Subject, match: Match) -> Row:
-    """Return a match as a report tells it, with what became of it."""
+def build_row(store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True) -> Row:
+    """Return a match as a report tells it, with what became of it.
+
+    `names_changes` False: the forge shows issues to people who may not see changes, and none is named below an issue.
+    """
     row = match.hit.row
     is_here = row.path == project.name.path and row.host == project.name.host
     ended = load_ended(store, row.item_id)
-    told = _Endings(store, row.forge, subject).row(ended) if ended else None
+    told = _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended else None
     return Row(
         ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
         similarity=match.similarity, state=row.state, state_reason=told.state_reason if told else row.state_reason,
         kind=row.kind, is_regression=is_here and told is not None and told.is_regression,
         project="" if is_here else row.path, sameness=match.evidence.sameness,
-        fixed_by=told.fixed_by if told else None, original=told.original if told and is_here else None,
+        fixed_by=told.fixed_by if told else None, has_hidden_fix=told is not None and told.has_hidden_fix,
+        original=told.original if told and is_here else None,
     )  # fmt: skip
 
 
 class _Endings:
     """What became of items, as far as the store knows."""
 
-    def __init__(self, store: Store, forge: str, subject: Subject) -> None:
-        self._store, self._forge, self._subject = store, forge, subject
+    def __init__(self, store: Store, forge: str, subject: Subject, *, names_changes: bool) -> None:
+        self._store, self._forge, self._subject, self._names_changes = store, forge, subject, names_changes
 
     def row(self, ended: Ended, seen: Iterable[int] = ()) -> Row:
         fix, original = self._fix(ended), None
@@ -63,7 +67,8 @@ class _Endings:
         reason = "duplicate" if original else ended.state_reason
         return self._plain_row(ended)._replace(
             state_reason=reason, is_regression=self._is_regression(ended, fix),
-            fixed_by=self._plain_row(fix) if fix else None,
+            fixed_by=self._plain_row(fix) if fix and self._names_changes else None,
+            has_hidden_fix=fix is not None and not self._names_changes,
             original=self._original(original, {*seen, ended.item_id}) if original else None,
         )  # fmt: skip
 

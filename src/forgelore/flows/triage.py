@@ -9,6 +9,7 @@ whatever the project (core/calibrate). Silence is the usual outcome. Items of th
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from msgspec import Meta, Struct
@@ -17,6 +18,7 @@ from forgelore.core.boilerplate import USUAL, without_boilerplate
 from forgelore.core.cleaning import is_form_line, telling_text
 from forgelore.core.inputs import Inputs
 from forgelore.core.links import links_in_text
+from forgelore.core.readers import may_name
 from forgelore.core.report import Report, build_report, is_regression
 from forgelore.errors import LoreError, NotFound
 from forgelore.flows.covering import make_searchable
@@ -55,6 +57,10 @@ class Desk(NamedTuple):
     inputs: Inputs
     siblings: tuple[int, ...] = ()  # projects whose items may be named as related
     is_compact: bool = False  # the store is the bot's index: payloads are not kept
+
+    def may_name(self, kind: Kind, *, on: Kind) -> bool:
+        """True where whoever reads a comment on an item may read items of this kind; without a forge nobody does."""
+        return self.forge is None or may_name(self.project, kind, on=on)
 
 
 class Fetched(NamedTuple):
@@ -201,7 +207,8 @@ def look_at(desk: Desk, key: ItemKey, *, judgement: Judgement | None = None) -> 
 def _build(
     desk: Desk, silent: Triaged, subject: Subject, ranking: Ranking, matches: list[Match], related: list[Match]
 ) -> Triaged:
-    rows = tuple(build_row(desk.store, desk.project, subject, one) for one in matches[: desk.inputs.max_results])
+    tell = partial(build_row, desk.store, desk.project, subject, names_changes=desk.may_name("change", on="issue"))
+    rows = tuple(map(tell, matches[: desk.inputs.max_results]))
     is_duplicate = bool(rows) and rows[0].similarity >= desk.inputs.duplicate_threshold
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
     is_first = bool(matches) and matches[0].hit.row.item_id == ranking.matches[0].hit.row.item_id
@@ -210,7 +217,7 @@ def _build(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
         labels=() if desk.inputs.apply_labels else silent.labels,
-        related=tuple(build_row(desk.store, desk.project, subject, one) for one in related),
+        related=tuple(map(tell, related)),
         forge="gitlab" if desk.project.name.forge == "gitlab" else "github", kind=subject.kind, is_own=ranking.is_own,
         max_chars=MAX_CHARS["gitlab" if desk.project.name.forge == "gitlab" else "github"],
     )  # fmt: skip
@@ -267,8 +274,11 @@ def _cited(desk: Desk, subject: Subject) -> set[int]:
 
 def _related(desk: Desk, subject: Subject, cited: set[int]) -> list[Match]:
     """Return what is close in the other kind, and in sibling projects: worth knowing, nothing to close."""
-    other: Kind = "issue" if subject.kind == "change" else "change"
-    found = list(_rank(desk, subject, (other,), (desk.project_id,), RELATED_ROWS).matches)
+    here: Kind = "change" if subject.kind == "change" else "issue"
+    other: Kind = "issue" if here == "change" else "change"
+    found: list[Match] = []
+    if desk.may_name(other, on=here):
+        found += _rank(desk, subject, (other,), (desk.project_id,), RELATED_ROWS).matches
     if desk.siblings:
         found += _rank(desk, subject, (subject.kind,), desk.siblings, RELATED_ROWS).matches
     close = [

@@ -93,14 +93,21 @@ class StateBranch:
         self._check(self._send(f"{commit}:{ref}", f"--force-with-lease={ref}:{old}"))
         return commit
 
-    def keep_aside(self, commit: str, name: str) -> None:
-        """Give a commit a second branch; StateMoved when that name is taken by something else."""
-        checked_commit(commit)
-        name = checked_branch(name)
-        if self._git().run("cat-file", "-e", f"{commit}^{{commit}}").code:
-            self._check(self._fetch(commit))
-        done = self._send(f"{commit}:refs/heads/{name}")
-        self._check(done, scene=self._scene._replace(branch=name))
+    def drop_copies(self) -> list[str]:
+        """Delete branches NAME-damaged-COMMIT, under which older versions kept an index; returns their names.
+
+        The commit in the name is the branch's own: nobody else has made such a name.
+        """
+        done = self._talk("ls-remote", "--heads", self._address.url, f"refs/heads/{self.name}-damaged-*")
+        self._check(done)
+        dropped = []
+        for commit, _, ref in (line.partition("\t") for line in done.out.splitlines()):
+            name = ref.removeprefix("refs/heads/")
+            if name == f"{self.name}-damaged-{commit[:8]}":
+                sent = self._send(f":{ref}", f"--force-with-lease={ref}:{commit}")
+                self._check(sent, scene=self._scene._replace(branch=name))
+                dropped.append(name)
+        return dropped
 
     def _git(self) -> Git:
         """Return git in a repository that nobody prepared: a found one could bring settings that run programs."""

@@ -24,6 +24,7 @@ from forgelore.forges.github_discussions import discussion_pages, load_discussio
 from forgelore.forges.github_graph import Graph, counts_query
 from forgelore.forges.github_lists import Lists
 from forgelore.forges.github_payloads import GitHubPayloads
+from forgelore.forges.github_project import parse_project
 from forgelore.forges.github_rest import Rest, object_in, quoted, repo_path
 from forgelore.forges.github_sso import sso_hint
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
@@ -108,7 +109,7 @@ class GitHub:
                     else f"if it is private, {self._access.advice}"
                 ),
             )
-        return wire.parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
+        return parse_project(self._rest.checked(answer, f"project {name.path}").body, name.host)
 
     def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]:
         """Yield every project of an organisation or a person. GitHub has no subgroups; `deep` changes nothing."""
@@ -121,7 +122,7 @@ class GitHub:
             if answer.status == 404:
                 raise NotFound(f"no organisation or user {owner!r} on {self.host}", hint="check the spelling")
             for raw in split_rows(self._rest.checked(answer, f"projects of {owner}").body):
-                yield wire.parse_project(raw, self.host).name
+                yield parse_project(raw, self.host).name
 
     def resources(self, project: Project) -> list[Resource]:
         there = [r for r in RESOURCES if r.name != "discussions" or project.has_discussions]

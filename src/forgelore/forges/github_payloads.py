@@ -14,6 +14,7 @@ from forgelore.forges import github_wire as wire
 from forgelore.forges.addresses import below
 from forgelore.forges.github_details import parse_graph_change, review_threads
 from forgelore.forges.github_discussions import parse_discussion, parse_reply
+from forgelore.forges.github_project import parse_project
 from forgelore.model import Detail, File, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
 from forgelore.ports import Page
@@ -25,7 +26,7 @@ class GitHubPayloads:
     """A `PayloadReader`."""
 
     def project(self, raw: bytes, name: ProjectName) -> Project:
-        return wire.parse_project(raw, name.host)
+        return parse_project(raw, name.host)
 
     def item(self, raw: bytes, key: ItemKey, project: Project) -> Item:
         item = _checked(lambda: _item(raw, key))

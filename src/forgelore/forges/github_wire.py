@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from forgelore.core.text import storable
-from forgelore.model import File, FileStatus, Item, ItemKey, Label, Link, Note, Project, ProjectName, State
+from forgelore.model import File, FileStatus, Item, ItemKey, Label, Link, Note, State
 from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
 
 
@@ -101,18 +101,6 @@ class _Label(Struct):
     description: str | None = None
 
 
-class _Repo(Struct):
-    id: Int64
-    full_name: str
-    html_url: str | None = None
-    default_branch: str | None = None
-    description: str | None = None
-    private: bool = False
-    archived: bool = False
-    has_issues: bool = True
-    has_discussions: bool = False
-
-
 class _PullFile(Struct):
     filename: str
     status: str = "modified"
@@ -123,22 +111,10 @@ _issue = msgspec.json.Decoder(_Issue)
 _comment = msgspec.json.Decoder(_Comment)
 _release = msgspec.json.Decoder(_Release)
 _label = msgspec.json.Decoder(_Label)
-_repo = msgspec.json.Decoder(_Repo)
 _file = msgspec.json.Decoder(_PullFile)
 _FILE_STATUS: dict[str, FileStatus] = {
     "added": "added", "removed": "deleted", "deleted": "deleted", "renamed": "renamed",
 }  # fmt: skip
-
-
-def parse_project(raw: bytes, host: str) -> Project:
-    repo, raw = read(raw, _repo)
-    return Project(
-        ProjectName("github", host, repo.full_name), repo.id, repo.html_url, repo.default_branch,
-        text(repo.description),
-        is_private=repo.private, is_archived=repo.archived, has_issues=repo.has_issues,
-        has_discussions=repo.has_discussions,
-        raw=raw,
-    )  # fmt: skip
 
 
 def parse_item(raw: bytes, *, is_change: bool | None = None) -> Item:

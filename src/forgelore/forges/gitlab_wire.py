@@ -13,6 +13,7 @@ from msgspec import Struct
 from forgelore.core.names import key_in_url
 from forgelore.core.text import storable
 from forgelore.model import (
+    Access,
     File,
     FileStatus,
     Item,
@@ -123,6 +124,7 @@ class _Project(Struct):
     merge_requests_enabled: bool | None = True
     issues_access_level: str | None = None
     merge_requests_access_level: str | None = None
+    repository_access_level: str | None = None
 
 
 class _Label(Struct):
@@ -163,13 +165,15 @@ _ROLES = {
 
 def parse_project(raw: bytes, host: str) -> Project:
     project, raw = read(raw, _project)
+    # The older switches say "off" where the levels are missing; they do not say for whom it is on.
+    issues = "disabled" if project.issues_enabled is False else project.issues_access_level
+    changes = "disabled" if project.merge_requests_enabled is False else project.merge_requests_access_level
     return Project(
         ProjectName("gitlab", host, project.path_with_namespace), project.id, project.web_url, project.default_branch,
         _text(project.description), is_private=project.visibility not in (None, "public"),
         is_archived=bool(project.archived),
-        has_issues=project.issues_enabled is not False and project.issues_access_level != "disabled",
-        has_changes=project.merge_requests_enabled is not False and project.merge_requests_access_level != "disabled",
-        raw=raw,
+        has_issues=issues != "disabled", has_changes=changes != "disabled",
+        access=Access(project.visibility, issues, changes, project.repository_access_level), raw=raw,
     )  # fmt: skip
 
 

@@ -1,13 +1,15 @@
 """Reports that were made, the beginnings of diffs, and how the bot's index forgets for good."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from forgelore.model import ItemKey
+from forgelore.model import ItemKey, Kind
 from forgelore.store.db import Store
 from forgelore.store.documents import remove_documents
 from forgelore.store.items import load_ids
 from forgelore.store.jobs import queue_documents
+from forgelore.store.words import refresh_common_words
 
 
 class StoredReport(NamedTuple):
@@ -70,13 +72,15 @@ def save_labels_learned(store: Store, project_id: int, kind: str, items: int) ->
 
 def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> list[ItemKey]:
     """Return open items that no run has looked at as they are now, oldest first: events that never reached us, and
-    comments that could not be posted. Items from before `since_ms` only when they have been looked at before.
+    comments that could not be posted. Items from before `since_ms` only when they have been looked at before; closed
+    ones only when their comment names an item that was forgotten.
     """
     return [
         ItemKey(kind, number)
         for kind, number in store.rows(
             "SELECT i.kind, i.number FROM items i LEFT JOIN triage_reports r ON r.item_id = i.id"
-            " WHERE i.project_id = ? AND i.kind IN ('issue', 'change') AND i.state = 'open' AND i.deleted_at IS NULL"
+            " WHERE i.project_id = ? AND i.kind IN ('issue', 'change') AND i.deleted_at IS NULL"
+            " AND (i.state = 'open' OR (r.content_hash = '' AND r.comment_url NOTNULL))"
             " AND NOT i.is_confidential AND coalesce(r.content_hash <> i.content_hash, i.created_at >= ?)"
             " ORDER BY i.created_at, i.number LIMIT ?", project_id, since_ms, limit,
         )
@@ -113,11 +117,47 @@ def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:
     return len(found)
 
 
+def forget_kinds(store: Store, project_id: int, kinds: Collection[Kind]) -> int:
+    """Delete items of these kinds and confidential ones, with what was learned of the kinds; returns how many."""
+    names = json.dumps(sorted(kinds))
+    rows = store.rows(
+        "SELECT kind, number FROM items WHERE project_id = ?"
+        " AND (is_confidential OR kind IN (SELECT value FROM json_each(?)))", project_id, names,
+    )  # fmt: skip
+    found = forget_items(store, project_id, [ItemKey(*row) for row in rows])
+    for table in ("label_trust", "label_runs", "boilerplate_lines", "boilerplate_runs", "calibrations"):
+        store.run(
+            f"DELETE FROM {table} WHERE project_id = ? AND kind IN (SELECT value FROM json_each(?))", project_id, names
+        )
+    return found
+
+
+def forget_hidden_facts(store: Store) -> None:
+    """Delete what only the bot was told: payloads (a project's holds counts, rights and the names of groups), and
+    relations from the forge's fields to items that are not here. What people wrote in a text stays, for it is there.
+    """
+    store.run("DELETE FROM raw_payloads")
+    store.run(
+        "DELETE FROM item_links WHERE source <> 'text' AND (target_project <> '' OR NOT EXISTS ("
+        " SELECT 1 FROM items t WHERE t.project_id = item_links.project_id AND t.number = item_links.target_number"
+        " AND t.kind = coalesce(item_links.target_kind, t.kind)))"
+    )
+
+
 def forget_project(store: Store, project_id: int) -> None:
     """Delete everything that is known of a project."""
     keys = [ItemKey(*row) for row in store.rows("SELECT kind, number FROM items WHERE project_id = ?", project_id)]
     forget_items(store, project_id, keys)
     store.run("DELETE FROM projects WHERE id = ?", project_id)
+
+
+def rewrite_file(store: Store) -> None:
+    """Write the file anew without anything that was deleted: words that were counted, and pages that are free."""
+    store.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
+    store.run("DELETE FROM common_words")
+    store.run("DELETE FROM index_facts WHERE name = 'documents_counted'")
+    refresh_common_words(store)
+    store.run("VACUUM")
 
 
 def forget_for_good(store: Store) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 from forgelore.core.events import Event
 from forgelore.core.inputs import Inputs, parse_inputs
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore, in_words
-from forgelore.flows.bot import Bot, Outcome, open_project
+from forgelore.flows.bot import Bot, Outcome
 from forgelore.flows.bot_index import INDEX_FILE, run_bot
 from forgelore.flows.judging import MAX_BYTES, build_judgement, parse_judgement
 from forgelore.flows.retrieve import Retriever
 from forgelore.flows.triage import Desk, Judgement
+from forgelore.flows.withholding import open_project
 from forgelore.model import Project
 from forgelore.ports import Embedder, Forge
 from forgelore.store.migrate import open_store
@@ -160,6 +161,6 @@ def _as_data(outcome: Outcome) -> dict[str, Any]:
         ],
         "covered": {"known": coverage.known, "total": coverage.total, "is_complete": coverage.is_complete}
         if coverage else None,
-        "is_pushed": outcome.is_pushed, "removed": outcome.removed,
+        "is_pushed": outcome.is_pushed, "removed": outcome.removed, "withheld": outcome.withheld,
         "problems": outcome.problems, "notes": outcome.warnings,
     }  # fmt: skip

@@ -24,6 +24,7 @@ def build_summary(outcome: Outcome, now_ms: int, *, is_dry: bool = False) -> str
         f"- {_inline(outcome.event)}: no item to look at"
     ]
     lines += [f"- {outcome.removed} items left the index" if outcome.removed else ""]
+    lines += [_withheld(outcome)]
     lines += ["", _covered(outcome), _since(outcome, now_ms)]
     lines += [f"- {_inline(warning)}" for warning in dict.fromkeys(outcome.warnings)]
     return "\n".join(line for line, before in zip(lines, ["", *lines], strict=False) if line or before) + "\n"
@@ -64,6 +65,15 @@ def _covered(outcome: Outcome) -> str:
     return (
         f"{coverage.known}{total} issues and changes are in the index so far; reading stopped because"
         f" {_inline(coverage.stopped or 'the forge did not answer')}. The next event goes on."
+    )
+
+
+def _withheld(outcome: Outcome) -> str:
+    if not outcome.withheld:
+        return ""
+    return (
+        f"- {outcome.withheld} of them because not every reader of the branch may read them. The forge may keep the"
+        " replaced commit for a while: see What the branch shows in docs/triage/README.md"
     )
 
 

@@ -24,10 +24,14 @@ class Token:
     permissions: dict[str, str] | None = None  # fine-grained: {"issues": "read"}; None means classic
     expired: bool = False
     private_access: bool = True
+    is_colleague: bool = False  # of the enterprise: internal projects are shown
     kind: str = "personal access token"  # "integration" for the token of an Actions run
 
     def sees_private(self) -> bool:
         return self.private_access and (self.permissions is not None or "repo" in self.scopes)
+
+    def sees(self, project) -> bool:
+        return not project.private or self.sees_private() or (self.is_colleague and project.visibility == "internal")
 
     def may_write(self) -> bool:
         return self.permissions is not None or bool({"repo", "public_repo"} & set(self.scopes))
@@ -94,7 +98,7 @@ def require_permission(token: Token | None, permission: str, level: str) -> None
 
 
 def require_visible(project, token: Token | None) -> None:
-    if project is None or (project.private and not (token and token.sees_private())):
+    if project is None or (project.private and not (token and token.sees(project))):
         raise not_found()
 
 

@@ -127,7 +127,7 @@ def project_of(thing) -> Project | None:
 
 
 def visible(project: Project | None, token) -> bool:
-    return project is None or not project.private or token.sees_private()
+    return project is None or token.sees(project)
 
 
 def allow(info, kind: str) -> None:

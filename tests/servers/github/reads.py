@@ -4,6 +4,7 @@ from ..base import Response, parse_time  # noqa: TID252  works as servers.* and 
 from . import paging
 from .access import RefusedError, invalid, not_found, problem, redirect
 from .payloads import NEWEST
+from .repository import commit as commit_shape
 from .state import ORDERS, stamp
 
 MOST_FILES = 3000  # the list simply stops there
@@ -63,7 +64,7 @@ def user_repos(call, login):
 
 def repos_of(call, login: str):
     mine = [p for p in call.server.world.projects.values() if p.owner.lower() == login.lower()]
-    seen = [p for p in mine if not p.private or (call.token and call.token.sees_private())]
+    seen = [p for p in mine if not p.private or (call.token and call.token.sees(p))]
     return paging.numbered(call, sorted(seen, key=lambda p: p.path.lower()), call.shapes.repo)
 
 
@@ -255,6 +256,13 @@ def contents(call, path):
     if "raw" not in call.request.headers.get("accept", ""):
         raise problem(415, "only the raw media type is played here")
     return Response(200, files[path], {"Content-Type": "application/vnd.github.raw+json; charset=utf-8"})
+
+
+def commit(call, ref):
+    """The last commit of a branch: `project.branch_times["branch"]` says when it was made."""
+    if ref not in call.project.branch_times:
+        raise problem(422, f"No commit found for SHA: {ref}")
+    return commit_shape(call.project, call.shapes.repo_url(call.project), ref)
 
 
 def releases(call):

@@ -52,7 +52,7 @@ def shape(project, url: str, owner: dict) -> dict:
     items = project.items.values()
     open_items = project.view("open", lambda: sum(i.state == "open" and i.kind != "discussion" for i in items))
     host = project.web.split("://", 1)[1]
-    return {
+    payload = {
         "id": project.id,
         "node_id": node_id(project),
         "name": project.name,
@@ -73,7 +73,7 @@ def shape(project, url: str, owner: dict) -> dict:
         "homepage": None,
         "language": None,
         "license": None,
-        "visibility": "private" if project.private else "public",
+        "visibility": project.visibility,
         "default_branch": project.default_branch,
         **dict.fromkeys(("forks_count", "stargazers_count", "watchers_count", "size", "forks", "watchers"), 0),
         "open_issues_count": open_items,
@@ -86,6 +86,7 @@ def shape(project, url: str, owner: dict) -> dict:
         "has_pages": False,
         "has_downloads": True,
         "has_discussions": project.has_discussions,
+        "has_pull_requests": True,
         "archived": project.archived,
         "disabled": False,
         "allow_forking": True,
@@ -93,7 +94,8 @@ def shape(project, url: str, owner: dict) -> dict:
         "created_at": project.created_at,
         "updated_at": project.updated_at,
         "pushed_at": project.updated_at,
-    }
+    } | project.told
+    return {name: value for name, value in payload.items() if value is not None or name not in project.told}
 
 
 def details(project, login: str | None) -> dict:
@@ -103,3 +105,23 @@ def details(project, login: str | None) -> dict:
         return more
     secret = "TCT" + sha(f"{project.id}:{login}")[:29].upper()
     return {**more, "permissions": permissions(project.permission(login)), "temp_clone_token": secret}
+
+
+def commit(project, url: str, branch: str) -> dict:
+    """The newest commit of a branch; its author has no account here."""
+    number, tree = sha(f"{project.id}:{branch}"), sha(f"tree of {project.id}:{branch}")
+    person = {"name": "forgelore", "email": "noreply@forgelore.invalid", "date": project.branch_times[branch]}
+    return {
+        "url": f"{url}/commits/{number}",
+        "sha": number,
+        "node_id": f"C_{number[:20]}",
+        "html_url": f"{project.web}/commit/{number}",
+        "comments_url": f"{url}/commits/{number}/comments",
+        "commit": {
+            "url": f"{url}/git/commits/{number}", "author": person, "committer": person, "message": "Update",
+            "tree": {"sha": tree, "url": f"{url}/git/trees/{tree}"}, "comment_count": 0,
+        },
+        "author": None,
+        "committer": None,
+        "parents": [],
+    }  # fmt: skip

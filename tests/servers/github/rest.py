@@ -24,7 +24,7 @@ from .payloads import VERSIONS, Shapes
 
 REPO = r"(?:/repos/(?P<owner>[^/]+)/(?P<name>[^/]+)|/repositories/(?P<repository>\d+))"
 EITHER = "issues|pull_requests"
-TEXT = ("login", "label", "path")  # path parts that are not numbers
+TEXT = ("login", "label", "path", "ref")  # path parts that are not numbers
 
 # method, path, handler, permission of a fine-grained token (None: no project involved)
 TABLE = [
@@ -60,6 +60,7 @@ TABLE = [
     ("GET", "REPO/pulls/{number}/reviews", reads.reviews_of, "pull_requests"),
     ("GET", "REPO/pulls/{number}/comments", reads.review_comments_of, "pull_requests"),
     ("GET", "REPO/contents/{path}", reads.contents, "contents"),
+    ("GET", "REPO/commits/{ref}", reads.commit, "contents"),
     ("GET", "REPO/releases", reads.releases, "contents"),
     ("GET", "REPO/releases/{release_id}", reads.release, "contents"),
     ("GET", "REPO/labels", reads.labels, EITHER),
@@ -69,7 +70,8 @@ TABLE = [
 
 
 def compile_route(method: str, path: str, handler, permission):
-    pattern = re.sub(r"\{(\w+)\}", lambda m: f"(?P<{m[1]}>{'[^/]+' if m[1] in TEXT else '[0-9]+'})", path)
+    kinds = {"path": ".+"} | dict.fromkeys(("login", "label", "ref"), "[^/]+")  # a file's path has slashes of its own
+    pattern = re.sub(r"\{(\w+)\}", lambda m: f"(?P<{m[1]}>{kinds.get(m[1], '[0-9]+')})", path)
     return method, re.compile(pattern.replace("REPO", REPO) + r"\Z"), handler, permission
 
 

@@ -84,7 +84,9 @@ class Project(issues.IssueVerbs, changes.ChangeVerbs, forum.ForumVerbs):
         self.world = world
         self.owner = owner
         self.name = name
-        self.private = settings.pop("private", False)
+        is_private = settings.pop("private", False)
+        self.visibility = settings.pop("visibility", "private" if is_private else "public")
+        self.told: dict[str, object] = {}  # laid over the repository's payload; None: the field is missing
         self.has_issues = settings.pop("has_issues", True)
         self.has_discussions = settings.pop("has_discussions", True)
         self.default_branch = settings.pop("default_branch", "main")
@@ -102,7 +104,17 @@ class Project(issues.IssueVerbs, changes.ChangeVerbs, forum.ForumVerbs):
         self.categories: dict[str, object] = {}
         self.collaborators: dict[str, str] = {}
         self.branch_files: dict[str, dict[str, str]] = {}  # branch -> path -> text
+        self.branch_times: dict[str, str] = {}  # branch -> when its last commit was made
         self._views: dict = {}
+
+    @property
+    def private(self) -> bool:
+        """True for internal ones too, as in GitHub's own answers."""
+        return self.visibility != "public"
+
+    @private.setter
+    def private(self, is_private: bool) -> None:
+        self.visibility = "private" if is_private else "public"
 
     @property
     def path(self) -> str:

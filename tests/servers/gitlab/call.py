@@ -12,7 +12,7 @@ from .project import Project
 from .records import Item, Note, Token, stamp
 from .state import World
 
-REPORTER = 20
+GUEST, REPORTER = 10, 20
 TRUE = ("true", "t", "1", "on", "yes", "y")  # any case: clients in Python send "True"
 FALSE = ("false", "f", "0", "off", "no", "n")
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)\Z")
@@ -117,7 +117,18 @@ class Call:
         return project
 
     def may_enter(self, project: Project) -> bool:
-        return not project.private or (self.token is not None and self.token.private_access)
+        if project.visibility == "internal":
+            return self.token is not None
+        is_member = self.token is not None and self.token.private_access and self.level >= GUEST
+        return project.visibility == "public" or is_member
+
+    def may_use(self, project: Project, feature: str) -> bool:
+        """By level and role, as app/models/project_feature.rb has it: some things are not for guests."""
+        if not self.may_enter(project) or project.level(feature) == "disabled":
+            return False
+        is_hidden = feature == "merge_requests" or (feature == "repository" and project.private)
+        is_open = not project.private and project.level(feature) != "private"
+        return is_open or self.level >= (REPORTER if is_hidden else GUEST)
 
     def _moved_to(self, project: Project) -> ApiError:
         if self.request.method not in ("GET", "HEAD"):
@@ -132,7 +143,7 @@ class Call:
         """The project and the kind of item, provided that the project has that feature switched on."""
         project = self.project(reference)
         kind = "issue" if items == "issues" else "change"
-        if not (project.has_issues if kind == "issue" else project.has_merge_requests):
+        if not self.may_use(project, items):
             raise forbidden()
         return project, kind
 
@@ -147,7 +158,8 @@ class Call:
         return item
 
     def may_read(self, item: Item) -> bool:
-        return self.may_enter(item.project) and (not item.confidential or self.level >= REPORTER)
+        feature = "issues" if item.kind == "issue" else "merge_requests"
+        return self.may_use(item.project, feature) and (not item.confidential or self.level >= REPORTER)
 
     def sees_duplicate(self, item: Item) -> bool:
         """Strangers never learn it, readers only where they may read the other issue (entities/issue.rb)."""

@@ -6,6 +6,7 @@ from .records import Release, Token
 from .state import World
 
 MAINTAINER = 40
+FEATURES = ("issues", "repository", "merge_requests", "releases")
 
 
 def basic_project(project: Project) -> dict:
@@ -31,7 +32,7 @@ def basic_project(project: Project) -> dict:
         "avatar_url": None,
         "star_count": 0,
         "last_activity_at": last_activity(project),
-        "visibility": "private" if project.private else "public",
+        "visibility": project.visibility,
         "namespace": namespace(project),
     }
 
@@ -66,18 +67,15 @@ def full_project(project: Project, token: Token) -> dict:
         "empty_repo": False,
         "archived": project.archived,
         "resolve_outdated_diff_discussions": False,
-        "issues_enabled": project.has_issues,
-        "merge_requests_enabled": project.has_merge_requests,
+        "issues_enabled": project.level("issues") != "disabled",
+        "merge_requests_enabled": project.level("merge_requests") != "disabled",
         "wiki_enabled": True,
         "jobs_enabled": True,
         "snippets_enabled": True,
         "container_registry_enabled": True,
         "service_desk_enabled": False,
         "can_create_merge_request_in": True,
-        "issues_access_level": "enabled" if project.has_issues else "disabled",
-        "repository_access_level": "enabled",
-        "merge_requests_access_level": "enabled" if project.has_merge_requests else "disabled",
-        "releases_access_level": "enabled",
+        **{f"{name}_access_level": project.level(name) for name in FEATURES},
         "emails_disabled": False,
         "shared_runners_enabled": True,
         "lfs_enabled": True,
@@ -100,7 +98,33 @@ def full_project(project: Project, token: Token) -> dict:
     }
     if token.access_level >= MAINTAINER:
         payload |= {"runners_token": f"GR1348941local{project.id}", "ci_config_path": None}
-    return payload
+    told = project.told
+    return {name: value for name, value in (payload | told).items() if value is not None or name not in told}
+
+
+def commit(project: Project, branch: str) -> dict:
+    """The newest commit of a branch."""
+    sha, at = project.new_sha(), project.branch_times[branch]
+    return {
+        "id": sha,
+        "short_id": sha[:8],
+        "created_at": at,
+        "parent_ids": [],
+        "title": "Update",
+        "message": "Update",
+        "author_name": "forgelore",
+        "author_email": "noreply@forgelore.invalid",
+        "authored_date": at,
+        "committer_name": "forgelore",
+        "committer_email": "noreply@forgelore.invalid",
+        "committed_date": at,
+        "trailers": {},
+        "web_url": f"{project.world.web}/{project.path}/-/commit/{sha}",
+        "stats": {"additions": 1, "deletions": 1, "total": 2},
+        "status": None,
+        "project_id": project.id,
+        "last_pipeline": None,
+    }
 
 
 def group(world: World, path: str) -> dict:

@@ -20,6 +20,7 @@ class Project(Threads):
         path: str,
         *,
         private=False,
+        visibility=None,
         has_issues=True,
         has_merge_requests=True,
         default_branch="main",
@@ -29,7 +30,9 @@ class Project(Threads):
         self.world = world
         self.id = number
         self.path = path
-        self.private = private
+        self.visibility = visibility or ("private" if private else "public")
+        self.levels: dict[str, str] = {}  # feature -> disabled, private, enabled, public; else as the switches say
+        self.told: dict[str, object] = {}  # laid over the project's payload; None: the field is missing
         self.has_issues = has_issues
         self.has_merge_requests = has_merge_requests
         self.default_branch = default_branch
@@ -37,6 +40,7 @@ class Project(Threads):
         self.personal = personal
         self.created_at = world.at()
         self.branch_files: dict[str, dict[str, str]] = {}  # branch -> path -> text
+        self.branch_times: dict[str, str] = {}  # branch -> when its last commit was made
         self.issues: dict[int, Item] = {}
         self.changes: dict[int, Item] = {}
         self.releases: dict[str, Release] = {}
@@ -45,6 +49,19 @@ class Project(Threads):
         self.links: list[Link] = []
         self.notes: dict = {}
         self._last_iid = {"issue": 0, "change": 0}
+
+    @property
+    def private(self) -> bool:
+        return self.visibility == "private"
+
+    @private.setter
+    def private(self, is_private: bool) -> None:
+        self.visibility = "private" if is_private else "public"
+
+    def level(self, feature: str) -> str:
+        """The access level of issues, merge_requests, repository or releases."""
+        is_on = {"issues": self.has_issues, "merge_requests": self.has_merge_requests}.get(feature, True)
+        return self.levels.get(feature, "enabled") if is_on else "disabled"
 
     @property
     def namespace(self) -> str:

@@ -166,10 +166,19 @@ def links(call: Call, ref, iid):
 
 def raw_file(call: Call, ref, path):
     """A file of a branch: `project.branch_files["branch"]["path"]` holds its text."""
-    files = call.project(ref).branch_files.get(call.arg("ref"), {})
-    if path not in files:
+    home = call.project(ref)
+    files = home.branch_files.get(call.arg("ref"), {})
+    if path not in files or not call.may_use(home, "repository"):
         raise not_found("File")
     return Answer(files[path], {"Content-Type": "text/plain"})
+
+
+def commit(call: Call, ref, name):
+    """The last commit of a branch: `project.branch_times["branch"]` says when it was made."""
+    home = call.project(ref)
+    if name not in home.branch_times or not call.may_use(home, "repository"):
+        raise not_found("Commit")
+    return places.commit(home, name)
 
 
 def diffs(call: Call, ref, iid):
@@ -254,6 +263,7 @@ ROUTES = (
     Route("GET", f"{ITEM}/resource_milestone_events", milestone_events, thread=True),
     Route("GET", f"{PROJECT}/issues/:iid/links", links),
     Route("GET", f"{PROJECT}/repository/files/:path/raw", raw_file),
+    Route("GET", f"{PROJECT}/repository/commits/:name", commit),
     Route("GET", f"{PROJECT}/merge_requests/:iid/diffs", diffs),
     Route("GET", f"{PROJECT}/merge_requests/:iid/changes", changes),
     Route("GET", f"{PROJECT}/merge_requests/:iid/closes_issues", closes_issues),

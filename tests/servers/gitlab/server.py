@@ -58,7 +58,7 @@ class GitLabServer(ForgeServer):
         return f"{self.url}/api/v4"
 
     def add_project(self, path: str, **settings) -> Project:
-        """Settings: private, has_issues, has_merge_requests, default_branch, archived, personal."""
+        """Settings: private, visibility, has_issues, has_merge_requests, default_branch, archived, personal."""
         with self.lock:
             return self.world.add_project(path, **settings)
 
