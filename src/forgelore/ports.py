@@ -117,6 +117,13 @@ class Comment(Struct, frozen=True):
     url: str | None = None
 
 
+class Newest(Struct, frozen=True):
+    """When an issue or change was last filed, and when one was last changed; None where there is none."""
+
+    created_at: int | None = None
+    updated_at: int | None = None
+
+
 class LostWrite(ForgeError):
     """A write was sent and its answer never came: it may have happened. Look before doing it again."""
 
@@ -209,6 +216,14 @@ class Forge(Protocol):
     @property
     def payloads(self) -> "PayloadReader":
         """What reads this forge's stored answers again."""
+        ...
+
+    def fetch_branch_time(self, project: Project, branch: str) -> int | None:
+        """Return when the last commit of a branch was made; None when there is no such branch."""
+        ...
+
+    def fetch_newest(self, project: Project) -> Newest:
+        """Return when something last happened among the issues and changes that this reader is shown."""
         ...
 
     def requests(self) -> int: ...

@@ -3,12 +3,17 @@
     evaluate("steps.install.outputs.ready == 'true'", contexts)        -> True
     fill("${{ runner.temp }}/wheels", contexts)                        -> "/tmp/x/wheels"
 
-As on GitHub, a name that is not there is an empty string, and strings are compared without regard to case.
+As on GitHub, a name that is not there is an empty string, and strings are compared without regard to case. Functions
+are those that tell how the job stands: `contexts["job"]["failed"]`.
 """
 
 import re
 
 TOKEN = re.compile(r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<sign>==|!=|&&|\|\||[!()])|(?P<name>[A-Za-z_][\w.-]*))")
+STATUS = {
+    "always": lambda job: True, "cancelled": lambda job: False, "failure": lambda job: job["failed"],
+    "success": lambda job: not job["failed"],
+}  # fmt: skip
 HOLE = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 
 
@@ -72,7 +77,15 @@ def single(rest: list, contexts: dict):
         assert rest.pop(0) == ("sign", ")")
         return value
     assert kind == "name", f"not understood in an expression: {word}"
+    if rest[:2] == [("sign", "("), ("sign", ")")]:
+        del rest[:2]
+        return STATUS[word](contexts["job"])
     return look_up(word, contexts)
+
+
+def asks_for_status(text: str) -> bool:
+    """True for a condition that is looked at even where a step before has failed."""
+    return any(f"{name}()" in text for name in STATUS)
 
 
 def look_up(name: str, contexts: dict):

@@ -74,7 +74,11 @@ class GitLabHub:
         for name in TRAPS:
             (place / "project" / name).parent.mkdir(exist_ok=True)
             (place / "project" / name).write_text(TRAP)
-        (place / "project" / self.job["cache"]["paths"][0]).symlink_to(self.installed.wheels)
+        wheels, index = self.job["cache"]
+        (place / "project" / wheels["paths"][0]).symlink_to(self.installed.wheels)
+        kept, folder = self.folder / "cache", place / "project" / index["paths"][0]
+        if kept.is_dir():
+            shutil.copytree(kept, folder)
         environ = {
             **{name: str(value) for name, value in self.job["variables"].items()},
             **self.variables,  # a project's variables win over a file's
@@ -90,6 +94,10 @@ class GitLabHub:
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         self.log, self.exit_code = done.stdout, done.returncode
+        assert index["when"] == "always"  # the default is a job that succeeded
+        if folder.is_dir():  # under one key: the last one counts, and without files nothing is replaced
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(folder, kept)
         assert self.token not in self.log
         assert not list(place.rglob("sprung"))
 

@@ -90,7 +90,7 @@ class GitHubHub:
         self.tokens.append(token)
         addresses = {"GITHUB_SERVER_URL": self.git.url, "GITHUB_API_URL": self.github.api_url}
         more = {**environ, **addresses, "GITHUB_REPOSITORY": self.path, **self.environ}
-        machine = Machine(folder, token=token, **more)
+        machine = Machine(folder, token=token, cache=self.folder / "cache", run=len(self.tokens), **more)
         self.installed.put_on(machine)
         self.machines.append(machine)
         return machine

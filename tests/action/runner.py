@@ -1,7 +1,8 @@
 """A small GitHub runner: it executes the steps of a composite action, and the jobs of a workflow, as GitHub documents it.
 
 Each job gets a machine of its own: a bare HOME, an empty environment, python3 and git on the PATH and nothing else, and a
-workspace full of modules that no step may ever import. `uses:` is played for the few actions our files name.
+workspace full of modules that no step may ever import. `uses:` is played for the few actions our files name. A cache is
+shown to runs of the ref that saved it, and what the default branch saved to all; a key is written once.
 
     result = run_action(machine, inputs={"dry-run": "true"})     result.outputs, .summary, .warnings, .log, .ran
     results = deliver(folder, workflow, "issues", payload, new_machine)     by job; {} when the workflow does not listen
@@ -18,10 +19,11 @@ import sys
 
 import yaml
 
-from action.expressions import evaluate, fill
+from action.expressions import asks_for_status, evaluate, fill
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OURS = "forgelore/forgelore@"
+DEFAULT_REF = "refs/heads/main"
 TRAPS = ("forgelore/__init__.py", "hashlib.py", "pip.py", "sitecustomize.py", "usercustomize.py", "venv.py")
 TRAP = "import pathlib\npathlib.Path(__file__).with_name('sprung').touch()\nraise SystemExit('a trap')\n"
 
@@ -39,12 +41,19 @@ class Result:
     def warnings(self) -> list[str]:
         return re.findall(r"^::warning[^:]*::(.*)$", self.log, re.MULTILINE)
 
+    @property
+    def errors(self) -> list[str]:
+        return re.findall(r"^::error[^:]*::(.*)$", self.log, re.MULTILINE)
+
 
 class Machine:
     """One runner for one job. `more` are environment variables; `cache` is a folder that outlives machines, or None."""
 
-    def __init__(self, folder: pathlib.Path, *, token: str = "", cache: pathlib.Path | None = None, **more: str):
-        self.folder, self.token, self.cache = folder, token, cache
+    def __init__(
+        self, folder: pathlib.Path, *, token: str = "", cache: pathlib.Path | None = None, ref: str = DEFAULT_REF,
+        run: int = 1, **more: str,
+    ):  # fmt: skip
+        self.folder, self.token, self.cache, self.ref, self.run = folder, token, cache, ref, run
         for name in ("bin", "home", "temp", "workspace"):
             (folder / name).mkdir(parents=True)
         for name, target in (("python3", os.path.realpath(sys.executable)), ("git", shutil.which("git"))):
@@ -69,7 +78,13 @@ class Machine:
         return [str(path.relative_to(self.folder)) for path in self.folder.rglob("sprung")]
 
     def contexts(self) -> dict:
-        return {"runner": {"temp": str(self.temp)}, "github": {"token": self.token}}
+        github = {"token": self.token, "run_id": str(self.run), "run_attempt": "1"}
+        return {"runner": {"temp": str(self.temp)}, "github": github, "job": {"failed": False}}
+
+    def caches(self) -> list[pathlib.Path]:
+        """The folders of caches that this run is shown, its own ref's first."""
+        refs = dict.fromkeys([self.ref, DEFAULT_REF])
+        return [self.cache / ref.replace("/", "-") for ref in refs] if self.cache else []
 
 
 def load(path: pathlib.Path) -> dict:
@@ -94,7 +109,9 @@ def run_steps(machine: Machine, steps: list[dict], contexts: dict, more: dict, *
     result = Result()
     contexts["steps"] = result.steps
     for number, step in enumerate(steps):
-        if result.is_failed or not evaluate(step.get("if", "'true'"), contexts):
+        condition = step.get("if", "'true'")
+        contexts["job"] = {"failed": result.is_failed}
+        if (result.is_failed and not asks_for_status(condition)) or not evaluate(condition, contexts):
             continue
         result.ran.append(step.get("name") or step.get("uses", "").partition("@")[0])
         outputs = run_script(machine, step, contexts, more, result) if "run" in step else use(machine, step, contexts)
@@ -165,17 +182,31 @@ def use(machine: Machine, step: dict, contexts: dict) -> dict | Result:
         return run_action(machine, given)
     return {
         "actions/cache": restore,
+        "actions/cache/restore": restore,
+        "actions/cache/save": save,
         "actions/upload-artifact": upload,
         "actions/download-artifact": download,
     }[name](machine, given)
 
 
 def restore(machine: Machine, given: dict) -> dict:
-    kept = machine.cache / given["key"] if machine.cache else None
-    if kept is None or not kept.is_dir():
-        return {"cache-hit": ""}
-    shutil.copytree(kept, given["path"])
-    return {"cache-hit": "true"}
+    """The cache of that key, else the newest whose key begins with one of `restore-keys`."""
+    for folder in machine.caches():
+        kept = sorted(folder.iterdir(), key=lambda one: one.stat().st_mtime_ns, reverse=True) if folder.is_dir() else []
+        starts = given.get("restore-keys", "").split()
+        found = [one for one in kept if one.name == given["key"]]
+        found += [one for start in starts for one in kept if one.name.startswith(start)]
+        if found:
+            shutil.copytree(found[0], given["path"])
+            return {"cache-hit": "true" if found[0].name == given["key"] else "false"}
+    return {"cache-hit": ""}
+
+
+def save(machine: Machine, given: dict) -> dict:
+    """A key that is there already is not written again."""
+    if machine.cache and not (machine.caches()[0] / given["key"]).exists():
+        shutil.copytree(given["path"], machine.caches()[0] / given["key"])
+    return {}
 
 
 def upload(machine: Machine, given: dict) -> dict:

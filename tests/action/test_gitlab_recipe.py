@@ -38,6 +38,34 @@ def test_a_merge_request_pipeline_looks_at_its_merge_request(hub):
     assert "/merge_requests/1" in note
 
 
+def test_a_protected_branch_is_a_red_job_and_the_index_waits_in_the_cache(hub):
+    hub.git.refuse_pushes(
+        f"{hub.path}.git", "GitLab: You are not allowed to force push code to a protected branch on this project."
+    )
+    for title, body in (LOGIN, EXPORT):
+        hub.open_issue(title, body)
+        assert hub.exit_code != 0
+        assert "Settings > Repository > Protected branches" in hub.log
+    since = len(hub.gitlab.requests)
+    repeated = hub.open_issue(*AGAIN)
+    assert "/issues/1" in hub.notes("issue", repeated)[0]
+    lists = [line["url"] for line in hub.gitlab.requests[since:] if "/issues?" in line["url"]]
+    assert lists
+    assert [url for url in lists if "updated_after=" not in url] == []
+    (hub.git.root / f"{hub.path}.git" / "hooks" / "pre-receive").unlink()
+    hub.open_issue(*DARK)
+    assert hub.exit_code == 0, hub.log
+    assert [path.name for path in (hub.folder / "cache").iterdir()] == ["pushed"]
+
+
+def test_only_a_merge_request_s_own_pipeline_may_fail_in_silence(hub):
+    """A pipeline that a webhook or a schedule started is nobody's merge request: there red means red."""
+    assert "allow_failure" not in hub.job
+    assert {rule["if"].split('"')[1]: rule.get("allow_failure", False) for rule in hub.job["rules"]} == {
+        "trigger": False, "schedule": False, "merge_request_event": True,
+    }  # fmt: skip
+
+
 def test_without_a_token_the_job_does_not_start(hub):
     for rule in hub.job["rules"]:
         source = rule["if"].split('"')[1]

@@ -42,8 +42,8 @@ def test_a_second_use_in_the_same_job_installs_nothing(machine, installed):
 
 def test_a_cache_hit_needs_no_index(tmp_path, installed):
     cache = tmp_path / "cache"
-    cache.mkdir()
-    (cache / installed.key).symlink_to(installed.wheels)
+    (cache / "refs-heads-main").mkdir(parents=True)
+    (cache / "refs-heads-main" / installed.key).symlink_to(installed.wheels)
     machine = Machine(tmp_path / "machine", cache=cache, **NOWHERE)
     result = run_action(machine, until="install")
     assert result.steps["install"]["outputs"] == {"ready": "true"}, result.log
@@ -51,7 +51,7 @@ def test_a_cache_hit_needs_no_index(tmp_path, installed):
 
 
 def test_wheels_that_somebody_changed_in_the_cache_are_not_installed(tmp_path, installed):
-    cache = tmp_path / "cache" / installed.key
+    cache = tmp_path / "cache" / "refs-heads-main" / installed.key
     cache.mkdir(parents=True)
     for wheel in installed.wheels.iterdir():
         (cache / wheel.name).symlink_to(wheel)
@@ -129,10 +129,12 @@ def test_nothing_is_checked_out_where_strangers_start_the_run():
         ("steps.a.outputs.none == ''", True),
         ("steps.a.outputs.x != '' && !steps.b.outputs.x", True),
         ("'' || 'it''s'", "it's"),
+        ("${{ !cancelled() && steps.a.outputs.x == 'true' }}", True),
+        ("failure()", True),
     ],
 )
 def test_the_runner_evaluates_expressions_as_github_does(text, value):
-    contexts = {"steps": {"a": {"outputs": {"x": "true"}}}}
+    contexts = {"steps": {"a": {"outputs": {"x": "true"}}}, "job": {"failed": True}}
     assert evaluate(text, contexts) == value
     assert fill("<${{ steps.a.outputs.x }}>", contexts) == "<true>"
 

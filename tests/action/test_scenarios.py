@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from action.hub import GitHubHub
+from action.runner import Machine, save
 from forgelore.store.packing import unpack
 
 MARKER = "<!-- forgelore:triage:v1 -->"
@@ -140,15 +141,68 @@ def test_the_daily_run_pushes_the_index_and_posts_nothing(hub):
     assert "index.db.z" in hub.index_files()
 
 
-def test_a_rule_that_forbids_the_branch_leaves_the_comment_and_a_warning(hub):
+RULE = "remote: error: GH013: Repository rule violations found for refs/heads/triage-index."
+
+
+def test_a_rule_that_forbids_the_branch_leaves_the_comment_and_a_red_run_that_says_what_to_do(hub):
     hub.project.add_issue(*LOGIN)
-    hub.git.refuse_pushes(
-        "acme/web.git", "remote: error: GH013: Repository rule violations found for refs/heads/triage-index."
-    )
+    hub.git.refuse_pushes("acme/web.git", RULE)
     repeated = hub.open_issue(*AGAIN)
-    assert not hub.result.is_failed
+    assert hub.result.is_failed
     assert "/issues/1" in hub.comments(repeated)[0]
-    assert len(hub.result.warnings) >= 1
+    assert hub.result.outputs["matched"] == "true"
+    [error] = hub.result.errors
+    assert "exclude the branch triage-index from the ruleset" in error
+    assert "kept in the runner's cache" in hub.result.summary
+
+
+def lists_of(hub, since):
+    return [line["url"] for line in hub.github.requests[since:] if "/issues?" in line["url"]]
+
+
+def test_an_index_that_cannot_be_pushed_is_read_from_the_cache_and_not_from_the_forge(hub):
+    for at in range(120):
+        hub.project.add_issue(f"Report {at} about part {at}", f"Part {at} does not answer call {at}.")
+    hub.git.refuse_pushes("acme/web.git", RULE)
+    hub.open_issue(*LOGIN)
+    since = len(hub.github.requests)
+    repeated = hub.open_issue(*AGAIN)
+    assert "/issues/121" in hub.comments(repeated)[0]
+    assert lists_of(hub, since)
+    assert [url for url in lists_of(hub, since) if "since=" not in url] == []
+    (hub.git.root / "acme/web.git" / "hooks" / "pre-receive").unlink()
+    hub.open_issue(*EXPORT)
+    assert not hub.result.is_failed, hub.result.log
+    assert "index.db.z" in hub.index_files()
+    assert "Keep the index for the next run" not in hub.result.ran
+    since = len(hub.github.requests)
+    hub.open_issue(*DARK)  # the branch is newer than what the cache still holds
+    assert [url for url in lists_of(hub, since) if "since=" not in url] == []
+    assert "All 124 issues" in hub.result.summary
+
+
+def test_the_run_of_a_fork_has_no_cache_in_common_with_the_bot(hub, tmp_path):
+    """What GitHub promises, played: `pull_request` runs save below their own ref."""
+    hub.open_issue(*LOGIN)
+    fork = Machine(tmp_path / "fork", cache=hub.folder / "cache", ref="refs/pull/9/merge", run=99)
+    (fork.temp / "forgelore-index").mkdir()
+    (fork.temp / "forgelore-index" / "index.db.z").write_text("poison")
+    given = {"path": str(fork.temp / "forgelore-index"), "key": "forgelore-index-triage-index-99-1"}
+    save(fork, given)
+    hub.open_issue(*AGAIN)
+    assert "Fetch an index that could not be pushed" in hub.result.ran
+    assert list(hub.machines[-1].temp.glob("forgelore-index/index.db.z")) == []
+
+
+def test_whoever_applies_a_decision_trusts_no_cache(tmp_path, installed):
+    with GitHubHub(tmp_path / "hub", installed, workflow="split.yml") as hub:
+        hub.git.refuse_pushes("acme/web.git", RULE)
+        hub.project.add_issue(*LOGIN)
+        hub.open_issue(*AGAIN)
+        assert hub.results["write"].is_failed
+        for result in hub.results.values():
+            assert not {"Fetch an index that could not be pushed", "Keep the index for the next run"} & set(result.ran)
+        assert not (hub.folder / "cache").exists()
 
 
 def test_a_comment_that_cannot_be_posted_leaves_the_index_and_a_warning(hub):

@@ -57,7 +57,11 @@ def test_in_split_mode_the_reader_cannot_write():
     assert (read["permissions"], write["permissions"]) == (READS, WRITES)
     assert write["needs"] == "read"
     given = [[step.get("with", {}) for step in job["steps"] if "forgelore" in step["uses"]] for job in (read, write)]
-    assert [[sorted(inputs) for inputs in job] for job in given] == [[["emit"]], [["apply"], []]]
+    assert [[sorted(inputs) for inputs in job] for job in given] == [
+        [["cache", "emit"]],
+        [["apply", "cache"], ["cache"]],
+    ]
+    assert {inputs["cache"] for job in given for inputs in job} == {"false"}  # any job may write to it, the reader too
     assert not any("env" in step for step in (*read["steps"], *write["steps"]))  # where a model's key would be
 
 
@@ -110,21 +114,31 @@ def test_action_recipe_and_program_have_the_same_defaults():
     }
     declared = {name: told["default"] for name, told in load(ROOT / "action.yml")["inputs"].items()}
     assert {name: declared[name] for name in wanted} == wanted
-    assert set(declared) - set(wanted) == {"token", "emit", "apply"}
+    assert set(declared) - set(wanted) == {"token", "cache", "emit", "apply"}
     given = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]["variables"]
     assert {f"INPUT_{name.upper().replace('-', '_')}": value for name, value in wanted.items()}.items() <= given.items()
 
 
 def test_every_input_reaches_the_program():
     action = load(ROOT / "action.yml")
-    passed = action["runs"]["steps"][-1]["env"].values()
+    [triage] = [step for step in action["runs"]["steps"] if step.get("id") == "triage"]
+    passed = triage["env"].values()
     assert all(f"${{{{ inputs.{name} }}}}" in passed for name in action["inputs"])
 
 
-def test_only_the_last_step_gets_the_token():
-    *before, last = load(ROOT / "action.yml")["runs"]["steps"]
-    assert "token" in str(last["env"])
-    assert not any("token" in str(step).lower() for step in before)
+def test_only_the_step_that_triages_gets_the_token():
+    steps = load(ROOT / "action.yml")["runs"]["steps"]
+    assert [step["name"] for step in steps if "token" in str(step).lower()] == ["Triage"]
+
+
+def test_what_is_kept_in_a_cache_is_fetched_under_the_beginning_of_its_key():
+    given = [
+        step["with"] for step in load(ROOT / "action.yml")["runs"]["steps"] if "actions/cache/" in step.get("uses", "")
+    ]
+    fetched, saved = given
+    assert (fetched["path"], fetched["key"]) == (saved["path"], saved["key"])
+    assert saved["key"].startswith(fetched["restore-keys"])
+    assert "github.run_id" in saved["key"]  # a key is written once
 
 
 def test_inputs_and_outputs_are_documented():

@@ -49,6 +49,7 @@ def test_a_branch_that_somebody_else_made_is_left_alone(bot):
     commit = bot.git.git("acme/web.git", "commit-tree", tree, "-m", "site")
     bot.git.git("acme/web.git", "update-ref", "refs/heads/gh-pages", commit)
     bot.set(INPUT_INDEX_BRANCH="gh-pages")
+    bot.is_red = True
     bot.opened(*CRASH)
     assert bot.git.git("acme/web.git", "rev-parse", "gh-pages") == commit
     assert "something else than an index" in bot.data["problems"][0]
@@ -74,6 +75,7 @@ def test_an_index_that_a_newer_program_packed_is_left_alone(bot):
     data[9] = 2
     bot.spoil("index.db.z", bytes(data))
     before = bot.branch()
+    bot.is_red = True
     bot.opened(*THEME)
     assert bot.branch() == before
 
@@ -209,6 +211,7 @@ def test_a_pull_that_fails_after_a_race_is_told_beside_what_was_done(bot):
         bot.git.status = 403
 
     bot.git.before_push = lose_the_race_and_go_down
+    bot.is_red = True
     again = bot.opened(*AGAIN)
     assert bot.said(again)
     assert bot.data["items"][0]["comment"] == "created"

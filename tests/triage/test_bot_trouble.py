@@ -1,4 +1,6 @@
-"""The bot when things go wrong: every trouble is told, nothing is lost, nothing is posted twice, the exit code is 0."""
+"""The bot when things go wrong: every trouble is told, nothing is lost, nothing is posted twice. The exit code is 0 where
+the next run does better, and another where a person must act first.
+"""
 
 import json
 import threading
@@ -12,7 +14,7 @@ MARKER = "<!-- forgelore:triage:v1 -->"
 
 
 def warnings(bot):
-    return [line for line in bot.log.splitlines() if line.startswith("::warning")]
+    return [line for line in bot.log.splitlines() if line.startswith(("::warning", "::error"))]
 
 
 def test_a_lost_answer_to_the_post_leaves_one_comment(bot):
@@ -54,8 +56,10 @@ def test_a_ruleset_that_forbids_the_push_names_the_setting_and_the_comment_is_po
     bot.git.refuse_pushes(
         "acme/web.git", "remote: error: GH013: Repository rule violations found for refs/heads/triage-index."
     )
+    bot.is_red = True
     again = bot.opened(*AGAIN)
     assert len(bot.said(again)) == 1
+    assert warnings(bot)[0].startswith("::error")
     assert "ruleset" in warnings(bot)[0].lower()
     assert not bot.data["is_pushed"]
 
@@ -73,6 +77,7 @@ def test_an_index_of_a_newer_program_is_left_alone(bot):
     bot.opened(*CRASH)
     bot.rewrite_index("INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (9999, 'x', 'x', 0)")
     before = bot.branch()
+    bot.is_red = True
     bot.opened(*AGAIN)
     assert bot.branch() == before
     assert "newer" in warnings(bot)[0]
@@ -84,8 +89,9 @@ def test_an_unreachable_git_server_is_a_warning(bot):
     assert warnings(bot)
 
 
-def test_a_wrong_token_is_a_warning_that_says_what_to_do(bot):
+def test_a_wrong_token_is_an_error_that_says_what_to_do(bot):
     bot.set(GITHUB_TOKEN="s3cret-of-somebody")
+    bot.is_red = True
     bot.opened(*CRASH)
     assert "token" in warnings(bot)[0]
     assert "s3cret" not in bot.log

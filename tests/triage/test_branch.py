@@ -376,7 +376,7 @@ GITLAB_FORCE = "GitLab: You are not allowed to force push code to a protected br
     [
         (RULES, "x-access-token", "exclude the branch forgelore-index from the ruleset"),
         (PROTECTED, "x-access-token", "Settings > Rules > Rulesets"),
-        (LARGE, "x-access-token", "keep less"),
+        (LARGE, "x-access-token", "too large for an index"),
         ("no such luck", "x-access-token", "ruleset"),
         (GITLAB, "oauth2", "Settings > Repository > Protected branches"),
         (GITLAB_FORCE, "oauth2", "Settings > Repository > Protected branches"),
@@ -428,7 +428,7 @@ def test_a_wrong_or_missing_token_is_an_error_of_tokens(forge, token, verb):
     [
         ("x-access-token", "Permission to acme/web.git denied to github-actions[bot].", "contents: write"),
         ("x-access-token", "Write access to repository not granted.", "contents: write"),
-        ("gitlab-ci-token", "You are not allowed to upload code to this project.", "Job token permissions"),
+        ("gitlab-ci-token", "You are not allowed to upload code to this project.", "Settings > Access tokens"),
     ],
 )
 def test_a_token_without_the_permission_hears_which_one(forge, user, words, hint):

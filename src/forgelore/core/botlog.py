@@ -1,5 +1,6 @@
 """How the bot has been doing, in a small file beside its index: what a person needs to know who never looks at runs
-that "succeed". It is written by every run that can push at all, and read by the next one and by `forgelore doctor`.
+that "succeed". It is written by every run, and read by the next one and by `forgelore doctor`. A bot that cannot push
+leaves no record; its silence is measured by the dates of the branch and of the project's newest items (`lag`).
 """
 
 import json
@@ -10,6 +11,8 @@ from forgelore.core.times import ago, format_ms
 FILE = "health.json"
 KEPT = 30  # runs
 PATIENCE_MS = 7 * 86_400_000
+FILED_SLACK_MS = 2 * 3_600_000  # a new item starts a run, which may wait for others
+CHANGED_SLACK_MS = 2 * 86_400_000  # a comment starts none, and the daily run may be late
 _VERSION = 1
 
 
@@ -44,6 +47,16 @@ class BotLog(NamedTuple):
         return (
             f"triage has been failing since {since} ({failed} of the last {len(self.runs)} runs; {worked}): {problem}"
         )
+
+
+def lag(pushed_at: int, *, filed_at: int | None, changed_at: int | None) -> int:
+    """Return for how many milliseconds the branch has missed what it should hold; 0 when it keeps up.
+
+    `filed_at` and `changed_at` are of the project's newest items: what was filed two hours after the last push, or
+    changed two days after it, should have led to another.
+    """
+    slacks = ((filed_at, FILED_SLACK_MS), (changed_at, CHANGED_SLACK_MS))
+    return max((at - pushed_at for at, slack in slacks if at is not None and at - pushed_at > slack), default=0)
 
 
 def build_botlog(log: BotLog) -> str:

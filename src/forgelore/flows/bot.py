@@ -51,6 +51,7 @@ class Bot(NamedTuple):
     project: Project
     branch: IndexBranch
     folder: str
+    kept: str  # a folder that the runner keeps between runs, for an index that cannot be pushed; empty: there is none
     open_desk: Callable[[str], Desk]
     now_ms: Callable[[], int]
     is_late: Callable[[], bool]
@@ -83,6 +84,8 @@ class Outcome(Struct):
     log: BotLog = BotLog()
     complaint: str = ""
     is_pushed: bool = False
+    is_kept: bool = False  # for the next run, where the branch could not take it
+    refusal: LoreError | None = None  # why the branch does not take the index, where a person must act
     removed: int = 0
     withheld: int = 0  # of the removed: what not every reader of the branch may read
 

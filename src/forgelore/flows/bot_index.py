@@ -4,16 +4,31 @@ Another runner may push while this one works. Then its index is pulled, what thi
 is pushed again. An index that cannot be read is begun anew: all of it can be read from the forge again, and a copy that
 is set aside would go on showing what was deleted since. One that a newer program wrote, or a branch that holds
 something else, is left as it is.
+
+Where the branch does not take the index, it is kept in a folder of the runner's, so that the next run need not read the
+whole history again. Of the two the newer one counts. Both hold what every reader of the branch may read, nothing else.
 """
 
 import contextlib
 import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from forgelore.core.botlog import FILE as HEALTH_FILE
 from forgelore.core.botlog import BotLog, Run, build_botlog, parse_botlog
 from forgelore.core.events import Event
-from forgelore.errors import CorruptStore, StateMoved
+from forgelore.errors import (
+    CorruptStore,
+    ForgeError,
+    LoreError,
+    NewerStore,
+    RateLimited,
+    StateMoved,
+    StateRefused,
+    in_words,
+)
 from forgelore.flows.bot import Bot, Outcome, Shift, Told
+from forgelore.flows.kept_index import clear_kept, load_kept, save_kept
 from forgelore.flows.triage import Desk
 from forgelore.flows.withholding import kinds_held, why_withheld, withhold
 from forgelore.store.packing import DamagedPack, Packed, pack, unpack
@@ -36,12 +51,30 @@ def run_bot(bot: Bot, event: Event) -> Outcome:
         shift = Shift(bot, index.pull(), outcome)
         shift.work(event)
         if not bot.is_dry:
-            with Told(outcome):
-                index.push(shift)
+            index.publish(shift)
             index.drop_copies(is_thorough=event.task == "catch_up")
     finally:
         index.close()
     return outcome
+
+
+def must_act(error: LoreError) -> bool:
+    """True when no later run can do better by itself: a rule, a token, a branch that is somebody else's."""
+    if isinstance(error, ForgeError):
+        return isinstance(error, StateRefused)
+    return not isinstance(error, RateLimited)
+
+
+class _Source(NamedTuple):
+    """Where an index can be taken from, with its record."""
+
+    files: Mapping[str, str]
+    log: BotLog
+    is_kept: bool = False
+
+    @property
+    def written_at(self) -> int:
+        return self.log.runs[-1].at if self.log.runs else 0
 
 
 class _Index:
@@ -59,27 +92,52 @@ class _Index:
             self._desk.store.close()
             self._desk = None
 
-    def pull(self) -> Desk:
+    def pull(self, *, is_first: bool = True) -> Desk:
         """Fetch the index and open it. Raises what the branch raises, NewerStore for one of a newer program."""
+        sources = list(self._sources(is_first=is_first))
         self.close()
-        self._wipe()
-        pulled = self._bot.branch.pull()
-        self._commit = pulled.commit if pulled else None
-        if pulled is not None:
-            self._outcome.log = _read_log(pulled.files.get(HEALTH_FILE))
-            self._outcome.complaint = self._outcome.log.complaint(self._bot.now_ms())
-            try:
-                self._packed = unpack(pulled.files[INDEX_FILE], self._path)
-                self._desk = self._bot.open_desk(self._path)
-            except (DamagedPack, CorruptStore, KeyError) as error:
-                self._wipe()
-                self._packed = None
-                reason = f"{INDEX_FILE} is missing" if isinstance(error, KeyError) else str(error)
-                self._outcome.warnings.append(f"the index is damaged ({reason}); it is read from the forge again")
+        for source in sources:
+            self._desk = self._open(source)
+            if self._desk is not None:
+                break
         if self._desk is None:
+            self._wipe()
             self._desk = self._bot.open_desk(self._path)
         self._withhold(self._desk)
         return self._desk
+
+    def _sources(self, *, is_first: bool) -> Iterator[_Source]:
+        """Yield where an index may be, the newest first. What is kept counts only if it is newer than the branch."""
+        pulled = self._bot.branch.pull()
+        self._commit = pulled.commit if pulled else None
+        branch = _Source(pulled.files, _read_log(pulled.files.get(HEALTH_FILE))) if pulled else None
+        files = load_kept(self._bot.kept) if is_first else {}
+        kept = _Source(files, _read_log(files.get(HEALTH_FILE)), is_kept=True)
+        if INDEX_FILE in files and kept.written_at > (branch.written_at if branch else 0):
+            yield kept
+        if branch is not None:
+            yield branch
+
+    def _open(self, source: _Source) -> Desk | None:
+        """Return the index of a source; None, with a warning, when it is damaged."""
+        self._wipe()
+        self._packed = None
+        where = "the index that the runner kept" if source.is_kept else "the index"
+        try:
+            packed = unpack(source.files[INDEX_FILE], self._path)
+            desk = self._bot.open_desk(self._path)
+        except (DamagedPack, CorruptStore, KeyError, NewerStore) as error:
+            if isinstance(error, NewerStore) and not source.is_kept:
+                raise
+            reason = f"{INDEX_FILE} is missing" if isinstance(error, KeyError) else str(error)
+            self._outcome.warnings.append(f"{where} is damaged ({reason}); it is read from the forge again")
+            self._wipe()
+            return None
+        finally:
+            self._outcome.log = source.log
+            self._outcome.complaint = source.log.complaint(self._bot.now_ms())
+        self._packed = packed
+        return desk
 
     def _wipe(self) -> None:
         for end in ("", "-wal", "-shm"):
@@ -91,8 +149,25 @@ class _Index:
         self._outcome.withheld += found
         self._outcome.removed += found
 
-    def push(self, shift: Shift) -> None:
-        """Push the index; when another runner was faster, put what this run learned into theirs, and push that."""
+    def publish(self, shift: Shift) -> None:
+        """Push the index; where the branch does not take it, keep it for the next run, and say what is wrong."""
+        try:
+            self._push(shift)
+        except LoreError as error:
+            self._outcome.problems.append(in_words(error))
+            self._outcome.refusal = error if must_act(error) else None
+            if self._outcome.withheld:
+                self._outcome.problems.append(
+                    f"the branch {self._bot.branch.name} still shows {self._outcome.withheld} items that not all of its"
+                    f" readers may read: delete it (git push origin --delete {self._bot.branch.name})"
+                )
+            self._outcome.is_kept = not isinstance(error, StateMoved) and self._keep(shift.desk)
+        else:
+            self._outcome.is_pushed = True
+            clear_kept(self._bot.kept)
+
+    def _push(self, shift: Shift) -> None:
+        """Push; when another runner was faster, put what this run learned into theirs, and push that."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self._push_once(shift.desk)
@@ -100,9 +175,8 @@ class _Index:
                 if attempt == _ATTEMPTS:
                     raise
                 self._outcome.warnings.append(f"{error.message}; trying again")
-                shift.replay(self.pull())
+                shift.replay(self.pull(is_first=False))
             else:
-                self._outcome.is_pushed = True
                 return
 
     def _push_once(self, desk: Desk) -> None:
@@ -121,6 +195,13 @@ class _Index:
             with open(files[name], "w", encoding="utf-8") as file:
                 file.write(text)
         return files
+
+    def _keep(self, desk: Desk) -> bool:
+        """Put the index into the runner's folder; returns whether it is there. A full disk is no further problem."""
+        try:
+            return save_kept(self._bot.kept, self._write(desk))
+        except (LoreError, OSError):
+            return False
 
     def drop_copies(self, *, is_thorough: bool) -> None:
         """Delete the copies of damaged indexes that older versions made: nothing ever leaves those again."""

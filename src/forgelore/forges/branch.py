@@ -20,7 +20,7 @@ from typing import NamedTuple
 from forgelore.core.branches import is_branch_name
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StateRefused
 from forgelore.forges.branch_git import ADDRESS, AUTHOR, Done, Git, parse_address
-from forgelore.forges.branch_refusals import Scene, explain, is_missing_branch, is_passing
+from forgelore.forges.branch_refusals import TOO_LARGE, Scene, explain, is_missing_branch, is_passing
 
 MAX_FILE = (
     100 << 20
@@ -169,7 +169,7 @@ class StateBranch:
     def _not_ours(self) -> LoreError:
         return StateRefused(
             f"the branch {self.name} holds something else than an index and is left as it is",
-            hint="choose another name for the index branch; if this one is of no use, delete it",
+            hint="choose another name with the input index-branch; if nobody needs this branch, delete it",
         )
 
     def _commit(self, files: Mapping[str, str], message: str) -> str:
@@ -205,7 +205,7 @@ def check_files(files: Mapping[str, str]) -> None:
         if size > MAX_FILE:
             raise StateRefused(
                 f"{name} has {size >> 20} MB, and a forge takes files of {MAX_FILE >> 20} MB at most",
-                hint="keep less in the index: fewer kinds of items, or only newer ones",
+                hint=TOO_LARGE,
             )
     if not 0 < len(files) <= MAX_FILES:
         raise InvalidValue(f"the index has {len(files)} files", hint=f"1 to {MAX_FILES} can be pushed")

@@ -13,6 +13,8 @@ from forgelore.core.text import printable
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, StateMoved, StateRefused
 from forgelore.forges.branch_git import Address, Done
 
+# There is no setting that makes it smaller: 100 MB are some 45,000 items.
+TOO_LARGE = "the project is too large for an index on a branch: leave the input also empty, or remove the workflow"
 MOST_SHOWN = 300  # characters of somebody's words in a message
 _MOST_READ = 20_000
 
@@ -52,7 +54,7 @@ def is_missing_branch(done: Done) -> bool:
 
 
 def _too_large(scene: Scene) -> LoreError:
-    return StateRefused(f"{scene.address.host} finds the index too large: {scene.said}", hint="keep less in the index")
+    return StateRefused(f"{scene.address.host} finds the index too large: {scene.said}", hint=TOO_LARGE)
 
 
 def _archived(scene: Scene) -> LoreError:
@@ -81,19 +83,22 @@ def _unknown_token(scene: Scene) -> LoreError:
     if scene.has_token:
         hint = scene.token_advice or "the token is wrong, expired or for another host"
         return AuthError(f"{scene.address.host} does not accept the token", hint=hint, is_rejected=True)
-    hint = scene.token_advice or ("set GITLAB_TOKEN" if scene.is_gitlab else "set GITHUB_TOKEN")
+    usual = "set GITLAB_TOKEN" if scene.is_gitlab else "set GITHUB_TOKEN; in a workflow, leave the input token as it is"
+    hint = scene.token_advice or usual
     return AuthError(f"{scene.address.host} wants a token for the index branch", hint=hint)
 
 
 def _not_allowed(scene: Scene) -> LoreError:
     if scene.is_gitlab:
-        hint = (
-            "the token needs the scope write_repository and the role Developer; for a job token, allow Git push "
-            "requests: Settings > CI/CD > Job token permissions"
-        )
+        hint = "give GITLAB_TOKEN the scope write_repository and the role Developer: Settings > Access tokens"
     else:
         hint = "give the workflow `permissions: contents: write`"
     return AuthError(f"the token may not use the branch {scene.branch}: {scene.said}", hint=hint)
+
+
+def _declined(scene: Scene) -> LoreError:
+    hint = "the reason is the server's own; whoever runs it can tell what it wants"
+    return StateRefused(f"{scene.address.host} declined the push to {scene.branch}: {scene.said}", hint=hint)
 
 
 def _no_repository(scene: Scene) -> LoreError:
@@ -124,6 +129,7 @@ _RULES: tuple[tuple[str, Callable[[Scene], LoreError]], ...] = (
     (r"(?:error:|HTTP) 404\b|repository '[^'\n]*' not found|does not appear to be a git repository", _no_repository),
     (r"(?:error:|HTTP) 30[1278]\b", _redirected),
     (r"(?:error:|HTTP) 429\b", _limited),
+    (r"\[remote rejected\]", _declined),
 )
 
 

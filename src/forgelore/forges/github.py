@@ -18,6 +18,7 @@ from forgelore.errors import AuthError, ForgeError, NotFound
 from forgelore.forges import github_wire as wire
 from forgelore.forges.answers import Access
 from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
+from forgelore.forges.github_activity import fetch_branch_time, fetch_newest
 from forgelore.forges.github_comments import Comments
 from forgelore.forges.github_details import Details
 from forgelore.forges.github_discussions import discussion_pages, load_discussion, load_numbers
@@ -32,7 +33,7 @@ from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import read_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Comment, Known, Look, Page, Resource
+from forgelore.ports import Comment, Known, Look, Newest, Page, Resource
 
 API_VERSION = "2022-11-28"
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
@@ -288,6 +289,12 @@ class GitHub:
             raise self._rest.refusal(answer, f"the diff of {key.number}")
         is_diff = answer.status == 200 and "json" not in answer.headers.get("content-type", "")
         return first_chars(answer.body, max_chars) if is_diff else None
+
+    def fetch_branch_time(self, project: Project, branch: str) -> int | None:
+        return fetch_branch_time(self._client, self._rest, project, branch)
+
+    def fetch_newest(self, project: Project) -> Newest:
+        return fetch_newest(self._client, self._rest, project)
 
     def fetch_text(self, project: Project, path: str, *, branch: str, max_chars: int) -> str | None:
         place = f"{repo_path(project)}/contents/{quote(path)}"

@@ -14,6 +14,7 @@ from forgelore.errors import NotFound
 from forgelore.forges import gitlab_wire as wire
 from forgelore.forges.answers import Access
 from forgelore.forges.diffs import BYTES_PER_CHAR
+from forgelore.forges.gitlab_activity import fetch_branch_time, fetch_newest
 from forgelore.forges.gitlab_diffs import fetch_diff, list_files
 from forgelore.forges.gitlab_notes import Notes
 from forgelore.forges.gitlab_payloads import GitLabPayloads, files_payload, own_link
@@ -25,7 +26,7 @@ from forgelore.net.client import Answer, Client
 from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import Rows, read_rows
 from forgelore.net.walk import Row, walk, walk_links
-from forgelore.ports import Comment, Known, Look, Page, Resource
+from forgelore.ports import Comment, Known, Look, Newest, Page, Resource
 
 RESOURCES = (
     Resource("issues", "issues", 1, ("issue",), ("issue",)),
@@ -288,6 +289,12 @@ class GitLab:
 
     def fetch_diff(self, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
         return fetch_diff(self._rest, project, key, max_chars=max_chars)
+
+    def fetch_branch_time(self, project: Project, branch: str) -> int | None:
+        return fetch_branch_time(self._client, self._rest, project, branch)
+
+    def fetch_newest(self, project: Project) -> Newest:
+        return fetch_newest(self._client, self._rest, project)
 
     def fetch_text(self, project: Project, path: str, *, branch: str, max_chars: int) -> str | None:
         place = f"/projects/{project.forge_id}/repository/files/{quote(path, safe='')}/raw"

@@ -35,6 +35,7 @@ SEGMENT = 1 << 16
 THREADS = 2
 AHEAD = 64  # segments that wait or are worked on
 
+_TOO_LARGE = "the project is too large for an index on a branch: leave the input also empty, or remove the workflow"
 _MAGIC = b"\x93LORE\r\n\x1a"
 _VERSION = 1
 _HEAD = struct.Struct(">8sHQ32s")
@@ -65,7 +66,7 @@ def pack(path_in: str, path_out: str, *, before: Packed | None = None) -> None:
             while segment := plain.read(SEGMENT):
                 size += len(segment)
                 if size > MAX_PLAIN:
-                    raise StoreError(f"a store of more than {MAX_PLAIN:,} bytes is not packed", hint="keep less in it")
+                    raise StoreError(f"a store of more than {MAX_PLAIN:,} bytes is not packed", hint=_TOO_LARGE)
                 digest.update(segment)
                 yield segment
 

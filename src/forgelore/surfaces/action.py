@@ -1,18 +1,28 @@
-"""`forgelore triage` inside CI: one event, one run of the bot, told to people. It never blocks a project.
+"""`forgelore triage` inside CI: one event, one run of the bot, told to people.
 
-Whatever goes wrong is a warning on the run, a line in its summary and an entry in the bot's own record; the exit code
-is 0. Only a bug in the program ends with 1.
+What the next run makes good by itself is a warning on the run, a line in its summary and an entry in the bot's own
+record; the exit code is 0. Where no run can work before a person acts (the branch takes no push, the token is no good),
+the run fails with what to do, after everything else was done: a bot that looks well and forgets everything is worse.
 """
 
 import os
 import shutil
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from forgelore.core.events import Event
 from forgelore.core.inputs import Inputs, parse_inputs
-from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore, in_words
+from forgelore.errors import (
+    AuthError,
+    ConfigError,
+    EmbedderError,
+    InvalidValue,
+    LoreError,
+    NewerStore,
+    StateRefused,
+    in_words,
+)
 from forgelore.flows.bot import Bot, Outcome
 from forgelore.flows.bot_index import INDEX_FILE, run_bot
 from forgelore.flows.judging import MAX_BYTES, build_judgement, parse_judgement
@@ -31,8 +41,10 @@ MAX_WAIT_S = 60  # a runner that sleeps costs its owner money; what is left undo
 LIMIT_S = 600  # after that a run ends what it does; the next one goes on
 
 
-def run_in_ci(context: Any, where: Where, *, emit: str = "", apply: str = "", is_dry: bool = False) -> dict[str, Any]:
-    """Handle the event that started this job; returns what happened, for --json."""
+def run_in_ci(
+    context: Any, where: Where, *, emit: str = "", apply: str = "", keep: str = "", is_dry: bool = False
+) -> dict[str, Any]:
+    """Handle the event that started this job; returns what happened, for --json. `keep`: a folder that outlives it."""
     voice = Voice(where, os.environ, is_quiet=context.is_json)
     inputs, complaints = parse_inputs(os.environ)
     for complaint in complaints:
@@ -41,29 +53,40 @@ def run_in_ci(context: Any, where: Where, *, emit: str = "", apply: str = "", is
     folder = ""
     try:
         folder = scratch_folder(os.environ)
-        outcome = _run(context, voice, inputs, folder, apply)
+        outcome = _run(context, voice, inputs, _Places(folder, keep, apply))
         if emit:
             _emit(outcome, emit)
     except (LoreError, OSError) as error:  # a full disk is no bug either
         told = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
-        outcome = Outcome("", problems=[f"triage did not run: {told}"])
+        refusal = error if isinstance(error, AuthError | StateRefused | NewerStore) else None
+        outcome = Outcome("", problems=[f"triage did not run: {told}"], refusal=refusal)
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)  # it may hold the text of a private project
     _tell(voice, outcome, is_dry=inputs.dry_run)
+    if outcome.refusal is not None:
+        context.fail(outcome.refusal)
     return _as_data(outcome)
 
 
-def _run(context: Any, voice: Voice, inputs: Inputs, folder: str, apply: str) -> Outcome:
+class _Places(NamedTuple):
+    """Folders and files of one run: one for scratch, one that outlives it, and the judgement to apply."""
+
+    scratch: str
+    kept: str
+    judgement: str
+
+
+def _run(context: Any, voice: Voice, inputs: Inputs, places: _Places) -> Outcome:
     event = read_event(voice.where, voice.environ)
     if event.task == "ignore":
         return Outcome(event.name)
     name = ProjectName(voice.where, _host(context, voice.where), event.project)
     context.app.config = context.app.config._replace(max_wait_s=min(context.app.config.max_wait_s, MAX_WAIT_S))
     forge: Forge = context.app.forge(name)
-    bot = _make_bot(context, forge, forge.fetch_project(name), inputs, folder)
-    if apply:
-        bot = bot._replace(judgement=_read_judgement(apply, event, bot.project))
+    bot = _make_bot(context, forge, forge.fetch_project(name), inputs, places)
+    if places.judgement:
+        bot = bot._replace(judgement=_read_judgement(places.judgement, event, bot.project))
     return run_bot(bot, event)
 
 
@@ -71,14 +94,14 @@ def _host(context: Any, where: Where) -> str:
     return str(context.app.hosts.github if where == "github" else context.app.hosts.gitlab)
 
 
-def _make_bot(context: Any, forge: Forge, project: Project, inputs: Inputs, folder: str) -> Bot:
+def _make_bot(context: Any, forge: Forge, project: Project, inputs: Inputs, places: _Places) -> Bot:
     app = context.app
     started = time.monotonic()
-    place = os.path.join(folder, "git")
-    branch = app.index_branch(project.name, inputs.index_branch, folder=place, mark=INDEX_FILE)
+    git = os.path.join(places.scratch, "git")
+    branch = app.index_branch(project.name, inputs.index_branch, folder=git, mark=INDEX_FILE)
     now: Callable[[], int] = lambda: int(app.wall_clock() * 1000)  # noqa: E731
     return Bot(
-        forge, project, branch, folder,
+        forge, project, branch, places.scratch, places.kept,
         open_desk=lambda path: _open_desk(app, forge, project, inputs, path),
         now_ms=now, is_late=lambda: time.monotonic() - started > LIMIT_S, is_dry=inputs.dry_run,
     )  # fmt: skip
@@ -105,13 +128,14 @@ def _open_desk(app: Any, forge: Forge, project: Project, inputs: Inputs, path: s
 def _tell(voice: Voice, outcome: Outcome, *, is_dry: bool) -> None:
     """Say what happened, in the log, on the run's page and to the steps that follow."""
     for message in dict.fromkeys([*outcome.problems, *([outcome.complaint] if outcome.complaint else [])]):
-        voice.warn(message)
+        voice.warn(message, is_error=outcome.refusal is not None and in_words(outcome.refusal) in message)
     for message in dict.fromkeys(outcome.warnings):
         voice.say(f"note: {message}")
     for done in outcome.done:
         action = done.posted.action if done.posted else "not posted"
         voice.say(f"{done.triaged.key.kind} {done.triaged.key.number}: {done.triaged.outcome} ({action})")
     voice.summarise(build_summary(outcome, int(time.time() * 1000), is_dry=is_dry))
+    voice.output(index_kept="true" if outcome.is_kept else "false")
     found = outcome.of_event.triaged if outcome.of_event else None
     if found is None:
         return voice.output(matched="false", duplicate_of="", report="")
@@ -161,6 +185,7 @@ def _as_data(outcome: Outcome) -> dict[str, Any]:
         ],
         "covered": {"known": coverage.known, "total": coverage.total, "is_complete": coverage.is_complete}
         if coverage else None,
-        "is_pushed": outcome.is_pushed, "removed": outcome.removed, "withheld": outcome.withheld,
+        "is_pushed": outcome.is_pushed, "is_kept": outcome.is_kept, "removed": outcome.removed,
+        "withheld": outcome.withheld,
         "problems": outcome.problems, "notes": outcome.warnings,
     }  # fmt: skip

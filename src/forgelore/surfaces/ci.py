@@ -57,12 +57,13 @@ class Voice(NamedTuple):
     environ: Mapping[str, str]
     is_quiet: bool = False
 
-    def warn(self, message: str) -> None:
-        """A warning that is seen without opening the log."""
+    def warn(self, message: str, *, is_error: bool = False) -> None:
+        """A warning, or the reason of a failed run, that is seen without opening the log."""
+        word = "error" if is_error else "warning"
         if self.where == "github":
-            self._print(f"::warning title=forgelore::{escape_command(printable(message))}")
+            self._print(f"::{word} title=forgelore::{escape_command(printable(message))}")
         else:
-            self._print(f"WARNING: {printable(message)}")
+            self._print(f"{word.upper()}: {printable(message)}")
 
     def say(self, text: str) -> None:
         """Show text that may hold anything; on GitHub no line of it is taken for a command."""

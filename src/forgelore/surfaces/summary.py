@@ -25,7 +25,7 @@ def build_summary(outcome: Outcome, now_ms: int, *, is_dry: bool = False) -> str
     ]
     lines += [f"- {outcome.removed} items left the index" if outcome.removed else ""]
     lines += [_withheld(outcome)]
-    lines += ["", _covered(outcome), _since(outcome, now_ms)]
+    lines += ["", _covered(outcome), _kept(outcome), _since(outcome, now_ms)]
     lines += [f"- {_inline(warning)}" for warning in dict.fromkeys(outcome.warnings)]
     return "\n".join(line for line, before in zip(lines, ["", *lines], strict=False) if line or before) + "\n"
 
@@ -75,6 +75,14 @@ def _withheld(outcome: Outcome) -> str:
         f"- {outcome.withheld} of them because not every reader of the branch may read them. The forge may keep the"
         " replaced commit for a while: see What the branch shows in docs/triage/README.md"
     )
+
+
+def _kept(outcome: Outcome) -> str:
+    if outcome.is_kept:
+        return "The index could not be pushed. It is kept in the runner's cache, and the next run goes on from there."
+    if outcome.refusal is not None:
+        return "The index could not be pushed, and the next run reads the whole history again."
+    return ""
 
 
 def _since(outcome: Outcome, now_ms: int) -> str:

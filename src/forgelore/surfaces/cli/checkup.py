@@ -4,7 +4,7 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forgelore.app import App
 from forgelore.core.times import ago
@@ -16,7 +16,21 @@ from forgelore.store.projects import list_projects
 from forgelore.version import __version__
 from forgelore.words import ProjectName
 
+if TYPE_CHECKING:
+    from forgelore.core.botlog import BotLog
+    from forgelore.model import Project
+    from forgelore.ports import Forge
+
 LITTLE_SPACE = 200_000_000  # bytes
+# Where a project that follows docs/triage/README.md names the bot.
+_SETUPS = {
+    "github": (".github/workflows/triage.yml", "forgelore/forgelore@"),
+    "gitlab": (".gitlab-ci.yml", "forgelore-triage"),
+}
+_RUNS_HINT = (
+    "look at the newest run of the triage workflow: it is red where the push to {branch} is refused, and says what to"
+    " do; where there is no run, the workflow is switched off"
+)
 
 
 class Check(NamedTuple):
@@ -124,31 +138,64 @@ def _forges(app: App) -> Iterator[Check]:
 
 
 def _triage(app: App, name: ProjectName) -> Iterator[Check]:
-    """How the project's bot has been doing, from the record beside its index; nothing where there is no bot."""
-    from forgelore.core.botlog import FILE, parse_botlog
+    """How the project's bot has been doing: by the record beside its index, and by whether the branch keeps up with the
+    project, for a bot that cannot push leaves no record. Nothing where there is no bot.
+    """
+    from forgelore.core.botlog import FILE, lag, parse_botlog
     from forgelore.core.inputs import parse_inputs
 
     branch = parse_inputs(app.environ)[0].index_branch
     now = int(app.wall_clock() * 1000)
     try:
         forge = app.forge(name)
-        text = forge.fetch_text(forge.fetch_project(name), FILE, branch=branch, max_chars=1_000_000)
+        project = forge.fetch_project(name)
+        text = forge.fetch_text(project, FILE, branch=branch, max_chars=1_000_000)
+        pushed_at = forge.fetch_branch_time(project, branch)
+        if text is None and pushed_at is None:
+            yield from _unborn(forge, project, branch)
+            return
+        newest = forge.fetch_newest(project)
     except LoreError:
         return  # the check before this one has said why
-    if text is None:
-        return
-    log = parse_botlog(text)
+    behind = lag(pushed_at, filed_at=newest.created_at, changed_at=newest.updated_at) if pushed_at is not None else 0
+    yield (
+        _falling_behind(branch, pushed_at or 0, behind, now)
+        if behind
+        else _record(parse_botlog(text or ""), branch, now)
+    )
+
+
+def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Check:
+    from forgelore.core.botlog import PATIENCE_MS
+
+    newest = ago(pushed_at + behind, now)
+    message = f"{branch} was last pushed {ago(pushed_at, now)}, and the project's newest item is of {newest}"
+    status: Literal["warning", "error"] = "error" if behind > PATIENCE_MS else "warning"
+    return Check("triage", status, message, _RUNS_HINT.format(branch=branch), ForgeError)
+
+
+def _record(log: "BotLog", branch: str, now: int) -> Check:
+    from forgelore.core.botlog import FILE
+
     runs, failed = len(log.runs), sum(bool(run.problem) for run in log.runs)
     if not runs:
-        yield Check("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
-    elif log.failing_since is not None:
+        return Check("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
+    if log.failing_since is not None:
         hint = "look at the runs of the triage workflow; each has a summary"
         status: Literal["warning", "error"] = "error" if log.complaint(now) else "warning"
         told = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
-        yield Check("triage", status, told, hint, ForgeError)
-    else:
-        known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"
-        yield Check("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
+        return Check("triage", status, told, hint, ForgeError)
+    known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"
+    return Check("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
+
+
+def _unborn(forge: "Forge", project: "Project", branch: str) -> Iterator[Check]:
+    """A set-up without an index: either nobody has started a run yet, or none could push."""
+    path, mark = _SETUPS[project.name.forge]
+    text = forge.fetch_text(project, path, branch=project.default_branch or "HEAD", max_chars=200_000)
+    if text is not None and mark in text:
+        message = f"{path} sets up triage, and no run has pushed its index to {branch} yet"
+        yield Check("triage", "warning", message, _RUNS_HINT.format(branch=branch))
 
 
 def _token(app: App, name: ProjectName) -> Check:

@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     split = parser.add_mutually_exclusive_group()
     split.add_argument("--emit", metavar="FILE", help="in CI: write the judgement to FILE and nothing else anywhere")
     split.add_argument("--apply", metavar="FILE", help="in CI: post what a judgement in FILE allows")
+    parser.add_argument("--keep", metavar="FOLDER", help="in CI: keep the index there while it cannot be pushed")
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -43,11 +44,14 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         from forgelore.surfaces.action import run_in_ci
 
         result: dict[str, Any] = run_in_ci(
-            context, where, emit=arguments.emit or "", apply=arguments.apply or "", is_dry=arguments.dry_run
-        )
+            context, where, emit=arguments.emit or "", apply=arguments.apply or "", keep=arguments.keep or "",
+            is_dry=arguments.dry_run,
+        )  # fmt: skip
         return result
-    if arguments.emit or arguments.apply:
-        raise UsageError("--emit and --apply are for events, not for a named item", hint="leave REF out, inside CI")
+    if arguments.emit or arguments.apply or arguments.keep:
+        raise UsageError(
+            "--emit, --apply and --keep are for events, not for a named item", hint="leave REF out, inside CI"
+        )
     return _triage_one(context, arguments)
 
 
