@@ -97,6 +97,14 @@ def test_a_wrong_token_is_an_error_that_says_what_to_do(bot):
     assert "s3cret" not in bot.log
 
 
+def test_a_token_that_lost_its_project_is_an_error_that_says_what_to_do(bot):
+    bot.project.private = True
+    bot.server.tokens[bot.token].private_access = False
+    bot.is_red = True
+    bot.opened(*CRASH)
+    assert "token's access" in warnings(bot)[0]
+
+
 def test_another_runner_that_was_faster_loses_nothing(bot):
     first = bot.opened(*CRASH)
     bot.git.race_at = bot.git.pushes + 1

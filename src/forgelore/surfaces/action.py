@@ -20,6 +20,7 @@ from forgelore.errors import (
     InvalidValue,
     LoreError,
     NewerStore,
+    NotFound,
     StateRefused,
     in_words,
 )
@@ -58,7 +59,7 @@ def run_in_ci(
             _emit(outcome, emit)
     except (LoreError, OSError) as error:  # a full disk is no bug either
         told = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
-        refusal = error if isinstance(error, AuthError | StateRefused | NewerStore) else None
+        refusal = error if isinstance(error, AuthError | NotFound | StateRefused | NewerStore) else None
         outcome = Outcome("", problems=[f"triage did not run: {told}"], refusal=refusal)
     finally:
         if folder:
