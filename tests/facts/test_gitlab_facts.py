@@ -286,7 +286,7 @@ def test_a_redirect_or_link_to_another_host_is_not_followed(gitlab):
         gitlab.server.faults.remove(rule)
         rule = gitlab.server.fail(path="/labels", set_headers={"Link": f'<{other.url}/x>; rel="next"'})
         with raised(ForgeError, says="another server"):
-            gitlab.sync()
+            gitlab.sync(full=True)  # the first try may have read the labels before it failed
         gitlab.server.faults.remove(rule)
         assert other.requests == []
     gitlab.sync()

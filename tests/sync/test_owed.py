@@ -338,7 +338,7 @@ def test_a_token_that_is_revoked_during_a_sync_still_ends_it(github):
         return handle(request)
 
     github.server.handle = revoking
-    with raised(AuthError, says="GraphQL") as caught:
+    with raised(AuthError, says="rejected the token") as caught:
         github.sync()
     assert caught[0].is_rejected
 

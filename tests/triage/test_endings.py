@@ -28,8 +28,9 @@ class Tracker:
         return load_ids(self.store, self.project_id, [ItemKey(kind, number)])[ItemKey(kind, number)]
 
     def link(self, item_id, *links):
+        key = ItemKey(*self.store.row("SELECT kind, number FROM items WHERE id = ?", item_id))
         with self.store.transaction():
-            save_links(self.store, self.project_id, [LinkRow(item_id, None, None, list(links))])
+            save_links(self.store, self.project_id, [LinkRow(item_id, key, None, None, list(links))])
 
     def fix(self, item_id):
         found = load_fix(self.store, item_id)
