@@ -23,7 +23,7 @@ from forgelore.app import App
 from forgelore.core.text import storable
 from forgelore.core.times import format_ms, parse_ms
 from forgelore.flows.sync import Options, Result, sync_project
-from forgelore.forges.gitlab_wire import tag_number
+from forgelore.forges.gitlab.wire import tag_number
 from servers.base import ForgeServer, Response
 from servers.github import GitHubServer
 from servers.github import Token as GitHubToken

@@ -137,8 +137,8 @@ class App:
 
     def _make_forge(self, kind: ForgeName, host: str, on_wait: Callable[[float, str], None] | None) -> "Forge":
         from forgelore.forges.answers import Access
-        from forgelore.forges.github import HEADERS, GitHub
-        from forgelore.forges.gitlab import GitLab
+        from forgelore.forges.github.forge import HEADERS, GitHub
+        from forgelore.forges.gitlab.forge import GitLab
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
 
@@ -162,10 +162,10 @@ class App:
         if name.forge == "local":
             return None
         if name.forge == "github":
-            from forgelore.forges.github_payloads import GitHubPayloads
+            from forgelore.forges.github.payloads import GitHubPayloads
 
             return GitHubPayloads()
-        from forgelore.forges.gitlab_payloads import GitLabPayloads
+        from forgelore.forges.gitlab.payloads import GitLabPayloads
 
         return GitLabPayloads()
 
@@ -173,7 +173,7 @@ class App:
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
         the file it is known by.
         """
-        from forgelore.forges.branch import StateBranch
+        from forgelore.forges.branch.files import StateBranch
         from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)

@@ -17,7 +17,7 @@ import json
 import pytest
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound, RateLimited
-from forgelore.forges import github as adapter
+from forgelore.forges.github import forge as adapter
 from forgelore.net import connecting
 from servers.github import GitHubServer, Token, paging
 from support import Elsewhere, GitHubLab, raised

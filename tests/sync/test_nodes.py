@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgelore.errors import ForgeError
-from forgelore.forges.github_nodes import FEW, NO_REASON, Hole, Sight, ask_for_all, read_nodes
+from forgelore.forges.github.nodes import FEW, NO_REASON, Hole, Sight, ask_for_all, read_nodes
 
 sizes = st.integers(1, 100)
 

@@ -237,7 +237,7 @@ def test_a_sync_works_off_what_waits(stage):
 
 def test_the_first_form_of_a_changes_files_is_read_as_well(gitlab):
     """Lines of text: what they tell is restored; a rename with spaces cannot be told apart and stays."""
-    from forgelore.forges.gitlab_payloads import GitLabPayloads
+    from forgelore.forges.gitlab.payloads import GitLabPayloads
     from forgelore.model import File, ItemKey
 
     def read(*lines):

@@ -20,10 +20,10 @@ from forgelore.errors import (
     StateMoved,
     StateRefused,
 )
-from forgelore.forges import branch as branch_module
-from forgelore.forges.branch import StateBranch
-from forgelore.forges.branch_git import Address, Done, build_environ, parse_address
-from forgelore.forges.branch_refusals import MOST_SHOWN, Scene, explain
+from forgelore.forges.branch import files as branch_module
+from forgelore.forges.branch.files import StateBranch
+from forgelore.forges.branch.git import Address, Done, build_environ, parse_address
+from forgelore.forges.branch.refusals import MOST_SHOWN, Scene, explain
 from servers.githttp import GitServer, has_backend
 
 pytestmark = pytest.mark.skipif(not has_backend(), reason="this machine's git has no http-backend")
@@ -237,7 +237,7 @@ def test_of_two_pushes_at_the_same_moment_one_wins_and_one_is_told(forge, is_fir
 RUNNER = """
 import os, sys
 from forgelore.errors import StateMoved
-from forgelore.forges.branch import StateBranch
+from forgelore.forges.branch.files import StateBranch
 url, folder, name = sys.argv[1:]
 state = StateBranch(url, "forgelore-index", token=os.environ["TOKEN"], folder=folder, environ=os.environ)
 done = 0

@@ -11,14 +11,14 @@ from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import NotFound
-from forgelore.forges import gitlab_wire as wire
 from forgelore.forges.answers import Access
 from forgelore.forges.diffs import BYTES_PER_CHAR
-from forgelore.forges.gitlab_activity import fetch_branch_time, fetch_newest
-from forgelore.forges.gitlab_diffs import fetch_diff, list_files
-from forgelore.forges.gitlab_notes import Notes
-from forgelore.forges.gitlab_payloads import GitLabPayloads, files_payload, own_link
-from forgelore.forges.gitlab_rest import PART_OF, Rest, item_path
+from forgelore.forges.gitlab import wire
+from forgelore.forges.gitlab.activity import fetch_branch_time, fetch_newest
+from forgelore.forges.gitlab.diffs import fetch_diff, list_files
+from forgelore.forges.gitlab.notes import Notes
+from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
+from forgelore.forges.gitlab.rest import PART_OF, Rest, item_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName

@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
-from forgelore.forges.github_rest import Rest, object_in, repo_path
-from forgelore.forges.github_wire import parse_item
+from forgelore.forges.github.rest import Rest, object_in, repo_path
+from forgelore.forges.github.wire import parse_item
 from forgelore.model import Item, Project
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read_ms

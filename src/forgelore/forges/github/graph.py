@@ -16,8 +16,8 @@ import msgspec
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
 from forgelore.forges.answers import Access
-from forgelore.forges.github_nodes import NOBODY, Node, Sight, UnknownFieldError, read_nodes
-from forgelore.forges.github_sso import sso_hint
+from forgelore.forges.github.nodes import NOBODY, Node, Sight, UnknownFieldError, read_nodes
+from forgelore.forges.github.sso import sso_hint
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read
 from forgelore.net.pace import GRAPHQL

@@ -1,8 +1,8 @@
 """GitLab's REST answers: good ones, and what the others mean to a person."""
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
-from forgelore.forges import gitlab_wire as wire
 from forgelore.forges.answers import Answers
+from forgelore.forges.gitlab import wire
 from forgelore.model import ItemKey, Project
 from forgelore.net.client import Answer
 

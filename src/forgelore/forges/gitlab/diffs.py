@@ -6,9 +6,9 @@ Both come from `/diffs`, a row for each file. A file's lines are left out when i
 from typing import Any
 
 from forgelore.errors import ForgeError
-from forgelore.forges import gitlab_wire as wire
 from forgelore.forges.diffs import BYTES_PER_CHAR, join_files, read_partial_rows
-from forgelore.forges.gitlab_rest import Rest, item_path
+from forgelore.forges.gitlab import wire
+from forgelore.forges.gitlab.rest import Rest, item_path
 from forgelore.model import File, ItemKey, Project
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from forgelore.forges.github_wire import text
+from forgelore.forges.github.wire import text
 from forgelore.model import Access, Project, ProjectName
 from forgelore.net.jsontext import Int64, read
 

@@ -4,9 +4,9 @@ from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
-from forgelore.forges import github_wire as wire
 from forgelore.forges.answers import Answers
-from forgelore.forges.github_sso import sso_hint
+from forgelore.forges.github import wire
+from forgelore.forges.github.sso import sso_hint
 from forgelore.model import Project
 from forgelore.net.client import Answer
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from forgelore.forges import github_wire as wire
-from forgelore.forges.github_rest import Rest, repo_path
+from forgelore.forges.github import wire
+from forgelore.forges.github.rest import Rest, repo_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Project, Thread

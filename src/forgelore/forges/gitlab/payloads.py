@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from forgelore.forges import gitlab_wire as wire
 from forgelore.forges.addresses import below
+from forgelore.forges.gitlab import wire
 from forgelore.model import Detail, File, Item, ItemKey, Link, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
 from forgelore.ports import Page

@@ -10,11 +10,11 @@ Which of these a payload is follows from the kind of its item and, of a note, fr
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from forgelore.forges import github_wire as wire
 from forgelore.forges.addresses import below
-from forgelore.forges.github_details import parse_graph_change, review_threads
-from forgelore.forges.github_discussions import parse_discussion, parse_reply
-from forgelore.forges.github_project import parse_project
+from forgelore.forges.github import wire
+from forgelore.forges.github.details import parse_graph_change, review_threads
+from forgelore.forges.github.discussions import parse_discussion, parse_reply
+from forgelore.forges.github.project import parse_project
 from forgelore.model import Detail, File, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
 from forgelore.ports import Page

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from forgelore.core.text import storable
 from forgelore.errors import AuthError, ForgeError, LoreError
-from forgelore.forges import gitlab_wire as wire
-from forgelore.forges.gitlab_rest import PART_OF, Rest, item_path, message_of
+from forgelore.forges.gitlab import wire
+from forgelore.forges.gitlab.rest import PART_OF, Rest, item_path, message_of
 from forgelore.model import ItemKey, Project
 from forgelore.net.client import Answer
 from forgelore.net.jsontext import Int64, read, split_rows

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from forgelore.core.branches import is_branch_name
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StateRefused
-from forgelore.forges.branch_git import ADDRESS, AUTHOR, Done, Git, parse_address
-from forgelore.forges.branch_refusals import TOO_LARGE, Scene, explain, is_missing_branch, is_passing
+from forgelore.forges.branch.git import ADDRESS, AUTHOR, Done, Git, parse_address
+from forgelore.forges.branch.refusals import TOO_LARGE, Scene, explain, is_missing_branch, is_passing
 
 MAX_FILE = (
     100 << 20

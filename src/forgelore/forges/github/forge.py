@@ -15,19 +15,19 @@ import msgspec
 
 from forgelore.core.names import key_in_url
 from forgelore.errors import AuthError, ForgeError, NotFound
-from forgelore.forges import github_wire as wire
 from forgelore.forges.answers import Access
 from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
-from forgelore.forges.github_activity import fetch_branch_time, fetch_newest
-from forgelore.forges.github_comments import Comments
-from forgelore.forges.github_details import Details
-from forgelore.forges.github_discussions import discussion_pages, load_discussion, load_numbers
-from forgelore.forges.github_graph import Graph, counts_query
-from forgelore.forges.github_lists import Lists
-from forgelore.forges.github_payloads import GitHubPayloads
-from forgelore.forges.github_project import parse_project
-from forgelore.forges.github_rest import Rest, object_in, quoted, repo_path
-from forgelore.forges.github_sso import sso_hint
+from forgelore.forges.github import wire
+from forgelore.forges.github.activity import fetch_branch_time, fetch_newest
+from forgelore.forges.github.comments import Comments
+from forgelore.forges.github.details import Details
+from forgelore.forges.github.discussions import discussion_pages, load_discussion, load_numbers
+from forgelore.forges.github.graph import Graph, counts_query
+from forgelore.forges.github.lists import Lists
+from forgelore.forges.github.payloads import GitHubPayloads
+from forgelore.forges.github.project import parse_project
+from forgelore.forges.github.rest import Rest, object_in, quoted, repo_path
+from forgelore.forges.github.sso import sso_hint
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any
 
 from forgelore.errors import ForgeError
-from forgelore.forges import github_wire as wire
-from forgelore.forges.github_graph import MORE_THREADS, Graph
-from forgelore.forges.github_lists import review_thread
-from forgelore.forges.github_nodes import NOBODY, Hole, Node
-from forgelore.forges.github_rest import Rest, repo_path
+from forgelore.forges.github import wire
+from forgelore.forges.github.graph import MORE_THREADS, Graph
+from forgelore.forges.github.lists import review_thread
+from forgelore.forges.github.nodes import NOBODY, Hole, Node
+from forgelore.forges.github.rest import Rest, repo_path
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from forgelore.errors import ForgeError, LostPage, NotFound
-from forgelore.forges import github_wire as wire
-from forgelore.forges.github_graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
-from forgelore.forges.github_nodes import FEW
+from forgelore.forges.github import wire
+from forgelore.forges.github.graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
+from forgelore.forges.github.nodes import FEW
 from forgelore.forges.windows import advance, distrusted_from, since
 from forgelore.model import Cursor, Item, ItemKey, Note, Thread
 from forgelore.net.jsontext import OddValueError, read_ms

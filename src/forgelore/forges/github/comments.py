@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
-from forgelore.forges import github_wire as wire
-from forgelore.forges.github_rest import Rest, message_of, repo_path
+from forgelore.forges.github import wire
+from forgelore.forges.github.rest import Rest, message_of, repo_path
 from forgelore.model import ItemKey, Project
 from forgelore.net.client import Answer
 from forgelore.net.jsontext import Int64, read, split_rows

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forgelore.core.text import printable
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, StateMoved, StateRefused
-from forgelore.forges.branch_git import Address, Done
+from forgelore.forges.branch.git import Address, Done
 
 # There is no setting that makes it smaller: 100 MB are some 45,000 items.
 TOO_LARGE = "the project is too large for an index on a branch: leave the input also empty, or remove the workflow"

@@ -3,8 +3,8 @@
 from functools import partial
 from urllib.parse import quote
 
-from forgelore.forges import gitlab_wire as wire
-from forgelore.forges.gitlab_rest import PART_OF, Rest
+from forgelore.forges.gitlab import wire
+from forgelore.forges.gitlab.rest import PART_OF, Rest
 from forgelore.model import Item, Kind, Project
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read_ms
