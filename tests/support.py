@@ -22,7 +22,7 @@ import pytest
 from forgelore.app import App
 from forgelore.core.text import storable
 from forgelore.core.times import format_ms, parse_ms
-from forgelore.flows.sync import Options, Result, sync_project
+from forgelore.flows.sync.run import Options, Result, sync_project
 from forgelore.forges.gitlab.wire import tag_number
 from servers.base import ForgeServer, Response
 from servers.github import GitHubServer

@@ -10,8 +10,8 @@ from forgelore.flows.findings import MEANINGS
 from forgelore.flows.health import CheckRequest, load_stats
 from forgelore.flows.health import check_store as check_all
 from forgelore.flows.indexing import index_items
+from forgelore.flows.progress import Watcher
 from forgelore.flows.repair import repair_store as repair_all
-from forgelore.flows.watching import Watcher
 from forgelore.model import Item, ItemKey
 from forgelore.store.items import save_items
 from forgelore.store.migrate import open_store

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import pytest
 
 from forgelore.errors import ForgeError
-from forgelore.flows import sync as sync_flow
-from forgelore.flows.save import PageSaver
+from forgelore.flows.sync import run as sync_flow
+from forgelore.flows.sync.page import PageSaver
 from forgelore.store.sync_state import load_cursor
 from servers.github import Token
 from support import content_hash, raised

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from forgelore.errors import AuthError, ForgeError, NotFound
-from forgelore.flows import sweep
+from forgelore.flows.sync import deletions as sweep
 from forgelore.model import Cursor
 from forgelore.store.sync_state import load_cursor
 from support import raised

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from forgelore.core.names import Ref
 from forgelore.flows.exporting import export_lines
 from forgelore.flows.read import load_item
-from forgelore.flows.replay import replay_project
+from forgelore.flows.sync.replay import replay_project
 from forgelore.model import Detail, Item, ItemKey, Link, Note, Project, ProjectName, Thread
 from forgelore.store.items import save_details, save_items
 from forgelore.store.jobs import count_jobs

@@ -20,8 +20,8 @@ from forgelore.errors import AuthError, LoreError, NotFound, in_words
 from forgelore.flows.covering import Budget, Coverage, cover, drop_missing, make_searchable
 from forgelore.flows.learning import learn_more, prepare
 from forgelore.flows.posting import Posted, post_report
+from forgelore.flows.progress import Watcher
 from forgelore.flows.triage import Desk, Fetched, Judgement, Triaged, fetch_fresh, look_at, take_in
-from forgelore.flows.watching import Watcher
 from forgelore.flows.withholding import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports import ConversationLocked, Forge, IndexBranch

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from forgelore.errors import LoreError, RateLimited, in_words
 from forgelore.flows.embedding import embed_documents
 from forgelore.flows.indexing import index_items
-from forgelore.flows.known import KnownStore
-from forgelore.flows.reading import is_refusal
-from forgelore.flows.sweep import lost_too_many
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.deletions import lost_too_many
+from forgelore.flows.sync.lists import is_refusal
+from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge
 from forgelore.store.db import Store

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from forgelore.core.documents import Document, Facts, build_documents, content_hash
 from forgelore.core.terms import build_terms
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
 from forgelore.store.checks import Fault
 from forgelore.store.db import Store
 from forgelore.store.documents import load_sources

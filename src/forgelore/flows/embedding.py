@@ -16,7 +16,7 @@ from msgspec import Struct
 from forgelore.core.chunks import Chunk, build_chunks
 from forgelore.core.vectors import Packed, check_vector, pack_vector
 from forgelore.errors import EmbeddingFailed
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.db import Store
 from forgelore.store.jobs import Job, count_jobs, fail_job, finish_job, ready_jobs, retry_jobs

@@ -19,12 +19,12 @@ from forgelore.errors import InvalidValue, NotFound
 from forgelore.flows import deciding
 from forgelore.flows.filtering import parse_filters
 from forgelore.flows.importing import BadLine
+from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Likeness, Match, rank_matches
 from forgelore.flows.read import find_item, shown_ref
 from forgelore.flows.retrieve import Retriever
 from forgelore.flows.search import Answer, Mode, Request, search, warn_of_waiting
 from forgelore.flows.similar import as_answer
-from forgelore.flows.watching import Watcher
 from forgelore.store.calibrations import Scope
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from forgelore.core.documents import build_documents
 from forgelore.errors import LoreError
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
 from forgelore.store.documents import Written, load_sources, save_documents
 from forgelore.store.jobs import Job, count_jobs, fail_job, finish_job, queue_documents, ready_jobs

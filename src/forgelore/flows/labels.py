@@ -9,9 +9,9 @@ import bisect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Likeness, Match, rank_matches
 from forgelore.flows.retrieve import Retriever
-from forgelore.flows.watching import Watcher
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from forgelore.flows.covering import KINDS
 from forgelore.flows.labels import learn_labels
+from forgelore.flows.progress import Watcher
 from forgelore.flows.sampling import build_sample, learn_boilerplate
 from forgelore.flows.triage import Desk
-from forgelore.flows.watching import Watcher
 from forgelore.store.triage import load_labels_learned, save_labels_learned
 
 FIRST = 120  # strengths of a kind that a position needs

@@ -12,8 +12,8 @@ from forgelore.errors import EmbedderError
 from forgelore.flows.embedding import embed_documents
 from forgelore.flows.health import Checked, CheckRequest, check_store
 from forgelore.flows.indexing import index_items
+from forgelore.flows.progress import Watcher
 from forgelore.flows.repair_steps import STEPS, RepairContext
-from forgelore.flows.watching import Watcher
 from forgelore.store.db import Store
 from forgelore.store.health import find_current_embedder
 from forgelore.store.projects import list_projects

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from forgelore.core.content import content_hash
 from forgelore.errors import LostPage
-from forgelore.flows.replay import BATCH, replay_items, replay_project_row
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.replay import BATCH, replay_items, replay_project_row
 from forgelore.ports import PayloadReader
 from forgelore.store.checks import Fault
 from forgelore.store.db import Store, UnwrittenStore

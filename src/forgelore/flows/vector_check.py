@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.chunks import Chunk, build_chunks
 from forgelore.core.vectors import check_vector, pack_vector, unpack_vector
 from forgelore.errors import EmbeddingFailed
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.vector_check import SampledDocument, packed_size
 

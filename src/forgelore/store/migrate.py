@@ -2,8 +2,8 @@
 the row that records it. An applied file never changes. A file from a newer program is refused untouched.
 
 A migration cannot read payloads. When rows were made wrongly from them, it asks for a replay of the kinds of items that
-matter, and the next `sync` or `replay` reads these again (`flows/replay`), a batch at a time. Until then every other
-command works on the rows as they are and says that a replay waits:
+matter, and the next `sync` or `replay` reads these again (`flows/sync/replay`), a batch at a time. Until then every
+other command works on the rows as they are and says that a replay waits:
 
     INSERT INTO jobs (project_id, kind, key, version, queued_at)
     SELECT project_id, 'replay', id, abs(random() >> 16), 0 FROM items WHERE kind = 'issue'

@@ -14,7 +14,7 @@ from forgelore.surfaces.cli.terminal import number
 if TYPE_CHECKING:
     import argparse
 
-    from forgelore.flows.watching import Watcher
+    from forgelore.flows.progress import Watcher
 
 
 def add_indexing_arguments(parser: "argparse.ArgumentParser") -> None:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any, Self
 
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
 
 
 class LogWatcher(Watcher):

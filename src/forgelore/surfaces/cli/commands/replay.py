@@ -37,7 +37,7 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def _replay_one(
     context: Any, project: Any, kinds: tuple[str, ...], arguments: argparse.Namespace
 ) -> dict[str, Any]:  # fmt: skip
-    from forgelore.flows.replay import replay_project
+    from forgelore.flows.sync.replay import replay_project
     from forgelore.surfaces.cli.progress import make_watcher
 
     app = context.app

@@ -45,7 +45,7 @@ def sync_all(
 ) -> list[dict[str, Any]]:
     """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
     from forgelore.errors import LoreError
-    from forgelore.flows.sync import Options
+    from forgelore.flows.sync.run import Options
     from forgelore.surfaces.cli.main import as_data
 
     options = Options(
@@ -72,7 +72,7 @@ def sync_all(
 def _sync_one(context: Any, name: Any, options: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from msgspec import to_builtins
 
-    from forgelore.flows.sync import sync_project
+    from forgelore.flows.sync.run import sync_project
     from forgelore.surfaces.cli.progress import make_watcher
 
     app = context.app
@@ -129,7 +129,7 @@ def _print_result(context: Any, result: Any, indexed: str) -> None:
 def _plan(context: Any, name: Any) -> dict[str, Any]:
     import os
 
-    from forgelore.flows.plan import plan_sync
+    from forgelore.flows.sync.estimate import plan_sync
 
     app = context.app
     store = app.store() if os.path.exists(app.config.db) else None

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.status import load_status
+    from forgelore.flows.sync.status import load_status
 
     project = context.app.find_project(arguments.project) if arguments.project else None
     found: list[dict[str, Any]] = load_status(context.app.store(), project)

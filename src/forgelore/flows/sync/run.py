@@ -16,14 +16,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, in_words
-from forgelore.flows.heartbeat import beating
-from forgelore.flows.known import KnownStore
-from forgelore.flows.reading import is_refusal, read_side_by_side
-from forgelore.flows.replay import work_off_replays
-from forgelore.flows.save import PageSaver
-from forgelore.flows.sweep import Totals, compare_anew, compare_totals, look_again, remember_totals
-from forgelore.flows.watching import Watcher
-from forgelore.flows.working import Bench, Pool, work_off
+from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
+from forgelore.flows.sync.heartbeat import beating
+from forgelore.flows.sync.jobs import Bench, Pool, work_off
+from forgelore.flows.sync.lists import is_refusal, read_side_by_side
+from forgelore.flows.sync.page import PageSaver
+from forgelore.flows.sync.replay import work_off_replays
+from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Page, Resource
 from forgelore.store.db import Store

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited
-from forgelore.flows.save import PageSaver, is_switched_off, parse_job_key
+from forgelore.flows.sync.page import PageSaver, is_switched_off, parse_job_key
 from forgelore.model import ItemKey, Project
 from forgelore.ports import Owed, Page
 from forgelore.store.db import Store

@@ -1,6 +1,6 @@
 """Saving one page of a forge: rows, follow-up jobs and cursor, inside the caller's transaction."""
 
-from forgelore.flows.known import KnownStore
+from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import ItemKey, Project
 from forgelore.ports import Forge, Page
 from forgelore.store.db import Store

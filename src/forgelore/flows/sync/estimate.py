@@ -5,7 +5,7 @@ Three requests at most are made: the project, its totals. The rest is arithmetic
 
 from typing import Any
 
-from forgelore.flows.known import KnownStore
+from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import ProjectName
 from forgelore.ports import Forge
 from forgelore.store.db import Store

@@ -11,9 +11,9 @@ deletion: confidential items are never buried, and when too much seems gone at o
 from collections.abc import Iterable
 
 from forgelore.errors import LoreError
-from forgelore.flows.known import KnownStore
-from forgelore.flows.save import is_switched_off, job_key, parse_job_key
-from forgelore.flows.working import Bench, ends_the_run
+from forgelore.flows.sync.jobs import Bench, ends_the_run
+from forgelore.flows.sync.page import is_switched_off, job_key, parse_job_key
+from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Cursor, ItemKey, Kind
 from forgelore.ports import Forge, Look
 from forgelore.store.items import bury

@@ -17,8 +17,8 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from forgelore.errors import LostPage
-from forgelore.flows.heartbeat import beating
-from forgelore.flows.watching import Watcher
+from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.heartbeat import beating
 from forgelore.model import Item, Note, Project, Thread
 from forgelore.ports import Page, PayloadReader
 from forgelore.store.db import Store
