@@ -21,7 +21,7 @@ class Forgelore:
     def build(self, folder: pathlib.Path, rows: list[dict], vectors: np.ndarray) -> None:
         from forgelore.core.chunks import Chunk
         from forgelore.core.vectors import pack_vector
-        from forgelore.flows.indexing import reindex_items
+        from forgelore.flows.index.documents import reindex_items
         from forgelore.flows.retrieve import Retriever
         from forgelore.store.migrate import open_store
         from forgelore.store.vectors import add_embedder, save_chunks, save_dimension

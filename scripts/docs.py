@@ -139,7 +139,7 @@ def import_schema() -> str:
 
 
 def check() -> str:
-    from forgelore.flows.findings import MEANINGS
+    from forgelore.flows.index.findings import MEANINGS
 
     rows = [f"| `{name}` | {meaning.text} | {meaning.remedy} |" for name, meaning in MEANINGS.items()]
     head = "| finding | what it means | what to do |\n|---|---|---|\n"

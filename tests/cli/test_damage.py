@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from cli.damages import DAMAGES, Damage
-from forgelore.flows.findings import MEANINGS
+from forgelore.flows.index.findings import MEANINGS
 from forgelore.store.calibrations import Scope, StoredCalibration, save_calibration
 from forgelore.store.migrate import open_store
 from forgelore.surfaces.cli.main import main

@@ -8,7 +8,7 @@ import pytest
 
 from forgelore.core.marker import MARKER, is_report
 from forgelore.core.report import Report, Row, build_report
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
 from forgelore.store.projects import list_projects
 
 ROW = Row("#2", "zyzzyva is lost", "https://example.org/acme/web/issues/2", 0.99, "open", None, "issue")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
 from forgelore.model import File, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.store.items import bury, save_files, save_items
 from forgelore.store.jobs import queue_documents

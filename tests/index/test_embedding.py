@@ -5,7 +5,7 @@ import math
 import pytest
 
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.flows.embedding import MAX_ATTEMPTS, embed_documents
+from forgelore.flows.index.vectors import MAX_ATTEMPTS, embed_documents
 from index.embedder import DIMENSION, Hashed
 
 

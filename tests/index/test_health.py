@@ -5,13 +5,13 @@ import threading
 import apsw
 import pytest
 
-from forgelore.flows.embedding import embed_documents
-from forgelore.flows.findings import MEANINGS
-from forgelore.flows.health import CheckRequest, load_stats
-from forgelore.flows.health import check_store as check_all
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.check import CheckRequest, load_stats
+from forgelore.flows.index.check import check_store as check_all
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.findings import MEANINGS
+from forgelore.flows.index.repair import repair_store as repair_all
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.progress import Watcher
-from forgelore.flows.repair import repair_store as repair_all
 from forgelore.model import Item, ItemKey
 from forgelore.store.items import save_items
 from forgelore.store.migrate import open_store

@@ -5,8 +5,8 @@ import pytest
 from forgelore.core import documents
 from forgelore.core.documents import keep_notes
 from forgelore.errors import StoreError
-from forgelore.flows import indexing
-from forgelore.flows.indexing import count_indexed, index_items, reindex_items
+from forgelore.flows.index import documents as indexing
+from forgelore.flows.index.documents import count_indexed, index_items, reindex_items
 from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
 from forgelore.store.migrate import load_migrations, migrate, open_store

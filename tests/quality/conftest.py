@@ -5,7 +5,7 @@ import pytest
 from cli.conftest import cli  # noqa: F401 - a fixture
 from forgelore.app import App
 from forgelore.flows.importing import import_lines, open_source
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
 from forgelore.surfaces.cli.commands.demo import PROJECT, demo_file
 
 

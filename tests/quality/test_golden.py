@@ -9,8 +9,8 @@ import pathlib
 
 import duplicates
 
-from forgelore.flows.embedding import embed_documents
 from forgelore.flows.evaluate import Setting, evaluate, read_suite
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.retrieve import Retriever
 
 HERE = pathlib.Path(__file__).parent

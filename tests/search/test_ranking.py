@@ -9,9 +9,9 @@ from hashed import HashedEmbedder
 from forgelore.app import App
 from forgelore.core.calibrate import LEAST
 from forgelore.core.shipped import DISTRIBUTIONS
-from forgelore.flows.embedding import embed_documents
 from forgelore.flows.importing import import_lines
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.ranking import Likeness, rank_matches
 from forgelore.flows.retrieve import Retriever
 from forgelore.flows.sampling import build_sample, learn_boilerplate, rank_earlier, remember_strengths

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import forgelore
 from forgelore.app import App
 from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
-from forgelore.flows.embedding import embed_documents
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.retrieve import Retriever
 from forgelore.flows.search import Request, search
 from forgelore.store.db import Store

@@ -3,9 +3,9 @@
 import pytest
 
 from crash.killing import live_on_github, live_on_gitlab
-from forgelore.flows.health import CheckRequest, check_store
-from forgelore.flows.indexing import index_items
-from forgelore.flows.repair import repair_store
+from forgelore.flows.index.check import CheckRequest, check_store
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.repair import repair_store
 from forgelore.store.projects import list_projects
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from crash.killing import live_on_github, live_on_gitlab
 from forgelore.errors import Locked
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
 from forgelore.flows.sync.replay import replay_items, replay_project
 from forgelore.store.jobs import count_jobs, queue_replays
 from forgelore.store.projects import list_projects

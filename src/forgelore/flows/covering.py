@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from forgelore.errors import LoreError, RateLimited, in_words
-from forgelore.flows.embedding import embed_documents
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.deletions import lost_too_many
 from forgelore.flows.sync.lists import is_refusal

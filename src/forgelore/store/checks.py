@@ -1,7 +1,7 @@
 """Rows that contradict each other, and what SQLite says of the file.
 
 Each check is one statement whose rows are what is wrong, named for people. Nothing here is written: a check runs inside
-`Store.snapshot`, while a sync goes on. What the names mean is `flows/findings`, the repair `flows/repair`.
+`Store.snapshot`, while a sync goes on. What the names mean is `flows/index/findings`, the repair `flows/index/repair`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Whether stored vectors can be vectors at all, and a sample of them with the texts they stand for.
 
 A packed vector restores to length 1 (`core/vectors`): one that does not was changed since. Whether it is the vector of
-*its* text only the embedder can tell: `flows/vector_check` asks it for a sample.
+*its* text only the embedder can tell: `flows/index/vector_check` asks it for a sample.
 """
 
 import json

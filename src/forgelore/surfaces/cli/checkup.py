@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from forgelore.app import App
 from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
-from forgelore.flows.searchable import look_at_search
+from forgelore.flows.index.searchable import look_at_search
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
 from forgelore.store.projects import list_projects

@@ -31,7 +31,7 @@ def bring_up_to_date(
         return found
     from msgspec import to_builtins
 
-    from forgelore.flows.indexing import index_items
+    from forgelore.flows.index.documents import index_items
 
     app = context.app
     done = index_items(app.store(), project_ids, watcher=watcher, should_stop=app.stop.is_set)
@@ -46,7 +46,7 @@ def bring_up_to_date(
 def _embed(context: Any, project_ids: list[int], watcher: "Watcher | None") -> dict[str, Any] | None:
     from msgspec import to_builtins
 
-    from forgelore.flows.embedding import embed_documents
+    from forgelore.flows.index.vectors import embed_documents
     from forgelore.store.jobs import count_jobs
 
     app = context.app

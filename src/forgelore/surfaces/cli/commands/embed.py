@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from msgspec import to_builtins
 
-    from forgelore.flows.embedding import embed_documents
+    from forgelore.flows.index.vectors import embed_documents
     from forgelore.surfaces.cli.progress import make_watcher
 
     app = context.app

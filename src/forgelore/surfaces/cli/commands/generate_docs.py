@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from msgspec import to_builtins
 
-    from forgelore.flows.indexing import count_indexed, index_items, reindex_items
+    from forgelore.flows.index.documents import count_indexed, index_items, reindex_items
     from forgelore.surfaces.cli.progress import make_watcher
 
     store = context.app.store()

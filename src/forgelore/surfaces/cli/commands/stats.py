@@ -50,7 +50,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _load(context: Any, *, is_checked: bool) -> dict[str, Any]:
     """Return the numbers. A check has more to say about a file that they cannot be read from."""
-    from forgelore.flows.health import load_stats
+    from forgelore.flows.index.check import load_stats
 
     try:
         return load_stats(context.app.store())
@@ -62,8 +62,8 @@ def _load(context: Any, *, is_checked: bool) -> dict[str, Any]:
 
 def _check(context: Any, arguments: argparse.Namespace) -> tuple[Any, Any]:
     """Return what was found, and what was repaired before that if anything was asked for."""
-    from forgelore.flows.health import CheckRequest, check_store
-    from forgelore.flows.repair import repair_store
+    from forgelore.flows.index.check import CheckRequest, check_store
+    from forgelore.flows.index.repair import repair_store
     from forgelore.surfaces.cli.progress import make_watcher
 
     app = context.app

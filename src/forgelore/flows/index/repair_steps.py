@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from forgelore.core.content import content_hash
 from forgelore.core.terms import build_terms
-from forgelore.flows.document_check import find_stale
-from forgelore.flows.findings import AGAIN, Finding
-from forgelore.flows.health import CheckRequest
-from forgelore.flows.row_check import keeps_payloads
+from forgelore.flows.index.check import CheckRequest
+from forgelore.flows.index.document_check import find_stale
+from forgelore.flows.index.findings import AGAIN, Finding
+from forgelore.flows.index.row_check import keeps_payloads
 from forgelore.flows.sync.replay import replay_items, replay_project_row
 from forgelore.store.checks import COUNTED_TABLES, LEARNED, PLACED, blank_unreadable, find_rows
 from forgelore.store.db import Store

@@ -9,11 +9,11 @@ anything else is left as it is, and the finding says what to do.
 from msgspec import Struct, structs
 
 from forgelore.errors import EmbedderError
-from forgelore.flows.embedding import embed_documents
-from forgelore.flows.health import Checked, CheckRequest, check_store
-from forgelore.flows.indexing import index_items
+from forgelore.flows.index.check import Checked, CheckRequest, check_store
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.repair_steps import STEPS, RepairContext
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.progress import Watcher
-from forgelore.flows.repair_steps import STEPS, RepairContext
 from forgelore.store.db import Store
 from forgelore.store.health import find_current_embedder
 from forgelore.store.projects import list_projects

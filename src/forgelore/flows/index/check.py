@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from forgelore.errors import CorruptStore, LoreError
-from forgelore.flows.document_check import find_altered_texts, find_outdated
-from forgelore.flows.findings import Finding, collect
+from forgelore.flows.index.document_check import find_altered_texts, find_outdated
+from forgelore.flows.index.findings import Finding, collect
+from forgelore.flows.index.row_check import ReaderOf, check_rows
+from forgelore.flows.index.vector_check import compare_vectors
 from forgelore.flows.progress import Watcher
-from forgelore.flows.row_check import ReaderOf, check_rows
-from forgelore.flows.vector_check import compare_vectors
 from forgelore.ports import Embedder
 from forgelore.store.checks import Fault, find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.db import Store
