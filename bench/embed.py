@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from common import SHARED, Skipped, clean_environ, measure, report, table, verdict
-from forgelore.core.chunks import build_chunks
+from forgelore.core.search.chunks import build_chunks
 from forgelore.words import Passage
 from forgelore_minilm.model import MiniLM
 

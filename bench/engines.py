@@ -19,10 +19,10 @@ class Forgelore:
     """This program: full text with its fallback, exact vectors, filters resolved before anything is scored."""
 
     def build(self, folder: pathlib.Path, rows: list[dict], vectors: np.ndarray) -> None:
-        from forgelore.core.chunks import Chunk
-        from forgelore.core.vectors import pack_vector
+        from forgelore.core.search.chunks import Chunk
+        from forgelore.core.search.vectors import pack_vector
         from forgelore.flows.index.documents import reindex_items
-        from forgelore.flows.retrieve import Retriever
+        from forgelore.flows.search.retriever import Retriever
         from forgelore.store.migrate import open_store
         from forgelore.store.vectors import add_embedder, save_chunks, save_dimension
         from forgelore.words import Passage
@@ -48,13 +48,13 @@ class Forgelore:
         )
 
     def words(self, text: str, label: str | None) -> list[int]:
-        from forgelore.core.ftsquery import parse_query
+        from forgelore.core.search.ftsquery import parse_query
 
         found = self.retriever.by_words(parse_query(text), 100, K, self._scope(label).allowed)
         return [one.document_id for one in found[:K]]
 
     def every_word(self, text: str) -> list[int]:
-        from forgelore.core.ftsquery import build_and, parse_query
+        from forgelore.core.search.ftsquery import build_and, parse_query
         from forgelore.store.fulltext import search_words
 
         expression = build_and(parse_query(text).words)

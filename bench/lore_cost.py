@@ -11,7 +11,7 @@ import time
 import apsw
 
 from common import clean_environ, forgelore, measure, table, verdict
-from forgelore.core.chunks import build_chunks
+from forgelore.core.search.chunks import build_chunks
 from forgelore.embedders.lore import Lore
 from forgelore_minilm.model import MiniLM
 from startup import script

@@ -11,8 +11,8 @@ import sys
 def main() -> None:
     path, kind, questions = sys.argv[1:]
     from forgelore.embedders.lore import Lore
-    from forgelore.flows.retrieve import Retriever
-    from forgelore.flows.search import Request, search
+    from forgelore.flows.search.retriever import Retriever
+    from forgelore.flows.search.run import Request, search
     from forgelore.store.migrate import open_store
     from tracker import Dice
 

@@ -25,8 +25,10 @@ SEED = 5
 TENTH, THOUSANDTH = "bench: one of ten", "bench: one of a thousand"
 DIMENSION = 384
 RULES = "2"  # of what this file writes: a new number makes cached stores stale
-MADE_BY = ("store/migrations", "store/documents.py", "core/documents.py", "core/terms.py", "core/chunks.py",
-           "core/cleaning.py", "core/vectors.py")  # fmt: skip
+MADE_BY = (
+    "store/migrations", "store/documents.py", "core/search/documents.py", "core/search/terms.py",
+    "core/search/chunks.py", "core/search/cleaning.py", "core/search/vectors.py",
+)  # fmt: skip
 _IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_[A-Za-z_]+|[A-Z]?[a-z]+[A-Z][A-Za-z]+|[a-z]+(?:/[a-z_]+)+\.\w+)\b")
 _PLAIN = re.compile(r"(?<![\w<])[a-z]{3,12}(?![\w>])")
 _COPY = 100_000_000  # added to an item's number per copy
@@ -235,8 +237,8 @@ class Dice:
         return getattr(self._real, name)  # whatever else the product asks for, its price included
 
     def chunks(self, title: str, text: str) -> list[tuple]:
-        from forgelore.core.chunks import build_chunks
-        from forgelore.core.vectors import pack_vector
+        from forgelore.core.search.chunks import build_chunks
+        from forgelore.core.search.vectors import pack_vector
 
         return [(one, pack_vector(self.throw())) for one in build_chunks(title, text, max_chars=self.chunk_chars)]
 

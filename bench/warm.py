@@ -14,10 +14,10 @@ from unittest import mock
 
 import numpy as np
 
-from forgelore.core.ftsquery import build_and, build_or, loosen, parse_query
-from forgelore.flows import search as flow
-from forgelore.flows.retrieve import Retriever, Scope
-from forgelore.flows.search import Lists, Request, best_per_item, fuse_lists, search
+from forgelore.core.search.ftsquery import build_and, build_or, loosen, parse_query
+from forgelore.flows.search import run as flow
+from forgelore.flows.search.retriever import Retriever, Scope
+from forgelore.flows.search.run import Lists, Request, best_per_item, fuse_lists, search
 from forgelore.store.filters import Filters
 from forgelore.store.fulltext import search_words
 from forgelore.store.migrate import open_store

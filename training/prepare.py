@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 import bm25
-from forgelore.core import cleaning
+from forgelore.core.search import cleaning
 from forgelore.embedders import wordpieces
 from weights import read_safetensors
 

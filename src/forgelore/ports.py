@@ -256,7 +256,7 @@ class PayloadReader(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns text into vectors. Nobody has checked what comes back yet: that is `core/vectors`.
+    """Turns text into vectors. Nobody has checked what comes back yet: that is `core/search/vectors`.
 
     `embed_passages` returns one entry per passage, in their order: a vector, or an `EmbeddingFailed` (as a value) where
     that passage alone was refused. What concerns the whole service is raised, and so is everything about a query.

@@ -2,8 +2,8 @@
 
 import apsw
 
-from forgelore.core.snippets import char_offsets
-from forgelore.core.terms import TOKENIZER, build_terms
+from forgelore.core.search.snippets import char_offsets
+from forgelore.core.search.terms import TOKENIZER, build_terms
 
 SCHEMA = f"""
 CREATE TABLE documents (id INTEGER PRIMARY KEY, title TEXT, text TEXT, terms TEXT);

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.cleaning import clean, clean_line, kept_lines
+from forgelore.core.search.cleaning import clean, clean_line, kept_lines
 
 # Everything that opens, closes or marks something, so that generated texts are full of half-open blocks.
 MARKUP = st.lists(

@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.core.ftsquery import build_and, parse_query
-from forgelore.core.snippets import build_snippet, char_offsets, find_marks, find_region, matched_words, wanted_of
+from forgelore.core.search.ftsquery import build_and, parse_query
+from forgelore.core.search.snippets import (
+    build_snippet,
+    char_offsets,
+    find_marks,
+    find_region,
+    matched_words,
+    wanted_of,
+)
 
 TABLE = FullText()
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"))

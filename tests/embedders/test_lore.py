@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from forgelore.core.cleaning import clean
+from forgelore.core.search.cleaning import clean
 from forgelore.embedders import lore
 from forgelore.embedders.lore import Lore
 from forgelore.embedders.wordpieces import WordPieces

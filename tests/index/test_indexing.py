@@ -2,8 +2,8 @@
 
 import pytest
 
-from forgelore.core import documents
-from forgelore.core.documents import keep_notes
+from forgelore.core.search import documents
+from forgelore.core.search.documents import keep_notes
 from forgelore.errors import StoreError
 from forgelore.flows.index import documents as indexing
 from forgelore.flows.index.documents import count_indexed, index_items, reindex_items

@@ -11,7 +11,7 @@ import duplicates
 
 from forgelore.flows.evaluate import Setting, evaluate, read_suite
 from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 
 HERE = pathlib.Path(__file__).parent
 GOLDEN = read_suite(io.BytesIO((HERE / "golden.jsonl").read_bytes()))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from forgelore.core.dates import parse_when
 from forgelore.errors import InvalidValue
-from forgelore.flows.filtering import parse_filters
-from forgelore.flows.search import Request, search
+from forgelore.flows.search.filters import parse_filters
+from forgelore.flows.search.run import Request, search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
 
 DAY = 86_400_000

@@ -13,9 +13,9 @@ from forgelore.flows.importing import import_lines
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.ranking import Likeness, rank_matches
-from forgelore.flows.retrieve import Retriever
 from forgelore.flows.sampling import build_sample, learn_boilerplate, rank_earlier, remember_strengths
 from forgelore.flows.scales import FEW_ITEMS, load_distribution, scope_of
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import load_boilerplate, load_strengths
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject

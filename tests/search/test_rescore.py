@@ -8,9 +8,9 @@ from hashed import HashedEmbedder
 from forgelore.core.shipped import MODELS
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.flows.ranking import Likeness, rank_matches
-from forgelore.flows.rescoring import measure_item
-from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import RESCORED, Request, search
+from forgelore.flows.search.rescore import measure_item
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import RESCORED, Request, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.surfaces.cli.main import main

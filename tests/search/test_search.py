@@ -13,8 +13,8 @@ from forgelore.app import App
 from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import Request, search
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import Request, search
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents

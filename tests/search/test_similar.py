@@ -4,7 +4,7 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.errors import EmbedderUnreachable
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.similar import Likeness, find_similar
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject

@@ -114,7 +114,7 @@ def build_asked(
     document_count: Callable[[list[str]], Mapping[str, int]],
     total: int,
 ) -> Asked:
-    """Weigh the words and marks of an item. `cleaned` is its text as it gets a vector (core/cleaning).
+    """Weigh the words and marks of an item. `cleaned` is its text as it gets a vector (core/search/cleaning).
 
     `document_count` says how many of the `total` documents hold each stem; a stem that it leaves out is in none.
     """

@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import Literal
 
 from forgelore.core.boilerplate import USUAL, line_key
-from forgelore.core.cleaning import is_form_line
-from forgelore.core.terms import has_unspaced, pairs_of
+from forgelore.core.search.cleaning import is_form_line
+from forgelore.core.search.terms import has_unspaced, pairs_of
 from forgelore.core.text import folded
 
 Sameness = Literal["same_text", "nearly_same_text", "similar"]

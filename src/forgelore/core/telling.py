@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from forgelore.core.cleaning import clean
-from forgelore.core.terms import has_unspaced, pairs_of
+from forgelore.core.search.cleaning import clean
+from forgelore.core.search.terms import has_unspaced, pairs_of
 
 LIMIT = 40  # words; 60 found no more once vectors were added, and took 29 ms instead of 26 at 29,000 documents
 TITLE_TIMES = 2  # beside the pairs; three times lowered MRR from .720 to .712 once vectors were added

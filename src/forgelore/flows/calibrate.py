@@ -21,9 +21,9 @@ from forgelore.core.calibrate import (
 )  # fmt: skip
 from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Match
-from forgelore.flows.retrieve import Retriever
 from forgelore.flows.sampling import KINDS, build_sample, learn_boilerplate, rank_earlier
 from forgelore.flows.scales import load_distribution, scope_of, shipped_curve
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import (
     LEARNED,
     Scope,

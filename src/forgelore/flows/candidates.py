@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.evidence import Stems
-from forgelore.core.fuse import DEPTH, Fused, fuse_scores
+from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
 from forgelore.core.telling import telling_terms
-from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import Lists, Mode, vector_or_warning
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import Lists, Mode, vector_or_warning
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, search_words
@@ -19,7 +19,7 @@ from forgelore.store.stems import load_counts
 from forgelore.store.words import estimate_documents
 
 if TYPE_CHECKING:
-    from forgelore.core.vectors import Vector
+    from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
 
 _DAY_MS = 86_400_000
@@ -91,7 +91,7 @@ def find_candidates(retriever: Retriever, likeness: Likeness, *, body: str, coun
 
 def rescore_candidates(store: Store, rescorer: "Embedder", subject: Subject, found: Candidates) -> Candidates:
     """Return the same candidates as another embedder sees them: its cosines make the vector list."""
-    from forgelore.flows.rescoring import measure_item
+    from forgelore.flows.search.rescore import measure_item
 
     ids = {one.id for one in found.fused}
     lists = found.lists.rescored(measure_item(store, rescorer, ids, subject=subject))

@@ -12,9 +12,9 @@ from forgelore.core.calibrate import LEAST, Distribution
 from forgelore.core.scoring import Decided, Decision, score_decisions
 from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Match
-from forgelore.flows.retrieve import Retriever
 from forgelore.flows.sampling import rank_earlier
 from forgelore.flows.scales import shipped_distribution, similarity_of
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import Scope
 from forgelore.store.hits import load_subject
 

@@ -17,13 +17,13 @@ from forgelore.core.queryfile import Duplicate, Golden, parse_query_line
 from forgelore.core.scoring import DEPTH, Decision, Score, score_ranks
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.flows import deciding
-from forgelore.flows.filtering import parse_filters
 from forgelore.flows.importing import BadLine
 from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Likeness, Match, rank_matches
 from forgelore.flows.read import find_item, shown_ref
-from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import Answer, Mode, Request, search, warn_of_waiting
+from forgelore.flows.search.filters import parse_filters
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import Answer, Mode, Request, search, warn_of_waiting
 from forgelore.flows.similar import as_answer
 from forgelore.store.calibrations import Scope
 from forgelore.store.db import Store

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Likeness, Match, rank_matches
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject

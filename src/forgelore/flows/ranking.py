@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.boilerplate import without_boilerplate
 from forgelore.core.calibrate import Chance, Distribution
-from forgelore.core.cleaning import clean
 from forgelore.core.evidence import (
     Asked,
     Evidence,
@@ -23,11 +22,11 @@ from forgelore.core.evidence import (
     compare,
     find_quotes,
 )  # fmt: skip
-from forgelore.core.ftsquery import Phrase, Query, Word
-from forgelore.core.fuse import DEPTH, Fused, Scale
-from forgelore.core.snippets import wanted_of
+from forgelore.core.search.cleaning import clean
+from forgelore.core.search.ftsquery import Phrase, Query, Word
+from forgelore.core.search.fuse import DEPTH, Fused, Scale
+from forgelore.core.search.snippets import wanted_of
 from forgelore.flows.candidates import Candidates, Counts, Likeness, Terms, find_candidates, rescore_candidates
-from forgelore.flows.retrieve import Retriever
 from forgelore.flows.scales import (
     SAMPLE,
     choose_model,
@@ -36,7 +35,8 @@ from forgelore.flows.scales import (
     shipped_distribution,
     similarity_of,
 )
-from forgelore.flows.search import RESCORED, Hit, Mode, build_hits, check_limit, warn_of_waiting
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import RESCORED, Hit, Mode, build_hits, check_limit, warn_of_waiting
 from forgelore.store.calibrations import Scope, load_boilerplate
 from forgelore.store.hits import HitRow, load_hits
 from forgelore.store.stems import make_stems
@@ -102,7 +102,7 @@ class _Spread(NamedTuple):
 def rank_matches(retriever: Retriever, likeness: Likeness, *, rescorer: "Embedder | None" = None) -> Ranking:
     """Return what an item resembles, best first, with the evidence of each pair.
 
-    A `rescorer` looks again at the first hundred candidates (flows/rescoring); what it raises is raised.
+    A `rescorer` looks again at the first hundred candidates (flows/search/rescore); what it raises is raised.
     """
     check_limit(likeness.limit)
     waiting = [] if likeness.is_bare else warn_of_waiting(retriever.store, likeness.filters)
@@ -188,7 +188,7 @@ class _Ranker:
         """Return how near a candidate is, also one that only its words brought here; None without vectors."""
         if found.vector is None or one.scores[1] is not None:
             return one.scores[1]
-        from forgelore.core.vectors import unpack_vector
+        from forgelore.core.search.vectors import unpack_vector
         from forgelore.store.vectors import load_vector
 
         if self._embedder_id is None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from forgelore.core.boilerplate import READ, learn
 from forgelore.flows.progress import Watcher
 from forgelore.flows.ranking import Likeness, Ranking, rank_matches
-from forgelore.flows.retrieve import Retriever
 from forgelore.flows.scales import SAMPLE, scope_of
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import load_boilerplate_size, load_sampled, save_boilerplate, save_strengths
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters

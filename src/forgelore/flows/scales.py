@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from forgelore.core.calibrate import LEAST, SAME, Curve, Distribution, Model
 from forgelore.core.shipped import CURVES, DISTRIBUTIONS, MODELS, VERSION
 from forgelore.errors import LoreError, StoreError
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import Scope, load_calibration, load_strengths
 from forgelore.store.db import Store
 from forgelore.store.words import estimate_documents

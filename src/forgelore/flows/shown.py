@@ -5,8 +5,8 @@ Made from what `flows/read` loads, so that an item reads the same wherever it is
 
 from typing import Any
 
-from forgelore.core.documents import Note, Shown, build_shown
 from forgelore.core.marker import is_report
+from forgelore.core.search.documents import Note, Shown, build_shown
 
 
 def show_document(item: dict[str, Any]) -> str:

@@ -6,8 +6,8 @@ just been filed: what was said later is not known when it counts.
 """
 
 from forgelore.flows.ranking import Likeness, Ranking, rank_matches
-from forgelore.flows.retrieve import Retriever
-from forgelore.flows.search import Answer
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import Answer
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject
 from forgelore.store.words import has_documents

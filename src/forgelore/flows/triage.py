@@ -15,17 +15,17 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 from msgspec import Meta, Struct
 
 from forgelore.core.boilerplate import USUAL, without_boilerplate
-from forgelore.core.cleaning import is_form_line, telling_text
 from forgelore.core.inputs import Inputs
 from forgelore.core.links import links_in_text
 from forgelore.core.readers import may_name
 from forgelore.core.report import Report, build_report, is_regression
+from forgelore.core.search.cleaning import is_form_line, telling_text
 from forgelore.errors import LoreError, NotFound
 from forgelore.flows.covering import make_searchable
 from forgelore.flows.endings import build_row, is_closed_for, order_matches
 from forgelore.flows.labels import NEIGHBOURS, suggest_labels
 from forgelore.flows.ranking import Likeness, Match, Ranking, rank_matches
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 from forgelore.model import File, Item, ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge
 from forgelore.store.calibrations import load_boilerplate

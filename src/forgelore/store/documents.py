@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from forgelore.core.documents import Document, Facts, Note, Source
 from forgelore.core.marker import is_report
-from forgelore.core.terms import build_terms
+from forgelore.core.search.documents import Document, Facts, Note, Source
+from forgelore.core.search.terms import build_terms
 from forgelore.store.db import Row, Store
 from forgelore.store.jobs import queue_jobs
 

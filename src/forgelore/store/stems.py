@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from forgelore.core.terms import TOKENIZER
+from forgelore.core.search.terms import TOKENIZER
 from forgelore.store.db import Store
 
 

@@ -1,7 +1,7 @@
 """Whether stored vectors can be vectors at all, and a sample of them with the texts they stand for.
 
-A packed vector restores to length 1 (`core/vectors`): one that does not was changed since. Whether it is the vector of
-*its* text only the embedder can tell: `flows/index/vector_check` asks it for a sample.
+A packed vector restores to length 1 (`core/search/vectors`): one that does not was changed since. Whether it is the
+vector of *its* text only the embedder can tell: `flows/index/vector_check` asks it for a sample.
 """
 
 import json
@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from typing import Any, NamedTuple
 
-from forgelore.core.vectors import Packed
+from forgelore.core.search.vectors import Packed
 from forgelore.store.db import Store
 
 _LENGTH_SLACK = 1e-3

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.chunks import Chunk
-from forgelore.core.vectors import Packed
+from forgelore.core.search.chunks import Chunk
+from forgelore.core.search.vectors import Packed
 from forgelore.store.db import Store
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 
 import apsw
 
-from forgelore.core.snippets import char_offsets
-from forgelore.core.terms import TOKENIZER
+from forgelore.core.search.snippets import char_offsets
+from forgelore.core.search.terms import TOKENIZER
 from forgelore.store.db import Store
 
 COMMON_SHARE = 0.005  # a word in more than 1 of 200 documents

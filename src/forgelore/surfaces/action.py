@@ -27,7 +27,7 @@ from forgelore.errors import (
 from forgelore.flows.bot import Bot, Outcome
 from forgelore.flows.bot_index import INDEX_FILE, run_bot
 from forgelore.flows.judging import MAX_BYTES, build_judgement, parse_judgement
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage import Desk, Judgement
 from forgelore.flows.withholding import open_project
 from forgelore.model import Project

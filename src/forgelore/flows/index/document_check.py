@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from forgelore.core.documents import Document, Facts, build_documents, content_hash
-from forgelore.core.terms import build_terms
+from forgelore.core.search.documents import Document, Facts, build_documents, content_hash
+from forgelore.core.search.terms import build_terms
 from forgelore.flows.progress import Watcher
 from forgelore.store.checks import Fault
 from forgelore.store.db import Store

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from forgelore.core.documents import build_documents
+from forgelore.core.search.documents import build_documents
 from forgelore.errors import LoreError
 from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store

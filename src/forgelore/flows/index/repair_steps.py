@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from forgelore.core.content import content_hash
-from forgelore.core.terms import build_terms
+from forgelore.core.search.terms import build_terms
 from forgelore.flows.index.check import CheckRequest
 from forgelore.flows.index.document_check import find_stale
 from forgelore.flows.index.findings import AGAIN, Finding

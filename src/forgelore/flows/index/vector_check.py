@@ -7,15 +7,15 @@ cosine of `SAME`. Two different texts of one tracker are seldom that near.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.chunks import Chunk, build_chunks
-from forgelore.core.vectors import check_vector, pack_vector, unpack_vector
+from forgelore.core.search.chunks import Chunk, build_chunks
+from forgelore.core.search.vectors import check_vector, pack_vector, unpack_vector
 from forgelore.errors import EmbeddingFailed
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.vector_check import SampledDocument, packed_size
 
 if TYPE_CHECKING:
-    from forgelore.core.vectors import Vector
+    from forgelore.core.search.vectors import Vector
 
 SAME = 0.98
 

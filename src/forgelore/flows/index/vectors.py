@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from forgelore.core.chunks import Chunk, build_chunks
-from forgelore.core.vectors import Packed, check_vector, pack_vector
+from forgelore.core.search.chunks import Chunk, build_chunks
+from forgelore.core.search.vectors import Packed, check_vector, pack_vector
 from forgelore.errors import EmbeddingFailed
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
@@ -34,7 +34,7 @@ from forgelore.store.vectors import (
 )
 
 if TYPE_CHECKING:
-    from forgelore.core.vectors import Vector
+    from forgelore.core.search.vectors import Vector
 
 MAX_ATTEMPTS = 5
 _DOCUMENTS = 64

@@ -72,7 +72,7 @@ def find_rescorer(lore: Any, arguments: argparse.Namespace, *, mode: str) -> Any
 
 def build_filters(context: Any, arguments: argparse.Namespace) -> Any:
     """Return the filters of a search. Raises InvalidValue for what cannot be meant."""
-    from forgelore.flows.filtering import only_projects
+    from forgelore.flows.search.filters import only_projects
 
     project = context.app.find_project(arguments.project)
     return _parse(arguments, arguments.type, only_projects(context.app.store(), project))
@@ -84,7 +84,7 @@ def build_row_filters(arguments: argparse.Namespace, project: Any, kinds: tuple[
 
 
 def _parse(arguments: argparse.Namespace, types: Any, project_ids: tuple[int, ...]) -> Any:
-    from forgelore.flows.filtering import parse_filters
+    from forgelore.flows.search.filters import parse_filters
 
     return parse_filters(
         types=types, states=arguments.state, authors=arguments.author, labels=arguments.label, paths=arguments.path,

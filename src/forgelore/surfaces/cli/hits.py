@@ -115,7 +115,7 @@ def ref_of(row: Any) -> str:
 
 
 def as_data(hit: Any, *, is_explained: bool = True) -> dict[str, Any]:
-    from forgelore.core.documents import Shown, build_header
+    from forgelore.core.search.documents import Shown, build_header
 
     row = hit.row
     shown = Shown(

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from forgelore.api import Lore
-    from forgelore.flows.search import Request
+    from forgelore.flows.search.run import Request
 
     if arguments.similar_to is not None:
         return _run_similar(context, arguments)

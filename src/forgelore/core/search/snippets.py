@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from forgelore.core.ftsquery import Query, Word, without_stops
-from forgelore.core.terms import (
+from forgelore.core.search.ftsquery import Query, Word, without_stops
+from forgelore.core.search.terms import (
     find_inside_runs,
     find_specials,
     find_words,

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from forgelore.core.chunks import build_chunks
-from forgelore.core.vectors import check_vector
+from forgelore.core.search.chunks import build_chunks
+from forgelore.core.search.vectors import check_vector
 from forgelore.errors import EmbeddingFailed
 from forgelore.store.db import Store
 from forgelore.store.hits import Subject

@@ -1,12 +1,12 @@
 """Spans of a document that get one vector each.
 
-Only lines worth embedding count (`core/cleaning`): logs and templates stay in full text and cost no vector. The first
-chunk stands for the document as a whole; the others make the rest of a long text findable.
+Only lines worth embedding count (`core/search/cleaning`): logs and templates stay in full text and cost no vector. The
+first chunk stands for the document as a whole; the others make the rest of a long text findable.
 """
 
 from typing import NamedTuple
 
-from forgelore.core.cleaning import clean_line, kept_lines
+from forgelore.core.search.cleaning import clean_line, kept_lines
 from forgelore.words import Passage
 
 

@@ -11,11 +11,19 @@ hide nine others.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from forgelore.core.ftsquery import Query, parse_query
-from forgelore.core.fuse import Fused, fuse
-from forgelore.core.snippets import Snippet, Wanted, build_snippet, find_marks, find_region, matched_words, wanted_of
+from forgelore.core.search.ftsquery import Query, parse_query
+from forgelore.core.search.fuse import Fused, fuse
+from forgelore.core.search.snippets import (
+    Snippet,
+    Wanted,
+    build_snippet,
+    find_marks,
+    find_region,
+    matched_words,
+    wanted_of,
+)
 from forgelore.errors import InvalidValue, LoreError, StoreError
-from forgelore.flows.retrieve import Retriever
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, raw_query_errors, search_words
@@ -24,7 +32,7 @@ from forgelore.store.jobs import count_waiting
 from forgelore.store.words import has_documents
 
 if TYPE_CHECKING:
-    from forgelore.core.vectors import Vector
+    from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
     from forgelore.store.vectors import Near
 
@@ -91,7 +99,7 @@ class Lists(NamedTuple):
 def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None" = None) -> Answer:
     """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used.
 
-    A `rescorer` looks again at the best of them (flows/rescoring); what it raises is raised.
+    A `rescorer` looks again at the best of them (flows/search/rescore); what it raises is raised.
     """
     check_limit(request.limit)
     warnings = warn_of_waiting(retriever.store, request.filters)
@@ -126,7 +134,7 @@ def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None
 def _rescore(
     retriever: Retriever, rescorer: "Embedder", request: Request, found: tuple[list[Fused], Lists]
 ) -> tuple[list[Fused], Lists]:
-    from forgelore.flows.rescoring import measure_words
+    from forgelore.flows.search.rescore import measure_words
 
     ids = {one.id for one in found[0]}
     lists = found[1].rescored(measure_words(retriever.store, rescorer, ids, text=request.text))

@@ -19,7 +19,7 @@ from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from forgelore.core.terms import (
+from forgelore.core.search.terms import (
     find_specials,
     find_words,
     has_unspaced,

@@ -7,7 +7,7 @@ queries, and read anew only as far as they changed.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
+from forgelore.core.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed
@@ -15,7 +15,7 @@ from forgelore.store.fulltext import Found, search_words
 from forgelore.store.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
 
 if TYPE_CHECKING:
-    from forgelore.core.vectors import Vector
+    from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
     from forgelore.store.vectors import Ids, Near, Resident, StoredEmbedder
 
@@ -97,7 +97,7 @@ class Retriever:
 
     def text_vector(self, title: str, text: str) -> "Vector":
         """Return the vector of a text that is not in the store, as its document would get it."""
-        from forgelore.core.chunks import build_chunks
+        from forgelore.core.search.chunks import build_chunks
 
         stored = self.stored_embedder()
         assert self.embedder is not None
@@ -106,7 +106,7 @@ class Retriever:
 
     def document_vector(self, document_id: int) -> "Vector | None":
         """Return the vector that stands for a stored document; None while it has none."""
-        from forgelore.core.vectors import unpack_vector
+        from forgelore.core.search.vectors import unpack_vector
         from forgelore.store.vectors import load_vector
 
         packed = load_vector(self.store, self.stored_embedder().id, document_id)
@@ -128,7 +128,7 @@ class Retriever:
 
 
 def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> "Vector":
-    from forgelore.core.vectors import check_vector
+    from forgelore.core.search.vectors import check_vector
 
     vector = check_vector(raw, stored.dimension)
     if isinstance(vector, str):
