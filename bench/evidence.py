@@ -5,7 +5,7 @@ on the third.
 
     python bench/run.py evidence                 the tables, with the built-in embedder
     python bench/run.py evidence minilm          ... another one; `words` for none
-    python bench/run.py evidence ship            fit on all three, and write src/forgelore/core/shipped.py
+    python bench/run.py evidence ship            fit on all three, and write src/forgelore/core/compare/shipped.py
 """
 
 import collections
@@ -17,10 +17,10 @@ from common import Skipped, report, table, verdict
 from evidence_chance import chance_table
 from evidence_data import Ranked, Tracker, load_trackers, rank_costs
 from evidence_fit import GROUPS, Fit, Held, columns, fit_trackers, gold_ranks, is_asked
-from forgelore.core.calibrate import LEAST, Distribution
-from forgelore.core.evidence import FEATURES
-from forgelore.core.scoring import METRICS, compare_ranks, score_ranks
-from forgelore.flows.scales import SAMPLE, similarity_of
+from forgelore.core.compare.calibration import LEAST, Distribution
+from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
+from forgelore.flows.compare.reference import SAMPLE, similarity_of
 from quality import CORPORA
 
 WARNED, SHOWN, ROWS = 0.92, 0.75, 5  # the thresholds of triage, and the rows of its table
@@ -205,7 +205,7 @@ def noise_table(held: list[Held]) -> tuple[str, dict[str, tuple[float, float]]]:
 
 
 def similarity(distribution: Distribution, ranked: Ranked, row: int, strengths: np.ndarray) -> float:
-    """As the product has it (flows/ranking); -1 stands for an item without any candidate."""
+    """As the product has it (flows/compare/rank); -1 stands for an item without any candidate."""
     if row < 0:
         return 0.0
     features = {"same": float(ranked.features[row, FEATURES.index("same")])}

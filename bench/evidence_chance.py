@@ -6,7 +6,7 @@ from common import HERE, table
 from diagram import save_diagram
 from evidence_data import STEPS, Tracker
 from evidence_fit import Fit, Held, is_asked
-from forgelore.core.calibrate import Case, Curve, calibration_error, fit_curve, reliability
+from forgelore.core.compare.calibration import Case, Curve, calibration_error, fit_curve, reliability
 
 START = Curve(1.0, -3.0, 0)
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from common import clean_environ
 from forgelore.api import open_lore
-from forgelore.core.evidence import FEATURES
+from forgelore.core.compare.evidence import FEATURES
 from forgelore.core.times import parse_ms
-from forgelore.flows.ranking import CANDIDATES, Likeness, rank_matches
-from forgelore.flows.sampling import learn_boilerplate
+from forgelore.flows.compare.rank import CANDIDATES, Likeness, rank_matches
+from forgelore.flows.compare.sample import learn_boilerplate
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
 from quality import CORPORA, TRACKERS, prepare, query_lines

@@ -10,8 +10,8 @@ import typing
 import numpy as np
 
 from evidence_data import Ranked, Tracker
-from forgelore.core.calibrate import Distribution
-from forgelore.core.evidence import FEATURES
+from forgelore.core.compare.calibration import Distribution
+from forgelore.core.compare.evidence import FEATURES
 
 GROUPS = {
     "vectors": ("cosine", "cosine_z"),

@@ -1,4 +1,5 @@
-"""Fit on all trackers and write src/forgelore/core/shipped.py: weights, distributions and curves by embedder family."""
+"""Fit on all trackers and write src/forgelore/core/compare/shipped.py: weights, distributions and curves by embedder
+family."""
 
 import textwrap
 
@@ -9,8 +10,8 @@ from common import ROOT
 from evidence_chance import START, cases_of
 from evidence_data import Tracker, load_trackers
 from evidence_fit import Fit, columns, fit_trackers, is_asked
-from forgelore.core.calibrate import fit_curve
-from forgelore.core.evidence import FEATURES
+from forgelore.core.compare.calibration import fit_curve
+from forgelore.core.compare.evidence import FEATURES
 
 TARGET = ROOT / "src" / "forgelore" / "core" / "shipped.py"
 HEAD = '''"""The models, distributions and curves that come with the program, by family of embedder.
@@ -20,7 +21,7 @@ not fitted on is in bench/results/evidence.md. "other" is for embedders that nob
 the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
 """
 
-from forgelore.core.calibrate import Curve, Distribution, Model
+from forgelore.core.compare.calibration import Curve, Distribution, Model
 
 
 def _steps(text: str) -> Distribution:

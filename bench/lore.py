@@ -18,7 +18,7 @@ import numpy as np
 
 import bm25
 import lore_cost
-from forgelore.core.scoring import compare_ranks, score_ranks
+from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
 from forgelore.core.search.fuse import fuse, fuse_scores
 from forgelore.embedders.lore import Lore

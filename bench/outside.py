@@ -1,7 +1,7 @@
 """What the bot does on a tracker that took no part in anything: not in the embedder's text, not in the weights.
 
-Everything is used as it is shipped (`core/shipped.py`). The figures of an independent trial, taken by others, stand
-before ours. Ranking 10,000 items takes twenty minutes of CPU; they are kept as those of evidence are.
+Everything is used as it is shipped (`core/compare/shipped.py`). The figures of an independent trial, taken by others,
+stand before ours. Ranking 10,000 items takes twenty minutes of CPU; they are kept as those of evidence are.
 
     python bench/run.py outside
 """
@@ -12,9 +12,9 @@ from common import Skipped, report, table
 from evidence import SHOWN, WARNED, dated, similarity, uses
 from evidence_data import load_tracker
 from evidence_fit import Fit, Held, gold_ranks, is_asked
-from forgelore.core.evidence import FEATURES
-from forgelore.core.scoring import METRICS, score_ranks, wilson
-from forgelore.core.shipped import DISTRIBUTIONS, MODELS
+from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.scoring import METRICS, score_ranks, wilson
+from forgelore.core.compare.shipped import DISTRIBUTIONS, MODELS
 from quality import CORPORA
 
 TRACKER = "rust"

@@ -18,8 +18,8 @@ import tempfile
 from common import FORGELORE, SHARED, Skipped, clean_environ, report, table, verdict
 from floors import FLOORS, load_tracker
 from forgelore.api import open_lore
-from forgelore.core.scoring import METRICS, compare_ranks, score_ranks
-from forgelore.flows.evaluate import Setting, evaluate, read_suite
+from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
+from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
 
 CORPORA = SHARED / "corpora"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from common import Skipped, clean_environ, report, table
 from forgelore.api import Lore, open_lore
-from forgelore.core.scoring import compare_ranks, score_ranks
+from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
 from forgelore.core.search.vectors import Packed, unpack_vector
 from forgelore.core.times import parse_ms
-from forgelore.flows.ranking import Likeness, rank_matches
-from forgelore.flows.scales import shipped_distribution, similarity_of
+from forgelore.flows.compare.rank import Likeness, rank_matches
+from forgelore.flows.compare.reference import shipped_distribution, similarity_of
 from forgelore.flows.search.run import RESCORED, Hit, Request, search
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters

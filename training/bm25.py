@@ -2,8 +2,8 @@
 
 import apsw
 
+from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.terms import build_terms
-from forgelore.core.telling import telling_terms
 
 WEIGHTS = "3.0, 1.0, 0.5"  # of title, text and terms, as in store/fulltext.py
 

@@ -20,7 +20,7 @@ import torch
 
 import trackers
 from data import Data, Slices, load_data, load_evaluation
-from forgelore.core.scoring import score_ranks
+from forgelore.core.compare.scoring import score_ranks
 from teacher import CLS, SEP
 
 LIMIT = 128  # tokens, CLS and SEP among them

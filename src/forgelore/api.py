@@ -12,11 +12,11 @@ from forgelore.core.inputs import Inputs
 from forgelore.core.names import Ref
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
+from forgelore.flows.compare.similar import Likeness, find_similar, narrow
 from forgelore.flows.read import find_item
 from forgelore.flows.search.filters import Words, only_projects, parse_filters
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Answer, Hit, Mode, Request, search
-from forgelore.flows.similar import Likeness, find_similar, narrow
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import list_projects

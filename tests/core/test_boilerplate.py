@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.boilerplate import LEAST, learn, line_key, without_boilerplate
+from forgelore.core.compare.boilerplate import LEAST, learn, line_key, without_boilerplate
 
 TEMPLATE = "### Steps to reproduce\n{}\n- [ ] I have searched\n**Version:**"
 

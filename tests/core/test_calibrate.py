@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.calibrate import (
+from forgelore.core.compare.calibration import (
     Case,
     Curve,
     Distribution,
@@ -17,8 +17,8 @@ from forgelore.core.calibrate import (
     reliability,
     sigmoid,
 )  # fmt: skip
-from forgelore.core.evidence import FEATURES
-from forgelore.core.shipped import CURVES, DISTRIBUTIONS, MODELS
+from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, MODELS
 
 NUMBERS = st.floats(-50, 50, allow_nan=False)
 SAMPLES = st.lists(NUMBERS, min_size=1, max_size=60)

@@ -6,7 +6,7 @@ The table is comments.md, to be read by people. `python tests/core/test_comments
 import pathlib
 import re
 
-from forgelore.core.evidence import Quote
+from forgelore.core.compare.evidence import Quote
 from forgelore.core.report import Report, Row, build_report
 
 TABLE = pathlib.Path(__file__).parent / "comments.md"

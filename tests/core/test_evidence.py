@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.evidence import FEATURES, Signals, build_asked, build_profile, compare, find_quotes
+from forgelore.core.compare.evidence import FEATURES, Signals, build_asked, build_profile, compare, find_quotes
 
 DAY = 86_400_000
 NO_LIST = Signals(None)

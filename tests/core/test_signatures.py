@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.signatures import READ, Place, parse_signature
+from forgelore.core.compare.signatures import READ, Place, parse_signature
 
 
 def keys(text, what):

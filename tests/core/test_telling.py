@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forgelore.core.compare.query_terms import LIMIT, TITLE_TIMES, telling_terms
 from forgelore.core.search.terms import TOKENIZER, build_terms
-from forgelore.core.telling import LIMIT, TITLE_TIMES, telling_terms
 
 
 def told(title, body="", counts=None, total=100, **options):

@@ -9,7 +9,7 @@ import pathlib
 
 import duplicates
 
-from forgelore.flows.evaluate import Setting, evaluate, read_suite
+from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 

@@ -7,14 +7,14 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.app import App
-from forgelore.core.calibrate import LEAST
-from forgelore.core.shipped import DISTRIBUTIONS
+from forgelore.core.compare.calibration import LEAST
+from forgelore.core.compare.shipped import DISTRIBUTIONS
+from forgelore.flows.compare.rank import Likeness, rank_matches
+from forgelore.flows.compare.reference import FEW_ITEMS, load_distribution, scope_of
+from forgelore.flows.compare.sample import build_sample, learn_boilerplate, rank_earlier, remember_strengths
 from forgelore.flows.importing import import_lines
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.ranking import Likeness, rank_matches
-from forgelore.flows.sampling import build_sample, learn_boilerplate, rank_earlier, remember_strengths
-from forgelore.flows.scales import FEW_ITEMS, load_distribution, scope_of
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import load_boilerplate, load_strengths
 from forgelore.store.filters import Filters

@@ -5,9 +5,9 @@ import sys
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.core.shipped import MODELS
+from forgelore.core.compare.shipped import MODELS
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.flows.ranking import Likeness, rank_matches
+from forgelore.flows.compare.rank import Likeness, rank_matches
 from forgelore.flows.search.rescore import measure_item
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import RESCORED, Request, search

@@ -4,8 +4,8 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.errors import EmbedderUnreachable
+from forgelore.flows.compare.similar import Likeness, find_similar
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.similar import Likeness, find_similar
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from forgelore.core.evidence import Quote
+from forgelore.core.compare.evidence import Quote
 from forgelore.core.report import MARKER, Report, Row, build_report
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited
 from forgelore.flows.posting import REMOVED, post_report

@@ -11,8 +11,8 @@ is its author sent there: nobody is asked to add something to what was closed as
                            fixed by pull request 45 before this issue was filed.
 """
 
+from forgelore.core.compare.sameness import Sameness
 from forgelore.core.report_rows import Ending, Forge, Row, ending_of, linked, noun_of, percent
-from forgelore.core.sameness import Sameness
 
 _CLAIMS: dict[tuple[Sameness, bool], str] = {  # of an issue, and of a change, whose text is more than what it says
     ("same_text", False): "has the same text as",

@@ -6,10 +6,10 @@ the comment, and what a run has no time for is left to the next.
 
 from collections.abc import Callable
 
+from forgelore.flows.compare.labels import learn_labels
+from forgelore.flows.compare.sample import build_sample, learn_boilerplate
 from forgelore.flows.covering import KINDS
-from forgelore.flows.labels import learn_labels
 from forgelore.flows.progress import Watcher
-from forgelore.flows.sampling import build_sample, learn_boilerplate
 from forgelore.flows.triage import Desk
 from forgelore.store.triage import load_labels_learned, save_labels_learned
 

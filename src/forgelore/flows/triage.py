@@ -3,8 +3,8 @@
     fetch -> save, index, embed -> rank earlier items of its kind -> decide -> report
 
 Deciding is by position: at the default thresholds about 8 % of ordinary items get a warning and 25 % any comment,
-whatever the project (core/calibrate). Silence is the usual outcome. Items of the other kind are "related", never
-"duplicates"; what the author already refers to is not repeated; a text of two words says nothing about likeness.
+whatever the project (core/compare/calibration). Silence is the usual outcome. Items of the other kind are "related",
+never "duplicates"; what the author already refers to is not repeated; a text of two words says nothing about likeness.
 """
 
 import re
@@ -14,17 +14,17 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from msgspec import Meta, Struct
 
-from forgelore.core.boilerplate import USUAL, without_boilerplate
+from forgelore.core.compare.boilerplate import USUAL, without_boilerplate
 from forgelore.core.inputs import Inputs
 from forgelore.core.links import links_in_text
 from forgelore.core.readers import may_name
 from forgelore.core.report import Report, build_report, is_regression
 from forgelore.core.search.cleaning import is_form_line, telling_text
 from forgelore.errors import LoreError, NotFound
+from forgelore.flows.compare.labels import NEIGHBOURS, suggest_labels
+from forgelore.flows.compare.rank import Likeness, Match, Ranking, rank_matches
 from forgelore.flows.covering import make_searchable
 from forgelore.flows.endings import build_row, is_closed_for, order_matches
-from forgelore.flows.labels import NEIGHBOURS, suggest_labels
-from forgelore.flows.ranking import Likeness, Match, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
 from forgelore.model import File, Item, ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge

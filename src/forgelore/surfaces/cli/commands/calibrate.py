@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from forgelore.api import Lore
-    from forgelore.flows.calibrate import calibrate
+    from forgelore.flows.compare.calibrate import calibrate
     from forgelore.surfaces.cli.progress import make_watcher
 
     project = _project(context, arguments.project)

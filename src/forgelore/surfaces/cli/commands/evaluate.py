@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from forgelore.errors import InvalidValue
-    from forgelore.flows.evaluate import GROUPS
+    from forgelore.flows.compare.evaluate import GROUPS
 
     if arguments.missed is not None and arguments.missed < 0:
         raise InvalidValue(f"--missed {arguments.missed} is out of range", hint="use 0 or more")
@@ -81,7 +81,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _evaluate(context: Any, arguments: argparse.Namespace) -> Any:
     from forgelore.api import Lore
-    from forgelore.flows.evaluate import Setting, evaluate, read_suite
+    from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
     from forgelore.flows.importing import open_source
     from forgelore.surfaces.cli.progress import make_watcher
 
@@ -100,7 +100,7 @@ def _evaluate(context: Any, arguments: argparse.Namespace) -> Any:
 
 
 def _excluded(path: str | None) -> tuple[int, ...]:
-    from forgelore.core.queryfile import parse_numbers
+    from forgelore.core.compare.queryfile import parse_numbers
     from forgelore.flows.importing import open_source
 
     if path is None:
@@ -110,7 +110,7 @@ def _excluded(path: str | None) -> tuple[int, ...]:
 
 
 def _print_scores(context: Any, scores: dict[str, Any], result: Any) -> None:
-    from forgelore.core.scoring import METRICS
+    from forgelore.core.compare.scoring import METRICS
 
     measured = {group: score for group, score in scores.items() if score.n}
     if not measured:
@@ -191,7 +191,7 @@ def _ref(row: Any) -> str:
 
 def _score_data(score: Any) -> dict[str, Any]:
     """Every key is always there; nothing measured is null."""
-    from forgelore.core.scoring import METRICS
+    from forgelore.core.compare.scoring import METRICS
 
     values = {metric: round(score.values[metric], 4) if score.n else None for metric in METRICS}
     ci95 = {metric: [round(end, 4) for end in score.ci95[metric]] if score.n else None for metric in METRICS}

@@ -32,7 +32,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def run_like(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlier: bool) -> dict[str, Any]:
     """Compare one item with the others; `search --similar-to` is the same."""
-    from forgelore.flows.similar import as_answer
+    from forgelore.flows.compare.similar import as_answer
 
     retriever, subject, ranking = _rank(context, arguments, ref, is_earlier=is_earlier)
     answer = as_answer(retriever, ranking)
@@ -54,9 +54,9 @@ def run_like(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlie
 
 def _rank(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlier: bool) -> tuple[Any, Any, Any]:
     from forgelore.api import Lore
-    from forgelore.flows.ranking import Likeness, rank_matches
+    from forgelore.flows.compare.rank import Likeness, rank_matches
+    from forgelore.flows.compare.similar import narrow
     from forgelore.flows.read import find_item
-    from forgelore.flows.similar import narrow
     from forgelore.store.hits import load_subject
 
     app, parsed = context.app, parse_ref(ref)

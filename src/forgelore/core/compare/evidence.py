@@ -8,11 +8,11 @@ logarithms of days. What a list of candidates is like comes in as `Signals`.
     words_z     BM25 compared with the others of the list      cover         of the words that tell, what both have
     title       rare words of both titles, of all of them      title_in      of its title's words, what the other has
     in_title    of its telling words, what the other title has known_title   of the other title's words, what it has
-    jaccard     of the words of either text, what both have    info          how much all the shared words say
-    error frame identifier path version                        marks that both have
-    recency     how soon one followed the other                length        how alike the texts are in length
-    refs        other items that both name                     same          1 the same text, 0.5 nearly (core/sameness)
-    cites       one names the other; told, and never weighed: whoever names an item has found it already
+    jaccard     of the words of either text, what both have    info          how much all the shared words say error
+    frame identifier path version                        marks that both have recency     how soon one followed the
+    other                length        how alike the texts are in length refs        other items that both name
+    same          1 the same text, 0.5 nearly (core/compare/sameness) cites       one names the other; told, and never
+    weighed: whoever names an item has found it already
 """
 
 import math
@@ -20,9 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from forgelore.core.rarity import COMMON, LARGEST, RARE, weight_of
-from forgelore.core.sameness import Sameness, find_sameness
-from forgelore.core.signatures import Mark, Place, Signature, What, parse_signature
+from forgelore.core.compare.rarity import COMMON, LARGEST, RARE, weight_of
+from forgelore.core.compare.sameness import Sameness, find_sameness
+from forgelore.core.compare.signatures import Mark, Place, Signature, What, parse_signature
 
 READ = 4_000  # characters of a body whose words are compared
 TELLING = 40  # words that stand for an item
@@ -99,7 +99,7 @@ class Signals(NamedTuple):
 def build_profile(
     title: str, text: str, stems: Stems, *, said: str | None = None, number: int = 0, created_at: int | None = None
 ) -> Profile:
-    """Read an item. `text` and `said` (None: the same) come without boilerplate (core/boilerplate)."""
+    """Read an item. `text` and `said` (None: the same) come without boilerplate (core/compare/boilerplate)."""
     title_stems = frozenset(stems(title))
     kept = title_stems.union(stems(text[:READ])) - COMMON
     place, said = Place.of(f"{title}\n{text}"), text if said is None else said

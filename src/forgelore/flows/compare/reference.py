@@ -5,8 +5,8 @@ What the project has of its own is used as soon as there is enough of it; what c
 
 from collections.abc import Mapping
 
-from forgelore.core.calibrate import LEAST, SAME, Curve, Distribution, Model
-from forgelore.core.shipped import CURVES, DISTRIBUTIONS, MODELS, VERSION
+from forgelore.core.compare.calibration import LEAST, SAME, Curve, Distribution, Model
+from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, MODELS, VERSION
 from forgelore.errors import LoreError, StoreError
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import Scope, load_calibration, load_strengths

@@ -10,9 +10,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.boilerplate import without_boilerplate
-from forgelore.core.calibrate import Chance, Distribution
-from forgelore.core.evidence import (
+from forgelore.core.compare.boilerplate import without_boilerplate
+from forgelore.core.compare.calibration import Chance, Distribution
+from forgelore.core.compare.evidence import (
     Asked,
     Evidence,
     Profile,
@@ -26,8 +26,8 @@ from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
 from forgelore.core.search.fuse import DEPTH, Fused, Scale
 from forgelore.core.search.snippets import wanted_of
-from forgelore.flows.candidates import Candidates, Counts, Likeness, Terms, find_candidates, rescore_candidates
-from forgelore.flows.scales import (
+from forgelore.flows.compare.candidates import Candidates, Counts, Likeness, Terms, find_candidates, rescore_candidates
+from forgelore.flows.compare.reference import (
     SAMPLE,
     choose_model,
     load_curve,

@@ -1,11 +1,11 @@
 """`similar`: an item as the query, as hits.
 
 Its most telling words are ORed and its vector is compared, against documents of items of the same kind; what was found
-is put in order by the evidence of each pair (flows/ranking). The query is the title and the body alone, as if it had
-just been filed: what was said later is not known when it counts.
+is put in order by the evidence of each pair (flows/compare/rank). The query is the title and the body alone, as if it
+had just been filed: what was said later is not known when it counts.
 """
 
-from forgelore.flows.ranking import Likeness, Ranking, rank_matches
+from forgelore.flows.compare.rank import Likeness, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Answer
 from forgelore.store.filters import Filters

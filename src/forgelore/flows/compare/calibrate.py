@@ -12,17 +12,17 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from forgelore.core.calibrate import (
+from forgelore.core.compare.calibration import (
     Case,
     Curve,
     calibration_error,
     fit_curve,
     log_loss,
 )  # fmt: skip
+from forgelore.flows.compare.rank import Match
+from forgelore.flows.compare.reference import load_distribution, scope_of, shipped_curve
+from forgelore.flows.compare.sample import KINDS, build_sample, learn_boilerplate, rank_earlier
 from forgelore.flows.progress import Watcher
-from forgelore.flows.ranking import Match
-from forgelore.flows.sampling import KINDS, build_sample, learn_boilerplate, rank_earlier
-from forgelore.flows.scales import load_distribution, scope_of, shipped_curve
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import (
     LEARNED,

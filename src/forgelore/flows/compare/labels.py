@@ -9,8 +9,8 @@ import bisect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from forgelore.flows.compare.rank import Likeness, Match, rank_matches
 from forgelore.flows.progress import Watcher
-from forgelore.flows.ranking import Likeness, Match, rank_matches
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from forgelore.core.boilerplate import USUAL, line_key
+from forgelore.core.compare.boilerplate import USUAL, line_key
 from forgelore.core.search.cleaning import is_form_line
 from forgelore.core.search.terms import has_unspaced, pairs_of
 from forgelore.core.text import folded

@@ -7,10 +7,10 @@ nearest neighbour of a new item grows nearer as a tracker grows: what was usual 
 import time
 from collections.abc import Callable, Iterable
 
-from forgelore.core.boilerplate import READ, learn
+from forgelore.core.compare.boilerplate import READ, learn
+from forgelore.flows.compare.rank import Likeness, Ranking, rank_matches
+from forgelore.flows.compare.reference import SAMPLE, scope_of
 from forgelore.flows.progress import Watcher
-from forgelore.flows.ranking import Likeness, Ranking, rank_matches
-from forgelore.flows.scales import SAMPLE, scope_of
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import load_boilerplate_size, load_sampled, save_boilerplate, save_strengths
 from forgelore.store.db import Store

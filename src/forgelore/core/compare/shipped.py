@@ -5,7 +5,7 @@ not fitted on is in bench/results/evidence.md. "other" is for embedders that nob
 the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
 """
 
-from forgelore.core.calibrate import Curve, Distribution, Model
+from forgelore.core.compare.calibration import Curve, Distribution, Model
 
 
 def _steps(text: str) -> Distribution:

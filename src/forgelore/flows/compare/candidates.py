@@ -6,9 +6,9 @@ This step is for recall: what is not among its candidates is never compared.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.evidence import Stems
+from forgelore.core.compare.evidence import Stems
+from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
-from forgelore.core.telling import telling_terms
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Lists, Mode, vector_or_warning
 from forgelore.store.db import Store

@@ -8,12 +8,12 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.core.calibrate import LEAST, Distribution
-from forgelore.core.scoring import Decided, Decision, score_decisions
+from forgelore.core.compare.calibration import LEAST, Distribution
+from forgelore.core.compare.scoring import Decided, Decision, score_decisions
+from forgelore.flows.compare.rank import Match
+from forgelore.flows.compare.reference import shipped_distribution, similarity_of
+from forgelore.flows.compare.sample import rank_earlier
 from forgelore.flows.progress import Watcher
-from forgelore.flows.ranking import Match
-from forgelore.flows.sampling import rank_earlier
-from forgelore.flows.scales import shipped_distribution, similarity_of
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import Scope
 from forgelore.store.hits import load_subject
