@@ -25,7 +25,11 @@ ROUNDS = 5
 EVERYTHING = 1_000_000  # more items than the corpus has
 TRIAGE = ("triage", "--json")
 ALARM = {"name": "schedule", "payload": {"schedule": "0 4 * * 1"}}
-BOT, INDEX, BRANCH = "forgelore.flows.bot", "forgelore.flows.bot_index", "forgelore.forges.branch.files:StateBranch"
+BOT, INDEX, BRANCH = (
+    "forgelore.flows.triage.bot",
+    "forgelore.flows.triage.index",
+    "forgelore.forges.branch.files:StateBranch",
+)
 PULL, UNPACK, POST, PACK, PUSH = "pull", "unpack", "post", "pack", "push"
 STEPS = {  # where it is called, and as what -> how it is called here, in the order of a run
     (BRANCH, "pull"): PULL,
@@ -253,7 +257,7 @@ def cpu_s() -> float:
 
 def watch_one(out: str, began: str) -> None:
     """Run the event of this environment in this process; write what each step took."""
-    from forgelore.surfaces import action
+    from forgelore.surfaces.ci import action
     from forgelore.surfaces.cli.main import main as run
 
     watch, run_bot, ended = Watch(float(began)), action.run_bot, []

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
 from forgelore.app import App
-from forgelore.core.inputs import Inputs
 from forgelore.core.names import Ref
+from forgelore.core.triage.inputs import Inputs
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.compare.similar import Likeness, find_similar, narrow
@@ -23,8 +23,8 @@ from forgelore.store.projects import list_projects
 from forgelore.words import ItemKey
 
 if TYPE_CHECKING:
-    from forgelore.flows.posting import Posted
-    from forgelore.flows.triage import Desk, Triaged
+    from forgelore.flows.triage.comment import Posted
+    from forgelore.flows.triage.item import Desk, Triaged
     from forgelore.ports import Embedder
 
 
@@ -81,8 +81,8 @@ class Lore:
 
         What the store knows is compared; the item itself is read anew from its forge before anything is posted.
         """
-        from forgelore.flows.posting import post_report
-        from forgelore.flows.triage import fetch_fresh, look_at, take_in
+        from forgelore.flows.triage.comment import post_report
+        from forgelore.flows.triage.item import fetch_fresh, look_at, take_in
 
         desk, key = self._desk(ref, inputs or Inputs(), project, is_posted=is_posted)
         if not is_posted:
@@ -96,7 +96,7 @@ class Lore:
         return triaged, post_report(desk.forge, desk.project, key, triaged.body)
 
     def _desk(self, ref: Ref, inputs: Inputs, project: str | None, *, is_posted: bool) -> tuple["Desk", ItemKey]:
-        from forgelore.flows.triage import Desk
+        from forgelore.flows.triage.item import Desk
         from forgelore.model import Project
 
         store = self.app.store()

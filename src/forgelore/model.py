@@ -20,7 +20,7 @@ FileStatus = Literal["added", "deleted", "renamed", "modified"]
 
 
 class Access(Struct, frozen=True):
-    """Who may read what of a project, in the forge's own words; None where it did not say. `core/readers` reads it."""
+    """Who may read what of a project, in the forge's own words, for `core/triage/readers`. None: it did not say."""
 
     visibility: str | None = None  # public, internal, private
     issues: str | None = None  # a feature's level: disabled, private, enabled, public

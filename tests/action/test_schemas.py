@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from action.runner import ROOT, load
-from forgelore.core.inputs import Inputs
+from forgelore.core.triage.inputs import Inputs
 
 TRIAGE = ROOT / "docs" / "triage"
 WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), TRIAGE / "triage.yml", TRIAGE / "split.yml"]

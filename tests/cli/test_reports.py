@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 from forgelore.core.marker import MARKER, is_report
-from forgelore.core.report import Report, Row, build_report
+from forgelore.core.triage.report import Report, Row, build_report
 from forgelore.flows.index.documents import index_items
 from forgelore.store.projects import list_projects
 

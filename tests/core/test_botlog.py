@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.botlog import KEPT, BotLog, Run, build_botlog, parse_botlog
+from forgelore.core.triage.health_log import KEPT, BotLog, Run, build_botlog, parse_botlog
 
 DAY = 86_400_000
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 
 from forgelore.core.compare.evidence import Quote
-from forgelore.core.report import Report, Row, build_report
+from forgelore.core.triage.report import Report, Row, build_report
 
 TABLE = pathlib.Path(__file__).parent / "comments.md"
 SAMENESS = ("same_text", "nearly_same_text", "similar")

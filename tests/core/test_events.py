@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.events import parse_github_event, parse_gitlab_event
+from forgelore.core.triage.events import parse_github_event, parse_gitlab_event
 from forgelore.model import ItemKey
 
 ISSUE = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.readers import (
+from forgelore.core.triage.readers import (
     Readers,
     may_index,
     may_index_from,

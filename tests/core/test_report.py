@@ -11,7 +11,7 @@ from rendering import references, render
 from test_markdown import ANY, HOSTILE, PIECES
 
 from forgelore.core.compare.evidence import Quote
-from forgelore.core.report import MARKER, Report, Row, build_report, percent
+from forgelore.core.triage.report import MARKER, Report, Row, build_report, percent
 
 OPEN = Row("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
 CLOSED = OPEN._replace(state="closed", state_reason="completed")

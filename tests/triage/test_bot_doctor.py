@@ -5,8 +5,8 @@ import json
 import pytest
 from test_bot import CRASH, THEME
 
-from forgelore.core.botlog import CHANGED_SLACK_MS, FILED_SLACK_MS, BotLog, Run, build_botlog, lag
 from forgelore.core.times import parse_ms
+from forgelore.core.triage.health_log import CHANGED_SLACK_MS, FILED_SLACK_MS, BotLog, Run, build_botlog, lag
 from forgelore.surfaces.cli.main import main
 
 HOUR_S = 3600

@@ -6,7 +6,7 @@ import pytest
 from test_bot import AGAIN, CRASH, EXPORT, THEME
 
 from forgelore.errors import StoreError
-from forgelore.surfaces import action
+from forgelore.surfaces.ci import action
 from servers.github import Token
 
 OTHER = ("Add a button that empties the trash", "I would like one click for that.")
@@ -182,7 +182,7 @@ def test_a_race_with_the_deletion_of_an_item_does_not_bring_it_back(bot, monkeyp
     bot.opened(*THEME)
     number = bot.project.add_issue(*CRASH)
     payload, gone = bot.payload(number, "opened"), bot.payload(number, "deleted")
-    from forgelore.flows import bot_index
+    from forgelore.flows.triage import index as bot_index
 
     pack, raced = bot_index.pack, []
 

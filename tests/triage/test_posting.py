@@ -5,9 +5,9 @@ import re
 import pytest
 
 from forgelore.core.compare.evidence import Quote
-from forgelore.core.report import MARKER, Report, Row, build_report
+from forgelore.core.triage.report import MARKER, Report, Row, build_report
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited
-from forgelore.flows.posting import REMOVED, post_report
+from forgelore.flows.triage.comment import REMOVED, post_report
 from forgelore.model import ItemKey
 from forgelore.ports import ConversationLocked, LostWrite
 from servers.github import Token as GitHubToken

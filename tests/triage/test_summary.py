@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.flows.bot import Outcome
-from forgelore.flows.covering import Coverage
-from forgelore.surfaces.summary import build_summary
+from forgelore.flows.triage.bot import Outcome
+from forgelore.flows.triage.intake import Coverage
+from forgelore.surfaces.ci.summary import build_summary
 
 COVERAGES = st.builds(Coverage, st.integers(0, 5_000), st.none() | st.integers(0, 5_000), st.booleans())
 

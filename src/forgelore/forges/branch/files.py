@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from forgelore.core.branches import is_branch_name
+from forgelore.core.triage.branch_names import is_branch_name
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StateRefused
 from forgelore.forges.branch.git import ADDRESS, AUTHOR, Done, Git, parse_address
 from forgelore.forges.branch.refusals import TOO_LARGE, Scene, explain, is_missing_branch, is_passing

@@ -17,7 +17,7 @@ from forgelore.version import __version__
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:
-    from forgelore.core.botlog import BotLog
+    from forgelore.core.triage.health_log import BotLog
     from forgelore.model import Project
     from forgelore.ports import Forge
 
@@ -141,8 +141,8 @@ def _triage(app: App, name: ProjectName) -> Iterator[Check]:
     """How the project's bot has been doing: by the record beside its index, and by whether the branch keeps up with the
     project, for a bot that cannot push leaves no record. Nothing where there is no bot.
     """
-    from forgelore.core.botlog import FILE, lag, parse_botlog
-    from forgelore.core.inputs import parse_inputs
+    from forgelore.core.triage.health_log import FILE, lag, parse_botlog
+    from forgelore.core.triage.inputs import parse_inputs
 
     branch = parse_inputs(app.environ)[0].index_branch
     now = int(app.wall_clock() * 1000)
@@ -166,7 +166,7 @@ def _triage(app: App, name: ProjectName) -> Iterator[Check]:
 
 
 def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Check:
-    from forgelore.core.botlog import PATIENCE_MS
+    from forgelore.core.triage.health_log import PATIENCE_MS
 
     newest = ago(pushed_at + behind, now)
     message = f"{branch} was last pushed {ago(pushed_at, now)}, and the project's newest item is of {newest}"
@@ -175,7 +175,7 @@ def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Check
 
 
 def _record(log: "BotLog", branch: str, now: int) -> Check:
-    from forgelore.core.botlog import FILE
+    from forgelore.core.triage.health_log import FILE
 
     runs, failed = len(log.runs), sum(bool(run.problem) for run in log.runs)
     if not runs:

@@ -35,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.surfaces.ci import find_ci
+    from forgelore.surfaces.ci.runner import find_ci
 
     where = find_ci(os.environ)
     if arguments.ref is None:
         if where is None:
             raise UsageError("name an item", hint="forgelore triage '#12'; without one it runs inside CI")
-        from forgelore.surfaces.action import run_in_ci
+        from forgelore.surfaces.ci.action import run_in_ci
 
         result: dict[str, Any] = run_in_ci(
             context, where, emit=arguments.emit or "", apply=arguments.apply or "", keep=arguments.keep or "",
@@ -57,8 +57,8 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _triage_one(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from forgelore.api import Lore
-    from forgelore.core.inputs import parse_inputs
     from forgelore.core.names import parse_ref
+    from forgelore.core.triage.inputs import parse_inputs
 
     names = ("similarity_threshold", "duplicate_threshold", "max_results")
     given = {f"INPUT_{name.upper()}": getattr(arguments, name) or "" for name in names}

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from forgelore.core.botlog import BotLog
-from forgelore.core.events import Event
-from forgelore.core.readers import why_not_indexed_from
+from forgelore.core.triage.events import Event
+from forgelore.core.triage.health_log import BotLog
+from forgelore.core.triage.readers import why_not_indexed_from
 from forgelore.errors import AuthError, LoreError, NotFound, in_words
-from forgelore.flows.covering import Budget, Coverage, cover, drop_missing, make_searchable
-from forgelore.flows.learning import learn_more, prepare
-from forgelore.flows.posting import Posted, post_report
 from forgelore.flows.progress import Watcher
-from forgelore.flows.triage import Desk, Fetched, Judgement, Triaged, fetch_fresh, look_at, take_in
-from forgelore.flows.withholding import kinds_held, kinds_held_from, open_project, withhold
+from forgelore.flows.triage.comment import Posted, post_report
+from forgelore.flows.triage.intake import Budget, Coverage, cover, drop_missing, make_searchable
+from forgelore.flows.triage.item import Desk, Fetched, Judgement, Triaged, fetch_fresh, look_at, take_in
+from forgelore.flows.triage.learn import learn_more, prepare
+from forgelore.flows.triage.withhold import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports import ConversationLocked, Forge, IndexBranch
 from forgelore.store.items import load_ids

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from forgelore.flows.compare.labels import learn_labels
 from forgelore.flows.compare.sample import build_sample, learn_boilerplate
-from forgelore.flows.covering import KINDS
 from forgelore.flows.progress import Watcher
-from forgelore.flows.triage import Desk
+from forgelore.flows.triage.intake import KINDS
+from forgelore.flows.triage.item import Desk
 from forgelore.store.triage import load_labels_learned, save_labels_learned
 
 FIRST = 120  # strengths of a kind that a position needs

@@ -14,9 +14,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from forgelore.core.botlog import FILE as HEALTH_FILE
-from forgelore.core.botlog import BotLog, Run, build_botlog, parse_botlog
-from forgelore.core.events import Event
+from forgelore.core.triage.events import Event
+from forgelore.core.triage.health_log import FILE as HEALTH_FILE
+from forgelore.core.triage.health_log import BotLog, Run, build_botlog, parse_botlog
 from forgelore.errors import (
     CorruptStore,
     ForgeError,
@@ -27,10 +27,10 @@ from forgelore.errors import (
     StateRefused,
     in_words,
 )
-from forgelore.flows.bot import Bot, Outcome, Shift, Told
-from forgelore.flows.kept_index import clear_kept, load_kept, save_kept
-from forgelore.flows.triage import Desk
-from forgelore.flows.withholding import kinds_held, why_withheld, withhold
+from forgelore.flows.triage.bot import Bot, Outcome, Shift, Told
+from forgelore.flows.triage.item import Desk
+from forgelore.flows.triage.kept_index import clear_kept, load_kept, save_kept
+from forgelore.flows.triage.withhold import kinds_held, why_withheld, withhold
 from forgelore.store.packing import DamagedPack, Packed, pack, unpack
 
 INDEX_FILE = "index.db.z"

@@ -1,4 +1,4 @@
-"""What must leave the bot's index: whatever some reader of its branch cannot read on the forge (core/readers).
+"""What must leave the bot's index: whatever some reader of its branch cannot read on the forge (core/triage/readers).
 
 It is asked of every index that is opened and again of every one that is pushed, whoever wrote it: a level may have
 changed since, and older versions did not look at levels at all.
@@ -6,8 +6,8 @@ changed since, and older versions did not look at levels at all.
 
 from msgspec.structs import replace
 
-from forgelore.core.readers import may_index, may_index_from, why_not_indexed
-from forgelore.flows.covering import KINDS
+from forgelore.core.triage.readers import may_index, may_index_from, why_not_indexed
+from forgelore.flows.triage.intake import KINDS
 from forgelore.model import Kind, Project
 from forgelore.store.db import Store
 from forgelore.store.project_rows import save_project

@@ -1,9 +1,9 @@
 """The page of a run: what was looked at, what was said, how much of the project is known, and what is wrong."""
 
-from forgelore.core.markdown import link, plain, safe_url
-from forgelore.core.report_rows import likeness_of, percent
 from forgelore.core.times import ago
-from forgelore.flows.bot import Done, Outcome
+from forgelore.core.triage.markdown import link, plain, safe_url
+from forgelore.core.triage.report_rows import likeness_of, percent
+from forgelore.flows.triage.bot import Done, Outcome
 
 _OUTCOMES = {
     "duplicate": "very close to",

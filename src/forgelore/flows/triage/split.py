@@ -3,7 +3,7 @@
 import msgspec
 
 from forgelore.errors import InvalidValue
-from forgelore.flows.triage import Judgement, Triaged
+from forgelore.flows.triage.item import Judgement, Triaged
 
 MAX_BYTES = 100_000
 

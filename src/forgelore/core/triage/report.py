@@ -8,9 +8,9 @@ is not told. Nothing in it notifies a person, marks a duplicate or leaves a trac
 
 from typing import NamedTuple, Protocol
 
-from forgelore.core.markdown import code, link, plain, visible_line
 from forgelore.core.marker import MARKER
-from forgelore.core.report_rows import (
+from forgelore.core.triage.markdown import code, link, plain, visible_line
+from forgelore.core.triage.report_rows import (
     NAME_CHARS,
     Forge,
     Row,
@@ -24,7 +24,7 @@ from forgelore.core.report_rows import (
     status_of,
     title_of,
 )  # fmt: skip
-from forgelore.core.report_warning import build_warning, is_regression
+from forgelore.core.triage.report_warning import build_warning, is_regression
 
 __all__ = ["LIKELY", "MARKER", "Report", "Row", "build_report", "is_regression", "percent"]
 

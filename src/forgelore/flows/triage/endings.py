@@ -6,7 +6,7 @@ the discussion is. What was closed as a duplicate leads to the original at the e
 
 from collections.abc import Iterable
 
-from forgelore.core.report import Row
+from forgelore.core.triage.report import Row
 from forgelore.flows.compare.rank import Match, Ranking
 from forgelore.flows.read import shown_ref
 from forgelore.model import Project

@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from forgelore.core.events import MAX_BYTES, Event, parse_github_event, parse_gitlab_event
 from forgelore.core.text import printable
+from forgelore.core.triage.events import MAX_BYTES, Event, parse_github_event, parse_gitlab_event
 from forgelore.errors import ConfigError
 
 Where = Literal["github", "gitlab"]

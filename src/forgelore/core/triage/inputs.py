@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from forgelore.core.branches import is_branch_name
+from forgelore.core.triage.branch_names import is_branch_name
 
 MAX_ROWS = 20
 _PROJECT = re.compile(r"[A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)+")

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from forgelore.core.events import Event
-from forgelore.core.inputs import Inputs, parse_inputs
+from forgelore.core.triage.events import Event
+from forgelore.core.triage.inputs import Inputs, parse_inputs
 from forgelore.errors import (
     AuthError,
     ConfigError,
@@ -24,18 +24,18 @@ from forgelore.errors import (
     StateRefused,
     in_words,
 )
-from forgelore.flows.bot import Bot, Outcome
-from forgelore.flows.bot_index import INDEX_FILE, run_bot
-from forgelore.flows.judging import MAX_BYTES, build_judgement, parse_judgement
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.triage import Desk, Judgement
-from forgelore.flows.withholding import open_project
+from forgelore.flows.triage.bot import Bot, Outcome
+from forgelore.flows.triage.index import INDEX_FILE, run_bot
+from forgelore.flows.triage.item import Desk, Judgement
+from forgelore.flows.triage.split import MAX_BYTES, build_judgement, parse_judgement
+from forgelore.flows.triage.withhold import open_project
 from forgelore.model import Project
 from forgelore.ports import Embedder, Forge
 from forgelore.store.migrate import open_store
 from forgelore.store.triage import forget_for_good
-from forgelore.surfaces.ci import Voice, Where, read_event, scratch_folder
-from forgelore.surfaces.summary import build_summary
+from forgelore.surfaces.ci.runner import Voice, Where, read_event, scratch_folder
+from forgelore.surfaces.ci.summary import build_summary
 from forgelore.words import ProjectName
 
 MAX_WAIT_S = 60  # a runner that sleeps costs its owner money; what is left undone is caught up

@@ -12,7 +12,7 @@ is its author sent there: nobody is asked to add something to what was closed as
 """
 
 from forgelore.core.compare.sameness import Sameness
-from forgelore.core.report_rows import Ending, Forge, Row, ending_of, linked, noun_of, percent
+from forgelore.core.triage.report_rows import Ending, Forge, Row, ending_of, linked, noun_of, percent
 
 _CLAIMS: dict[tuple[Sameness, bool], str] = {  # of an issue, and of a change, whose text is more than what it says
     ("same_text", False): "has the same text as",

@@ -9,7 +9,7 @@ import re
 from typing import Literal, NamedTuple
 
 from forgelore.core.compare.sameness import Sameness
-from forgelore.core.markdown import link, plain, quiet_url, safe_url
+from forgelore.core.triage.markdown import link, plain, quiet_url, safe_url
 
 Forge = Literal["github", "gitlab"]
 Ending = Literal["open", "merged", "fixed", "duplicate", "declined", "moved", "unmerged", "closed"]

@@ -15,17 +15,17 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 from msgspec import Meta, Struct
 
 from forgelore.core.compare.boilerplate import USUAL, without_boilerplate
-from forgelore.core.inputs import Inputs
 from forgelore.core.links import links_in_text
-from forgelore.core.readers import may_name
-from forgelore.core.report import Report, build_report, is_regression
 from forgelore.core.search.cleaning import is_form_line, telling_text
+from forgelore.core.triage.inputs import Inputs
+from forgelore.core.triage.readers import may_name
+from forgelore.core.triage.report import Report, build_report, is_regression
 from forgelore.errors import LoreError, NotFound
 from forgelore.flows.compare.labels import NEIGHBOURS, suggest_labels
 from forgelore.flows.compare.rank import Likeness, Match, Ranking, rank_matches
-from forgelore.flows.covering import make_searchable
-from forgelore.flows.endings import build_row, is_closed_for, order_matches
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.triage.endings import build_row, is_closed_for, order_matches
+from forgelore.flows.triage.intake import make_searchable
 from forgelore.model import File, Item, ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge
 from forgelore.store.calibrations import load_boilerplate
