@@ -78,8 +78,8 @@ def prepare(folder: pathlib.Path, size: int) -> dict:
 
 def write_documents(folder: pathlib.Path, made: list[dict]) -> list[dict]:
     """Let the product make the documents, once; its own engine gets a store that has the items alone."""
-    from forgelore.flows.importing import import_lines
     from forgelore.flows.index.documents import reindex_items
+    from forgelore.flows.transfer.importing import import_lines
     from forgelore.store.migrate import open_store
     from forgelore.words import ProjectName
 

@@ -172,8 +172,8 @@ def rules() -> str:
 
 def build_store(items: list[dict], documents: int, path: pathlib.Path) -> Built:
     """Make a store as the product does: `import`, `generate-docs --full`; then vectors that mean nothing."""
-    from forgelore.flows.importing import import_lines
     from forgelore.flows.index.documents import reindex_items
+    from forgelore.flows.transfer.importing import import_lines
     from forgelore.store.migrate import open_store
     from forgelore.words import ProjectName
 

@@ -133,7 +133,7 @@ def schema() -> str:
 
 
 def import_schema() -> str:
-    from forgelore.core.lines import line_schema
+    from forgelore.core.jsonl import line_schema
 
     return json.dumps(line_schema(), indent=2) + "\n"
 

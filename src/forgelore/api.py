@@ -12,8 +12,8 @@ from forgelore.core.names import Ref
 from forgelore.core.triage.inputs import Inputs
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
+from forgelore.flows.browse.items import find_item
 from forgelore.flows.compare.similar import Likeness, find_similar, narrow
-from forgelore.flows.read import find_item
 from forgelore.flows.search.filters import Words, only_projects, parse_filters
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Answer, Hit, Mode, Request, search

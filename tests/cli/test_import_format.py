@@ -10,9 +10,9 @@ import sys
 import jsonschema
 import pytest
 
-from forgelore.core.lines import FileLine, ItemLine, LinkLine, NoteLine, parse_line
+from forgelore.core.jsonl import FileLine, ItemLine, LinkLine, NoteLine, parse_line
 from forgelore.errors import InvalidValue
-from forgelore.flows.importing import BATCH
+from forgelore.flows.transfer.importing import BATCH
 from forgelore.words import KIND_WORDS
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"

@@ -10,8 +10,8 @@ import random
 
 import pytest
 
-from forgelore.flows.importing import import_lines
 from forgelore.flows.index.documents import index_items
+from forgelore.flows.transfer.importing import import_lines
 from forgelore.store.filters import build_allowed, load_allowed
 from forgelore.store.projects import list_projects
 from forgelore.surfaces.cli.command import Context, build_parser

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from crash.killing import check_integrity, environ, github_ground, gitlab_ground
-from forgelore.flows.importing import BATCH
+from forgelore.flows.transfer.importing import BATCH
 
 ITEMS = 5 * BATCH // 2
 

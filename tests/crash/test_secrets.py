@@ -18,7 +18,7 @@ import pytest
 
 from crash.killing import Forker, environ
 from forgelore.store.migrate import open_store
-from forgelore.store.raw import load_payload
+from forgelore.store.payloads import load_payload
 from servers.github import GitHubServer
 from servers.gitlab import GitLabServer
 

@@ -4,8 +4,8 @@ import pytest
 
 from cli.conftest import cli  # noqa: F401 - a fixture
 from forgelore.app import App
-from forgelore.flows.importing import import_lines, open_source
 from forgelore.flows.index.documents import index_items
+from forgelore.flows.transfer.importing import import_lines, open_source
 from forgelore.surfaces.cli.commands.demo import PROJECT, demo_file
 
 

@@ -7,10 +7,10 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.app import App
-from forgelore.flows.importing import import_lines, open_source
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.transfer.importing import import_lines, open_source
 from forgelore.surfaces.cli.commands.demo import PROJECT, demo_file
 
 

@@ -12,10 +12,10 @@ from forgelore.core.compare.shipped import DISTRIBUTIONS
 from forgelore.flows.compare.rank import Likeness, rank_matches
 from forgelore.flows.compare.reference import FEW_ITEMS, load_distribution, scope_of
 from forgelore.flows.compare.sample import build_sample, learn_boilerplate, rank_earlier, remember_strengths
-from forgelore.flows.importing import import_lines
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.transfer.importing import import_lines
 from forgelore.store.calibrations import load_boilerplate, load_strengths
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject

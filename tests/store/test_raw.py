@@ -1,7 +1,7 @@
 """Raw payloads: small, readable again, without secrets."""
 
 from forgelore.net.jsontext import split_rows
-from forgelore.store.raw import load_payload, without_secrets
+from forgelore.store.payloads import load_payload, without_secrets
 
 
 def test_payloads_come_back_as_they_were_and_take_less_than_a_third(github):

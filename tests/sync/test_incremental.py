@@ -604,7 +604,7 @@ def test_secrets_in_payloads_are_not_stored(lab):
 
 
 def loaded(lab):
-    from forgelore.store.raw import load_payload
+    from forgelore.store.payloads import load_payload
 
     store = lab.app.store()
     for project_id, digest in store.rows("SELECT project_id, hash FROM raw_payloads"):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgelore.core.names import Ref
-from forgelore.flows.exporting import export_lines
-from forgelore.flows.read import load_item
+from forgelore.flows.browse.items import load_item
 from forgelore.flows.sync.replay import replay_project
+from forgelore.flows.transfer.exporting import export_lines
 from forgelore.model import Detail, Item, ItemKey, Link, Note, Project, ProjectName, Thread
 from forgelore.store.items import save_details, save_items
 from forgelore.store.jobs import count_jobs

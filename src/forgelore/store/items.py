@@ -15,7 +15,7 @@ from forgelore.model import Detail, File, Item, ItemKey, Kind, Link
 from forgelore.store.db import Store
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
-from forgelore.store.raw import drop_payloads, row_hash, save_payloads
+from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 
 ITEM_FIELDS = (
     "title", "body", "state", "state_reason", "author", "author_role", "assignees", "created_at", "updated_at",

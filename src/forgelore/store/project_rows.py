@@ -3,8 +3,8 @@
 from forgelore.model import Label, Member, Project, ProjectName
 from forgelore.store.db import Store
 from forgelore.store.links import adopt_names
+from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.projects import StoredProject, find_project
-from forgelore.store.raw import drop_payloads, row_hash, save_payloads
 
 
 def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:

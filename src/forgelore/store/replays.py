@@ -15,7 +15,7 @@ from forgelore.model import Detail, Item, ItemKey, Note, Project, ProjectName, T
 from forgelore.store.db import Row, Store
 from forgelore.store.items import ITEM_FIELDS, KEPT_FIELDS, item_values, save_files
 from forgelore.store.links import LinkRow, LinkTargets, restore_links
-from forgelore.store.raw import drop_payloads, unpack_payload
+from forgelore.store.payloads import drop_payloads, unpack_payload
 from forgelore.store.threads import NOTE_FIELDS, note_links, note_values
 
 _PAYLOAD = "LEFT JOIN raw_payloads r ON r.project_id = ? AND r.hash ="

@@ -17,7 +17,7 @@ from forgelore.store.db import Store
 from forgelore.store.items import load_ids
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
-from forgelore.store.raw import drop_payloads, row_hash, save_payloads
+from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 
 NOTE_FIELDS = (
     "author", "author_role", "body", "created_at", "updated_at", "type", "path", "line", "old_path", "old_line",

@@ -16,15 +16,15 @@ from forgelore.core.compare.queryfile import Duplicate, Golden, parse_query_line
 from forgelore.core.compare.scoring import DEPTH, Decision, Score, score_ranks
 from forgelore.core.names import Hosts, Ref
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.flows.browse.items import find_item, shown_ref
 from forgelore.flows.compare import evaluate_decisions as deciding
 from forgelore.flows.compare.rank import Likeness, Match, rank_matches
 from forgelore.flows.compare.similar import as_answer
-from forgelore.flows.importing import BadLine
 from forgelore.flows.progress import Watcher
-from forgelore.flows.read import find_item, shown_ref
 from forgelore.flows.search.filters import parse_filters
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Answer, Mode, Request, search, warn_of_waiting
+from forgelore.flows.transfer.importing import BadLine
 from forgelore.store.calibrations import Scope
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters

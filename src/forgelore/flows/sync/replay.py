@@ -24,9 +24,9 @@ from forgelore.ports import Page, PayloadReader
 from forgelore.store.db import Store
 from forgelore.store.jobs import count_jobs, finish_job, queue_documents, queue_replays, ready_jobs
 from forgelore.store.links import LinkTargets
+from forgelore.store.payloads import load_payload
 from forgelore.store.project_rows import restore_project
 from forgelore.store.projects import StoredProject
-from forgelore.store.raw import load_payload
 from forgelore.store.replays import (
     ItemPayloads,
     NotePayload,

@@ -7,8 +7,8 @@ the discussion is. What was closed as a duplicate leads to the original at the e
 from collections.abc import Iterable
 
 from forgelore.core.triage.report import Row
+from forgelore.flows.browse.items import shown_ref
 from forgelore.flows.compare.rank import Match, Ranking
-from forgelore.flows.read import shown_ref
 from forgelore.model import Project
 from forgelore.store.db import Store
 from forgelore.store.endings import Ended, load_ended, load_fix, load_original

@@ -109,7 +109,7 @@ def project_of(row: Any) -> str:
 
 
 def ref_of(row: Any) -> str:
-    from forgelore.flows.read import shown_ref
+    from forgelore.flows.browse.items import shown_ref
 
     return shown_ref(row.forge, row.kind, row.number, row.tag)
 

@@ -10,7 +10,7 @@ take a value. Words from the database never reach an evaluation: `compgen -W` wo
 
 from collections.abc import Iterator
 
-from forgelore.surfaces.cli.candidates import BEFORE_COMMAND, Place, load_places
+from forgelore.surfaces.cli.completions import BEFORE_COMMAND, Place, load_places
 from forgelore.surfaces.cli.main import COMMANDS
 
 _BASH = """\

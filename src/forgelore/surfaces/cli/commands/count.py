@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.flows.read import COUNTABLE, count_rows, parse_kind
+    from forgelore.flows.browse.items import COUNTABLE, count_rows, parse_kind
 
     what = (
         arguments.kind

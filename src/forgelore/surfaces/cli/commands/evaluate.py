@@ -82,7 +82,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 def _evaluate(context: Any, arguments: argparse.Namespace) -> Any:
     from forgelore.api import Lore
     from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
-    from forgelore.flows.importing import open_source
+    from forgelore.flows.transfer.importing import open_source
     from forgelore.surfaces.cli.progress import make_watcher
 
     with open_source(arguments.file) as source:
@@ -101,7 +101,7 @@ def _evaluate(context: Any, arguments: argparse.Namespace) -> Any:
 
 def _excluded(path: str | None) -> tuple[int, ...]:
     from forgelore.core.compare.queryfile import parse_numbers
-    from forgelore.flows.importing import open_source
+    from forgelore.flows.transfer.importing import open_source
 
     if path is None:
         return ()

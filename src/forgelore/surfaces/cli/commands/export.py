@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.flows.exporting import count_hidden, export_lines
+    from forgelore.flows.transfer.exporting import count_hidden, export_lines
 
     if context.is_json and not arguments.output:
         raise UsageError("--json needs --output: standard output cannot hold both", hint="add --output FILE")

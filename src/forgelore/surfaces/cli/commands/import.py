@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     from forgelore.core.names import is_pattern
-    from forgelore.flows.importing import import_lines, open_source
+    from forgelore.flows.transfer.importing import import_lines, open_source
 
     if is_pattern(arguments.project):
         raise UsageError("--project must name one project", hint="for example: --project acme/tracker")

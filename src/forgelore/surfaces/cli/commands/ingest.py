@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.read import parse_kind
+    from forgelore.flows.browse.items import parse_kind
     from forgelore.surfaces.cli.commands.sync import sync_all
 
     kind = parse_kind(arguments.type)

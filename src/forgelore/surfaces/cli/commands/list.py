@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.read import list_items, parse_kind
+    from forgelore.flows.browse.items import list_items, parse_kind
 
     if not 1 <= arguments.limit <= 1_000_000:
         raise InvalidValue(f"--limit {arguments.limit} is out of range", hint="use 1 to 1,000,000")

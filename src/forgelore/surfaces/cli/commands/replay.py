@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.read import parse_kind
+    from forgelore.flows.browse.items import parse_kind
     from forgelore.store.projects import list_projects, resolve_project
 
     store, hosts = context.app.store(), context.app.hosts

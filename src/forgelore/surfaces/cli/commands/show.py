@@ -41,14 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.flows.read import load_item
+    from forgelore.flows.browse.items import load_item
 
     app = context.app
     ref = _parse(arguments.ref)
     project = None if ref.project else app.find_project(arguments.project)
     item: dict[str, Any] = load_item(app.store(), ref, project, app.hosts)
     if arguments.document:
-        from forgelore.flows.shown import show_document
+        from forgelore.flows.browse.reading_text import show_document
 
         item["document"] = show_document(item)
         context.print(*printable(item["document"]).split("\n"))
@@ -62,7 +62,7 @@ def _parse(words: list[str]) -> Ref:
     if len(words) == 1:
         return parse_ref(words[0])
     from forgelore.errors import UsageError
-    from forgelore.flows.read import parse_kind
+    from forgelore.flows.browse.items import parse_kind
 
     if len(words) > 2:
         raise UsageError("one item at a time", hint="write #12, or: issue 12")

@@ -54,9 +54,9 @@ def run_like(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlie
 
 def _rank(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlier: bool) -> tuple[Any, Any, Any]:
     from forgelore.api import Lore
+    from forgelore.flows.browse.items import find_item
     from forgelore.flows.compare.rank import Likeness, rank_matches
     from forgelore.flows.compare.similar import narrow
-    from forgelore.flows.read import find_item
     from forgelore.store.hits import load_subject
 
     app, parsed = context.app, parse_ref(ref)

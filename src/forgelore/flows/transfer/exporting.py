@@ -1,13 +1,13 @@
 """`export`: a project as lines, sorted by number, notes by time: equal stores give equal bytes.
 
-A thousand items at a time are in memory. The format is `core/lines`.
+A thousand items at a time are in memory. The format is `core/jsonl`.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from forgelore.core.lines import file_line, link_line, note_line, write_line
+from forgelore.core.jsonl import file_line, link_line, note_line, write_line
 from forgelore.core.times import format_ms
 from forgelore.store.db import Store
 from forgelore.store.projects import StoredProject

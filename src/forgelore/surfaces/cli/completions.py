@@ -8,7 +8,7 @@ import argparse
 from typing import Literal, NamedTuple
 
 from forgelore.config import EMBEDDERS
-from forgelore.flows.read import COUNTABLE
+from forgelore.flows.browse.items import COUNTABLE
 from forgelore.surfaces.cli.command import build_parser
 from forgelore.words import KINDS
 

@@ -1,6 +1,6 @@
 """`import`: lines of a file into the store, some thousand at a time, each batch whole or not at all.
 
-Reading a file twice writes nothing the second time. The format is `core/lines`.
+Reading a file twice writes nothing the second time. The format is `core/jsonl`.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from forgelore.core.lines import Parsed, parse_line
+from forgelore.core.jsonl import Parsed, parse_line
 from forgelore.errors import InvalidValue, LoreError, NotFound, Refused
 from forgelore.model import ItemKey, Kind, Project, ProjectName
 from forgelore.store.db import Store

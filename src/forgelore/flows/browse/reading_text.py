@@ -1,6 +1,6 @@
 """Documents as they are shown to programs, agents and models: the structured header, then the text.
 
-Made from what `flows/read` loads, so that an item reads the same wherever it is shown.
+Made from what `flows/browse/items` loads, so that an item reads the same wherever it is shown.
 """
 
 from typing import Any
