@@ -14,7 +14,7 @@ from common import clean_environ
 from forgelore.api import open_lore
 from forgelore.core.compare.evidence import FEATURES
 from forgelore.core.times import parse_ms
-from forgelore.flows.compare.rank import CANDIDATES, Likeness, rank_matches
+from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
 from forgelore.flows.compare.sample import learn_boilerplate
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
@@ -101,7 +101,7 @@ def rank_all(lore, name: str, asked: list[tuple], *, is_lexical: bool) -> Ranked
         subject = load_subject(store, ids[kind, number])._replace(created_at=created)
         filters = Filters(types=(kind,), not_items=(*excluded, subject.item_id), before=created)
         mode = "lexical" if is_lexical else "hybrid"
-        ranking = rank_matches(retriever, Likeness(subject, filters, mode, CANDIDATES, is_bare=True))
+        ranking = rank_matches(retriever, CompareRequest(subject, filters, mode, CANDIDATES, is_bare=True))
         for match in ranking.matches:
             rows["features"].append([match.evidence.features[feature] for feature in FEATURES])
             rows["is_gold"].append(match.hit.row.number in gold)
@@ -126,6 +126,6 @@ def rank_costs(embedder: str, *, count: int = 100) -> list[float]:
             subject = load_subject(store, item_id)
             filters = Filters(types=("issue",), not_items=(item_id,), before=subject.created_at)
             start = time.process_time()
-            rank_matches(retriever, Likeness(subject, filters, "lexical" if is_lexical else "hybrid"))
+            rank_matches(retriever, CompareRequest(subject, filters, "lexical" if is_lexical else "hybrid"))
             costs.append(1000 * (time.process_time() - start))
     return sorted(costs[1:])  # the first one read all vectors into memory

@@ -21,7 +21,7 @@ import lore_cost
 from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
 from forgelore.core.search.fuse import fuse, fuse_scores
-from forgelore.embedders.lore import Lore
+from forgelore.embedders.lore import LoreEmbedder
 
 CORPORA = SHARED / "corpora"
 RESULTS = ROOT / "training" / "results.json"
@@ -226,7 +226,7 @@ def shipped_table(trackers: dict) -> str:
 
 def shipped_ranks(items: list[dict], excluded: set[int], queries: list[dict]):
     """Yield kind, way and rank of each query."""
-    embedder = Lore()
+    embedder = LoreEmbedder()
     vectors = np.asarray(embedder.embed_passages([first_passage(item, embedder) for item in items]))
     index = bm25.Index(items, excluded)
     places = {(item["kind"], item["number"]): at for at, item in enumerate(items)}
@@ -257,7 +257,7 @@ def ids(hits) -> list[tuple[int, float]]:
     return [(hit.id, hit.rrf) for hit in hits]
 
 
-def first_passage(item: dict, embedder: Lore):
+def first_passage(item: dict, embedder: LoreEmbedder):
     return build_chunks(item["title"] or "", item["body"] or "", max_chars=embedder.chunk_chars)[0].passage
 
 

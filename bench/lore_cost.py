@@ -12,12 +12,12 @@ import apsw
 
 from common import clean_environ, forgelore, measure, table, verdict
 from forgelore.core.search.chunks import build_chunks
-from forgelore.embedders.lore import Lore
+from forgelore.embedders.lore import LoreEmbedder
 from forgelore_minilm.model import MiniLM
 from startup import script
 from tracker import get_store, load_items, sample_questions
 
-EMBEDDERS = {"lore": Lore, "minilm": MiniLM}
+EMBEDDERS = {"lore": LoreEmbedder, "minilm": MiniLM}
 ROUNDS = 15
 ITEMS = 10_000
 SAMPLE = {"lore": 5_000, "minilm": 200}  # items; the transformer is slower by some sixty times

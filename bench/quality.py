@@ -19,7 +19,7 @@ from common import FORGELORE, SHARED, Skipped, clean_environ, report, table, ver
 from floors import FLOORS, load_tracker
 from forgelore.api import open_lore
 from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
-from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
+from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
 
 CORPORA = SHARED / "corpora"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")
@@ -91,7 +91,7 @@ def add_modes(tracker: str, embedder: str, found: dict[str, Ranks]) -> None:
         suite = read_suite(source)
     with open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder)) as lore:
         for mode in ("lexical",) if embedder == "none" else ("lexical", "semantic", "hybrid"):
-            setting = Setting(lore.app.find_project(tracker), lore.app.hosts, mode, excluded)
+            setting = EvaluationSetup(lore.app.find_project(tracker), lore.app.hosts, mode, excluded)
             result = evaluate(lore.retriever(is_lexical=mode == "lexical"), suite, setting)
             if result.mode != mode or result.left_out or result.warnings:
                 raise RuntimeError(f"{tracker} {mode}: {result.mode} {result.left_out[:3]} {result.warnings[:3]}")

@@ -12,14 +12,14 @@ import typing
 from collections.abc import Iterator
 
 from common import Skipped, clean_environ, report, table
-from forgelore.api import Lore, open_lore
+from forgelore.api import History, open_lore
 from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
-from forgelore.core.search.vectors import Packed, unpack_vector
+from forgelore.core.search.vectors import PackedVector, unpack_vector
 from forgelore.core.times import parse_ms
-from forgelore.flows.compare.rank import Likeness, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, rank_matches
 from forgelore.flows.compare.reference import shipped_distribution, similarity_of
-from forgelore.flows.search.run import RESCORED, Hit, Request, search
+from forgelore.flows.search.run import RESCORED, Hit, SearchRequest, search
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
@@ -46,7 +46,7 @@ class Known:
 
     name = "minilm"
 
-    def __init__(self, lore: Lore) -> None:
+    def __init__(self, lore: History) -> None:
         self.real = lore.app.embedder("minilm")
         self.model, self.floor = self.real.model, self.real.floor
         self.chunk_chars, self.batch_size = self.real.chunk_chars, self.real.batch_size
@@ -96,14 +96,14 @@ NOTE = (
 )
 
 
-def open_tracker(tracker: str, embedder: str) -> Lore:
+def open_tracker(tracker: str, embedder: str) -> History:
     db = prepare(tracker, embedder)
     return open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder))
 
 
 def load_passages(store: Store, size: int) -> dict:
     sql = "SELECT document_id, position, scale, vector FROM chunks"
-    packed = {(row[0], row[1]): Packed(row[2], row[3]) for row in store.rows(sql)}
+    packed = {(row[0], row[1]): PackedVector(row[2], row[3]) for row in store.rows(sql)}
     return {
         chunk.passage: packed[document_id, at]
         for document_id, title, text in store.rows("SELECT id, title, text FROM document_texts")
@@ -123,12 +123,12 @@ def queries(tracker: str, store: Store) -> Iterator[Asked]:
             yield Asked(row["query"], row["gold"], subject, filters)
 
 
-def ask(tracker: str, lore: Lore, rescorer, found: tuple[Ranks, Ranks]) -> None:
+def ask(tracker: str, lore: History, rescorer, found: tuple[Ranks, Ranks]) -> None:
     retriever = lore.retriever()
     for one in queries(tracker, lore.app.store()):
-        likeness = Likeness(one.subject, one.filters, limit=DEPTH, is_bare=True)
+        likeness = CompareRequest(one.subject, one.filters, limit=DEPTH, is_bare=True)
         ranking = rank_matches(retriever, likeness, rescorer=rescorer)
-        request = Request(one.subject.title, filters=one.filters, limit=DEPTH, is_bare=True)
+        request = SearchRequest(one.subject.title, filters=one.filters, limit=DEPTH, is_bare=True)
         answer = search(retriever, request, rescorer=rescorer)
         if ranking.warnings or answer.warnings:
             raise RuntimeError(f"{tracker} {one.number}: {ranking.warnings} {answer.warnings}")
@@ -147,11 +147,13 @@ def ordinary(store: Store, count: int) -> Iterator[tuple[Subject, Filters]]:
         yield subject, Filters(types=("issue",), not_items=(item_id,), before=subject.created_at)
 
 
-def firsts(lore: Lore, rescorer) -> list[float]:
+def firsts(lore: History, rescorer) -> list[float]:
     """The similarity of each ordinary issue's best match, by the shipped distribution."""
     found = []
     for subject, filters in ordinary(lore.app.store(), SAMPLE):
-        ranking = rank_matches(lore.retriever(), Likeness(subject, filters, limit=1, is_bare=True), rescorer=rescorer)
+        ranking = rank_matches(
+            lore.retriever(), CompareRequest(subject, filters, limit=1, is_bare=True), rescorer=rescorer
+        )
         for match in ranking.matches:
             shipped = shipped_distribution(ranking.scope)
             found.append(similarity_of(shipped, match.strength, match.evidence.features))
@@ -202,9 +204,9 @@ def cost_table() -> str:
     return f"{head}\n\n" + table(["", "CPU s, median", "wall s, median", f"CPU s of the {TIMED}"], rows)
 
 
-def cost_of(lore: Lore, rescorer, subject: Subject, filters: Filters) -> tuple[float, float]:
+def cost_of(lore: History, rescorer, subject: Subject, filters: Filters) -> tuple[float, float]:
     start = time.process_time(), time.perf_counter()
-    rank_matches(lore.retriever(), Likeness(subject, filters), rescorer=rescorer)
+    rank_matches(lore.retriever(), CompareRequest(subject, filters), rescorer=rescorer)
     return time.process_time() - start[0], time.perf_counter() - start[1]
 
 

@@ -10,15 +10,15 @@ import sys
 
 def main() -> None:
     path, kind, questions = sys.argv[1:]
-    from forgelore.embedders.lore import Lore
+    from forgelore.embedders.lore import LoreEmbedder
     from forgelore.flows.search.retriever import Retriever
-    from forgelore.flows.search.run import Request, search
+    from forgelore.flows.search.run import SearchRequest, search
     from forgelore.store.migrate import open_store
     from tracker import Dice
 
-    retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else Lore())
+    retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else LoreEmbedder())
     for text in json.loads(pathlib.Path(questions).read_text(encoding="utf-8")):
-        answer = search(retriever, Request(text))
+        answer = search(retriever, SearchRequest(text))
         assert answer.mode == "hybrid", answer.warnings
 
 

@@ -160,9 +160,9 @@ def rename_embedder(path: pathlib.Path) -> None:
 
 def rules() -> str:
     """Return a short name of everything that shapes a store: a change of the schema makes another file."""
-    from forgelore.embedders.lore import Lore
+    from forgelore.embedders.lore import LoreEmbedder
 
-    digest = hashlib.sha256(f"{RULES} {Lore.chunk_chars}".encode())
+    digest = hashlib.sha256(f"{RULES} {LoreEmbedder.chunk_chars}".encode())
     for name in MADE_BY:
         place = ROOT / "src" / "forgelore" / name
         for file in sorted(place.glob("*.sql")) if place.is_dir() else [place]:
@@ -227,9 +227,9 @@ class Dice:
     def __init__(self) -> None:
         import numpy as np
 
-        from forgelore.embedders.lore import Lore
+        from forgelore.embedders.lore import LoreEmbedder
 
-        self._real = Lore()
+        self._real = LoreEmbedder()
         self._rng = np.random.default_rng(SEED)
         self._thrown: dict[str, typing.Any] = {}
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from forgelore.core.search.ftsquery import build_and, build_or, loosen, parse_query
 from forgelore.flows.search import run as flow
-from forgelore.flows.search.retriever import Retriever, Scope
-from forgelore.flows.search.run import Lists, Request, best_per_item, fuse_lists, search
+from forgelore.flows.search.retriever import Retriever, SearchScope
+from forgelore.flows.search.run import RankedLists, SearchRequest, best_per_item, fuse_lists, search
 from forgelore.store.filters import Filters
 from forgelore.store.fulltext import search_words
 from forgelore.store.migrate import open_store
@@ -62,7 +62,7 @@ class Desk:
         self.store = open_store(str(path), create=False)
         self.dice = Dice()
         self.retriever = Retriever(self.store, self.dice)
-        self.retriever.by_vector(self.dice.embed_query(""), 1, Scope())
+        self.retriever.by_vector(self.dice.embed_query(""), 1, SearchScope())
         self.resident = self.retriever._resident  # noqa: SLF001 - the bench reads the very bytes that are searched
         self.matrix = self.resident.rows.matrix
         self.filters = choose_filters(self.store)
@@ -125,8 +125,10 @@ def all_words(store, text: str) -> list:
     return search_words(store, expression, DEPTH) if expression else []
 
 
-def ask(retriever: Retriever, text: str, *, mode: flow.Mode = "hybrid", filters: Filters = NO_FILTERS) -> flow.Answer:
-    answer = search(retriever, Request(text, mode, filters))
+def ask(
+    retriever: Retriever, text: str, *, mode: flow.SearchMode = "hybrid", filters: Filters = NO_FILTERS
+) -> flow.SearchAnswer:
+    answer = search(retriever, SearchRequest(text, mode, filters))
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
 
@@ -202,8 +204,8 @@ class Exhaustive:
         parts = [self.packed[at : at + step].astype(np.float32) @ query for at in range(0, len(self.packed), step)]
         return np.concatenate(parts) * self.scales
 
-    def gather(self, text: str, allowed: np.ndarray, depth: int) -> Lists:
-        return Lists(self.by_words(text, allowed, depth), self.by_vector(text, allowed, depth))
+    def gather(self, text: str, allowed: np.ndarray, depth: int) -> RankedLists:
+        return RankedLists(self.by_words(text, allowed, depth), self.by_vector(text, allowed, depth))
 
     def by_vector(self, text: str, allowed: np.ndarray, depth: int) -> list[Near]:
         cosines = self.cosines(text)

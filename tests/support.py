@@ -22,7 +22,7 @@ import pytest
 from forgelore.app import App
 from forgelore.core.text import storable
 from forgelore.core.times import format_ms, parse_ms
-from forgelore.flows.sync.run import Options, Result, sync_project
+from forgelore.flows.sync.run import SyncOptions, SyncResult, sync_project
 from forgelore.forges.gitlab.wire import tag_number
 from servers.base import ForgeServer, Response
 from servers.github import GitHubServer
@@ -115,11 +115,15 @@ class Lab:
         """Another App (another token, other settings) on the file of the first."""
         return self.new_app(token, db=self.app.config.db, **more)
 
-    def sync(self, app: App | None = None, *, path: str | None = None, watcher=None, stop=None, **options) -> Result:
+    def sync(
+        self, app: App | None = None, *, path: str | None = None, watcher=None, stop=None, **options
+    ) -> SyncResult:
         app = app or self.app
         name = app.parse_project(self.name_text.replace(self.path, path) if path else self.name_text)
         store, forge = app.store(create=True), app.forge(name)
-        return sync_project(store, forge, name, Options(**options), now_ms=self.time.now_ms, watcher=watcher, stop=stop)
+        return sync_project(
+            store, forge, name, SyncOptions(**options), now_ms=self.time.now_ms, watcher=watcher, stop=stop
+        )
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run the real command line, on a file of its own."""

@@ -75,7 +75,7 @@ def test_what_is_exported_is_what_the_product_reads(trained, tmp_path):
     with np.load(trained / "table_1.npz") as found:
         assert np.array_equal(table.codes, found["codes"])
         assert np.array_equal(table.scales, found["scales"])
-    embedder = lore.Lore(str(tmp_path))
+    embedder = lore.LoreEmbedder(str(tmp_path))
     assert embedder.fingerprint().startswith("lore:")
     assert np.isclose(np.linalg.norm(embedder.embed_query("word7")), 1, atol=1e-5)
 

@@ -14,12 +14,12 @@ from forgelore.version import __version__
 if TYPE_CHECKING:
     import os
 
-    from forgelore.api import Lore
+    from forgelore.api import History
 
 __all__ = ["__version__", "open"]
 
 
-def open(path: "str | os.PathLike[str]") -> "Lore":  # noqa: A001 - read as forgelore.open
+def open(path: "str | os.PathLike[str]") -> "History":  # noqa: A001 - read as forgelore.open
     """Return the history in a database file. Raises StoreError (of `forgelore.errors`) when there is none."""
     from forgelore.api import open_lore  # here: the command line must not pay for it
 

@@ -13,10 +13,10 @@ from forgelore.core.triage.inputs import Inputs
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.items import find_item
-from forgelore.flows.compare.similar import Likeness, find_similar, narrow
+from forgelore.flows.compare.similar import CompareRequest, find_similar, narrow
 from forgelore.flows.search.filters import Words, only_projects, parse_filters
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import Answer, Hit, Mode, Request, search
+from forgelore.flows.search.run import Hit, SearchAnswer, SearchMode, SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import list_projects
@@ -24,19 +24,19 @@ from forgelore.words import ItemKey
 
 if TYPE_CHECKING:
     from forgelore.flows.triage.comment import Posted
-    from forgelore.flows.triage.item import Desk, Triaged
+    from forgelore.flows.triage.item import TriageContext, TriageResult
     from forgelore.ports import Embedder
 
 
-def open_lore(path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> "Lore":
+def open_lore(path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> "History":
     """Return the history in a database file. Raises StoreError when there is none."""
     db = check_filled("the path of the database", os.fspath(path))
     app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db)
     app.store()
-    return Lore(app)
+    return History(app)
 
 
-class Lore:
+class History:
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:
@@ -44,10 +44,10 @@ class Lore:
         self._retrievers: dict[str, Retriever] = {}
 
     def search(
-        self, text: str, *, mode: Mode = "hybrid", limit: int = 20, project: str | None = None,
+        self, text: str, *, mode: SearchMode = "hybrid", limit: int = 20, project: str | None = None,
         type: Words = (), state: Words = (), author: Words = (), label: Words = (), path: Words = (),  # noqa: A002 - as on the command line
         after: str | None = None, before: str | None = None, updated_after: str | None = None,
-    ) -> Answer:  # fmt: skip
+    ) -> SearchAnswer:  # fmt: skip
         """Return the best hits for what a person would type, best first. Filters are those of the command line: one
         value or several, None for no filter, and an empty one is refused.
         """
@@ -56,47 +56,49 @@ class Lore:
             types=type, states=state, authors=author, labels=label, paths=path, after=after, before=before,
             updated_after=updated_after, project_ids=only_projects(self.app.store(), found),
         )  # fmt: skip
-        return self.search_for(Request(text, mode, filters, limit))
+        return self.search_for(SearchRequest(text, mode, filters, limit))
 
     def search_for(
-        self, request: Request, *, embedder: str | None = None, rescorer: "Embedder | None" = None
-    ) -> Answer:
+        self, request: SearchRequest, *, embedder: str | None = None, rescorer: "Embedder | None" = None
+    ) -> SearchAnswer:
         return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
 
     def similar_to(
-        self, ref: Ref, filters: Filters, *, project: str | None = None, mode: Mode = "hybrid", limit: int = 20,
+        self, ref: Ref, filters: Filters, *, project: str | None = None, mode: SearchMode = "hybrid", limit: int = 20,
         is_earlier: bool = False, embedder: str | None = None,
-    ) -> tuple[Answer, Subject]:  # fmt: skip
+    ) -> tuple[SearchAnswer, Subject]:  # fmt: skip
         """Return what an item resembles, of its own kind unless the filters name types, and the item itself."""
         default = None if ref.project else self.app.find_project(project)
         subject = load_subject(self.app.store(), find_item(self.app.store(), ref, default, self.app.hosts))
         filters = narrow(filters, subject, is_earlier=is_earlier)
         retriever = self.retriever(embedder, is_lexical=mode == "lexical")
-        return find_similar(retriever, Likeness(subject, filters, mode, limit)), subject
+        return find_similar(retriever, CompareRequest(subject, filters, mode, limit)), subject
 
     def triage(
         self, ref: Ref, inputs: Inputs | None = None, *, project: str | None = None, is_posted: bool = False
-    ) -> tuple["Triaged", "Posted | None"]:
+    ) -> tuple["TriageResult", "Posted | None"]:
         """Return what an item repeats, as the comment that its author would get; with `is_posted`, post that.
 
         What the store knows is compared; the item itself is read anew from its forge before anything is posted.
         """
         from forgelore.flows.triage.comment import post_report
-        from forgelore.flows.triage.item import fetch_fresh, look_at, take_in
+        from forgelore.flows.triage.item import fetch_current, save_fetched, triage_item
 
-        desk, key = self._desk(ref, inputs or Inputs(), project, is_posted=is_posted)
+        context, key = self._context(ref, inputs or Inputs(), project, is_posted=is_posted)
         if not is_posted:
-            return look_at(desk, key), None
-        if desk.forge is None:
-            raise InvalidValue(f"{desk.project.name} is an imported tracker: there is nobody to tell")
-        fetched = fetch_fresh(desk.forge, desk.project, key)
-        take_in(desk, [fetched])
-        triaged = look_at(desk, key)
+            return triage_item(context, key), None
+        if context.forge is None:
+            raise InvalidValue(f"{context.project.name} is an imported tracker: there is nobody to tell")
+        fetched = fetch_current(context.forge, context.project, key)
+        save_fetched(context, [fetched])
+        triaged = triage_item(context, key)
         triaged = triaged._replace(warnings=(*fetched.warnings, *triaged.warnings))
-        return triaged, post_report(desk.forge, desk.project, key, triaged.body)
+        return triaged, post_report(context.forge, context.project, key, triaged.body)
 
-    def _desk(self, ref: Ref, inputs: Inputs, project: str | None, *, is_posted: bool) -> tuple["Desk", ItemKey]:
-        from forgelore.flows.triage.item import Desk
+    def _context(
+        self, ref: Ref, inputs: Inputs, project: str | None, *, is_posted: bool
+    ) -> tuple["TriageContext", ItemKey]:
+        from forgelore.flows.triage.item import TriageContext
         from forgelore.model import Project
 
         store = self.app.store()
@@ -107,8 +109,8 @@ class Lore:
         forge = self.app.forge(stored.name) if is_posted and stored.name.forge != "local" else None
         told = forge.fetch_project(stored.name) if forge else Project(stored.name)
         retriever = self.retriever()
-        desk = Desk(store, forge, told, stored.id, retriever, retriever.embedder, inputs)
-        return desk, ItemKey(subject.kind, number)  # type: ignore[arg-type]
+        context = TriageContext(store, forge, told, stored.id, retriever, retriever.embedder, inputs)
+        return context, ItemKey(subject.kind, number)  # type: ignore[arg-type]
 
     def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> Retriever:
         """Return what keeps vectors in memory between queries; a search by words needs none."""
@@ -143,4 +145,4 @@ class Lore:
         self.close()
 
 
-__all__ = ["Answer", "Hit", "Lore", "Request", "open_lore"]
+__all__ = ["History", "Hit", "SearchAnswer", "SearchRequest", "open_lore"]

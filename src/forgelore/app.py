@@ -136,14 +136,14 @@ class App:
         return self._forges[name.host]
 
     def _make_forge(self, kind: ForgeName, host: str, on_wait: Callable[[float, str], None] | None) -> "Forge":
-        from forgelore.forges.answers import Access
+        from forgelore.forges.answers import TokenAccess
         from forgelore.forges.github.forge import HEADERS, GitHub
         from forgelore.forges.gitlab.forge import GitLab
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, kind, host)
-        access = Access(bool(token), token_advice(self.config, self.environ, kind, host, source))
+        access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
         api_url, graphql_url = self.api_urls(kind, host)
         secret = {"Authorization": f"Bearer {token}"} if kind == "github" else {"PRIVATE-TOKEN": token}
         client = Client(
@@ -206,9 +206,9 @@ class App:
 
     def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
         if name == "lore":
-            from forgelore.embedders.lore import Lore
+            from forgelore.embedders.lore import LoreEmbedder
 
-            return Lore()
+            return LoreEmbedder()
         if name == "minilm":
             return _make_minilm()
         from forgelore.embedders.talking import Manners

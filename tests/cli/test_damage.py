@@ -10,7 +10,7 @@ import pytest
 
 from cli.damages import DAMAGES, Damage
 from forgelore.flows.index.findings import MEANINGS
-from forgelore.store.calibrations import Scope, StoredCalibration, save_calibration
+from forgelore.store.calibrations import CalibrationScope, StoredCalibration, save_calibration
 from forgelore.store.migrate import open_store
 from forgelore.surfaces.cli.main import main
 from servers.embedding import EmbeddingServer
@@ -142,7 +142,7 @@ def desk(forge_and_embedder, tmp_path, home, monkeypatch, capsys):
         store = open_store(made.path)
         with store.transaction():
             known = StoredCalibration(1.0, 0.5, 0.9, 100, 500, {}, 1)
-            save_calibration(store, Scope(1, "issue", "x"), known)
+            save_calibration(store, CalibrationScope(1, "issue", "x"), known)
         store.run("PRAGMA wal_checkpoint(TRUNCATE)")
         store.close()
         shutil.copy(made.path, original.path)

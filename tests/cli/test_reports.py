@@ -7,11 +7,11 @@ import apsw
 import pytest
 
 from forgelore.core.marker import MARKER, is_report
-from forgelore.core.triage.report import Report, Row, build_report
+from forgelore.core.triage.report import Report, ReportRow, build_report
 from forgelore.flows.index.documents import index_items
 from forgelore.store.projects import list_projects
 
-ROW = Row("#2", "zyzzyva is lost", "https://example.org/acme/web/issues/2", 0.99, "open", None, "issue")
+ROW = ReportRow("#2", "zyzzyva is lost", "https://example.org/acme/web/issues/2", 0.99, "open", None, "issue")
 REPORT = build_report(Report((ROW,), True, 0.8, 20, (), (), (), "github", "issue", 60_000))
 
 

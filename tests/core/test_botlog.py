@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.triage.health_log import KEPT, BotLog, Run, build_botlog, parse_botlog
+from forgelore.core.triage.health_log import KEPT, HealthEntry, HealthLog, build_botlog, parse_botlog
 
 DAY = 86_400_000
 
 
 def failing(days, start=100 * DAY):
-    log = BotLog().plus(Run(start - DAY, "issues.opened"), known=5, total=9)
+    log = HealthLog().plus(HealthEntry(start - DAY, "issues.opened"), known=5, total=9)
     for day in range(days):
-        log = log.plus(Run(start + day * DAY, "issues.opened", "no permission"), known=5, total=9)
+        log = log.plus(HealthEntry(start + day * DAY, "issues.opened", "no permission"), known=5, total=9)
     return log, start + days * DAY
 
 
@@ -31,7 +31,7 @@ def test_a_few_bad_days_and_a_good_end_are_no_complaint():
     log, now = failing(3)
     assert log.complaint(now) == ""
     log, now = failing(9)
-    assert log.plus(Run(now, "schedule"), known=1, total=1).complaint(now) == ""
+    assert log.plus(HealthEntry(now, "schedule"), known=1, total=1).complaint(now) == ""
 
 
 def test_only_the_last_runs_are_kept():
@@ -41,4 +41,4 @@ def test_only_the_last_runs_are_kept():
 
 @given(st.text() | st.sampled_from(["{}", "[]", '{"runs": 3}', '{"runs": [{}]}', "null"]))
 def test_a_file_that_is_not_ours_is_an_empty_log(text):
-    assert parse_botlog(text) == BotLog()
+    assert parse_botlog(text) == HealthLog()

@@ -7,7 +7,7 @@ import pathlib
 import re
 
 from forgelore.core.compare.evidence import Quote
-from forgelore.core.triage.report import Report, Row, build_report
+from forgelore.core.triage.report import Report, ReportRow, build_report
 
 TABLE = pathlib.Path(__file__).parent / "comments.md"
 SAMENESS = ("same_text", "nearly_same_text", "similar")
@@ -21,7 +21,7 @@ PAGES = {
 def row(forge, kind, number, title, **more):
     mark = "!" if (forge, kind) == ("gitlab", "change") else "#"
     given = {"similarity": 0.957, "state": "open", "state_reason": None, **more}
-    return Row(f"{mark}{number}", title, f"{PAGES[forge, kind]}{number}", kind=kind, **given)
+    return ReportRow(f"{mark}{number}", title, f"{PAGES[forge, kind]}{number}", kind=kind, **given)
 
 
 def endings(forge, kind):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.evidence import FEATURES, Signals, build_asked, build_profile, compare, find_quotes
+from forgelore.core.compare.evidence import FEATURES, Signals, build_profile, build_query_profile, compare, find_quotes
 
 DAY = 86_400_000
 NO_LIST = Signals(None)
@@ -22,7 +22,7 @@ def item(title, text="", **more):
 
 def ask(title, text="", counts=None, total=1000, **more):
     known = counts or {}
-    return build_asked(
+    return build_query_profile(
         item(title, text, **more), text, stems,
         document_count=lambda words: {word: known.get(word, 1) for word in words}, total=total,
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_nearly_the_same_text_is_half_the_same():
 
 def test_of_a_change_what_its_author_wrote_is_compared_not_its_paths():
     said = "Keep time zones when a calendar is exported"
-    asked = build_asked(
+    asked = build_query_profile(
         item("Fix the export", f"{said}\n\nsrc/ics.py", said=said), said, stems, document_count=lambda _: {}, total=9
     )
     assert compare(asked, item("Fix the export", said, said=said), NO_LIST)["same"] == 1

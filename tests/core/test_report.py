@@ -11,12 +11,12 @@ from rendering import references, render
 from test_markdown import ANY, HOSTILE, PIECES
 
 from forgelore.core.compare.evidence import Quote
-from forgelore.core.triage.report import MARKER, Report, Row, build_report, percent
+from forgelore.core.triage.report import MARKER, Report, ReportRow, build_report, percent
 
-OPEN = Row("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
+OPEN = ReportRow("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
 CLOSED = OPEN._replace(state="closed", state_reason="completed")
 OTHER = OPEN._replace(ref="#89", title="Slow login", url="https://github.com/acme/web/issues/89", similarity=0.82)
-CHANGE = Row("#45", "Rework login", "https://github.com/acme/web/pull/45", 0.93, "merged", None, "change")
+CHANGE = ReportRow("#45", "Rework login", "https://github.com/acme/web/pull/45", 0.93, "merged", None, "change")
 QUOTES = (
     Quote("error", "TypeError: x is undefined", "TypeError: x is undefined"),
     Quote("frame", "at login (auth.js:10)", "at login (auth.js:12)"),
@@ -258,7 +258,7 @@ def test_whatever_people_write_the_comment_has_exactly_what_we_made(words, forge
     assert references(page) == []
 
 
-def repeated(words: Words) -> Row:
+def repeated(words: Words) -> ReportRow:
     """An item that was closed in favour of another."""
     original = OTHER._replace(title=words.other, fixed_by=CHANGE._replace(title=words.quote), state="closed")
     return CLOSED._replace(title=words.title, state_reason="duplicate", original=original)

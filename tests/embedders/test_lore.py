@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from forgelore.core.search.cleaning import clean
 from forgelore.embedders import lore
-from forgelore.embedders.lore import Lore
+from forgelore.embedders.lore import LoreEmbedder
 from forgelore.embedders.wordpieces import WordPieces
 from forgelore.errors import ModelNotFound
 from forgelore.words import Passage
@@ -35,7 +35,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def embedder():
-    return Lore()
+    return LoreEmbedder()
 
 
 @pytest.fixture(scope="module")
@@ -178,12 +178,12 @@ def test_a_damaged_file_is_named(tmp_path, harm):
     else:
         (folder / "vocab.txt").write_text("[UNK]\nthe\n")
     with pytest.raises(ModelNotFound, match="missing or damaged"):
-        Lore(str(folder)).embed_query("x")
+        LoreEmbedder(str(folder)).embed_query("x")
 
 
 def test_a_missing_manifest_is_named(tmp_path):
     with pytest.raises(ModelNotFound, match=r"manifest\.json"):
-        Lore(str(tmp_path)).fingerprint()
+        LoreEmbedder(str(tmp_path)).fingerprint()
 
 
 def test_nothing_heavy_is_imported_before_the_first_vector_and_only_numpy_then():
@@ -197,7 +197,7 @@ def test_nothing_heavy_is_imported_before_the_first_vector_and_only_numpy_then()
 
 
 def test_closing_lets_go_and_the_next_call_loads_again():
-    one = Lore()
+    one = LoreEmbedder()
     before = np.asarray(one.embed_query("x"))
     one.close()
     assert np.array_equal(before, one.embed_query("x"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forgelore.net.policy import (
     ATTEMPTS,
-    Done,
+    Accepted,
     Fail,
     Wait,
     after_failure,
@@ -25,9 +25,9 @@ SPENT = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW_S) + 90)
 
 TABLE = [
     # status, headers, body, attempt -> decision
-    (200, {}, b"", 1, Done()),
-    (204, {}, b"", 1, Done()),
-    (304, {}, b"", 1, Done()),
+    (200, {}, b"", 1, Accepted()),
+    (204, {}, b"", 1, Accepted()),
+    (304, {}, b"", 1, Accepted()),
     (403, SPENT, b"", 1, Wait(91, "rate limit", is_limit=True)),
     (429, SPENT, b"", 1, Wait(91, "rate limit", is_limit=True)),
     (
@@ -86,18 +86,18 @@ def test_graphql_limits_inside_a_200():
 
 BROKEN = "Something went wrong while executing your query. This may be the result of a timeout."
 GRAPHQL = [
-    ({"data": {"nodes": [1]}}, Done()),
-    ({"data": {"nodes": [None]}, "errors": [{"message": BROKEN, "path": ["nodes", 0]}]}, Done()),
+    ({"data": {"nodes": [1]}}, Accepted()),
+    ({"data": {"nodes": [None]}, "errors": [{"message": BROKEN, "path": ["nodes", 0]}]}, Accepted()),
     ({"data": None, "errors": [{"message": BROKEN}]}, Wait(1, "GraphQL without data")),
     ({"errors": [{"message": BROKEN}], "data": None}, Wait(1, "GraphQL without data")),
     ({"errors": [{"message": BROKEN}]}, Wait(1, "GraphQL without data")),
     ({"data": {"repository": None}, "errors": [{"message": BROKEN}]}, Wait(1, "GraphQL without data")),
     ({"data": None}, Wait(1, "GraphQL without data")),
-    ({"data": None, "errors": [{"type": "FORBIDDEN", "message": "no"}]}, Done()),
-    ({"errors": [{"message": "Parse error"}]}, Done()),
-    ({"errors": [{"message": "no field", "extensions": {"code": "undefinedField"}}], "data": None}, Done()),
+    ({"data": None, "errors": [{"type": "FORBIDDEN", "message": "no"}]}, Accepted()),
+    ({"errors": [{"message": "Parse error"}]}, Accepted()),
+    ({"errors": [{"message": "no field", "extensions": {"code": "undefinedField"}}], "data": None}, Accepted()),
     ({"errors": [{"type": "RATE_LIMITED", "message": "x"}]}, Wait(60, "secondary rate limit", is_limit=True)),
-    ({"errors": "odd", "data": {}}, Done()),
+    ({"errors": "odd", "data": {}}, Accepted()),
 ]
 
 
@@ -116,7 +116,7 @@ def test_a_graphql_that_stays_without_data_is_given_up_like_a_502():
 
 @given(st.binary(max_size=200))
 def test_any_body_of_graphql_gets_a_decision(body):
-    assert isinstance(decide_graphql({}, b'{"errors"' + body, limits=0, failures=0, now_s=NOW_S), Done | Wait)
+    assert isinstance(decide_graphql({}, b'{"errors"' + body, limits=0, failures=0, now_s=NOW_S), Accepted | Wait)
 
 
 header_text = st.one_of(

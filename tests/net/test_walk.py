@@ -13,7 +13,7 @@ from forgelore.errors import ForgeError, LostPage
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read, split_rows
 from forgelore.net.rows import read_rows
-from forgelore.net.walk import Row, walk, walk_links
+from forgelore.net.walk import WalkedRow, walk, walk_links
 from servers.base import ForgeServer, Response
 from support import FakeTime
 
@@ -92,7 +92,7 @@ def empty(server):
 def parse(answer):
     def row_of(raw):
         row = read(raw, _entry)[0]
-        return Row(parse_ms(row.updated_at), row.id, row)
+        return WalkedRow(parse_ms(row.updated_at), row.id, row)
 
     return read_rows(answer.body, row_of, "rows")
 

@@ -9,7 +9,7 @@ import pathlib
 
 import duplicates
 
-from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
+from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 
@@ -19,7 +19,7 @@ DUPLICATES = read_suite(io.BytesIO("\n".join(map(json.dumps, duplicates.lines())
 
 
 def measure(app, suite, mode, embedder=None):
-    result = evaluate(Retriever(app.store(), embedder), suite, Setting(app.find_project(None), app.hosts, mode))
+    result = evaluate(Retriever(app.store(), embedder), suite, EvaluationSetup(app.find_project(None), app.hosts, mode))
     assert (result.mode, result.warnings, result.left_out) == (mode, [], [])
     return result
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from forgelore.core.dates import parse_when
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.filters import parse_filters
-from forgelore.flows.search.run import Request, search
+from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
 
 DAY = 86_400_000
@@ -89,7 +89,7 @@ def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters):
 @given(filters=some_filters, mode=st.sampled_from(["hybrid", "lexical", "semantic"]))
 def test_no_hit_breaks_a_filter_and_none_is_missing(retriever, filters, mode):
     """By meaning, everything allowed is a hit: as many items as are allowed come back, however few they are."""
-    answer = search(retriever, Request("sync file lantern", mode, filters, 100))
+    answer = search(retriever, SearchRequest("sync file lantern", mode, filters, 100))
     kept = {one["id"]: one["item_id"] for one in rows(retriever.store) if is_kept(one, filters)}
     found = {hit.row.document_id for hit in answer.hits}
     assert found <= set(kept)
@@ -100,19 +100,19 @@ def test_no_hit_breaks_a_filter_and_none_is_missing(retriever, filters, mode):
 
 
 def test_hits_come_in_the_order_of_their_score(retriever):
-    scores = [hit.score for hit in search(retriever, Request("deleted files come back")).hits]
+    scores = [hit.score for hit in search(retriever, SearchRequest("deleted files come back")).hits]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] <= 1
 
 
 def test_a_filter_that_matches_nothing_gives_nothing(retriever):
-    assert search(retriever, Request("sync", filters=Filters(authors=("nobody-at-all",)))).hits == []
+    assert search(retriever, SearchRequest("sync", filters=Filters(authors=("nobody-at-all",)))).hits == []
 
 
 @pytest.mark.parametrize("limit", [0, -1, 101, 10**9])
 def test_a_limit_out_of_range_is_refused(retriever, limit):
     with pytest.raises(InvalidValue, match="out of range"):
-        search(retriever, Request("sync", limit=limit))
+        search(retriever, SearchRequest("sync", limit=limit))
 
 
 def test_people_say_pr_and_opened(retriever):

@@ -9,7 +9,7 @@ from hashed import HashedEmbedder
 from forgelore.app import App
 from forgelore.core.compare.calibration import LEAST
 from forgelore.core.compare.shipped import DISTRIBUTIONS
-from forgelore.flows.compare.rank import Likeness, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, rank_matches
 from forgelore.flows.compare.reference import FEW_ITEMS, load_distribution, scope_of
 from forgelore.flows.compare.sample import build_sample, learn_boilerplate, rank_earlier, remember_strengths
 from forgelore.flows.index.documents import index_items
@@ -65,7 +65,7 @@ class Project:
 
     def rank(self, number, kind="issue", types=("issue",)):
         subject = self.subject(number, kind)
-        return rank_matches(self.retriever, Likeness(subject, Filters(types=types, not_items=(subject.item_id,))))
+        return rank_matches(self.retriever, CompareRequest(subject, Filters(types=types, not_items=(subject.item_id,))))
 
 
 @pytest.fixture(params=["lore", "none"])
@@ -137,7 +137,7 @@ def test_strengths_are_in_order_and_similarity_follows_them(retriever):
         retriever.store, retriever.store.value("SELECT id FROM items WHERE number = 154 AND kind = 'issue'")
     )
     matches = rank_matches(
-        retriever, Likeness(subject, Filters(types=("issue",), not_items=(subject.item_id,)))
+        retriever, CompareRequest(subject, Filters(types=("issue",), not_items=(subject.item_id,)))
     ).matches
     strengths = [match.strength for match in matches]
     assert strengths == sorted(strengths, reverse=True)

@@ -7,10 +7,10 @@ from hashed import HashedEmbedder
 
 from forgelore.core.compare.shipped import MODELS
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.flows.compare.rank import Likeness, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, rank_matches
 from forgelore.flows.search.rescore import measure_item
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RESCORED, Request, search
+from forgelore.flows.search.run import RESCORED, SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.surfaces.cli.main import main
@@ -43,12 +43,12 @@ def subject_of(store, number):
 def like(retriever, number, *, rescorer=None, **more):
     subject = subject_of(retriever.store, number)
     filters = Filters(types=("issue",), not_items=(subject.item_id,))
-    return rank_matches(retriever, Likeness(subject, filters, **more), rescorer=rescorer)
+    return rank_matches(retriever, CompareRequest(subject, filters, **more), rescorer=rescorer)
 
 
 def test_the_cosines_of_an_answer_are_those_of_the_rescorer(retriever):
     fond = Fond("tombstone")
-    hits = search(retriever, Request("deleted files come back"), rescorer=fond).hits
+    hits = search(retriever, SearchRequest("deleted files come back"), rescorer=fond).hits
     assert {round(hit.vector_score, 2) for hit in hits} <= {0.2, 1.0}
     near = [hit.vector_rank for hit in hits if hit.vector_score > 0.9]
     assert near and max(near) < min(hit.vector_rank for hit in hits if hit.vector_score < 0.9)
@@ -56,9 +56,10 @@ def test_the_cosines_of_an_answer_are_those_of_the_rescorer(retriever):
 
 def test_words_still_count_as_much(retriever):
     before = {
-        hit.row.document_id: hit.lexical_rank for hit in search(retriever, Request("deleted files", limit=100)).hits
+        hit.row.document_id: hit.lexical_rank
+        for hit in search(retriever, SearchRequest("deleted files", limit=100)).hits
     }
-    after = search(retriever, Request("deleted files"), rescorer=Fond("tombstone")).hits
+    after = search(retriever, SearchRequest("deleted files"), rescorer=Fond("tombstone")).hits
     shared = [hit for hit in after if hit.row.document_id in before and hit.lexical_rank]
     assert shared and all(before[hit.row.document_id] == hit.lexical_rank for hit in shared)
 
@@ -66,7 +67,7 @@ def test_words_still_count_as_much(retriever):
 @pytest.mark.parametrize("limit", [3, 20])
 def test_it_reads_one_passage_per_candidate_and_no_more_than_a_hundred(retriever, limit):
     fond = Fond("tombstone")
-    hits = search(retriever, Request("files", limit=limit), rescorer=fond).hits
+    hits = search(retriever, SearchRequest("files", limit=limit), rescorer=fond).hits
     assert len(hits) == limit
     assert limit < len(fond.seen) <= RESCORED
 
@@ -95,14 +96,14 @@ def test_what_only_words_found_is_rescored_too(demo):
     ranking = like(words_alone, 154, rescorer=Fond("rss"))
     assert ranking.mode == "hybrid" and "words alone" in ranking.warnings[0]
     assert all(match.hit.vector_score is not None for match in ranking.matches)
-    answer = search(words_alone, Request("deleted files"), rescorer=Fond("tombstone"))
+    answer = search(words_alone, SearchRequest("deleted files"), rescorer=Fond("tombstone"))
     assert answer.mode == "hybrid" and all(hit.vector_score is not None for hit in answer.hits)
 
 
 def test_a_document_without_anything_to_embed_stays_a_candidate(retriever):
     fond = Fond("tombstone")
     fond.embed_passages = lambda passages: [[0.0, 0.0]] * len(passages)
-    hits = search(retriever, Request("deleted files"), rescorer=fond).hits
+    hits = search(retriever, SearchRequest("deleted files"), rescorer=fond).hits
     assert hits and {hit.vector_score for hit in hits} == {None}
 
 
@@ -118,8 +119,8 @@ def test_nothing_is_embedded_where_nothing_was_found(demo, title):
     fond = Fond("tombstone")
     words_alone = Retriever(demo, None)
     subject = Subject(0, 1, "issue", title, "", None, None)
-    assert rank_matches(words_alone, Likeness(subject, Filters()), rescorer=fond).matches == []
-    assert search(words_alone, Request(title or "?"), rescorer=fond).hits == []
+    assert rank_matches(words_alone, CompareRequest(subject, Filters()), rescorer=fond).matches == []
+    assert search(words_alone, SearchRequest(title or "?"), rescorer=fond).hits == []
     assert fond.seen == []
 
 

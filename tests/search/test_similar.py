@@ -4,7 +4,7 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.errors import EmbedderUnreachable
-from forgelore.flows.compare.similar import Likeness, find_similar
+from forgelore.flows.compare.similar import CompareRequest, find_similar
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
@@ -17,7 +17,7 @@ def subject_of(store, number, kind="issue"):
 def like(retriever, number, mode="hybrid", **filters):
     subject = subject_of(retriever.store, number)
     within = Filters(**{"types": ("issue",), "not_items": (subject.item_id,), **filters})
-    return find_similar(retriever, Likeness(subject, within, mode))
+    return find_similar(retriever, CompareRequest(subject, within, mode))
 
 
 def numbers(answer):
@@ -50,13 +50,13 @@ def test_only_what_was_there_before(retriever):
 
 def test_a_text_that_is_not_in_the_store(retriever):
     subject = Subject(0, 1, "issue", "Deleted files come back after weeks offline", "", None, None)
-    assert 41 in numbers(find_similar(retriever, Likeness(subject, Filters(types=("issue",)))))
+    assert 41 in numbers(find_similar(retriever, CompareRequest(subject, Filters(types=("issue",)))))
 
 
 @pytest.mark.parametrize("title", ["", "!!!", "日本語", "zzqx"])
 def test_an_item_that_says_nothing_known_resembles_nothing_by_words(retriever, title):
     subject = Subject(0, 1, "issue", title, "", None, None)
-    assert find_similar(retriever, Likeness(subject, Filters(), "lexical")).hits == []
+    assert find_similar(retriever, CompareRequest(subject, Filters(), "lexical")).hits == []
 
 
 def test_without_an_embedder_words_compare_with_a_warning(demo):

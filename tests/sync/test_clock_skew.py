@@ -57,9 +57,9 @@ def test_the_wider_net_is_due_by_the_clock_of_the_forge(gitlab):
 
 def test_a_forge_that_tells_no_time_is_measured_by_ours(gitlab, monkeypatch):
     """Without a `Date` the local clock has to do."""
-    from forgelore.net.client import Answer
+    from forgelore.net.client import HttpAnswer
 
-    monkeypatch.setattr(Answer, "date_ms", None)
+    monkeypatch.setattr(HttpAnswer, "date_ms", None)
     gitlab.populate()
     gitlab.sync()
     gitlab.assert_same()

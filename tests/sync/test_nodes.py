@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgelore.errors import ForgeError
-from forgelore.forges.github.nodes import FEW, NO_REASON, Hole, Sight, ask_for_all, read_nodes
+from forgelore.forges.github.nodes import FEW, NO_REASON, Hole, NodeFetcher, ask_for_all, read_nodes
 
 sizes = st.integers(1, 100)
 
@@ -81,7 +81,7 @@ def test_the_reason_is_the_forges_own():
 
 
 def test_one_node_among_many_keeps_everybody_asking():
-    sight = Sight()
+    sight = NodeFetcher()
     for number in range(10 * FEW):
         ask, _ = forge(silent=() if number % FEW == 0 else {"1"})
         sight.look(ask, ["1"])

@@ -6,7 +6,7 @@ import pytest
 from test_bot import CRASH, THEME
 
 from forgelore.core.times import parse_ms
-from forgelore.core.triage.health_log import CHANGED_SLACK_MS, FILED_SLACK_MS, BotLog, Run, build_botlog, lag
+from forgelore.core.triage.health_log import CHANGED_SLACK_MS, FILED_SLACK_MS, HealthEntry, HealthLog, build_botlog, lag
 from forgelore.surfaces.cli.main import main
 
 HOUR_S = 3600
@@ -28,7 +28,7 @@ class Doctor:
     def push(self):
         """The bot pushes now, and all is well."""
         now = self.project.world.at() if hasattr(self.project.world, "groups") else self.project.world.now()
-        log = BotLog().plus(Run(parse_ms(now), "schedule"), known=1, total=None)
+        log = HealthLog().plus(HealthEntry(parse_ms(now), "schedule"), known=1, total=None)
         self.project.branch_files[self.branch] = {"health.json": build_botlog(log)}
         self.project.branch_times[self.branch] = now
 

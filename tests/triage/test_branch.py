@@ -22,7 +22,7 @@ from forgelore.errors import (
 )
 from forgelore.forges.branch import files as branch_module
 from forgelore.forges.branch.files import StateBranch
-from forgelore.forges.branch.git import Address, Done, build_environ, parse_address
+from forgelore.forges.branch.git import Address, GitResult, build_environ, parse_address
 from forgelore.forges.branch.refusals import MOST_SHOWN, Scene, explain
 from servers.githttp import GitServer, has_backend
 
@@ -528,19 +528,21 @@ def scene(**more):
     ],
 )
 def test_every_wording_of_a_lost_race_is_a_lost_race(status):
-    done = Done(1, f"To https://github.com/acme/web.git\n!\t1:refs/heads/{BRANCH}\t{status}\nDone\n", "error: failed")
+    done = GitResult(
+        1, f"To https://github.com/acme/web.git\n!\t1:refs/heads/{BRANCH}\t{status}\nDone\n", "error: failed"
+    )
     assert isinstance(explain(done, scene()), StateMoved)
 
 
 def test_the_name_of_a_branch_or_repository_does_not_pass_for_a_refusal():
     address = Address("https://example.org/acme/protected branch.git", "example.org", "https://example.org/")
-    done = Done(1, "!\t1:refs/heads/GH013\t[rejected] (stale info)\n", f"error: failed to push to '{address.url}'")
+    done = GitResult(1, "!\t1:refs/heads/GH013\t[rejected] (stale info)\n", f"error: failed to push to '{address.url}'")
     assert isinstance(explain(done, scene(address=address, branch="GH013")), StateMoved)
 
 
 def test_what_a_server_says_cannot_act_and_is_bounded():
     said = "remote: \x1b]0;title\x07GH013: no\x1b[2J\u202e" + "x" * 5_000 + "\nremote: ::error::more\r\n"
-    message = explain(Done(1, "", said), scene()).message
+    message = explain(GitResult(1, "", said), scene()).message
     assert len(message) < MOST_SHOWN + 100
     assert message.isprintable()
 
@@ -557,7 +559,7 @@ def test_a_server_that_repeats_the_token_does_not_get_it_into_a_message(forge):
 
 
 def test_a_short_token_does_not_hide_what_was_said():
-    done = Done(1, f"!\t1:refs/heads/{BRANCH}\t[rejected] (stale info)\n", "")
+    done = GitResult(1, f"!\t1:refs/heads/{BRANCH}\t[rejected] (stale info)\n", "")
     assert isinstance(explain(done, scene(), secrets=["a", "t"]), StateMoved)
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from forgelore.core.compare.evidence import Quote
-from forgelore.core.triage.report import MARKER, Report, Row, build_report
+from forgelore.core.triage.report import MARKER, Report, ReportRow, build_report
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited
 from forgelore.flows.triage.comment import REMOVED, post_report
 from forgelore.model import ItemKey
@@ -321,7 +321,7 @@ def hostile_report(post):
     rows = []
     for number, title in zip(numbers, titles, strict=True):
         item = post.forge.fetch_item(post.project, ItemKey("issue", number))
-        rows.append(Row(f"#{number}", title, item.url, 0.95, "open", None, "issue"))
+        rows.append(ReportRow(f"#{number}", title, item.url, 0.95, "open", None, "issue"))
     quotes = (Quote("error", "duplicate of #2", "/close"), Quote("path", rows[1].url, "#2"))
     forge = "github" if post.is_github else "gitlab"
     return numbers, build_report(Report(tuple(rows), True, 0.9, 9, quotes, (), (), forge, "issue", 65_536))

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.flows.triage.bot import Outcome
+from forgelore.flows.triage.bot import BotResult
 from forgelore.flows.triage.intake import Coverage
 from forgelore.surfaces.ci.summary import build_summary
 
@@ -15,7 +15,7 @@ COVERAGES = st.builds(Coverage, st.integers(0, 5_000), st.none() | st.integers(0
 @given(COVERAGES)
 def test_no_more_items_are_known_than_there_are(coverage):
     """A forge may count fewer items than its lists hold: that total is not told."""
-    said = build_summary(Outcome("issues", coverage=coverage), 0)
+    said = build_summary(BotResult("issues", coverage=coverage), 0)
     for known, total, share in re.findall(r"(\d+) of (\d+) \((\d+) %\)", said):
         assert int(known) <= int(total)
         assert int(share) <= 100

@@ -43,7 +43,7 @@ RULES = "1"  # of how title, text and pieces become a vector; a new number embed
 _MAX_CHARS = 6_000  # more than 600 pieces of prose; what follows cannot matter
 
 
-class Lore:
+class LoreEmbedder:
     """The embedder `lore`. Made in no time; the first call maps the table and reads the vocabulary (30 ms)."""
 
     name = "lore"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from forgelore.embedders.families import rules
-from forgelore.embedders.serving import Outcome, ServedEmbedder
+from forgelore.embedders.serving import ServedEmbedder, VectorOrFailure
 from forgelore.embedders.talking import QUERY, Hints, Line, Manners, Patience, read_as
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, ModelNotFound
 from forgelore.words import Passage
@@ -27,7 +27,7 @@ class Tags(Struct):
     models: list[Tag] | None  # null on a server that never pulled one
 
 
-class Embeddings(Struct):
+class OllamaAnswer(Struct):
     embeddings: list[list[float]]
 
 
@@ -50,7 +50,7 @@ class Ollama(ServedEmbedder):
     def fingerprint(self) -> str:
         return f"ollama {_bare(self.model)} {self._fetch_digest()[:12]} {rules(self.family)}"
 
-    def embed_passages(self, passages: Sequence[Passage]) -> Sequence[Outcome]:
+    def embed_passages(self, passages: Sequence[Passage]) -> Sequence[VectorOrFailure]:
         self._fetch_digest()
         return super().embed_passages(passages)
 
@@ -60,7 +60,7 @@ class Ollama(ServedEmbedder):
 
     def fetch_vectors(self, texts: list[str], *, patience: Patience) -> list[list[float]]:
         payload = {"model": self.model, "truncate": True}
-        answer = self.line.fetch_vectors("/api/embed", payload, texts, kind=Embeddings, patience=patience)
+        answer = self.line.fetch_vectors("/api/embed", payload, texts, kind=OllamaAnswer, patience=patience)
         return answer.embeddings
 
     def _fetch_digest(self) -> str:

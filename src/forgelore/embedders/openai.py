@@ -21,7 +21,7 @@ class Entry(Struct):
     embedding: list[float]
 
 
-class Embeddings(Struct):
+class OpenAIAnswer(Struct):
     data: list[Entry]
 
 
@@ -47,7 +47,7 @@ class OpenAI(ServedEmbedder):
 
     def fetch_vectors(self, texts: list[str], *, patience: Patience) -> list[list[float]]:
         payload = {"model": self.model, "encoding_format": "float"}
-        answer = self.line.fetch_vectors("/embeddings", payload, texts, kind=Embeddings, patience=patience)
+        answer = self.line.fetch_vectors("/embeddings", payload, texts, kind=OpenAIAnswer, patience=patience)
         found = {entry.index: entry.embedding for entry in answer.data}
         if sorted(found) != list(range(len(texts))) or len(answer.data) != len(texts):
             raise EmbeddingFailed(f"{self.line.host} sent {len(answer.data)} vectors for {len(texts)} texts")

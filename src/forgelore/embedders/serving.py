@@ -17,7 +17,7 @@ from forgelore.errors import EmbeddingFailed
 from forgelore.ports import Embedder
 from forgelore.words import Passage
 
-Outcome = Sequence[float] | EmbeddingFailed
+VectorOrFailure = Sequence[float] | EmbeddingFailed
 PROBE = "hello"
 NOTHING = "there is no text to embed"
 LEAST_CHARS = 64  # what does not fit with this little does not fail for its length
@@ -44,9 +44,9 @@ class ServedEmbedder(Embedder):
         """Return one vector per text. Raises EmbeddingFailed for what may be the fault of a text."""
         raise NotImplementedError
 
-    def embed_passages(self, passages: Sequence[Passage]) -> Sequence[Outcome]:
+    def embed_passages(self, passages: Sequence[Passage]) -> Sequence[VectorOrFailure]:
         texts = [passage_text(self.family, passage) for passage in passages if has_words(passage)]
-        found: list[Outcome] = []
+        found: list[VectorOrFailure] = []
         for batch in build_batches(texts, size=self.batch_size, chars=self._batch_chars):
             found += self._embed_batch(batch)
         rest = iter(found)  # servers refuse a whole batch for one empty text: those stay here
@@ -64,13 +64,13 @@ class ServedEmbedder(Embedder):
     def close(self) -> None:
         self.line.close()
 
-    def _embed_batch(self, texts: list[str]) -> list[Outcome]:
+    def _embed_batch(self, texts: list[str]) -> list[VectorOrFailure]:
         try:
             return [self._checked(vector) for vector in self._fetch_all(texts, patience=BATCH)]
         except EmbeddingFailed:
             return list(self._embed_each(texts))
 
-    def _embed_each(self, texts: list[str]) -> Iterator[Outcome]:
+    def _embed_each(self, texts: list[str]) -> Iterator[VectorOrFailure]:
         is_well = False  # the server embeds other text: what fails then is the passage
         for text in texts:
             try:
@@ -98,7 +98,7 @@ class ServedEmbedder(Embedder):
             raise EmbeddingFailed(f"{self.line.host} sent {len(vectors)} vectors for {len(texts)} texts")
         return vectors
 
-    def _checked(self, vector: list[float]) -> Outcome:
+    def _checked(self, vector: list[float]) -> VectorOrFailure:
         """Return the vector, or why it cannot stand beside the others: the first one sets the dimension."""
         self._dimension = self._dimension or len(vector)
         if vector and len(vector) == self._dimension:

@@ -32,8 +32,8 @@ from forgelore.errors import (
     ModelNotFound,
     RateLimited,
 )
-from forgelore.net.client import Answer, Client, Tries, verify_with
-from forgelore.net.policy import Decision, Fail, Wait
+from forgelore.net.client import Client, HttpAnswer, Tries, verify_with
+from forgelore.net.policy import Fail, NextStep, Wait
 
 T = TypeVar("T")
 CONNECT_S = 10.0
@@ -109,7 +109,7 @@ class EmbeddingClient(Client):
         )
         old.close()
 
-    def _exchange(self, method: str, url: str, **request: Any) -> Answer:
+    def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         try:
             return super()._exchange(method, url, **request)
         except httpx.ReadTimeout as error:
@@ -119,7 +119,7 @@ class EmbeddingClient(Client):
                 raise EmbedderUnreachable(f"nothing answers at {self.host}") from error
             raise
 
-    def _judge(self, answer: Answer, tries: Tries) -> Decision:
+    def _judge(self, answer: HttpAnswer, tries: Tries) -> NextStep:
         if is_too_long(answer) or (answer.status >= 400 and FINAL.search(answer.body)):
             return Fail()
         decision = super()._judge(answer, tries)
@@ -180,7 +180,7 @@ class Line:
         hint = "is embedder_url the address of an API?" if isinstance(error, LostPage) else self._hints.unreachable
         return EmbedderUnreachable(error.message, hint=hint)
 
-    def _refusal(self, answer: Answer, path: str) -> LoreError:
+    def _refusal(self, answer: HttpAnswer, path: str) -> LoreError:
         status, said = answer.status, said_in(answer.body)
         if status in (401, 403):
             return AuthError(f"{self.host} answered {status}", hint=self._hints.auth, is_rejected=status == 401)
@@ -194,7 +194,7 @@ class Line:
         return kind(f"{self.host} answered {status}: {said}", hint="see the server's log")
 
 
-def is_too_long(answer: Answer) -> bool:
+def is_too_long(answer: HttpAnswer) -> bool:
     return answer.status in (400, 413, 422, 500) and bool(TOO_LONG.search(answer.body[:4000]))
 
 

@@ -19,7 +19,7 @@ from forgelore.net.connecting import connect
 from forgelore.net.connecting import verify_with as verify_with  # noqa: PLC0414 - users of a client find it here
 from forgelore.net.pace import ONCE, OPTIONAL_TEXT, USUAL, Manner, Pace, Quota
 from forgelore.net.pace import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
-from forgelore.net.policy import Decision, Done, Wait, after_failure, decide, decide_graphql, may_have_happened
+from forgelore.net.policy import Accepted, NextStep, Wait, after_failure, decide, decide_graphql, may_have_happened
 from forgelore.ports import LostWrite
 from forgelore.version import __version__
 
@@ -30,7 +30,7 @@ WRITES_PER_SECOND = 1.0  # https://docs.github.com/rest/using-the-rest-api/best-
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-class Answer:
+class HttpAnswer:
     """A finished exchange: status, lower-case headers, whole body, and the forge's clock."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes, url: str) -> None:
@@ -104,26 +104,28 @@ class Client:
     def _forge_s(self) -> float:
         return self._wall_clock() + (self._clock_skew_s or 0.0)
 
-    def get(self, path: str, params: Mapping[str, Any] | None = None, *, etag: str | None = None) -> Answer:
+    def get(self, path: str, params: Mapping[str, Any] | None = None, *, etag: str | None = None) -> HttpAnswer:
         """GET a path below the base, or an absolute URL of the same origin (a `Link`). Returns any final answer."""
         headers = {"If-None-Match": etag} if etag else {}
         return self._send("GET", path, params=params, headers=headers)
 
-    def post_json(self, url: str, payload: object, manner: Manner = USUAL) -> Answer:
+    def post_json(self, url: str, payload: object, manner: Manner = USUAL) -> HttpAnswer:
         """POST a question, which may be repeated as a GET is."""
         import msgspec
 
         body = msgspec.json.encode(payload)
         return self._send("POST", url, manner, content=body, headers={"Content-Type": "application/json"})
 
-    def get_start(self, path: str, params: Mapping[str, Any] | None = None, *, accept: str, max_bytes: int) -> Answer:
+    def get_start(
+        self, path: str, params: Mapping[str, Any] | None = None, *, accept: str, max_bytes: int
+    ) -> HttpAnswer:
         """GET the beginning of a text, about `max_bytes` of it; the rest stays in the socket, which is closed."""
         headers = {"Accept": accept, "Accept-Encoding": "identity"}
         return self._send("GET", path, OPTIONAL_TEXT, params=params, headers=headers, max_bytes=max_bytes)
 
     def write(
         self, method: str, path: str, payload: object = None, *, home: str, is_repeatable: bool = False
-    ) -> Answer:
+    ) -> HttpAnswer:
         """POST, PATCH, PUT or DELETE, a second or more after the last write. Returns any final answer.
 
         PATCH, PUT and DELETE mean the same twice and are repeated as a GET is. A POST is sent once, unless it
@@ -137,7 +139,7 @@ class Client:
         manner = ONCE if method == "POST" and not is_repeatable else USUAL
         return self._send(method, path, manner, content=body, headers=headers, home=home, is_write=True)
 
-    def _send(self, method: str, path: str, manner: Manner = USUAL, **request: Any) -> Answer:
+    def _send(self, method: str, path: str, manner: Manner = USUAL, **request: Any) -> HttpAnswer:
         """Send until the policy says that the answer is final."""
         url = path if path.startswith("http") else self._base + path
         tries = Tries(manner)
@@ -162,7 +164,7 @@ class Client:
                 raise RateLimited(f"{self.host} keeps answering with limits", hint="try again later; nothing was lost")
             self._wait(decision)
 
-    def _judge(self, answer: Answer, tries: "Tries") -> Decision:
+    def _judge(self, answer: HttpAnswer, tries: "Tries") -> NextStep:
         now_s, manner = self._forge_s(), tries.manner
         if manner.is_once and may_have_happened(answer.status):
             raise self._lost(f"HTTP {answer.status}")
@@ -171,7 +173,7 @@ class Client:
         decision = decide(
             answer.status, answer.headers, answer.body, attempt=attempt, now_s=now_s, attempts=manner.attempts
         )
-        if not isinstance(decision, Done) or answer.status in (204, 304) or manner.is_text:
+        if not isinstance(decision, Accepted) or answer.status in (204, 304) or manner.is_text:
             return decision
         if not _looks_whole(answer.body):
             if manner.is_once:
@@ -189,7 +191,7 @@ class Client:
             )
         return decision
 
-    def _exchange(self, method: str, url: str, **request: Any) -> Answer:
+    def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         """One round trip, redirects followed with method and body, on the same origin only."""
         for _ in range(MAX_REDIRECTS):
             self._check_origin(url)
@@ -208,7 +210,7 @@ class Client:
                 request["params"] = None  # the new address carries its own query
         raise ForgeError(f"{self.host} redirects in a circle", hint="try the project's current address")
 
-    def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> Answer:
+    def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> HttpAnswer:
         headers = {**request.get("headers", {}), **self._secrets}
         try:
             with self._http.stream(
@@ -218,7 +220,7 @@ class Client:
         except httpx.InvalidURL as error:
             raise self._no_address() from error
         self.requests += 1
-        answer = Answer(
+        answer = HttpAnswer(
             response.status_code,
             {k.lower(): v for k, v in response.headers.items()},
             self._without_secrets(body),

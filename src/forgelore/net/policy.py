@@ -29,7 +29,7 @@ SECONDARY_S = 60.0
 _TROUBLE = re.compile(rb'"errors"|"data"\s*:\s*null')
 
 
-class Done(NamedTuple):
+class Accepted(NamedTuple):
     pass
 
 
@@ -43,15 +43,15 @@ class Fail(NamedTuple):
     pass
 
 
-Decision = Done | Wait | Fail
+NextStep = Accepted | Wait | Fail
 
 
 def decide(
     status: int, headers: Mapping[str, str], body: bytes, *, attempt: int, now_s: float, attempts: int = ATTEMPTS
-) -> Decision:
+) -> NextStep:
     """Return what to do with an answer on the `attempt`th try (from 1). `headers` has lower-case names."""
     if status in (200, 201, 202, 204, 304):
-        return Done()
+        return Accepted()
     if status in (403, 429):
         limit = limit_wait(status, headers, body, attempt=attempt, now_s=now_s)
         return limit or Fail()
@@ -84,26 +84,26 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes, *, attempt:
     return None
 
 
-def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> Decision:
+def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> NextStep:
     """Return the wait before another try at something that broke, or Fail when that was the last."""
     if attempt >= attempts:
         return Fail()
     return Wait(min(30.0, 2.0 ** (attempt - 1)), reason)
 
 
-def decide_graphql(headers: Mapping[str, str], body: bytes, *, limits: int, failures: int, now_s: float) -> Decision:
+def decide_graphql(headers: Mapping[str, str], body: bytes, *, limits: int, failures: int, now_s: float) -> NextStep:
     """Return what to do with a 200 of GraphQL, after so many limits and failures of the same query.
 
     An answer without trouble begins with its data: it is read once, by who asked.
     """
     if not _TROUBLE.search(body[:400]) and b'"RATE_LIMITED"' not in body[-2000:]:
-        return Done()
+        return Accepted()
     document = _object_in(body)
     types = {error.get("type", "") for error in _errors_in(document)}
     limit = graphql_wait(types, headers, attempt=limits + 1, now_s=now_s)
     if limit is None and is_graphql_failure(document):
         return after_failure(failures + 1, "GraphQL without data")
-    return limit or Done()
+    return limit or Accepted()
 
 
 def graphql_wait(error_types: set[str], headers: Mapping[str, str], *, attempt: int, now_s: float) -> Wait | None:

@@ -17,7 +17,7 @@ _NAMES = ("number", "iid", "tag_name", "html_url", "name", "id")
 _any = msgspec.json.Decoder(dict[str, object])
 
 
-class Rows(NamedTuple, Generic[T]):
+class ParsedRows(NamedTuple, Generic[T]):
     """What could be read of a page, how many rows it had, and a warning for each that could not."""
 
     values: list[T]
@@ -25,7 +25,7 @@ class Rows(NamedTuple, Generic[T]):
     warnings: list[str]
 
 
-def read_rows(body: bytes, parse: Callable[[bytes], T], what: str) -> Rows[T]:
+def read_rows(body: bytes, parse: Callable[[bytes], T], what: str) -> ParsedRows[T]:
     """Return the rows of a page of `what` ("issues").
 
     Raises when not one has the right shape: that is another list, and nothing may pass it.
@@ -41,7 +41,7 @@ def read_rows(body: bytes, parse: Callable[[bytes], T], what: str) -> Rows[T]:
     if failed and not values and not any(isinstance(error, OddValueError) for _, error in failed):
         raise failed[0][1]
     warnings = [f"a row of {what} could not be read: {_name_of(raw)}{error.message}" for raw, error in failed]
-    return Rows(values, len(raws), warnings)
+    return ParsedRows(values, len(raws), warnings)
 
 
 def _name_of(raw: bytes) -> str:

@@ -16,15 +16,15 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from forgelore.core.times import format_ms
-from forgelore.net.client import Answer, Client
+from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.jsontext import split_rows
-from forgelore.net.rows import Rows
+from forgelore.net.rows import ParsedRows
 
 T = TypeVar("T")
 PER_PAGE = 100
 
 
-class Row(NamedTuple, Generic[T]):
+class WalkedRow(NamedTuple, Generic[T]):
     updated_at: int
     id: int
     value: T
@@ -37,13 +37,13 @@ class Slice(NamedTuple, Generic[T]):
     updated_at: int | None
     tie_id: int | None
     is_last: bool
-    answer: Answer
+    answer: HttpAnswer
     warnings: list[str]
 
 
 def walk(
     client: Client, path: str, params: dict[str, Any], *, since_name: str, since_ms: int | None,
-    parse: Callable[[Answer], Rows[Row[T]]], per_page: int = PER_PAGE,
+    parse: Callable[[HttpAnswer], ParsedRows[WalkedRow[T]]], per_page: int = PER_PAGE,
 ) -> Iterator[Slice[T]]:  # fmt: skip
     """Yield pages from `since_ms` on (inclusive), oldest update first."""
     anchor = since_ms
@@ -82,7 +82,7 @@ def walk(
             anchor, follow, page = (anchor or 0) + 1, None, 1
 
 
-def walk_links(client: Client, path: str, params: dict[str, Any], *, etag: str | None = None) -> Iterator[Answer]:
+def walk_links(client: Client, path: str, params: dict[str, Any], *, etag: str | None = None) -> Iterator[HttpAnswer]:
     """Yield the answers of a list that has no times: first page (perhaps a 304), then each `Link` as given."""
     answer = client.get(path, {**params, "per_page": PER_PAGE}, etag=etag)
     yield answer
@@ -101,7 +101,7 @@ def walk_links(client: Client, path: str, params: dict[str, Any], *, etag: str |
         yield answer
 
 
-def _may_hide_more(answer: Answer) -> bool:
+def _may_hide_more(answer: HttpAnswer) -> bool:
     """True for a full page without a `Link`, unless it was reached by the forge's own position: a number means nothing
     there.
     """

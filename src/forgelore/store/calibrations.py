@@ -9,7 +9,7 @@ from forgelore.store.db import Store
 LEARNED = ("boilerplate_lines", "boilerplate_runs", "nearest_strengths", "calibrations")  # all that learning writes
 
 
-class Scope(NamedTuple):
+class CalibrationScope(NamedTuple):
     """Whose strengths: those of different models are never compared."""
 
     project_id: int
@@ -54,7 +54,7 @@ def save_boilerplate(
     )  # fmt: skip
 
 
-def load_strengths(store: Store, scope: Scope, *, limit: int) -> list[float]:
+def load_strengths(store: Store, scope: CalibrationScope, *, limit: int) -> list[float]:
     """Return the best strengths of the newest items, in no order that matters."""
     rows = store.rows(
         "SELECT strength FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
@@ -63,13 +63,13 @@ def load_strengths(store: Store, scope: Scope, *, limit: int) -> list[float]:
     return [strength for (strength,) in rows]
 
 
-def load_sampled(store: Store, scope: Scope) -> set[int]:
+def load_sampled(store: Store, scope: CalibrationScope) -> set[int]:
     """Return the items whose strength is known."""
     sql = "SELECT item_id FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
     return {item_id for (item_id,) in store.each(sql, *scope)}
 
 
-def save_strengths(store: Store, scope: Scope, rows: Iterable[tuple[int, int, float]], *, keep: int) -> None:
+def save_strengths(store: Store, scope: CalibrationScope, rows: Iterable[tuple[int, int, float]], *, keep: int) -> None:
     """Add (item, its creation, strength), replacing what was known of the item, and forget the oldest. In a
     transaction.
     """
@@ -86,7 +86,7 @@ def save_strengths(store: Store, scope: Scope, rows: Iterable[tuple[int, int, fl
     )  # fmt: skip
 
 
-def load_strengths_of(store: Store, scope: Scope, *, without: set[int]) -> list[float]:
+def load_strengths_of(store: Store, scope: CalibrationScope, *, without: set[int]) -> list[float]:
     """Return the strengths of sampled items, without some items."""
     sql = "SELECT item_id, strength FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ? ORDER BY 1"
     return [strength for item_id, strength in store.each(sql, *scope) if item_id not in without]
@@ -112,7 +112,7 @@ def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> 
     return found
 
 
-def load_calibration(store: Store, scope: Scope) -> StoredCalibration | None:
+def load_calibration(store: Store, scope: CalibrationScope) -> StoredCalibration | None:
     row = store.row(
         "SELECT slope, intercept, most, pairs, others, report, calibrated_at FROM calibrations"
         " WHERE project_id = ? AND kind = ? AND model = ?", *scope,
@@ -122,7 +122,7 @@ def load_calibration(store: Store, scope: Scope) -> StoredCalibration | None:
     return StoredCalibration._make((*row[:5], json.loads(row[5]), row[6]))
 
 
-def save_calibration(store: Store, scope: Scope, calibration: StoredCalibration) -> None:
+def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredCalibration) -> None:
     """Replace what was fitted before, of whatever model. In a transaction."""
     store.run("DELETE FROM calibrations WHERE project_id = ? AND kind = ?", scope.project_id, scope.kind)
     report = json.dumps(calibration.report, sort_keys=True)

@@ -19,7 +19,7 @@ from forgelore.store.readonly import Portrait, changed_meanwhile, connect_readin
 APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
 BUSY_TIMEOUT_MS = 30_000
 
-Row = tuple[Any, ...]
+SqlRow = tuple[Any, ...]
 
 
 class Store:
@@ -64,16 +64,16 @@ class Store:
     def is_read_only(self) -> bool:
         return self.connection.readonly("main")
 
-    def rows(self, sql: str, *bindings: Any) -> list[Row]:
+    def rows(self, sql: str, *bindings: Any) -> list[SqlRow]:
         with _reading(self.path):
             return list(self.connection.execute(sql, bindings))
 
-    def each(self, sql: str, *bindings: Any) -> Iterator[Row]:
+    def each(self, sql: str, *bindings: Any) -> Iterator[SqlRow]:
         """Yield rows as they are read: for results that should not be in memory at once."""
         with _reading(self.path):
             yield from self.connection.execute(sql, bindings)
 
-    def row(self, sql: str, *bindings: Any) -> Row | None:
+    def row(self, sql: str, *bindings: Any) -> SqlRow | None:
         with _reading(self.path):
             return next(iter(self.connection.execute(sql, bindings)), None)
 

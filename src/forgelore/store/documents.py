@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from forgelore.core.marker import is_report
-from forgelore.core.search.documents import Document, Facts, Note, Source
+from forgelore.core.search.documents import Document, DocumentNote, DocumentSource, Facts
 from forgelore.core.search.terms import build_terms
-from forgelore.store.db import Row, Store
+from forgelore.store.db import SqlRow, Store
 from forgelore.store.jobs import queue_jobs
 
 _FACTS = ", ".join(Facts._fields)
@@ -31,7 +31,7 @@ class Written(NamedTuple):
         return Written(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, Source]:
+def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSource]:
     """Return what the documents of these items are made from; items that are gone are missing."""
     ids = json.dumps(list(item_ids))
     labels = _grouped(store.each(
@@ -47,7 +47,7 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, Source]:
         "SELECT item_id, excerpt FROM item_diffs WHERE item_id IN (SELECT value FROM json_each(?))", ids
     ))  # fmt: skip
     return {
-        row[0]: Source._make((
+        row[0]: DocumentSource._make((
             *row, tuple(labels.get(row[0], ())), tuple(path for path in paths.get(row[0], ()) if path),
             tuple((key, tuple(notes)) for key, notes in threads.get(row[0], {}).items()), diffs.get(row[0]),
         ))
@@ -58,25 +58,25 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, Source]:
     }  # fmt: skip
 
 
-def _grouped(rows: Iterator[Row]) -> dict[int, list[str]]:
+def _grouped(rows: Iterator[SqlRow]) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for item_id, value in rows:
         found.setdefault(item_id, []).append(value)
     return found
 
 
-def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[Note]]]:
+def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[DocumentNote]]]:
     """Return the notes that people wrote for everybody: system notes, internal ones and reports of the bot belong to no
     document.
     """
-    found: dict[int, dict[str, list[Note]]] = {}
+    found: dict[int, dict[str, list[DocumentNote]]] = {}
     for item_id, key, *note in store.each(
         "SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url"
         " FROM notes n JOIN threads t ON t.id = n.thread_id"
         " WHERE n.item_id IN (SELECT value FROM json_each(?)) AND NOT n.is_system AND NOT n.is_internal"
         " AND n.body <> '' ORDER BY n.created_at, length(n.key), n.key", ids,
     ):  # fmt: skip
-        written = Note(*note)
+        written = DocumentNote(*note)
         if not is_report(written.body):
             found.setdefault(item_id, {}).setdefault(key, []).append(written)
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from forgelore.model import ItemKey, Link, LinkSource
-from forgelore.store.db import Row, Store
+from forgelore.store.db import SqlRow, Store
 
 _COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
 
@@ -62,7 +62,7 @@ class LinkTargets:
             return True
         return (link.kind or ("issue" if self._forge == "gitlab" else key.kind)) == key.kind
 
-    def rows(self, row: LinkRow) -> list[Row]:
+    def rows(self, row: LinkRow) -> list[SqlRow]:
         """Return the columns of what an item or note says of others."""
         return [
             (link.relation, link.source, self.name(link.project), link.kind, link.number, link.is_withdrawn,
@@ -97,7 +97,7 @@ def restore_links(
     return True
 
 
-def _told(rows: Iterable[Row], targets: LinkTargets) -> list[str]:
+def _told(rows: Iterable[SqlRow], targets: LinkTargets) -> list[str]:
     """Return rows in a form that equals that of others which say the same, in whatever order and by whatever name."""
     return sorted(repr((*row[:2], targets.identity(row[2]), *row[3:5], bool(row[5]), row[6])) for row in rows)
 

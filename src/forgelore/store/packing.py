@@ -48,14 +48,14 @@ class DamagedPack(ValueError):
     """The packed file is not whole, not ours, of another version or a bomb; says which."""
 
 
-class Packed(NamedTuple):
+class PackedStore(NamedTuple):
     """A packed file, and where in it the segment of each plain piece lies: SHA-256 -> start, length."""
 
     path: str
     places: dict[bytes, tuple[int, int]]
 
 
-def pack(path_in: str, path_out: str, *, before: Packed | None = None) -> None:
+def pack(path_in: str, path_out: str, *, before: PackedStore | None = None) -> None:
     """Write `path_in`, compressed, to `path_out`, which appears whole or not at all. `before` is what it came from."""
     with open(path_in, "rb") as plain, _replacing(path_out) as packed, _Copier(before) as copier:
         packed.write(_HEAD.pack(_MAGIC, _VERSION, 0, b""))
@@ -79,7 +79,7 @@ def pack(path_in: str, path_out: str, *, before: Packed | None = None) -> None:
 class _Copier:
     """Compresses segments, and copies those that were compressed before."""
 
-    def __init__(self, before: Packed | None) -> None:
+    def __init__(self, before: PackedStore | None) -> None:
         self._places = before.places if before else {}
         self._file = open(before.path, "rb") if before else None  # noqa: SIM115 - closed by __exit__
         self._turn = threading.Lock()
@@ -100,7 +100,7 @@ class _Copier:
         return _deflate(plain)
 
 
-def unpack(path_in: str, path_out: str) -> Packed:
+def unpack(path_in: str, path_out: str) -> PackedStore:
     """Write what was packed into `path_in` to `path_out`, which appears whole and with the right sum or not at all."""
     places: dict[bytes, tuple[int, int]] = {}
     with open(path_in, "rb") as packed, _replacing(path_out) as plain:
@@ -118,7 +118,7 @@ def unpack(path_in: str, path_out: str) -> Packed:
             raise DamagedPack(f"the packed file is cut off: {left:,} of {size:,} bytes are missing")
         if digest.digest() != expected:
             raise DamagedPack("the packed file is damaged: its sum is another one")
-    return Packed(path_in, places)
+    return PackedStore(path_in, places)
 
 
 def _deflate(plain: bytes) -> bytes:

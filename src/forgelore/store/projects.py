@@ -2,7 +2,7 @@
 
 from forgelore.core.names import Hosts, parse_project, without_userinfo
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.store.db import Row, Store
+from forgelore.store.db import SqlRow, Store
 from forgelore.words import ProjectName
 
 _COLUMNS = "id, forge, host, path, forge_id, url, default_branch"
@@ -11,7 +11,7 @@ _COLUMNS = "id, forge, host, path, forge_id, url, default_branch"
 class StoredProject:
     """A row of `projects` that other rows hang on."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: SqlRow) -> None:
         self.id: int = row[0]
         self.name = ProjectName(row[1], row[2], row[3])
         self.forge_id: int | None = row[4]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from forgelore.core.content import content_hash
 from forgelore.core.links import links_in_text
 from forgelore.model import Detail, Item, ItemKey, Note, Project, ProjectName, Thread
-from forgelore.store.db import Row, Store
+from forgelore.store.db import SqlRow, Store
 from forgelore.store.items import ITEM_FIELDS, KEPT_FIELDS, item_values, save_files
 from forgelore.store.links import LinkRow, LinkTargets, restore_links
 from forgelore.store.payloads import drop_payloads, unpack_payload
@@ -180,7 +180,7 @@ def restore_thread_state(store: Store, item_id: int, state: Thread) -> bool:
 
 
 def _columns(store: Store, table: str, names: tuple[str, ...], row_id: int) -> dict[str, Any]:
-    row: Row | None = store.row(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", row_id)
+    row: SqlRow | None = store.row(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", row_id)
     assert row is not None
     return dict(zip(names, row, strict=True))
 

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from typing import Any, NamedTuple
 
-from forgelore.core.search.vectors import Packed
+from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 
 _LENGTH_SLACK = 1e-3
@@ -31,7 +31,7 @@ class VectorShapes(NamedTuple):
 class StoredChunk(NamedTuple):
     start: int
     end: int
-    packed: Packed
+    packed: PackedVector
 
 
 class SampledDocument(NamedTuple):
@@ -90,5 +90,5 @@ def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDoc
         " AND document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, position",
         embedder_id, json.dumps([row[0] for row in rows]),
     ):  # fmt: skip
-        chunks.setdefault(document_id, []).append(StoredChunk(start, end, Packed(*packed)))
+        chunks.setdefault(document_id, []).append(StoredChunk(start, end, PackedVector(*packed)))
     return [SampledDocument(document_id, title, text, chunks[document_id]) for document_id, title, text in rows]

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.chunks import Chunk
-from forgelore.core.search.vectors import Packed
+from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def save_dimension(store: Store, embedder_id: int, dimension: int) -> None:
 
 
 def save_chunks(
-    store: Store, embedder_id: int, document_id: int, content_hash: bytes, chunks: Sequence[tuple[Chunk, Packed]]
+    store: Store, embedder_id: int, document_id: int, content_hash: bytes, chunks: Sequence[tuple[Chunk, PackedVector]]
 ) -> bool:
     """Replace a document's vectors, unless its text changed meanwhile; returns whether it did. In a transaction."""
     row = store.row("SELECT project_id, content_hash FROM documents WHERE id = ?", document_id)
@@ -126,13 +126,13 @@ def drop_other_embedders(store: Store, embedder_id: int) -> int:
     return dropped
 
 
-def load_vector(store: Store, embedder_id: int, document_id: int) -> Packed | None:
+def load_vector(store: Store, embedder_id: int, document_id: int) -> PackedVector | None:
     """Return the vector of a document's first chunk, which stands for the whole."""
     row = store.row(
         "SELECT scale, vector FROM chunks WHERE document_id = ? AND embedder_id = ? AND position = 0",
         document_id, embedder_id,
     )  # fmt: skip
-    return Packed(*row) if row else None
+    return PackedVector(*row) if row else None
 
 
 def load_starts(store: Store, chunk_ids: Iterable[int]) -> dict[int, int]:
@@ -141,18 +141,18 @@ def load_starts(store: Store, chunk_ids: Iterable[int]) -> dict[int, int]:
     return dict(store.rows(sql, json.dumps(list(chunk_ids))))
 
 
-class Rows(NamedTuple):
+class VectorRows(NamedTuple):
     """Chunks as arrays, in the order of their ids: ids of chunk and document, vectors of length 1."""
 
     chunk_ids: "Ids"
     document_ids: "Ids"
     matrix: "Matrix"
 
-    def take(self, places: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> "Rows":
-        return Rows(self.chunk_ids[places], self.document_ids[places], self.matrix[places])
+    def take(self, places: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> "VectorRows":
+        return VectorRows(self.chunk_ids[places], self.document_ids[places], self.matrix[places])
 
 
-class Resident:
+class VectorCache:
     """The vectors of one embedder in memory, one row per chunk.
 
     `refresh` is cheap when nothing changed. Not shared between threads: each keeps its own, or takes turns.
@@ -164,7 +164,7 @@ class Resident:
         self._store, self.embedder = store, embedder
         self._version = -1
         none = np.empty(0, np.int64)
-        self.rows = Rows(none, none, np.empty((0, embedder.dimension), np.float32))
+        self.rows = VectorRows(none, none, np.empty((0, embedder.dimension), np.float32))
 
     def refresh(self) -> None:
         """Read what was added and forget what is gone. Ids only grow, so what is new has a larger one."""
@@ -187,7 +187,7 @@ class Resident:
             self.rows = new
         elif len(new.chunk_ids):
             chunk_ids = self.rows.chunk_ids
-            self.rows = Rows(
+            self.rows = VectorRows(
                 np.concatenate([chunk_ids, new.chunk_ids]),
                 np.concatenate([self.rows.document_ids, new.document_ids]),
                 np.concatenate([self.rows.matrix, new.matrix]),
@@ -216,13 +216,13 @@ def _is_member(values: "Ids", allowed: "Ids") -> "np.ndarray[tuple[int], np.dtyp
     return table[values]
 
 
-def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0) -> Rows:
+def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0) -> VectorRows:
     """Read the chunks with larger ids, some thousand at a time: as bytes they are never all in memory."""
     import numpy as np
 
     condition = "FROM chunks WHERE embedder_id = ? AND id > ?"
     count = store.value(f"SELECT count(*) {condition}", embedder.id, after)
-    found = Rows(
+    found = VectorRows(
         np.empty(count, np.int64), np.empty(count, np.int64), np.empty((count, embedder.dimension), np.float32)
     )
     rows = store.each(f"SELECT id, document_id, scale, vector {condition} ORDER BY id", embedder.id, after)
@@ -237,7 +237,7 @@ def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0) -> Rows
     return found if at == count else found.take(np.arange(at))
 
 
-def best_documents(cosines: "Vector", rows: Rows, limit: int) -> list[Near]:
+def best_documents(cosines: "Vector", rows: VectorRows, limit: int) -> list[Near]:
     """Return the best chunk of each of the best documents. Ties go to the older document."""
     import numpy as np
 

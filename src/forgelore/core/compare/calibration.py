@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-Source = Literal["shipped", "project"]
+CurveSource = Literal["shipped", "project"]
 
 SAME = 0.99  # the least similarity of items with nearly the same text
 LEAST = 100  # strengths that make a distribution of their own
@@ -34,7 +34,7 @@ class Model(NamedTuple):
 class Chance(NamedTuple):
     value: float
     pairs: int
-    source: Source
+    source: CurveSource
 
 
 class Curve(NamedTuple):
@@ -43,7 +43,7 @@ class Curve(NamedTuple):
     slope: float
     intercept: float
     pairs: int
-    source: Source = "shipped"
+    source: CurveSource = "shipped"
     most: float = 1.0
 
     def chance(self, strength: float) -> Chance:
@@ -54,10 +54,10 @@ class Distribution(NamedTuple):
     """The best strengths of a sample of items, ascending."""
 
     strengths: tuple[float, ...]
-    source: Source = "shipped"
+    source: CurveSource = "shipped"
 
     @classmethod
-    def of(cls, strengths: Sequence[float], source: Source = "project") -> "Distribution":
+    def of(cls, strengths: Sequence[float], source: CurveSource = "project") -> "Distribution":
         return cls(tuple(sorted(strengths)), source)
 
     def position(self, strength: float) -> float:

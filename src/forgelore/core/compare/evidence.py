@@ -71,7 +71,7 @@ class Profile(NamedTuple):
     created_at: int | None = None
 
 
-class Asked(NamedTuple):
+class QueryProfile(NamedTuple):
     """The item that asks: what is looked for in the others, and how much it says."""
 
     profile: Profile
@@ -106,14 +106,14 @@ def build_profile(
     return Profile(title, text, title_stems, kept, place, said, number, created_at)
 
 
-def build_asked(
+def build_query_profile(
     profile: Profile,
     cleaned: str,
     stems: Stems,
     *,
     document_count: Callable[[list[str]], Mapping[str, int]],
     total: int,
-) -> Asked:
+) -> QueryProfile:
     """Weigh the words and marks of an item. `cleaned` is its text as it gets a vector (core/search/cleaning).
 
     `document_count` says how many of the `total` documents hold each stem; a stem that it leaves out is in none.
@@ -125,7 +125,7 @@ def build_asked(
     told = {stem: weight * times[stem] for stem, weight in weights.items() if len(stem) > 1}
     best = sorted(told, key=lambda stem: (-told[stem], stem))[:TELLING]
     signature = parse_signature(f"{profile.title}\n{profile.text}")
-    return Asked(
+    return QueryProfile(
         profile, {stem: told[stem] for stem in best}, weights, signature,
         _weigh_marks(signature, stems, document_count, total),
     )  # fmt: skip
@@ -145,7 +145,7 @@ def _weigh_marks(
     return weights
 
 
-def compare(asked: Asked, other: Profile, signals: Signals) -> dict[str, float]:
+def compare(asked: QueryProfile, other: Profile, signals: Signals) -> dict[str, float]:
     """Return the numbers of a pair, by the names of `FEATURES`."""
     mine = asked.profile
     shared = asked.telling.keys() & (other.stems | other.title_stems)
@@ -184,7 +184,7 @@ def _positions(signals: Signals, cover: float) -> dict[str, float]:
     return found
 
 
-def _titles(asked: Asked, other: Profile) -> dict[str, float]:
+def _titles(asked: QueryProfile, other: Profile) -> dict[str, float]:
     mine, theirs = asked.profile.title_stems, other.title_stems
     weight = asked.weights
     both = sum(weight[stem] for stem in mine & theirs)
@@ -215,7 +215,7 @@ def _names(place: Place, number: int) -> bool:
     return number > 0 and any(place.find(f"{mark}{number}") >= 0 for mark in "#!/")
 
 
-def shared_marks(asked: Asked, other: Profile) -> list[Mark]:
+def shared_marks(asked: QueryProfile, other: Profile) -> list[Mark]:
     """Return the marks that both have, a few of each kind, best first."""
     counts: Counter[str] = Counter()
     found = []
@@ -226,7 +226,7 @@ def shared_marks(asked: Asked, other: Profile) -> list[Mark]:
     return found
 
 
-def find_quotes(asked: Asked, other: Profile) -> tuple[Quote, ...]:
+def find_quotes(asked: QueryProfile, other: Profile) -> tuple[Quote, ...]:
     """Return what both wrote, most telling first: what a person would point at."""
     order = {"error": 0, "frame": 1, "identifier": 2, "path": 3, "version": 4}
     marks = [mark for mark in shared_marks(asked, other) if asked.mark_weights[mark.key] > 0.3]

@@ -21,7 +21,7 @@ from forgelore.core.times import parse_ms
 from forgelore.errors import InvalidValue
 from forgelore.words import KIND_WORDS, Kind
 
-Words = str | list[str]
+OneOrMoreWords = str | list[str]
 _MAX_NUMBER = 1 << 63  # SQLite holds 64 bits
 
 
@@ -52,11 +52,11 @@ class _DuplicateLine(Struct):
 class _GoldenLine(Struct):
     q: str
     expect: list[str | int]
-    type: Words = []
-    state: Words = []
-    author: Words | None = None
-    label: Words = []
-    path: Words = []
+    type: OneOrMoreWords = []
+    state: OneOrMoreWords = []
+    author: OneOrMoreWords | None = None
+    label: OneOrMoreWords = []
+    path: OneOrMoreWords = []
     after: str | None = None
     before: str | None = None
     updated_after: str | None = None

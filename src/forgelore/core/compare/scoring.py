@@ -113,7 +113,7 @@ class Decided(NamedTuple):
     is_right: bool
 
 
-class Decision(NamedTuple):
+class DecisionScores(NamedTuple):
     """What a threshold would have done; None where there was nothing to measure.
 
     `precision` is of the queries as they are; `precision_at_prevalence` as if duplicates were as rare among them as in
@@ -135,7 +135,7 @@ class Decision(NamedTuple):
 FALSE_ALARMS = (0.01, 0.05)
 
 
-def score_decisions(decided: Sequence[Decided], *, threshold: float, prevalence: float | None) -> Decision:
+def score_decisions(decided: Sequence[Decided], *, threshold: float, prevalence: float | None) -> DecisionScores:
     """Return what the decisions amount to; their order does not matter."""
     known = [one for one in decided if one.has_gold]
     others = [one for one in decided if not one.has_gold]
@@ -145,7 +145,7 @@ def score_decisions(decided: Sequence[Decided], *, threshold: float, prevalence:
     if prevalence is not None and known and others:
         hits, noise = prevalence * flagged / len(known), (1 - prevalence) * alarms / len(others)
         at_prevalence = prevalence * right / len(known) / (hits + noise) if hits + noise else None
-    return Decision(
+    return DecisionScores(
         threshold, len(known), len(others), _ratio(right, flagged + alarms), _ratio(right, len(known)),
         _ratio(alarms, len(others)), {share: _recall_at(known, others, share) for share in FALSE_ALARMS}, prevalence,
         at_prevalence,

@@ -39,7 +39,7 @@ _TILDES = re.compile("~{3,}")
 Reason = Literal["token_limit_middle_drop", "single_note_oversized", "first_last_oversized"]
 
 
-class Note(NamedTuple):
+class DocumentNote(NamedTuple):
     author: str | None
     created_at: int | None
     body: str
@@ -47,7 +47,7 @@ class Note(NamedTuple):
     url: str | None = None
 
 
-class Source(NamedTuple):
+class DocumentSource(NamedTuple):
     """What the store knows of an item, as far as its documents need it."""
 
     id: int
@@ -63,7 +63,7 @@ class Source(NamedTuple):
     is_confidential: int
     labels: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    threads: tuple[tuple[str, tuple[Note, ...]], ...] = ()  # key and notes; without system and internal ones
+    threads: tuple[tuple[str, tuple[DocumentNote, ...]], ...] = ()  # key and notes; without system and internal ones
     diff: str | None = None  # the beginning of a change's diff ("": it has no text); None: nobody has read it
 
 
@@ -94,12 +94,12 @@ class Document(NamedTuple):
     facts: Facts
 
 
-def build_documents(source: Source) -> list[Document]:
+def build_documents(source: DocumentSource) -> list[Document]:
     """Return the item's document, then one per thread that says anything."""
     return [_item_document(source), *(_thread_document(source, key, notes) for key, notes in source.threads if notes)]
 
 
-def _item_document(source: Source) -> Document:
+def _item_document(source: DocumentSource) -> Document:
     is_read = source.diff is not None
     text = build_change_text(source.body, source.paths, source.diff or "") if is_read else source.body or ""
     facts = Facts(
@@ -120,7 +120,7 @@ def build_change_text(body: str | None, paths: Sequence[str], diff: str) -> str:
     return _BETWEEN.join(part for part in parts if part)
 
 
-def _thread_document(source: Source, key: str, notes: Sequence[Note]) -> Document:
+def _thread_document(source: DocumentSource, key: str, notes: Sequence[DocumentNote]) -> Document:
     kept, reason = keep_notes([note.body for note in notes])
     text = _BETWEEN.join(kept)
     paths = tuple(dict.fromkeys(note.path for note in notes if note.path))
@@ -181,7 +181,7 @@ def _list_hash(names: Iterable[str]) -> bytes:
 _NAMES = {"issue": "Issue", "change": "Change", "discussion": "Discussion", "release": "Release"}
 
 
-class Shown(NamedTuple):
+class ShownHeader(NamedTuple):
     """What the header of a document says."""
 
     representation: str
@@ -197,14 +197,14 @@ class Shown(NamedTuple):
     files: Sequence[str] = ()
 
 
-def build_shown(shown: Shown, text: str, notes: Sequence[Note] = ()) -> str:
+def build_shown(shown: ShownHeader, text: str, notes: Sequence[DocumentNote] = ()) -> str:
     """Return a document as people, agents and models read it: a header, then the body or the notes with their names."""
     is_thread = shown.representation == "thread"
     body = _shown_notes(notes) if is_thread else text
     return "\n".join([build_header(shown), "", "--- Thread ---" if is_thread else "--- Description ---", "", body])
 
 
-def build_header(shown: Shown) -> str:
+def build_header(shown: ShownHeader) -> str:
     is_thread = shown.representation == "thread"
     name = _NAMES.get(shown.kind, shown.kind)
     lines = [f"[[Thread]] {name} {shown.ref}: {shown.title}" if is_thread else f"[[{name}]] {shown.ref}: {shown.title}"]
@@ -218,7 +218,7 @@ def build_header(shown: Shown) -> str:
     return "\n".join(lines)
 
 
-def _shown_notes(notes: Sequence[Note]) -> str:
+def _shown_notes(notes: Sequence[DocumentNote]) -> str:
     kept, _ = keep_notes(
         [f"@{note.author or 'ghost'} ({(format_ms(note.created_at) or '')[:10]}):\n{note.body}" for note in notes]
     )

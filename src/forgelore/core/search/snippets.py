@@ -22,7 +22,7 @@ from forgelore.core.search.terms import (
 )
 
 Token = tuple[int, int, str]  # first character, character behind the last, stem
-Mark = tuple[int, int, int]  # first character, character behind the last, which wanted word
+MarkedSpan = tuple[int, int, int]  # first character, character behind the last, which wanted word
 _REACH = 4  # widths of text looked at around a match; long runs of blanks shrink
 _REGION = 2_500  # characters of a long text that are looked at
 _HEAD = 3  # letters at the beginning of a word that no stemmer changes
@@ -78,7 +78,7 @@ def char_offsets(data: bytes, tokens: Iterable[Token]) -> list[Token]:
     return found
 
 
-def build_snippet(text: str, marks: list[Mark], *, width: int = 200, around: int = 0) -> Snippet:
+def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, around: int = 0) -> Snippet:
     """Return at most `width` characters with the most distinct words asked for, the earliest such place.
 
     Where nothing matches, as for a hit by meaning alone, the text from `around` on, without marks.
@@ -140,12 +140,12 @@ def _beginnings(lowered: str, word: WantedWord) -> Iterator[tuple[int, str]]:
             position = lowered.find(head, position + 1)
 
 
-def find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> list[Mark]:
+def find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> list[MarkedSpan]:
     """Return (start, end, which of the wanted words) of everything that matches, in order."""
     return sorted(_find_marks(text, tokens, wanted))
 
 
-def matched_words(marks: Iterable[Mark], wanted: Wanted) -> list[str]:
+def matched_words(marks: Iterable[MarkedSpan], wanted: Wanted) -> list[str]:
     """Return which of the query's words there are marks of, in the query's order, as typed."""
     found = {place for _, _, place in marks}
     return [word.text for place, word in enumerate(wanted.words) if place in found]
@@ -158,7 +158,7 @@ def _wanted_word(word: Word, tokenize: Callable[[str], list[str]]) -> WantedWord
     return WantedWord(word.text, tuple(one for one in sought if one.stems), ())
 
 
-def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[Mark]:
+def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[MarkedSpan]:
     for place, word in enumerate(wanted.words):
         for run in word.runs:
             yield from ((*match.span(), place) for match in re.finditer(re.escape(run), text, re.IGNORECASE))
@@ -196,7 +196,7 @@ def _heads(wanted: Wanted) -> tuple[_Heads, _Prefixes]:
     return heads, prefixes
 
 
-def _find_stems(stems: list[str], heads: _Heads, prefixes: _Prefixes) -> Iterator[Mark]:
+def _find_stems(stems: list[str], heads: _Heads, prefixes: _Prefixes) -> Iterator[MarkedSpan]:
     """Yield (first token, last token, which word) of everything that is wanted among these stems."""
     beginnings = tuple(prefixes)
     for first, stem in enumerate(stems):
@@ -217,7 +217,7 @@ def _matches(stems: list[str], sought: Sought) -> bool:
     return stems[-1].startswith(last) if sought.is_prefix else stems[-1] == last
 
 
-def _find_identifiers(text: str, heads: set[str], places_of: Callable[[str], set[int]]) -> Iterator[Mark]:
+def _find_identifiers(text: str, heads: set[str], places_of: Callable[[str], set[int]]) -> Iterator[MarkedSpan]:
     """Yield the identifiers that were found by their entries in the terms column. First which, then where: most
     texts have none, and walking through every word is the slow part.
     """
@@ -231,7 +231,7 @@ def _find_identifiers(text: str, heads: set[str], places_of: Callable[[str], set
             yield from ((*match.span(), place) for place in known.get(match[0], ()))
 
 
-def _best_core(marks: list[Mark], width: int) -> tuple[int, int]:
+def _best_core(marks: list[MarkedSpan], width: int) -> tuple[int, int]:
     """Return where the most distinct words stand within `width`, the earliest of equals."""
     inside: Counter[int] = Counter()
     best, core, right = 0, (0, 0), 0

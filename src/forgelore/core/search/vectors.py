@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
 
-class Packed(NamedTuple):
+class PackedVector(NamedTuple):
     scale: float
     data: bytes
 
@@ -42,16 +42,16 @@ def check_vector(raw: "Sequence[float] | EmbeddingFailed", dimension: int | None
     return (vector / length).astype(np.float32)
 
 
-def pack_vector(vector: "Vector") -> Packed:
+def pack_vector(vector: "Vector") -> PackedVector:
     """Return a vector of length 1 as signed bytes; `scale` restores it (and its length) as well as bytes can."""
     import numpy as np
 
     largest = float(np.abs(vector).max())
     data = np.rint(vector * (127.0 / largest)).astype(np.int8)
-    return Packed(1.0 / float(np.linalg.norm(data.astype(np.float64))), data.tobytes())
+    return PackedVector(1.0 / float(np.linalg.norm(data.astype(np.float64))), data.tobytes())
 
 
-def unpack_vector(packed: Packed) -> "Vector":
+def unpack_vector(packed: PackedVector) -> "Vector":
     import numpy as np
 
     return np.frombuffer(packed.data, dtype=np.int8).astype(np.float32) * np.float32(packed.scale)

@@ -16,22 +16,22 @@ CHANGED_SLACK_MS = 2 * 86_400_000  # a comment starts none, and the daily run ma
 _VERSION = 1
 
 
-class Run(NamedTuple):
+class HealthEntry(NamedTuple):
     at: int
     event: str
     problem: str = ""  # empty: it did all it should
 
 
-class BotLog(NamedTuple):
-    runs: tuple[Run, ...] = ()  # oldest first
+class HealthLog(NamedTuple):
+    runs: tuple[HealthEntry, ...] = ()  # oldest first
     last_success: int | None = None
     failing_since: int | None = None
     known: int = 0
     total: int | None = None
 
-    def plus(self, run: Run, *, known: int, total: int | None) -> "BotLog":
+    def plus(self, run: HealthEntry, *, known: int, total: int | None) -> "HealthLog":
         is_good = not run.problem
-        return BotLog(
+        return HealthLog(
             (*self.runs, run)[-KEPT:], run.at if is_good else self.last_success,
             None if is_good else self.failing_since or run.at, known, total,
         )  # fmt: skip
@@ -59,17 +59,17 @@ def lag(pushed_at: int, *, filed_at: int | None, changed_at: int | None) -> int:
     return max((at - pushed_at for at, slack in slacks if at is not None and at - pushed_at > slack), default=0)
 
 
-def build_botlog(log: BotLog) -> str:
+def build_botlog(log: HealthLog) -> str:
     data = {"version": _VERSION, **log._asdict(), "runs": [run._asdict() for run in log.runs]}
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
-def parse_botlog(text: str) -> BotLog:
+def parse_botlog(text: str) -> HealthLog:
     """Return the log; an empty one when the file is not ours: it says how the bot is, and must not stop it."""
     try:
         data = json.loads(text)
         runs = tuple(_run(one) for one in data["runs"][-KEPT:])
-        return BotLog(
+        return HealthLog(
             runs,
             _time(data["last_success"]),
             _time(data["failing_since"]),
@@ -77,11 +77,11 @@ def parse_botlog(text: str) -> BotLog:
             _time(data["total"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        return BotLog()
+        return HealthLog()
 
 
-def _run(data: dict[str, Any]) -> Run:
-    return Run(_number(data["at"]), str(data["event"])[:100], str(data["problem"])[:500])
+def _run(data: dict[str, Any]) -> HealthEntry:
+    return HealthEntry(_number(data["at"]), str(data["event"])[:100], str(data["problem"])[:500])
 
 
 def _time(value: object) -> int | None:

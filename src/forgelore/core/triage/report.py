@@ -12,8 +12,8 @@ from forgelore.core.marker import MARKER
 from forgelore.core.triage.markdown import code, link, plain, visible_line
 from forgelore.core.triage.report_rows import (
     NAME_CHARS,
-    Forge,
-    Row,
+    ReportForge,
+    ReportRow,
     address_of,
     likeness_of,
     linked,
@@ -26,7 +26,7 @@ from forgelore.core.triage.report_rows import (
 )  # fmt: skip
 from forgelore.core.triage.report_warning import build_warning, is_regression
 
-__all__ = ["LIKELY", "MARKER", "Report", "Row", "build_report", "is_regression", "percent"]
+__all__ = ["LIKELY", "MARKER", "Report", "ReportRow", "build_report", "is_regression", "percent"]
 
 LIKELY = 0.5  # from here on the word "duplicate" is backed by most of what was measured
 _QUOTE_CHARS = 160
@@ -45,14 +45,14 @@ class Quoted(Protocol):
 
 
 class Report(NamedTuple):
-    rows: tuple[Row, ...]  # of the same kind, best first
+    rows: tuple[ReportRow, ...]  # of the same kind, best first
     is_duplicate: bool  # the first row is at or above the duplicate threshold
     chance: float | None
     chance_pairs: int
     quotes: tuple[Quoted, ...]  # of the first row
     labels: tuple[tuple[str, float], ...]
-    related: tuple[Row, ...]  # of other kinds or other projects
-    forge: Forge
+    related: tuple[ReportRow, ...]  # of other kinds or other projects
+    forge: ReportForge
     kind: str  # of the item that is triaged
     max_chars: int
     is_own: bool = True  # similarity is a position among this project's items; else among those of other projects

@@ -6,7 +6,7 @@ Made from what `flows/browse/items` loads, so that an item reads the same wherev
 from typing import Any
 
 from forgelore.core.marker import is_report
-from forgelore.core.search.documents import Note, Shown, build_shown
+from forgelore.core.search.documents import DocumentNote, ShownHeader, build_shown
 
 
 def show_document(item: dict[str, Any]) -> str:
@@ -16,7 +16,7 @@ def show_document(item: dict[str, Any]) -> str:
     parts = [build_shown(_header(item), item["body"] or "")]
     for thread in item["threads"]:
         notes = [
-            Note(note["author"], note["created_at"], note["body"], note["path"], note["url"])
+            DocumentNote(note["author"], note["created_at"], note["body"], note["path"], note["url"])
             for note in thread["notes"]
             if note["body"] and not note["is_system"] and not note["is_internal"] and not is_report(note["body"])
         ]
@@ -25,9 +25,11 @@ def show_document(item: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _header(item: dict[str, Any], *, thread: dict[str, Any] | None = None, first: Note | None = None) -> Shown:
+def _header(
+    item: dict[str, Any], *, thread: dict[str, Any] | None = None, first: DocumentNote | None = None
+) -> ShownHeader:
     has_branches = item["source_branch"] and item["target_branch"] and thread is None
-    return Shown(
+    return ShownHeader(
         "thread" if thread else "item", item["kind"], item["ref"], item["title"], item["project"],
         (first.url if first else None) or item["url"], item["labels"], item["state"], item["author"],
         (item["source_branch"], item["target_branch"]) if has_branches else None,

@@ -26,7 +26,7 @@ from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import (
     LEARNED,
-    Scope,
+    CalibrationScope,
     StoredCalibration,
     load_duplicates,
     load_strengths_of,
@@ -159,7 +159,7 @@ class _Table:
     """The ranked items of one kind, weighed so that they stand for all of it."""
 
     def __init__(
-        self, retriever: Retriever, scope: Scope, ranked: list[_Ranked], others: list[float], items: int
+        self, retriever: Retriever, scope: CalibrationScope, ranked: list[_Ranked], others: list[float], items: int
     ) -> None:
         distribution = load_distribution(retriever.store, scope)
         self._weight = max(items - len(ranked), len(others)) / max(len(others), 1)

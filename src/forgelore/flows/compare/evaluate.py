@@ -13,19 +13,19 @@ from collections.abc import Iterable
 from typing import BinaryIO, Literal, NamedTuple
 
 from forgelore.core.compare.queryfile import Duplicate, Golden, parse_query_line
-from forgelore.core.compare.scoring import DEPTH, Decision, Score, score_ranks
+from forgelore.core.compare.scoring import DEPTH, DecisionScores, Score, score_ranks
 from forgelore.core.names import Hosts, Ref
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.flows.browse.items import find_item, shown_ref
 from forgelore.flows.compare import evaluate_decisions as deciding
-from forgelore.flows.compare.rank import Likeness, Match, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, Match, rank_matches
 from forgelore.flows.compare.similar import as_answer
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.filters import parse_filters
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import Answer, Mode, Request, search, warn_of_waiting
+from forgelore.flows.search.run import SearchAnswer, SearchMode, SearchRequest, search, warn_of_waiting
 from forgelore.flows.transfer.importing import BadLine
-from forgelore.store.calibrations import Scope
+from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow, load_subject
@@ -45,18 +45,18 @@ class Suite(NamedTuple):
     bad: list[BadLine]
 
 
-class Setting(NamedTuple):
+class EvaluationSetup(NamedTuple):
     """How a suite is run. `excluded` are numbers of items that are no candidates."""
 
     project: StoredProject | None
     hosts: Hosts
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     excluded: tuple[int, ...] = ()
     is_time_ordered: bool = True
     threshold: float | None = None  # of similarity, to decide by; None: nothing is decided
 
 
-class Outcome(NamedTuple):
+class QueryResult(NamedTuple):
     """One query: what was asked and hoped for, where it stood (None: not among the hits), and what stood first."""
 
     line: int
@@ -73,12 +73,12 @@ class Outcome(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    outcomes: list[Outcome]
-    mode: Mode  # what was really done
+    outcomes: list[QueryResult]
+    mode: SearchMode  # what was really done
     not_duplicates: int  # lines without gold: there is nothing to find
     left_out: list[BadLine]
     warnings: list[str]
-    decisions: dict[Group, Decision] = {}  # noqa: RUF012 - never changed
+    decisions: dict[Group, DecisionScores] = {}  # noqa: RUF012 - never changed
 
     def score(self, group: Group) -> Score:
         return score_ranks([one.rank for one in self.outcomes if one.group == group])
@@ -108,7 +108,9 @@ def _lines(source: BinaryIO) -> Iterable[bytes]:
         raise InvalidValue(f"the file breaks off: {error}", hint="get a whole copy") from error
 
 
-def evaluate(retriever: Retriever, suite: Suite, setting: Setting, *, watcher: Watcher | None = None) -> Evaluation:
+def evaluate(
+    retriever: Retriever, suite: Suite, setting: EvaluationSetup, *, watcher: Watcher | None = None
+) -> Evaluation:
     """Ask every query of the suite and return where the answers stood."""
     if not has_documents(retriever.store):
         raise NotFound("nothing is indexed yet", hint="run: forgelore sync OWNER/REPO, or: forgelore generate-docs")
@@ -134,7 +136,7 @@ def evaluate(retriever: Retriever, suite: Suite, setting: Setting, *, watcher: W
     return Evaluation(run.outcomes, mode, empty, left_out, list(run.warnings), run.decide())
 
 
-def _with_project(store: Store, suite: Suite, setting: Setting) -> Setting:
+def _with_project(store: Store, suite: Suite, setting: EvaluationSetup) -> EvaluationSetup:
     """A number means an item of one project: find out which before anything is asked."""
     needs_one = setting.excluded or any(isinstance(query, Duplicate) for _, query in suite.queries)
     if setting.project or not needs_one:
@@ -153,24 +155,24 @@ class _Asked(NamedTuple):
     query: str
     title: str | None
     expected: dict[int, str]  # item -> as it is written
-    answer: Answer
+    answer: SearchAnswer
     created_at: int | None = None
     matches: tuple[Match, ...] = ()
     has_gold: bool = True
-    scope: Scope | None = None
+    scope: CalibrationScope | None = None
 
 
 class _Run:
     """One evaluation on one store: the retriever keeps its vectors in memory from query to query."""
 
-    def __init__(self, retriever: Retriever, setting: Setting, watcher: Watcher) -> None:
+    def __init__(self, retriever: Retriever, setting: EvaluationSetup, watcher: Watcher) -> None:
         self._retriever, self._store, self._setting, self._watcher = retriever, retriever.store, setting, watcher
         self._excluded = _load_excluded(self._store, setting)
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[QueryResult] = []
         self.left_out: list[BadLine] = []
-        self.modes: set[Mode] = set()
-        self._decided: dict[Group, list[deciding.Asked]] = {}
-        self._scopes: dict[Group, Scope] = {}
+        self.modes: set[SearchMode] = set()
+        self._decided: dict[Group, list[deciding.DecidedCase]] = {}
+        self._scopes: dict[Group, CalibrationScope] = {}
         # Each once: a missing embedder would be told by every query.
         projects = (setting.project.id,) if setting.project else ()
         self.warnings = dict.fromkeys(warn_of_waiting(self._store, Filters(project_ids=projects)))
@@ -190,7 +192,7 @@ class _Run:
         rank = next((at for at, row in enumerate(rows, 1) if row.item_id in asked.expected), None)
         expected = tuple(asked.expected.values())
         first = rows[0] if rows else None
-        self.outcomes.append(Outcome(line, asked.group, asked.query, asked.title, expected, rank, first))
+        self.outcomes.append(QueryResult(line, asked.group, asked.query, asked.title, expected, rank, first))
 
     def _keep_for_decision(self, asked: _Asked) -> None:
         if self._setting.threshold is None or asked.scope is None or asked.created_at is None:
@@ -199,10 +201,10 @@ class _Run:
         is_right = first is not None and first.hit.row.item_id in asked.expected
         self._scopes[asked.group] = asked.scope
         self._decided.setdefault(asked.group, []).append(
-            deciding.Asked(asked.created_at, first, is_right=is_right, has_gold=asked.has_gold)
+            deciding.DecidedCase(asked.created_at, first, is_right=is_right, has_gold=asked.has_gold)
         )
 
-    def decide(self) -> dict[Group, Decision]:
+    def decide(self) -> dict[Group, DecisionScores]:
         """Return what the threshold would have done, by group; golden queries are not decided on."""
         threshold = self._setting.threshold
         if threshold is None:
@@ -235,7 +237,9 @@ class _Run:
             before=created_at if self._setting.is_time_ordered else None,
         )  # fmt: skip
         subject = subject._replace(created_at=created_at)  # as old as the protocol says it was
-        ranking = rank_matches(self._retriever, Likeness(subject, filters, self._setting.mode, DEPTH, is_bare=True))
+        ranking = rank_matches(
+            self._retriever, CompareRequest(subject, filters, self._setting.mode, DEPTH, is_bare=True)
+        )
         group: Group = "issue" if query.kind == "issue" else "change"
         return _Asked(
             group, refs[query.number], subject.title, expected, as_answer(self._retriever, ranking), created_at,
@@ -249,7 +253,7 @@ class _Run:
         if not expected:
             raise NotFound(f"none of {', '.join(text for _, text in found)} is in this database")
         filters = parse_filters(**query.filters, project_ids=(project.id,) if project else ())
-        request = Request(
+        request = SearchRequest(
             query.text, self._setting.mode, filters._replace(not_items=self._excluded), DEPTH, is_bare=True
         )
         return _Asked("golden", query.text, None, expected, search(self._retriever, request))
@@ -271,7 +275,7 @@ def _item_id(store: Store, project_id: int, kind: str, number: int) -> int | Non
     return found
 
 
-def _load_excluded(store: Store, setting: Setting) -> tuple[int, ...]:
+def _load_excluded(store: Store, setting: EvaluationSetup) -> tuple[int, ...]:
     if not setting.excluded or not setting.project:
         return ()
     rows = store.rows(

@@ -9,20 +9,20 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.core.compare.calibration import LEAST, Distribution
-from forgelore.core.compare.scoring import Decided, Decision, score_decisions
+from forgelore.core.compare.scoring import Decided, DecisionScores, score_decisions
 from forgelore.flows.compare.rank import Match
 from forgelore.flows.compare.reference import shipped_distribution, similarity_of
 from forgelore.flows.compare.sample import rank_earlier
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import Scope
+from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.hits import load_subject
 
 SIZE = 800  # items that are ranked to know what is usual, spread over the project's history
 WINDOW = 250  # of them that make a query's distribution: the newest that are older than it
 
 
-class Asked(NamedTuple):
+class DecidedCase(NamedTuple):
     """A query that was ranked among earlier items. `first` None: nothing was found."""
 
     created_at: int
@@ -32,8 +32,8 @@ class Asked(NamedTuple):
 
 
 def decide_queries(
-    retriever: Retriever, scope: Scope, asked: Iterable[Asked], *, threshold: float, watcher: Watcher
-) -> Decision:
+    retriever: Retriever, scope: CalibrationScope, asked: Iterable[DecidedCase], *, threshold: float, watcher: Watcher
+) -> DecisionScores:
     """Return what a threshold on similarity would have done with the queries of one kind."""
     queries = list(asked)
     past = _rank_past(retriever, scope, watcher)
@@ -46,7 +46,7 @@ def decide_queries(
     return score_decisions(decided, threshold=threshold, prevalence=duplicates / items if items else None)
 
 
-def _rank_past(retriever: Retriever, scope: Scope, watcher: Watcher) -> list[tuple[int, float]]:
+def _rank_past(retriever: Retriever, scope: CalibrationScope, watcher: Watcher) -> list[tuple[int, float]]:
     """Return (creation, best strength) of items spread evenly over the project's history, oldest first."""
     store = retriever.store
     rows = store.rows(
@@ -68,7 +68,7 @@ def _rank_past(retriever: Retriever, scope: Scope, watcher: Watcher) -> list[tup
     return found
 
 
-def _similarity(past: list[tuple[int, float]], scope: Scope, query: Asked) -> float:
+def _similarity(past: list[tuple[int, float]], scope: CalibrationScope, query: DecidedCase) -> float:
     if query.first is None:
         return 0.0
     end = bisect_left(past, (query.created_at,))
@@ -77,6 +77,6 @@ def _similarity(past: list[tuple[int, float]], scope: Scope, query: Asked) -> fl
     return similarity_of(distribution, query.first.strength, query.first.evidence.features)
 
 
-def _count(retriever: Retriever, scope: Scope) -> int:
+def _count(retriever: Retriever, scope: CalibrationScope) -> int:
     sql = "SELECT count(*) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL"
     return int(retriever.store.value(sql, scope.project_id, scope.kind))

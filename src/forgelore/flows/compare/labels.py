@@ -9,7 +9,7 @@ import bisect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from forgelore.flows.compare.rank import Likeness, Match, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, Match, rank_matches
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.db import Store
@@ -99,7 +99,7 @@ def _observe(
     filters = Filters(
         types=(kind,), project_ids=(project_id,), before=subject.created_at, not_items=(item_id,), is_public=True
     )
-    matches = rank_matches(retriever, Likeness(subject, filters, limit=NEIGHBOURS, is_bare=True)).matches
+    matches = rank_matches(retriever, CompareRequest(subject, filters, limit=NEIGHBOURS, is_bare=True)).matches
     has = {row[0] for row in retriever.store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
     for name, share in count_votes(matches).items():
         seen.setdefault(name, []).append((share, name in has))

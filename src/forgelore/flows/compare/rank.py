@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.compare.boilerplate import without_boilerplate
 from forgelore.core.compare.calibration import Chance, Distribution
 from forgelore.core.compare.evidence import (
-    Asked,
     Evidence,
     Profile,
+    QueryProfile,
     Signals,
-    build_asked,
     build_profile,
+    build_query_profile,
     compare,
     find_quotes,
 )  # fmt: skip
@@ -26,7 +26,6 @@ from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
 from forgelore.core.search.fuse import DEPTH, Fused, Scale
 from forgelore.core.search.snippets import wanted_of
-from forgelore.flows.compare.candidates import Candidates, Counts, Likeness, Terms, find_candidates, rescore_candidates
 from forgelore.flows.compare.reference import (
     SAMPLE,
     choose_model,
@@ -35,9 +34,17 @@ from forgelore.flows.compare.reference import (
     shipped_distribution,
     similarity_of,
 )
+from forgelore.flows.compare.shortlist import (
+    CompareRequest,
+    Counts,
+    Shortlist,
+    Terms,
+    find_shortlist,
+    rescore_shortlist,
+)
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RESCORED, Hit, Mode, build_hits, check_limit, warn_of_waiting
-from forgelore.store.calibrations import Scope, load_boilerplate
+from forgelore.flows.search.run import RESCORED, Hit, SearchMode, build_hits, check_limit, warn_of_waiting
+from forgelore.store.calibrations import CalibrationScope, load_boilerplate
 from forgelore.store.hits import HitRow, load_hits
 from forgelore.store.stems import make_stems
 from forgelore.store.words import has_documents
@@ -45,7 +52,7 @@ from forgelore.store.words import has_documents
 if TYPE_CHECKING:
     from forgelore.ports import Embedder
 
-__all__ = ["CANDIDATES", "SAMPLE", "Likeness", "Match", "Ranking", "rank_matches"]
+__all__ = ["CANDIDATES", "SAMPLE", "CompareRequest", "Match", "Ranking", "rank_matches"]
 
 CANDIDATES = 60
 _LONG = 50  # candidates of a list whose spread speaks for itself
@@ -69,10 +76,10 @@ class Ranking(NamedTuple):
 
     matches: list[Match]
     chance: Chance | None
-    mode: Mode
+    mode: SearchMode
     warnings: list[str]
     rest: tuple[Hit, ...] = ()  # hits behind the candidates, when more were asked for
-    scope: Scope | None = None
+    scope: CalibrationScope | None = None
     is_own: bool = False  # the positions are among the project's own items, not in the shipped distribution
     copies: tuple[
         Match, ...
@@ -99,25 +106,25 @@ class _Spread(NamedTuple):
         return cls(Scale.of(scores), min(1.0, len(scores) / _LONG))
 
 
-def rank_matches(retriever: Retriever, likeness: Likeness, *, rescorer: "Embedder | None" = None) -> Ranking:
+def rank_matches(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> Ranking:
     """Return what an item resembles, best first, with the evidence of each pair.
 
     A `rescorer` looks again at the first hundred candidates (flows/search/rescore); what it raises is raised.
     """
-    check_limit(likeness.limit)
-    waiting = [] if likeness.is_bare else warn_of_waiting(retriever.store, likeness.filters)
+    check_limit(request.limit)
+    waiting = [] if request.is_bare else warn_of_waiting(retriever.store, request.filters)
     if not has_documents(retriever.store):
-        return Ranking([], None, likeness.mode, waiting)
-    ranking = _Ranker(retriever, likeness, rescorer).rank()
+        return Ranking([], None, request.mode, waiting)
+    ranking = _Ranker(retriever, request, rescorer).rank()
     return ranking._replace(warnings=[*waiting, *ranking.warnings])
 
 
 class _Ranker:
     """One question. Holds what every step needs: the words' counts, the project's boilerplate, the model."""
 
-    def __init__(self, retriever: Retriever, likeness: Likeness, rescorer: "Embedder | None") -> None:
-        self._retriever, self._store, self._likeness = retriever, retriever.store, likeness
-        self._subject, self._rescorer = likeness.subject, rescorer
+    def __init__(self, retriever: Retriever, request: CompareRequest, rescorer: "Embedder | None") -> None:
+        self._retriever, self._store, self._request = retriever, retriever.store, request
+        self._subject, self._rescorer = request.subject, rescorer
         self._stems = make_stems(retriever.store)
         self._counts = Counts(retriever.store, self._stems)
         self._lines: dict[str, frozenset[int]] = {}
@@ -125,11 +132,11 @@ class _Ranker:
         self._embedder_id: int | None = None
 
     def rank(self) -> Ranking:
-        wanted = RESCORED if self._rescorer else max(self._likeness.limit, CANDIDATES)
-        found = find_candidates(self._retriever, self._likeness, body=self._body, counts=self._counts, wanted=wanted)
+        wanted = RESCORED if self._rescorer else max(self._request.limit, CANDIDATES)
+        found = find_shortlist(self._retriever, self._request, body=self._body, counts=self._counts, wanted=wanted)
         judge, has_cosines = self._retriever, found.vector is not None
         if self._rescorer and found.fused:
-            found = rescore_candidates(self._store, self._rescorer, self._subject, found)
+            found = rescore_shortlist(self._store, self._rescorer, self._subject, found)
             judge, has_cosines = Retriever(self._store, self._rescorer), True
         rows = load_hits(self._store, [one.id for one in found.fused[:CANDIDATES]])
         asked = self._asked()
@@ -142,18 +149,18 @@ class _Ranker:
             self._lines[kind] = load_boilerplate(self._store, self._subject.project_id, kind)
         return without_boilerplate(text, self._lines[kind])
 
-    def _asked(self) -> Asked:
+    def _asked(self) -> QueryProfile:
         subject, counts = self._subject, self._counts
         number = self._store.value("SELECT number FROM items WHERE id = ?", subject.item_id) or 0
         said = None if subject.said is None else self._plain(subject.said, subject.kind)
         profile = build_profile(
             subject.title, self._body, self._stems, said=said, number=number, created_at=subject.created_at
         )
-        return build_asked(
+        return build_query_profile(
             profile, clean(profile.text), self._stems, document_count=counts.of_stems, total=counts.total
         )
 
-    def _weigh(self, asked: Asked, found: Candidates, rows: Mapping[int, HitRow]) -> list[_Weighed]:
+    def _weigh(self, asked: QueryProfile, found: Shortlist, rows: Mapping[int, HitRow]) -> list[_Weighed]:
         """Return the candidates with their evidence, strongest first; of equals, as both lists together had them."""
         words, near = (_Spread.of([score for _, score in ranked[:DEPTH]]) for ranked in found.lists.as_ranked())
         if self._rescorer:
@@ -184,7 +191,7 @@ class _Ranker:
         mean, deviation = self._model.usual
         return (cosine - mean) / deviation
 
-    def _cosine(self, one: Fused, found: Candidates) -> float | None:
+    def _cosine(self, one: Fused, found: Shortlist) -> float | None:
         """Return how near a candidate is, also one that only its words brought here; None without vectors."""
         if found.vector is None or one.scores[1] is not None:
             return one.scores[1]
@@ -196,15 +203,18 @@ class _Ranker:
         packed = load_vector(self._store, self._embedder_id, one.id)
         return float(unpack_vector(packed) @ found.vector) if packed else None
 
-    def _tell(self, asked: Asked, weighed: list[_Weighed], found: Candidates) -> Ranking:
-        likeness = self._likeness
-        best, rest = weighed[: likeness.limit], found.fused[CANDIDATES : likeness.limit]
+    def _tell(self, asked: QueryProfile, weighed: list[_Weighed], found: Shortlist) -> Ranking:
+        request = self._request
+        best, rest = weighed[: request.limit], found.fused[CANDIDATES : request.limit]
         # Of twenty copies the nearest in time are the strongest, and the one to be named is the first.
-        copies = [] if likeness.is_bare else [one for one in weighed[likeness.limit :] if one.features["same"]]
-        wanted = None if likeness.is_bare else wanted_of(_as_query(found.terms), self._stems)
+        copies = [] if request.is_bare else [one for one in weighed[request.limit :] if one.features["same"]]
+        wanted = None if request.is_bare else wanted_of(_as_query(found.terms), self._stems)
         built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
-        scope, is_own = Scope(self._subject.project_id, self._subject.kind, self._made_by), self._is_among_its_own()
+        scope, is_own = (
+            CalibrationScope(self._subject.project_id, self._subject.kind, self._made_by),
+            self._is_among_its_own(),
+        )
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
         told = {
             one.fused.id: self._match(asked, one, hits[one.fused.id], distribution)
@@ -220,14 +230,14 @@ class _Ranker:
             tuple(sorted((one for one in told.values() if one.evidence.sameness != "similar"), key=_age)),
         )  # fmt: skip
 
-    def _match(self, asked: Asked, one: _Weighed, hit: Hit, distribution: Distribution) -> Match:
-        quotes = () if self._likeness.is_bare else find_quotes(asked, one.profile)
+    def _match(self, asked: QueryProfile, one: _Weighed, hit: Hit, distribution: Distribution) -> Match:
+        quotes = () if self._request.is_bare else find_quotes(asked, one.profile)
         similarity = similarity_of(distribution, one.strength, one.features)
         return Match(hit, Evidence(one.features, quotes), one.strength, similarity)
 
     def _is_among_its_own(self) -> bool:
         """Tell whether it is compared with items of its own kind and project alone."""
-        filters, subject = self._likeness.filters, self._subject
+        filters, subject = self._request.filters, self._subject
         return filters.types == (subject.kind,) and filters.project_ids in ((), (subject.project_id,))
 
 

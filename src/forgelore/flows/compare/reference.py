@@ -9,7 +9,7 @@ from forgelore.core.compare.calibration import LEAST, SAME, Curve, Distribution,
 from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, MODELS, VERSION
 from forgelore.errors import LoreError, StoreError
 from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import Scope, load_calibration, load_strengths
+from forgelore.store.calibrations import CalibrationScope, load_calibration, load_strengths
 from forgelore.store.db import Store
 from forgelore.store.words import estimate_documents
 
@@ -26,18 +26,18 @@ def choose_model(retriever: Retriever, *, with_vectors: bool) -> tuple[Model, st
     return model, f"{model.name} {VERSION} {embedder.fingerprint()}"
 
 
-def scope_of(retriever: Retriever, project_id: int, kind: str) -> Scope:
+def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationScope:
     """Return whose strengths a ranking of such items would be compared with now."""
     try:
         retriever.stored_embedder()
     except StoreError:
         raise
     except LoreError:
-        return Scope(project_id, kind, choose_model(retriever, with_vectors=False)[1])
-    return Scope(project_id, kind, choose_model(retriever, with_vectors=True)[1])
+        return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=False)[1])
+    return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=True)[1])
 
 
-def load_distribution(store: Store, scope: Scope) -> Distribution:
+def load_distribution(store: Store, scope: CalibrationScope) -> Distribution:
     """Return the project's own, or the shipped one while it has too few items."""
     strengths = load_strengths(store, scope, limit=SAMPLE)
     if len(strengths) >= LEAST and estimate_documents(store) >= FEW_ITEMS:
@@ -45,11 +45,11 @@ def load_distribution(store: Store, scope: Scope) -> Distribution:
     return shipped_distribution(scope)
 
 
-def shipped_distribution(scope: Scope) -> Distribution:
+def shipped_distribution(scope: CalibrationScope) -> Distribution:
     return DISTRIBUTIONS[_family(scope)]
 
 
-def load_curve(store: Store, scope: Scope) -> Curve:
+def load_curve(store: Store, scope: CalibrationScope) -> Curve:
     """Return the curve that `calibrate` fitted for the project, or the shipped one."""
     stored = load_calibration(store, scope)
     if stored is None:
@@ -57,7 +57,7 @@ def load_curve(store: Store, scope: Scope) -> Curve:
     return Curve(stored.slope, stored.intercept, stored.pairs, "project", stored.most)
 
 
-def shipped_curve(scope: Scope) -> Curve:
+def shipped_curve(scope: CalibrationScope) -> Curve:
     return CURVES[_family(scope)]
 
 
@@ -69,5 +69,5 @@ def similarity_of(distribution: Distribution, strength: float, features: Mapping
     return max(position, SAME) if features["same"] else position
 
 
-def _family(scope: Scope) -> str:
+def _family(scope: CalibrationScope) -> str:
     return scope.model.split(" ")[0]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from forgelore.core.compare.boilerplate import READ, learn
-from forgelore.flows.compare.rank import Likeness, Ranking, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, Ranking, rank_matches
 from forgelore.flows.compare.reference import SAMPLE, scope_of
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
@@ -94,7 +94,7 @@ def rank_earlier(retriever: Retriever, subject: Subject) -> Ranking:
         not_items=(subject.item_id,),
         before=subject.created_at,
     )
-    return rank_matches(retriever, Likeness(subject, filters, limit=1, is_bare=True))
+    return rank_matches(retriever, CompareRequest(subject, filters, limit=1, is_bare=True))
 
 
 def remember_strengths(store: Store, ranked: Iterable[tuple[Subject, Ranking]]) -> int:

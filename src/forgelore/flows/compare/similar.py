@@ -5,24 +5,24 @@ is put in order by the evidence of each pair (flows/compare/rank). The query is 
 had just been filed: what was said later is not known when it counts.
 """
 
-from forgelore.flows.compare.rank import Likeness, Ranking, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import Answer
+from forgelore.flows.search.run import SearchAnswer
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject
 from forgelore.store.words import has_documents
 
-__all__ = ["Likeness", "as_answer", "find_similar", "narrow"]
+__all__ = ["CompareRequest", "as_answer", "find_similar", "narrow"]
 
 
-def find_similar(retriever: Retriever, request: Likeness) -> Answer:
+def find_similar(retriever: Retriever, request: CompareRequest) -> SearchAnswer:
     """Return what an item resembles, best first; `Hit.words` are the telling words both have."""
     return as_answer(retriever, rank_matches(retriever, request))
 
 
-def as_answer(retriever: Retriever, ranking: Ranking) -> Answer:
+def as_answer(retriever: Retriever, ranking: Ranking) -> SearchAnswer:
     hits = [*(match.hit for match in ranking.matches), *ranking.rest]
-    return Answer(hits, ranking.mode, ranking.warnings, is_nothing_indexed=not has_documents(retriever.store))
+    return SearchAnswer(hits, ranking.mode, ranking.warnings, is_nothing_indexed=not has_documents(retriever.store))
 
 
 def narrow(filters: Filters, subject: Subject, *, is_earlier: bool) -> Filters:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from forgelore.core.search.chunks import Chunk, build_chunks
-from forgelore.core.search.vectors import Packed, check_vector, pack_vector
+from forgelore.core.search.vectors import PackedVector, check_vector, pack_vector
 from forgelore.errors import EmbeddingFailed
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
@@ -219,7 +219,7 @@ class _Run:
             self.stored = self.stored._replace(dimension=size)
 
     def _save(self, project_id: int, text: _Text, vectors: "list[Vector | str]") -> None:
-        packed: list[tuple[Chunk, Packed]] = []
+        packed: list[tuple[Chunk, PackedVector]] = []
         for chunk, vector in zip(text.chunks, vectors, strict=True):
             reason = vector if isinstance(vector, str) else ""
             if not isinstance(vector, str) and vector.size != self.stored.dimension:

@@ -17,13 +17,13 @@ from forgelore.store.words import Stemmer, estimate_documents, load_document_cou
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
-    from forgelore.store.vectors import Ids, Near, Resident, StoredEmbedder
+    from forgelore.store.vectors import Ids, Near, StoredEmbedder, VectorCache
 
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000
 
 
-class Scope(NamedTuple):
+class SearchScope(NamedTuple):
     """What filters allow: as a condition for full text and, where vectors are compared, as ids. None: everything."""
 
     allowed: Allowed | None = None
@@ -36,7 +36,7 @@ class Retriever:
     def __init__(self, store: Store, embedder: "Embedder | None" = None, *, problem: LoreError | None = None) -> None:
         self.store, self.embedder, self._problem = store, embedder, problem
         self.stem: Stemmer = make_stemmer(store)
-        self._resident: Resident | None = None
+        self._vectors: VectorCache | None = None
 
     def stems(self, text: str) -> list[str]:
         return [stem for _, _, stem in self.stem(text)]
@@ -70,24 +70,24 @@ class Retriever:
         counts = load_document_counts(self.store, (stem for each in stems.values() for stem in each))
         return {word: min((counts.get(stem, 0) for stem in each), default=0) for word, each in stems.items()}
 
-    def scope(self, filters: Filters, *, with_vectors: bool) -> Scope:
+    def scope(self, filters: Filters, *, with_vectors: bool) -> SearchScope:
         """Resolve filters for both lists."""
         allowed = build_allowed(filters)
         if allowed is None or not with_vectors:
-            return Scope(allowed)
+            return SearchScope(allowed)
         import numpy as np
 
-        return Scope(allowed, np.fromstring(load_allowed(self.store, allowed), np.int64, sep=","))
+        return SearchScope(allowed, np.fromstring(load_allowed(self.store, allowed), np.int64, sep=","))
 
-    def by_vector(self, vector: "Vector", depth: int, scope: Scope) -> "list[Near]":
+    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope) -> "list[Near]":
         """Return the nearest documents."""
-        from forgelore.store.vectors import Resident
+        from forgelore.store.vectors import VectorCache
 
         stored = self.stored_embedder()
-        if self._resident is None or self._resident.embedder != stored:
-            self._resident = Resident(self.store, stored)
-        self._resident.refresh()
-        return self._resident.nearest(vector, depth, scope.ids)
+        if self._vectors is None or self._vectors.embedder != stored:
+            self._vectors = VectorCache(self.store, stored)
+        self._vectors.refresh()
+        return self._vectors.nearest(vector, depth, scope.ids)
 
     def query_vector(self, text: str) -> "Vector":
         """Return the vector of what a person typed. Raises LoreError when there is none to be had."""

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from forgelore.ports import Embedder
     from forgelore.store.vectors import Near
 
-Mode = Literal["hybrid", "lexical", "semantic"]
+SearchMode = Literal["hybrid", "lexical", "semantic"]
 MAX_LIMIT = 100
 MIN_DEPTH = 100  # of each list before they are fused
 RESCORED = 100  # candidates that a rescorer looks at: at least as many as can be asked for
 
 
-class Request(NamedTuple):
+class SearchRequest(NamedTuple):
     text: str
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     filters: Filters = Filters()
     limit: int = 20
     is_raw: bool = False  # the text is FTS5 syntax
@@ -65,14 +65,14 @@ class Hit(NamedTuple):
     words: tuple[str, ...]  # of the query, as the document has them
 
 
-class Answer(NamedTuple):
+class SearchAnswer(NamedTuple):
     hits: list[Hit]
-    mode: Mode  # what was really done
+    mode: SearchMode  # what was really done
     warnings: list[str]
     is_nothing_indexed: bool = False
 
 
-class Lists(NamedTuple):
+class RankedLists(NamedTuple):
     """Both lists at one depth, best first."""
 
     words: list[Found]
@@ -87,16 +87,16 @@ class Lists(NamedTuple):
     def is_cut(self, depth: int) -> bool:
         return len(self.words) >= depth or len(self.vectors) >= depth
 
-    def rescored(self, cosines: Mapping[int, float]) -> "Lists":
+    def rescored(self, cosines: Mapping[int, float]) -> "RankedLists":
         """Return them with other cosines as the vector list. Where a hit begins is still what the first one said."""
         from forgelore.store.vectors import Near
 
         chunks = {near.document_id: near.chunk_id for near in self.vectors}
         near = [Near(document_id, cosine, chunks.get(document_id, 0)) for document_id, cosine in cosines.items()]
-        return Lists(self.words, sorted(near, key=lambda one: (-one.cosine, one.document_id)))
+        return RankedLists(self.words, sorted(near, key=lambda one: (-one.cosine, one.document_id)))
 
 
-def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None" = None) -> Answer:
+def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None) -> SearchAnswer:
     """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used.
 
     A `rescorer` looks again at the best of them (flows/search/rescore); what it raises is raised.
@@ -104,7 +104,7 @@ def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None
     check_limit(request.limit)
     warnings = warn_of_waiting(retriever.store, request.filters)
     if not has_documents(retriever.store):
-        return Answer([], request.mode, warnings, is_nothing_indexed=True)
+        return SearchAnswer([], request.mode, warnings, is_nothing_indexed=True)
     query = parse_query(request.text)
     if query.is_cut and not request.is_raw:
         warnings.append("the query is very long; its first 64 words are used")
@@ -115,25 +115,25 @@ def search(retriever: Retriever, request: Request, *, rescorer: "Embedder | None
             _warn_of_gaps(retriever.store, request.filters, warnings)
     scope = retriever.scope(request.filters, with_vectors=vector is not None)
 
-    def gather(depth: int) -> Lists:
+    def gather(depth: int) -> RankedLists:
         words = [] if mode == "semantic" else _by_words(retriever, request, query, depth, scope.allowed)
         vectors = [] if vector is None else retriever.by_vector(vector, depth, scope)
         if mode == "hybrid" and not words and retriever.embedder:
             # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
-        return Lists(words, vectors)
+        return RankedLists(words, vectors)
 
     fused, lists = best_per_item(retriever, gather, fuse_lists, RESCORED if rescorer else request.limit)
     if rescorer and fused:
         mode = "hybrid" if mode == "lexical" else mode
         fused, lists = _rescore(retriever, rescorer, request, (fused, lists))
     wanted = None if request.is_bare else wanted_of(query, retriever.stems)
-    return Answer(build_hits(retriever, fused, lists, wanted), mode, warnings)
+    return SearchAnswer(build_hits(retriever, fused, lists, wanted), mode, warnings)
 
 
 def _rescore(
-    retriever: Retriever, rescorer: "Embedder", request: Request, found: tuple[list[Fused], Lists]
-) -> tuple[list[Fused], Lists]:
+    retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: tuple[list[Fused], RankedLists]
+) -> tuple[list[Fused], RankedLists]:
     from forgelore.flows.search.rescore import measure_words
 
     ids = {one.id for one in found[0]}
@@ -146,7 +146,9 @@ def check_limit(limit: int) -> None:
         raise InvalidValue(f"--limit {limit} is out of range", hint=f"use 1 to {MAX_LIMIT}")
 
 
-def _by_words(retriever: Retriever, request: Request, query: Query, depth: int, allowed: Allowed | None) -> list[Found]:
+def _by_words(
+    retriever: Retriever, request: SearchRequest, query: Query, depth: int, allowed: Allowed | None
+) -> list[Found]:
     if not request.is_raw:
         return retriever.by_words(query, depth, request.limit, allowed)
     with raw_query_errors(request.text):
@@ -154,8 +156,8 @@ def _by_words(retriever: Retriever, request: Request, query: Query, depth: int, 
 
 
 def vector_or_warning(
-    mode: Mode, make: "Callable[[], Vector]", warnings: list[str], *, verb: str
-) -> "tuple[Mode, Vector | None]":
+    mode: SearchMode, make: "Callable[[], Vector]", warnings: list[str], *, verb: str
+) -> "tuple[SearchMode, Vector | None]":
     """Return the vector and the mode; where nobody makes one, words are left, and a warning."""
     try:
         return mode, make()
@@ -185,13 +187,13 @@ def _warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
         warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")
 
 
-def fuse_lists(lists: Lists) -> list[Fused]:
+def fuse_lists(lists: RankedLists) -> list[Fused]:
     return fuse(lists.as_ranked())
 
 
 def best_per_item(
-    retriever: Retriever, gather: Callable[[int], Lists], join: Callable[[Lists], list[Fused]], limit: int
-) -> tuple[list[Fused], Lists]:
+    retriever: Retriever, gather: Callable[[int], RankedLists], join: Callable[[RankedLists], list[Fused]], limit: int
+) -> tuple[list[Fused], RankedLists]:
     """Return the best document of each of the best items, looking deeper while items are missing."""
     depth = max(MIN_DEPTH, 5 * limit)
     while True:
@@ -207,13 +209,13 @@ def best_per_item(
         depth *= 4
 
 
-def build_hits(retriever: Retriever, fused: list[Fused], lists: Lists, wanted: Wanted | None) -> list[Hit]:
+def build_hits(retriever: Retriever, fused: list[Fused], lists: RankedLists, wanted: Wanted | None) -> list[Hit]:
     rows = load_hits(retriever.store, [one.id for one in fused])
     starts = _starts(retriever, rows, lists) if wanted else {}
     return [_hit(retriever, one, rows[one.id], wanted, starts.get(one.id, 0)) for one in fused if one.id in rows]
 
 
-def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: Lists) -> dict[int, int]:
+def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: RankedLists) -> dict[int, int]:
     """Return where the chunk begins that made a document a hit by meaning."""
     chunks = {near.document_id: near.chunk_id for near in lists.vectors if near.document_id in rows}
     if not chunks:

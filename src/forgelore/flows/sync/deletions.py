@@ -11,11 +11,11 @@ deletion: confidential items are never buried, and when too much seems gone at o
 from collections.abc import Iterable
 
 from forgelore.errors import LoreError
-from forgelore.flows.sync.jobs import Bench, ends_the_run
+from forgelore.flows.sync.jobs import SyncContext, ends_the_run
 from forgelore.flows.sync.page import is_switched_off, job_key, parse_job_key
 from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Cursor, ItemKey, Kind
-from forgelore.ports import Forge, Look
+from forgelore.ports import Forge, SecondLook
 from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync_state import load_cursor, save_cursor
@@ -30,90 +30,92 @@ AT_ONCE = 0  # swept so long ago that it is due, whatever the totals were before
 Totals = dict[Kind, int | None]
 
 
-def compare_totals(bench: Bench, forge: Forge, totals: Totals) -> list[str]:
+def compare_totals(context: SyncContext, forge: Forge, totals: Totals) -> list[str]:
     """Queue a look at everything that seems gone and a fetch of everything that was missed. Returns warnings."""
     return [
         warning
         for kind, total in totals.items()
-        if _is_due(bench, kind, total)
-        for warning in _compare(bench, forge, kind)
+        if _is_due(context, kind, total)
+        for warning in _compare(context, forge, kind)
     ]
 
 
-def compare_anew(bench: Bench, kinds: Iterable[Kind]) -> None:
+def compare_anew(context: SyncContext, kinds: Iterable[Kind]) -> None:
     """Let the next comparison of these kinds trust no earlier one (`--full`)."""
     for kind in kinds:
-        save_cursor(bench.store, bench.project_id, f"sweep:{kind}", Cursor(swept_at=AT_ONCE))
+        save_cursor(context.store, context.project_id, f"sweep:{kind}", Cursor(swept_at=AT_ONCE))
 
 
-def _is_due(bench: Bench, kind: Kind, total: int | None) -> bool:
-    last = load_cursor(bench.store, bench.project_id, f"sweep:{kind}")
+def _is_due(context: SyncContext, kind: Kind, total: int | None) -> bool:
+    last = load_cursor(context.store, context.project_id, f"sweep:{kind}")
     if total is None:  # the first sync has just seen everything
-        return last.swept_at is not None and not _is_within(WEEK_MS, bench, last)
-    difference = total - KnownStore(bench.store, bench.project_id).live_count(kind)
-    is_same, is_recent = last.token == str(difference), _is_within(DAY_MS, bench, last)
+        return last.swept_at is not None and not _is_within(WEEK_MS, context, last)
+    difference = total - KnownStore(context.store, context.project_id).live_count(kind)
+    is_same, is_recent = last.token == str(difference), _is_within(DAY_MS, context, last)
     if difference > 0 and last.swept_at != AT_ONCE:
         return is_same and not is_recent
     return difference != 0 and not (is_same and is_recent)
 
 
-def _is_within(span_ms: int, bench: Bench, last: Cursor) -> bool:
+def _is_within(span_ms: int, context: SyncContext, last: Cursor) -> bool:
     """A time in the future was written under another clock: it says nothing."""
-    return last.swept_at is not None and 0 <= bench.now() - last.swept_at < span_ms
+    return last.swept_at is not None and 0 <= context.now() - last.swept_at < span_ms
 
 
-def _compare(bench: Bench, forge: Forge, kind: Kind) -> list[str]:
-    there = forge.sweep(bench.project, kind)
-    mine = KnownStore(bench.store, bench.project_id).live_numbers(kind)
+def _compare(context: SyncContext, forge: Forge, kind: Kind) -> list[str]:
+    there = forge.sweep(context.project, kind)
+    mine = KnownStore(context.store, context.project_id).live_numbers(kind)
     gone = [number for number, is_hidden in mine.items() if number not in there and not is_hidden]
     missed = [job_key(ItemKey(kind, number)) for number in sorted(there - mine.keys())]
     warnings = []
     if lost_too_many(len(gone), len(mine)):
         warnings.append(_lost_sight(len(gone), len(mine), kind))
         gone = []
-    with bench.store.transaction():
-        bench.lock.confirm(bench.now())
+    with context.store.transaction():
+        context.lock.confirm(context.now())
         looks = [job_key(ItemKey(kind, number)) for number in gone]
-        queue_jobs(bench.store, bench.project_id, "look", looks, bench.now())
+        queue_jobs(context.store, context.project_id, "look", looks, context.now())
         for job_kind in ("item", "threads") if kind != "discussion" else ("item",):
-            queue_jobs(bench.store, bench.project_id, job_kind, missed, bench.now())
-        last = load_cursor(bench.store, bench.project_id, f"sweep:{kind}")
-        save_cursor(bench.store, bench.project_id, f"sweep:{kind}", Cursor(token=last.token, swept_at=bench.now()))
+            queue_jobs(context.store, context.project_id, job_kind, missed, context.now())
+        last = load_cursor(context.store, context.project_id, f"sweep:{kind}")
+        save_cursor(
+            context.store, context.project_id, f"sweep:{kind}", Cursor(token=last.token, swept_at=context.now())
+        )
     return warnings
 
 
-def look_again(bench: Bench, forge: Forge) -> tuple[int, list[str]]:
+def look_again(context: SyncContext, forge: Forge) -> tuple[int, list[str]]:
     """Ask for each item that seems gone by itself and bury those that are; returns how many were, and warnings.
 
     Nothing is buried before every answer is in: a reader who lost the project, or most of it, is told 404 as well.
     """
-    gone = _seem_gone(bench, forge)
+    gone = _seem_gone(context, forge)
     if not gone:
         return 0, []
-    project = forge.fetch_project(bench.project.name)  # raises when it is the project that is not shown any more
+    project = forge.fetch_project(context.project.name)  # raises when it is the project that is not shown any more
     buried, warnings = 0, []
-    known = KnownStore(bench.store, bench.project_id)
+    known = KnownStore(context.store, context.project_id)
     for kind in dict.fromkeys(look.key.kind for _, look in gone):
         of_kind = [(job, look) for job, look in gone if look.key.kind == kind and not is_switched_off(project, job.key)]
         live = known.live_count(kind)
         if lost_too_many(len(of_kind), live):
             warnings.append(_lost_sight(len(of_kind), live, kind))
-            _finish(bench, [job for job, _ in of_kind])
+            _finish(context, [job for job, _ in of_kind])
         else:
-            buried += _bury(bench, of_kind)
+            buried += _bury(context, of_kind)
     return buried, warnings
 
 
-def _seem_gone(bench: Bench, forge: Forge) -> list[tuple[Job, Look]]:
+def _seem_gone(context: SyncContext, forge: Forge) -> list[tuple[Job, SecondLook]]:
     """Return the looks that found nothing; those that found the item, or may not tell, are over."""
-    store, project_id, now = bench.store, bench.project_id, bench.now
+    store, project_id, now = context.store, context.project_id, context.now
     gone = []
     for job in ready_jobs(store, project_id, "look", now(), 1_000_000):
         key = parse_job_key(job.key)
-        if is_switched_off(bench.project, job.key):
+        if is_switched_off(context.project, job.key):
             continue
         try:
-            look = forge.look(bench.project, key)
+            look = forge.look(context.project, key)
         except LoreError as error:
             if ends_the_run(error):
                 raise
@@ -123,24 +125,24 @@ def _seem_gone(bench: Bench, forge: Forge) -> list[tuple[Job, Look]]:
         if look.is_gone and not KnownStore(store, project_id).is_confidential(key):
             gone.append((job, look))
         else:
-            _finish(bench, [job])
+            _finish(context, [job])
     return gone
 
 
-def _finish(bench: Bench, jobs: list[Job]) -> None:
-    with bench.store.transaction():
-        bench.lock.confirm(bench.now())
+def _finish(context: SyncContext, jobs: list[Job]) -> None:
+    with context.store.transaction():
+        context.lock.confirm(context.now())
         for job in jobs:
-            finish_job(bench.store, bench.project_id, job)
+            finish_job(context.store, context.project_id, job)
 
 
-def _bury(bench: Bench, gone: list[tuple[Job, Look]]) -> int:
+def _bury(context: SyncContext, gone: list[tuple[Job, SecondLook]]) -> int:
     buried = 0
-    with bench.store.transaction():
-        bench.lock.confirm(bench.now())
+    with context.store.transaction():
+        context.lock.confirm(context.now())
         for job, look in gone:
-            buried += bury(bench.store, bench.project_id, look.key, bench.now(), look.moved_to)
-            finish_job(bench.store, bench.project_id, job)
+            buried += bury(context.store, context.project_id, look.key, context.now(), look.moved_to)
+            finish_job(context.store, context.project_id, job)
     return buried
 
 
@@ -155,18 +157,18 @@ def _lost_sight(gone: int, live: int, kind: Kind) -> str:
     )
 
 
-def remember_totals(bench: Bench, totals: Totals) -> None:
+def remember_totals(context: SyncContext, totals: Totals) -> None:
     """Keep by how much the totals differ, and when the numbers were last compared."""
-    known = KnownStore(bench.store, bench.project_id)
-    with bench.store.transaction():
-        bench.lock.confirm(bench.now())
+    known = KnownStore(context.store, context.project_id)
+    with context.store.transaction():
+        context.lock.confirm(context.now())
         for kind, total in totals.items():
             place = f"sweep:{kind}"
-            last = load_cursor(bench.store, bench.project_id, place)
+            last = load_cursor(context.store, context.project_id, place)
             if total is None:
-                cursor = Cursor(swept_at=bench.now() if last.swept_at is None else last.swept_at)
+                cursor = Cursor(swept_at=context.now() if last.swept_at is None else last.swept_at)
             elif difference := total - known.live_count(kind):
                 cursor = Cursor(token=str(difference), swept_at=last.swept_at or None)
             else:  # a difference that comes and goes, as with each item made during a sync, is the same for a day
-                cursor = last if last.token and _is_within(DAY_MS, bench, last) else Cursor()
-            save_cursor(bench.store, bench.project_id, place, cursor)
+                cursor = last if last.token and _is_within(DAY_MS, context, last) else Cursor()
+            save_cursor(context.store, context.project_id, place, cursor)

@@ -28,7 +28,7 @@ POLL_S = 0.1
 PARTS = {"detail": ("links",)}  # jobs that another one does as well
 
 
-class Pool:
+class FetchPool:
     """The threads that fetch for one run.
 
     Daemons, which the library's are not: after an error nobody waits for one that sits out a limit of a quarter of an
@@ -62,7 +62,7 @@ class Pool:
                 future.set_exception(error)
 
 
-class Bench(NamedTuple):
+class SyncContext(NamedTuple):
     """What working on a project's jobs needs."""
 
     store: Store
@@ -70,23 +70,23 @@ class Bench(NamedTuple):
     project_id: int
     lock: Lock
     saver: PageSaver
-    pool: Pool
+    pool: FetchPool
     workers: int
     now: Callable[[], int]
     stop: threading.Event
 
 
 def work_off(
-    bench: Bench, kind: str, size: int, fetch: Callable[[list[ItemKey]], Page], finished: Callable[[int], None]
+    context: SyncContext, kind: str, size: int, fetch: Callable[[list[ItemKey]], Page], finished: Callable[[int], None]
 ) -> None:
     """Do all jobs of a kind whose time has come, `size` at a time."""
     running: dict[Future[Page], list[Job]] = {}
-    for batch in _batches(bench, kind, size):
-        running[bench.pool.submit(fetch, _keys(batch))] = batch
-        if len(running) >= 2 * bench.workers:
-            _collect(bench, kind, running, fetch, finished)
+    for batch in _batches(context, kind, size):
+        running[context.pool.submit(fetch, _keys(batch))] = batch
+        if len(running) >= 2 * context.workers:
+            _collect(context, kind, running, fetch, finished)
     while running:
-        _collect(bench, kind, running, fetch, finished)
+        _collect(context, kind, running, fetch, finished)
 
 
 def ends_the_run(error: LoreError) -> bool:
@@ -97,12 +97,12 @@ def ends_the_run(error: LoreError) -> bool:
     return error.is_rejected if isinstance(error, AuthError) else isinstance(error, RateLimited | Locked)
 
 
-def _batches(bench: Bench, kind: str, size: int) -> Iterator[list[Job]]:
+def _batches(context: SyncContext, kind: str, size: int) -> Iterator[list[Job]]:
     done: set[tuple[str, int]] = set()
     while True:
-        found = ready_jobs(bench.store, bench.project_id, kind, bench.now(), 1000 + len(done))
+        found = ready_jobs(context.store, context.project_id, kind, context.now(), 1000 + len(done))
         ready = [
-            job for job in found if (job.key, job.version) not in done and not is_switched_off(bench.project, job.key)
+            job for job in found if (job.key, job.version) not in done and not is_switched_off(context.project, job.key)
         ]
         if not ready:
             return
@@ -117,12 +117,12 @@ def _keys(jobs: list[Job]) -> list[ItemKey]:
 
 
 def _collect(
-    bench: Bench, kind: str, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
+    context: SyncContext, kind: str, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
     finished: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Save what has arrived, all of it in one transaction; wait for the first if nothing has."""
     arrived: list[tuple[Page, list[Job]]] = []
-    for future in _arrived(bench, running):
+    for future in _arrived(context, running):
         jobs = running.pop(future)
         try:
             arrived.append((future.result(), jobs))
@@ -130,52 +130,52 @@ def _collect(
             if ends_the_run(error):
                 raise
             if len(jobs) == 1:
-                _failed(bench, jobs[0], error)
+                _failed(context, jobs[0], error)
                 continue
             middle = len(jobs) // 2  # one of them spoils the batch: find it, so that the others do not wait with it
             for part in (jobs[:middle], jobs[middle:]):
-                running[bench.pool.submit(fetch, _keys(part))] = part
+                running[context.pool.submit(fetch, _keys(part))] = part
     if arrived:
-        with bench.store.transaction():
-            bench.lock.confirm(bench.now())
+        with context.store.transaction():
+            context.lock.confirm(context.now())
             for page, jobs in arrived:
-                bench.saver.save(page, kind, bench.now())
+                context.saver.save(page, kind, context.now())
                 for job in jobs:
-                    _settle(bench, job, page.owed.get(parse_job_key(job.key)))
+                    _settle(context, job, page.owed.get(parse_job_key(job.key)))
         finished(sum(len(jobs) for _, jobs in arrived))
 
 
-def _settle(bench: Bench, job: Job, owed: Owed | None) -> None:
+def _settle(context: SyncContext, job: Job, owed: Owed | None) -> None:
     """Clear a job, unless the forge still owes something of it: that waits, with the forge's reason."""
-    store, project_id = bench.store, bench.project_id
+    store, project_id = context.store, context.project_id
     if owed is None or owed.kind != job.kind:
         is_done = finish_job(store, project_id, job)
         for part in PARTS.get(job.kind, ()) if is_done else ():
             drop_job(store, project_id, part, job.key)
         if owed is not None:
-            owe_job(store, project_id, job._replace(kind=owed.kind), owed.reason, bench.now())
+            owe_job(store, project_id, job._replace(kind=owed.kind), owed.reason, context.now())
     elif owed.is_asked:
-        fail_job(store, project_id, job, owed.reason, bench.now())
+        fail_job(store, project_id, job, owed.reason, context.now())
     else:
         excuse_job(store, project_id, job, owed.reason)
 
 
-def _arrived(bench: Bench, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:
+def _arrived(context: SyncContext, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:
     while True:
-        if bench.stop.is_set():
+        if context.stop.is_set():
             raise KeyboardInterrupt
         finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
         if finished:
             return finished
 
 
-def _failed(bench: Bench, job: Job, error: LoreError) -> None:
+def _failed(context: SyncContext, job: Job, error: LoreError) -> None:
     """An item that is gone gets a second look; one that we never had needs none. Anything else waits for its turn."""
-    with bench.store.transaction():
-        bench.lock.confirm(bench.now())
+    with context.store.transaction():
+        context.lock.confirm(context.now())
         if isinstance(error, NotFound) and job.kind == "item":
-            finish_job(bench.store, bench.project_id, job)
+            finish_job(context.store, context.project_id, job)
             return
         if isinstance(error, NotFound):
-            queue_jobs(bench.store, bench.project_id, "look", [job.key], bench.now())
-        fail_job(bench.store, bench.project_id, job, error.message, bench.now())
+            queue_jobs(context.store, context.project_id, "look", [job.key], context.now())
+        fail_job(context.store, context.project_id, job, error.message, context.now())

@@ -19,7 +19,7 @@ from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, in_word
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
 from forgelore.flows.sync.heartbeat import beating
-from forgelore.flows.sync.jobs import Bench, Pool, work_off
+from forgelore.flows.sync.jobs import FetchPool, SyncContext, work_off
 from forgelore.flows.sync.lists import is_refusal, read_side_by_side
 from forgelore.flows.sync.page import PageSaver
 from forgelore.flows.sync.replay import work_off_replays
@@ -38,7 +38,7 @@ JOB_TITLES = {"item": "missing items", "threads": "threads", "detail": "details"
 REASONS = 3  # that are told one by one
 
 
-class Options(Struct, frozen=True):
+class SyncOptions(Struct, frozen=True):
     full: bool = False
     force: bool = False
     kinds: tuple[str, ...] = ()  # empty: everything
@@ -46,7 +46,7 @@ class Options(Struct, frozen=True):
     command: str = "sync"
 
 
-class Result(Struct):
+class SyncResult(Struct):
     """What a sync did, for people and programs."""
 
     project: str
@@ -61,9 +61,9 @@ class Result(Struct):
 
 
 def sync_project(
-    store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: Options, *,
+    store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: SyncOptions, *,
     watcher: Watcher | None = None, now_ms: Callable[[], int] | None = None, stop: threading.Event | None = None,
-) -> Result:  # fmt: skip
+) -> SyncResult:  # fmt: skip
     """Bring a project up to date and return what happened. Safe to interrupt at any moment.
 
     `store` may be what makes a new one: it is called when the forge has shown the project, so that a wrong name or a
@@ -81,10 +81,10 @@ def sync_project(
     stored = _save_project(store, project, now())
     lock = acquire_lock(store, f"project {stored.id}", now(), shown=str(stored.name), force=options.force)
     run_id = start_run(store, stored.id, options.command, now())
-    pool = Pool(options.workers)
+    pool = FetchPool(options.workers)
     saver = PageSaver(store, forge, project, stored.id)
-    bench = Bench(store, project, stored.id, lock, saver, pool, options.workers, now, stop or threading.Event())
-    sync = _Sync(bench, forge, stored, options, watcher or Watcher())
+    context = SyncContext(store, project, stored.id, lock, saver, pool, options.workers, now, stop or threading.Event())
+    sync = _Sync(context, forge, stored, options, watcher or Watcher())
     error: BaseException | None = None
     try:
         with beating(lock, now):
@@ -119,11 +119,13 @@ def _record_refusal(store: Store, name: ProjectName, command: str, error: LoreEr
 class _Sync:
     """One run: holds what its steps share."""
 
-    def __init__(self, bench: Bench, forge: Forge, stored: StoredProject, options: Options, watcher: Watcher) -> None:
-        self.bench, self.forge, self.options, self.watcher = bench, forge, options, watcher
-        self.store, self.project, self.project_id, self.now = bench.store, bench.project, stored.id, bench.now
-        self.result = Result(project=str(stored.name), written=bench.saver.written)
-        self.known = KnownStore(bench.store, stored.id)
+    def __init__(
+        self, context: SyncContext, forge: Forge, stored: StoredProject, options: SyncOptions, watcher: Watcher
+    ) -> None:
+        self.context, self.forge, self.options, self.watcher = context, forge, options, watcher
+        self.store, self.project, self.project_id, self.now = context.store, context.project, stored.id, context.now
+        self.result = SyncResult(project=str(stored.name), written=context.saver.written)
+        self.known = KnownStore(context.store, stored.id)
         self.read: set[str] = set()
         self.refused: dict[Resource, LoreError] = {}
 
@@ -134,7 +136,7 @@ class _Sync:
         if self.options.full:
             with self.store.transaction():
                 reset_cursors(self.store, self.project_id, [resource.name for resource in resources])
-                compare_anew(self.bench, {kind for resource in resources for kind in resource.lists})
+                compare_anew(self.context, {kind for resource in resources for kind in resource.lists})
         totals = self._totals_for_people(resources)
         for stage in sorted({resource.stage for resource in resources}):
             self._read([resource for resource in resources if resource.stage == stage], totals)
@@ -146,8 +148,8 @@ class _Sync:
     def _replay(self) -> None:
         """What an older version read wrongly is mended from its payloads, before anything is compared with it."""
         done = work_off_replays(
-            self.store, self.forge.payloads, self.project_id, self.bench.lock, watcher=self.watcher,
-            should_stop=self.bench.stop.is_set,
+            self.store, self.forge.payloads, self.project_id, self.context.lock, watcher=self.watcher,
+            should_stop=self.context.stop.is_set,
         )  # fmt: skip
         self.result.replayed = len(done.restored)
 
@@ -171,7 +173,7 @@ class _Sync:
                 self.forge.pages, self.project, resource.name, cursor, self.known, self.forge.server_ms() or self.now()
             )
         done = lambda resource: self.watcher.done(resource.name)  # noqa: E731
-        refused = read_side_by_side(sources, self._save, done, self.bench.stop)
+        refused = read_side_by_side(sources, self._save, done, self.context.stop)
         self.refused |= refused
         self.result.warnings += [f"{r.title}: {e.message} ({e.hint})" for r, e in refused.items()]
 
@@ -183,8 +185,8 @@ class _Sync:
 
     def _save(self, resource: Resource, page: Page) -> None:
         with self.store.transaction():
-            self.bench.lock.confirm(self.now())
-            rows = self.bench.saver.save(page, resource.name, self.now())
+            self.context.lock.confirm(self.now())
+            rows = self.context.saver.save(page, resource.name, self.now())
         if page.cursor is not None:  # else it holds a warning, and nothing of the list
             self.read.add(resource.name)
         self.result.warnings += page.warnings
@@ -205,7 +207,7 @@ class _Sync:
             return
         self.watcher.begin(kind, JOB_TITLES[kind], waiting)
         fetch = partial(self.forge.fetch_jobs, self.project, kind, known=self.known)
-        work_off(self.bench, kind, self.forge.batch_size(kind), fetch, partial(self.watcher.saved, kind))
+        work_off(self.context, kind, self.forge.batch_size(kind), fetch, partial(self.watcher.saved, kind))
         self.watcher.done(kind)
 
     def _queue_recounts(self) -> None:
@@ -232,13 +234,13 @@ class _Sync:
         totals: Totals = {}
         try:
             totals = self._totals()
-            self.result.warnings += compare_totals(self.bench, self.forge, totals)
+            self.result.warnings += compare_totals(self.context, self.forge, totals)
         except ForgeError as error:
             self.result.warnings.append(f"deletions are looked for by the next sync: {in_words(error)}")
-        self.result.deleted, warnings = look_again(self.bench, self.forge)
+        self.result.deleted, warnings = look_again(self.context, self.forge)
         self.result.warnings += warnings
         self._work_off_all()
-        remember_totals(self.bench, totals)
+        remember_totals(self.context, totals)
 
     def _totals(self) -> Totals:
         """Return the forge's totals of what this reader may list: the rest cannot be compared."""
@@ -280,4 +282,4 @@ class _Sync:
                 summary=summary, error_code=getattr(error, "code", None),
                 error=getattr(error, "message", None) or (str(error) if error else None),
             )  # fmt: skip
-            self.bench.lock.release()
+            self.context.lock.release()

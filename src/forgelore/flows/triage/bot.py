@@ -14,13 +14,21 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from forgelore.core.triage.events import Event
-from forgelore.core.triage.health_log import BotLog
+from forgelore.core.triage.health_log import HealthLog
 from forgelore.core.triage.readers import why_not_indexed_from
 from forgelore.errors import AuthError, LoreError, NotFound, in_words
 from forgelore.flows.progress import Watcher
 from forgelore.flows.triage.comment import Posted, post_report
 from forgelore.flows.triage.intake import Budget, Coverage, cover, drop_missing, make_searchable
-from forgelore.flows.triage.item import Desk, Fetched, Judgement, Triaged, fetch_fresh, look_at, take_in
+from forgelore.flows.triage.item import (
+    Fetched,
+    Judgement,
+    TriageContext,
+    TriageResult,
+    fetch_current,
+    save_fetched,
+    triage_item,
+)
 from forgelore.flows.triage.learn import learn_more, prepare
 from forgelore.flows.triage.withhold import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
@@ -44,15 +52,15 @@ _SLACK_MS = 300_000  # between an item and the run that its event starts
 _PROGRAM = re.compile(r".*\[bot\]\Z|(?:project|group)_\d+_bot")
 
 
-class Bot(NamedTuple):
-    """What a run works with. `open_desk` opens the index at a path, and makes it when it is not there."""
+class BotSetup(NamedTuple):
+    """What a run works with. `open_context` opens the index at a path, and makes it when it is not there."""
 
     forge: Forge
     project: Project
     branch: IndexBranch
     folder: str
     kept: str  # a folder that the runner keeps between runs, for an index that cannot be pushed; empty: there is none
-    open_desk: Callable[[str], Desk]
+    open_context: Callable[[str], TriageContext]
     now_ms: Callable[[], int]
     is_late: Callable[[], bool]
     is_dry: bool = False  # nothing is written on the forge
@@ -64,24 +72,24 @@ class Bot(NamedTuple):
         return self.forge.server_ms() or self.now_ms()
 
 
-class Done(NamedTuple):
+class TriagedItem(NamedTuple):
     """An item that was looked at, and what happened to its comment."""
 
-    triaged: Triaged
+    triaged: TriageResult
     posted: Posted | None
 
 
-class Outcome(Struct):
+class BotResult(Struct):
     """What a run did. `problems` made it fail in part, `warnings` did not."""
 
     event: str
     project: str = ""
     key: ItemKey | None = None  # of the event's item
-    done: list[Done] = []
+    done: list[TriagedItem] = []
     coverage: Coverage | None = None
     problems: list[str] = []
     warnings: list[str] = []
-    log: BotLog = BotLog()
+    log: HealthLog = HealthLog()
     complaint: str = ""
     is_pushed: bool = False
     is_kept: bool = False  # for the next run, where the branch could not take it
@@ -90,15 +98,15 @@ class Outcome(Struct):
     withheld: int = 0  # of the removed: what not every reader of the branch may read
 
     @property
-    def of_event(self) -> Done | None:
+    def of_event(self) -> TriagedItem | None:
         """What became of the event's own item; others may have been caught up on."""
         return next((one for one in self.done if one.triaged.key == self.key), None)
 
 
-class Told:
+class ProblemCollector:
     """`with Told(outcome):` turns an error of ours into a problem of the run, so that what follows still happens."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: BotResult) -> None:
         self._outcome = outcome
 
     def __enter__(self) -> None: ...
@@ -109,11 +117,11 @@ class Told:
         return isinstance(error, LoreError)
 
 
-class Shift:
+class BotRun:
     """One run on one index. What it learned is remembered, to be put into another index when that was pushed first."""
 
-    def __init__(self, bot: Bot, desk: Desk, outcome: Outcome) -> None:
-        self.bot, self.desk, self.outcome = bot, desk, outcome
+    def __init__(self, bot: BotSetup, context: TriageContext, outcome: BotResult) -> None:
+        self.bot, self.context, self.outcome = bot, context, outcome
         self.told: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
         self.removed: list[ItemKey] = []
         self.reports: dict[ItemKey, StoredReport] = {}
@@ -121,30 +129,30 @@ class Shift:
         self._budget = Budget(bot.forge, bot.is_late)
 
     def work(self, event: Event) -> None:
-        first_run = load_first_run(self.desk.store, self.desk.project_id)
-        save_first_run(self.desk.store, self.desk.project_id, self.bot.forge_ms())
+        first_run = load_first_run(self.context.store, self.context.project_id)
+        save_first_run(self.context.store, self.context.project_id, self.bot.forge_ms())
         key = event.item.key if event.item else None
-        with Told(self.outcome):
+        with ProblemCollector(self.outcome):
             self._take_event(event)
-        with Told(self.outcome):
+        with ProblemCollector(self.outcome):
             self._cover(is_thorough=event.task == "catch_up")
-        with Told(self.outcome):
-            prepare(self.desk, is_late=self.bot.is_late, watcher=self.bot.watcher)
+        with ProblemCollector(self.outcome):
+            prepare(self.context, is_late=self.bot.is_late, watcher=self.bot.watcher)
         if event.task == "triage" and key is not None and self._is_known(key):
-            with Told(self.outcome):
+            with ProblemCollector(self.outcome):
                 self._triage(key, is_programs=event.is_automatic)
         if first_run is not None:  # what is there when the bot begins is left in peace
             self._catch_up(first_run - _SLACK_MS)
         if event.task == "catch_up" and self.outcome.coverage is not None and self.outcome.coverage.is_complete:
-            with Told(self.outcome):
+            with ProblemCollector(self.outcome):
                 self._drop_missing()
-        with Told(self.outcome):
+        with ProblemCollector(self.outcome):
             self.outcome.warnings += learn_more(
-                self.desk, is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher
+                self.context, is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher
             )
 
     def _is_known(self, key: ItemKey) -> bool:
-        return bool(load_ids(self.desk.store, self.desk.project_id, [key]))
+        return bool(load_ids(self.context.store, self.context.project_id, [key]))
 
     def _take_event(self, event: Event) -> None:
         if event.item is None or event.item.key.kind not in self._kinds:
@@ -157,64 +165,64 @@ class Shift:
             self._fetch(key, event.item, is_whole=event.task == "triage")
 
     def _forget(self, keys: list[ItemKey]) -> None:
-        with self.desk.store.transaction():
-            self.outcome.removed += forget_items(self.desk.store, self.desk.project_id, keys)
+        with self.context.store.transaction():
+            self.outcome.removed += forget_items(self.context.store, self.context.project_id, keys)
 
     def _fetch(self, key: ItemKey, told: Item | None, *, is_whole: bool = True) -> None:
         """Take an item in as it is now. One that is not shown leaves the index; the list that is read next may know
         better, for a page that was made a second ago is sometimes not found.
         """
         try:
-            fetched: Fetched = fetch_fresh(self.bot.forge, self.bot.project, key, told, is_whole=is_whole)
+            fetched: Fetched = fetch_current(self.bot.forge, self.bot.project, key, told, is_whole=is_whole)
         except NotFound:
             self._forget([key])
             return
         self.told[key] = told
         self.outcome.warnings += fetched.warnings
-        take_in(self.desk, [fetched])
+        save_fetched(self.context, [fetched])
 
-    def replay(self, desk: Desk) -> None:
+    def replay(self, context: TriageContext) -> None:
         """Put what this run learned into another index. Items are fetched anew: they may have changed or gone since."""
-        self.desk = desk
+        self.context = context
         self._forget(self.removed)
         for key, told in self.told.items():
-            with Told(self.outcome):
+            with ProblemCollector(self.outcome):
                 self._fetch(key, told)
         for key, report in self.reports.items():
             self._save_report(key, report)
 
     def _cover(self, *, is_thorough: bool) -> None:
-        bot, desk = self.bot, self.desk
+        bot, context = self.bot, self.context
         found = cover(
-            desk.store, bot.forge, bot.project, desk.project_id, budget=self._budget, now_ms=bot.forge_ms(),
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.forge_ms(),
             kinds=self._kinds, watcher=bot.watcher,
         )  # fmt: skip
         self.outcome.coverage = found
         self.outcome.warnings += found.warnings
         self.outcome.problems += found.refused
-        self.desk = desk._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
-        projects = [desk.project_id, *self.desk.siblings]
-        make_searchable(desk.store, desk.embedder, projects, watcher=bot.watcher)
+        self.context = context._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
+        projects = [context.project_id, *self.context.siblings]
+        make_searchable(context.store, context.embedder, projects, watcher=bot.watcher)
 
     def _cover_siblings(self, *, is_read: bool) -> tuple[int, ...]:
         """Return the projects beside this one that may be named here. Who may read them is asked each time; what is no
         longer named, or not for everybody any more, leaves the index. One that only fails to answer stays, unused.
         """
         usable, silent = [], set()
-        for path in self.desk.inputs.also:
+        for path in self.context.inputs.also:
             try:
                 usable += self._cover_sibling(path, is_read=is_read)
             except LoreError as error:
                 silent.add(path.lower())
                 self.outcome.warnings.append(f"also: {path}: {in_words(error)}")
-        for project in list_projects(self.desk.store):
-            if project.id not in (self.desk.project_id, *usable) and project.name.path.lower() not in silent:
-                with self.desk.store.transaction():
-                    forget_project(self.desk.store, project.id)
+        for project in list_projects(self.context.store):
+            if project.id not in (self.context.project_id, *usable) and project.name.path.lower() not in silent:
+                with self.context.store.transaction():
+                    forget_project(self.context.store, project.id)
         return tuple(usable)
 
     def _cover_sibling(self, path: str, *, is_read: bool) -> list[int]:
-        bot, store = self.bot, self.desk.store
+        bot, store = self.bot, self.context.store
         name = ProjectName(bot.project.name.forge, bot.project.name.host, path)
         try:
             sibling = bot.forge.fetch_project(name)
@@ -239,11 +247,11 @@ class Shift:
 
     def _triage(self, key: ItemKey, *, is_programs: bool) -> None:
         judged = self.bot.judgement if key == self.outcome.key else None
-        triaged = look_at(self.desk, key, judgement=judged)
+        triaged = triage_item(self.context, key, judgement=judged)
         if is_programs or _PROGRAM.match(triaged.author or ""):
             # What a program files by the dozen is compared with, not commented on.
             triaged = triaged._replace(outcome="silent", reason="a program wrote it", body="", report=None, labels=())
-        before = load_report(self.desk.store, triaged.item_id)
+        before = load_report(self.context.store, triaged.item_id)
         posted = None
         self.outcome.warnings += triaged.warnings
         try:
@@ -252,16 +260,16 @@ class Shift:
             self.outcome.warnings.append(in_words(error))
             posted = Posted("nothing", reason="the conversation is locked")
         except LoreError:
-            self.outcome.done.append(Done(triaged, None))
+            self.outcome.done.append(TriagedItem(triaged, None))
             raise  # and no report is kept: the next run looks again
-        self.outcome.done.append(Done(triaged, posted))
+        self.outcome.done.append(TriagedItem(triaged, posted))
         self.reports[key] = _stored(self.bot.forge_ms(), triaged, posted, before)
         self._save_report(key, self.reports[key])
 
-    def _post(self, triaged: Triaged, before: StoredReport | None) -> Posted:
+    def _post(self, triaged: TriageResult, before: StoredReport | None) -> Posted:
         """Make the item's comment say what was found. Labels are set once: who takes one away has decided."""
         bot = self.bot
-        if before is None and self.desk.inputs.apply_labels and triaged.labels:
+        if before is None and self.context.inputs.apply_labels and triaged.labels:
             bot.forge.add_labels(bot.project, triaged.key, [name for name, _ in triaged.labels])
         was_there = before is not None and before.comment_url is not None
         if before is not None and not was_there and not triaged.body:
@@ -272,39 +280,39 @@ class Shift:
         )  # fmt: skip
 
     def _save_report(self, key: ItemKey, report: StoredReport) -> None:
-        item_id = load_ids(self.desk.store, self.desk.project_id, [key]).get(key)
+        item_id = load_ids(self.context.store, self.context.project_id, [key]).get(key)
         if item_id is not None:
-            with self.desk.store.transaction():
-                save_report(self.desk.store, self.desk.project_id, item_id, report)
+            with self.context.store.transaction():
+                save_report(self.context.store, self.context.project_id, item_id, report)
 
     def _catch_up(self, since_ms: int) -> None:
         """Look at open items that no run has looked at as they are now."""
-        for key in load_unseen(self.desk.store, self.desk.project_id, since_ms, MAX_MISSED):
+        for key in load_unseen(self.context.store, self.context.project_id, since_ms, MAX_MISSED):
             if self._budget.spent():
                 return
             if key in self.reports or key == self.outcome.key:
                 continue  # this run has tried
-            with Told(self.outcome):
+            with ProblemCollector(self.outcome):
                 self._fetch(key, None)
                 if self._is_known(key):
                     self._triage(key, is_programs=False)
 
     def _drop_missing(self) -> None:
-        desk, bot = self.desk, self.bot
+        context, bot = self.context, self.bot
         dropped = drop_missing(
-            desk.store, bot.forge, bot.project, desk.project_id, budget=self._budget, kinds=self._kinds
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, kinds=self._kinds
         )
         self.outcome.removed += dropped.forgotten
         self.outcome.warnings += dropped.warnings
 
 
-def _is_news(triaged: Triaged, before: StoredReport | None) -> bool:
+def _is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
     """True for a warning of something that no comment here has named."""
     is_warning = triaged.outcome in ("duplicate", "regression")
     return is_warning and (before is None or triaged.first_number not in before.shown)
 
 
-def _stored(now_ms: int, triaged: Triaged, posted: Posted | None, before: StoredReport | None) -> StoredReport:
+def _stored(now_ms: int, triaged: TriageResult, posted: Posted | None, before: StoredReport | None) -> StoredReport:
     """What a person took away stays known, so that it is not posted again; only what we took back is forgotten."""
     url, shown = (posted.url if posted else None), triaged.shown
     if before is not None and before.comment_url and (posted is None or posted.action == "nothing"):

@@ -6,7 +6,7 @@ the discussion is. What was closed as a duplicate leads to the original at the e
 
 from collections.abc import Iterable
 
-from forgelore.core.triage.report import Row
+from forgelore.core.triage.report import ReportRow
 from forgelore.flows.browse.items import shown_ref
 from forgelore.flows.compare.rank import Match, Ranking
 from forgelore.model import Project
@@ -34,7 +34,9 @@ def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
     return at is not None and at.item_id == item_id
 
 
-def build_row(store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True) -> Row:
+def build_row(
+    store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True
+) -> ReportRow:
     """Return a match as a report tells it, with what became of it.
 
     `names_changes` False: the forge shows issues to people who may not see changes, and none is named below an issue.
@@ -43,7 +45,7 @@ def build_row(store: Store, project: Project, subject: Subject, match: Match, *,
     is_here = row.path == project.name.path and row.host == project.name.host
     ended = load_ended(store, row.item_id)
     told = _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended else None
-    return Row(
+    return ReportRow(
         ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
         similarity=match.similarity, state=row.state, state_reason=told.state_reason if told else row.state_reason,
         kind=row.kind, is_regression=is_here and told is not None and told.is_regression,
@@ -59,7 +61,7 @@ class _Endings:
     def __init__(self, store: Store, forge: str, subject: Subject, *, names_changes: bool) -> None:
         self._store, self._forge, self._subject, self._names_changes = store, forge, subject, names_changes
 
-    def row(self, ended: Ended, seen: Iterable[int] = ()) -> Row:
+    def row(self, ended: Ended, seen: Iterable[int] = ()) -> ReportRow:
         fix, original = self._fix(ended), None
         if ended.state == "closed" and not fix and ended.state_reason in (None, "completed", "duplicate"):
             original = load_original(self._store, ended.item_id, is_told=ended.state_reason == "duplicate")
@@ -77,7 +79,7 @@ class _Endings:
         is_done = ended.state == "closed" and ended.state_reason in (None, "completed")
         return load_fix(self._store, ended.item_id) if is_done and ended.kind == "issue" else None
 
-    def _original(self, original: Ended, seen: set[int]) -> Row | None:
+    def _original(self, original: Ended, seen: set[int]) -> ReportRow | None:
         """Return the end of a chain of duplicates; None for one that leads in a circle or whose end nobody knows."""
         if original.item_id in seen or len(seen) > _LONGEST_CHAIN:
             return None
@@ -91,6 +93,6 @@ class _Endings:
             return False
         return max(ended.closed_at, fix.merged_at or 0) < came_at
 
-    def _plain_row(self, ended: Ended) -> Row:
+    def _plain_row(self, ended: Ended) -> ReportRow:
         ref = shown_ref(self._forge, ended.kind, ended.number)
-        return Row(ref, ended.title, ended.url or "", 0.0, ended.state, ended.state_reason, ended.kind)
+        return ReportRow(ref, ended.title, ended.url or "", 0.0, ended.state, ended.state_reason, ended.kind)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from forgelore.core.triage.events import Event
 from forgelore.core.triage.health_log import FILE as HEALTH_FILE
-from forgelore.core.triage.health_log import BotLog, Run, build_botlog, parse_botlog
+from forgelore.core.triage.health_log import HealthEntry, HealthLog, build_botlog, parse_botlog
 from forgelore.errors import (
     CorruptStore,
     ForgeError,
@@ -27,11 +27,11 @@ from forgelore.errors import (
     StateRefused,
     in_words,
 )
-from forgelore.flows.triage.bot import Bot, Outcome, Shift, Told
-from forgelore.flows.triage.item import Desk
+from forgelore.flows.triage.bot import BotResult, BotRun, BotSetup, ProblemCollector
+from forgelore.flows.triage.item import TriageContext
 from forgelore.flows.triage.kept_index import clear_kept, load_kept, save_kept
 from forgelore.flows.triage.withhold import kinds_held, why_withheld, withhold
-from forgelore.store.packing import DamagedPack, Packed, pack, unpack
+from forgelore.store.packing import DamagedPack, PackedStore, pack, unpack
 
 INDEX_FILE = "index.db.z"
 _README_FILE = "README.md"
@@ -42,16 +42,16 @@ builds it anew.
 """
 
 
-def run_bot(bot: Bot, event: Event) -> Outcome:
+def run_bot(bot: BotSetup, event: Event) -> BotResult:
     """Handle one event. Raises LoreError only when there is no index to work on and none may be made."""
-    outcome = Outcome(event.name, bot.project.name.path, event.item.key if event.item else None)
+    outcome = BotResult(event.name, bot.project.name.path, event.item.key if event.item else None)
     outcome.warnings += why_withheld(bot.project)
     index = _Index(bot, outcome)
     try:
-        shift = Shift(bot, index.pull(), outcome)
-        shift.work(event)
+        run = BotRun(bot, index.pull(), outcome)
+        run.work(event)
         if not bot.is_dry:
-            index.publish(shift)
+            index.publish(run)
             index.drop_copies(is_thorough=event.task == "catch_up")
     finally:
         index.close()
@@ -69,7 +69,7 @@ class _Source(NamedTuple):
     """Where an index can be taken from, with its record."""
 
     files: Mapping[str, str]
-    log: BotLog
+    log: HealthLog
     is_kept: bool = False
 
     @property
@@ -80,31 +80,31 @@ class _Source(NamedTuple):
 class _Index:
     """The index of one run: what was pulled, and the store it became."""
 
-    def __init__(self, bot: Bot, outcome: Outcome) -> None:
+    def __init__(self, bot: BotSetup, outcome: BotResult) -> None:
         self._bot, self._outcome = bot, outcome
         self._path = os.path.join(bot.folder, "index.db")
         self._commit: str | None = None
-        self._desk: Desk | None = None
-        self._packed: Packed | None = None
+        self._context: TriageContext | None = None
+        self._packed: PackedStore | None = None
 
     def close(self) -> None:
-        if self._desk is not None:
-            self._desk.store.close()
-            self._desk = None
+        if self._context is not None:
+            self._context.store.close()
+            self._context = None
 
-    def pull(self, *, is_first: bool = True) -> Desk:
+    def pull(self, *, is_first: bool = True) -> TriageContext:
         """Fetch the index and open it. Raises what the branch raises, NewerStore for one of a newer program."""
         sources = list(self._sources(is_first=is_first))
         self.close()
         for source in sources:
-            self._desk = self._open(source)
-            if self._desk is not None:
+            self._context = self._open(source)
+            if self._context is not None:
                 break
-        if self._desk is None:
+        if self._context is None:
             self._wipe()
-            self._desk = self._bot.open_desk(self._path)
-        self._withhold(self._desk)
-        return self._desk
+            self._context = self._bot.open_context(self._path)
+        self._withhold(self._context)
+        return self._context
 
     def _sources(self, *, is_first: bool) -> Iterator[_Source]:
         """Yield where an index may be, the newest first. What is kept counts only if it is newer than the branch."""
@@ -118,14 +118,14 @@ class _Index:
         if branch is not None:
             yield branch
 
-    def _open(self, source: _Source) -> Desk | None:
+    def _open(self, source: _Source) -> TriageContext | None:
         """Return the index of a source; None, with a warning, when it is damaged."""
         self._wipe()
         self._packed = None
         where = "the index that the runner kept" if source.is_kept else "the index"
         try:
             packed = unpack(source.files[INDEX_FILE], self._path)
-            desk = self._bot.open_desk(self._path)
+            context = self._bot.open_context(self._path)
         except (DamagedPack, CorruptStore, KeyError, NewerStore) as error:
             if isinstance(error, NewerStore) and not source.is_kept:
                 raise
@@ -137,22 +137,22 @@ class _Index:
             self._outcome.log = source.log
             self._outcome.complaint = source.log.complaint(self._bot.now_ms())
         self._packed = packed
-        return desk
+        return context
 
     def _wipe(self) -> None:
         for end in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(self._path + end)
 
-    def _withhold(self, desk: Desk) -> None:
-        found = withhold(desk.store, desk.project_id, kinds_held(self._bot.project))
+    def _withhold(self, context: TriageContext) -> None:
+        found = withhold(context.store, context.project_id, kinds_held(self._bot.project))
         self._outcome.withheld += found
         self._outcome.removed += found
 
-    def publish(self, shift: Shift) -> None:
+    def publish(self, run: BotRun) -> None:
         """Push the index; where the branch does not take it, keep it for the next run, and say what is wrong."""
         try:
-            self._push(shift)
+            self._push(run)
         except LoreError as error:
             self._outcome.problems.append(in_words(error))
             self._outcome.refusal = error if must_act(error) else None
@@ -161,45 +161,45 @@ class _Index:
                     f"the branch {self._bot.branch.name} still shows {self._outcome.withheld} items that not all of its"
                     f" readers may read: delete it (git push origin --delete {self._bot.branch.name})"
                 )
-            self._outcome.is_kept = not isinstance(error, StateMoved) and self._keep(shift.desk)
+            self._outcome.is_kept = not isinstance(error, StateMoved) and self._keep(run.context)
         else:
             self._outcome.is_pushed = True
             clear_kept(self._bot.kept)
 
-    def _push(self, shift: Shift) -> None:
+    def _push(self, run: BotRun) -> None:
         """Push; when another runner was faster, put what this run learned into theirs, and push that."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                self._push_once(shift.desk)
+                self._push_once(run.context)
             except StateMoved as error:
                 if attempt == _ATTEMPTS:
                     raise
                 self._outcome.warnings.append(f"{error.message}; trying again")
-                shift.replay(self.pull(is_first=False))
+                run.replay(self.pull(is_first=False))
             else:
                 return
 
-    def _push_once(self, desk: Desk) -> None:
-        files = self._write(desk)
+    def _push_once(self, context: TriageContext) -> None:
+        files = self._write(context)
         self._bot.branch.push(files, expected=self._commit, message="Update the triage index [skip ci]")
         self._outcome.log = self._log()
 
-    def _write(self, desk: Desk) -> dict[str, str]:
+    def _write(self, context: TriageContext) -> dict[str, str]:
         """Write the files of the branch beside the store; returns name -> path."""
-        self._withhold(desk)
-        desk.store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._withhold(context)
+        context.store.run("PRAGMA wal_checkpoint(TRUNCATE)")
         files = {INDEX_FILE: os.path.join(self._bot.folder, INDEX_FILE)}
-        pack(desk.store.path, files[INDEX_FILE], before=self._packed)
+        pack(context.store.path, files[INDEX_FILE], before=self._packed)
         for name, text in ((HEALTH_FILE, build_botlog(self._log())), (_README_FILE, _README)):
             files[name] = os.path.join(self._bot.folder, f"out-{name}")
             with open(files[name], "w", encoding="utf-8") as file:
                 file.write(text)
         return files
 
-    def _keep(self, desk: Desk) -> bool:
+    def _keep(self, context: TriageContext) -> bool:
         """Put the index into the runner's folder; returns whether it is there. A full disk is no further problem."""
         try:
-            return save_kept(self._bot.kept, self._write(desk))
+            return save_kept(self._bot.kept, self._write(context))
         except (LoreError, OSError):
             return False
 
@@ -207,13 +207,13 @@ class _Index:
         """Delete the copies of damaged indexes that older versions made: nothing ever leaves those again."""
         if not is_thorough and not self._outcome.withheld:
             return
-        with Told(self._outcome):
+        with ProblemCollector(self._outcome):
             for name in self._bot.branch.drop_copies():
                 self._outcome.warnings.append(f"the branch {name}, a copy of an older index, is deleted")
 
-    def _log(self) -> BotLog:
+    def _log(self) -> HealthLog:
         outcome = self._outcome
-        run = Run(self._bot.now_ms(), outcome.event, "; ".join(outcome.problems)[:500])
+        run = HealthEntry(self._bot.now_ms(), outcome.event, "; ".join(outcome.problems)[:500])
         coverage = outcome.coverage
         if coverage is None:
             return outcome.log.plus(run, known=outcome.log.known, total=outcome.log.total)
@@ -221,8 +221,8 @@ class _Index:
         return outcome.log.plus(run, known=coverage.known, total=None if coverage.is_complete else coverage.total)
 
 
-def _read_log(path: str | None) -> BotLog:
+def _read_log(path: str | None) -> HealthLog:
     if path is None:
-        return BotLog()
+        return HealthLog()
     with open(path, encoding="utf-8", errors="replace") as file:
         return parse_botlog(file.read(1_000_000))

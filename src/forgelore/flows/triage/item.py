@@ -4,7 +4,7 @@
 
 Deciding is by position: at the default thresholds about 8 % of ordinary items get a warning and 25 % any comment,
 whatever the project (core/compare/calibration). Silence is the usual outcome. Items of the other kind are "related",
-never "duplicates"; what the author already refers to is not repeated; a text of two words says nothing about likeness.
+never "duplicates"; what the author already refers to is not repeated; a text of two words says nothing about request.
 """
 
 import re
@@ -22,7 +22,7 @@ from forgelore.core.triage.readers import may_name
 from forgelore.core.triage.report import Report, build_report, is_regression
 from forgelore.errors import LoreError, NotFound
 from forgelore.flows.compare.labels import NEIGHBOURS, suggest_labels
-from forgelore.flows.compare.rank import Likeness, Match, Ranking, rank_matches
+from forgelore.flows.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage.endings import build_row, is_closed_for, order_matches
 from forgelore.flows.triage.intake import make_searchable
@@ -42,10 +42,10 @@ _MIN_WORDS = 3  # below that, "Crash" resembles every crash
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 T = TypeVar("T")
-Outcome = Literal["duplicate", "regression", "similar", "silent"]
+TriageOutcome = Literal["duplicate", "regression", "similar", "silent"]
 
 
-class Desk(NamedTuple):
+class TriageContext(NamedTuple):
     """Everything triage of one project needs. `forge` None: the project is an imported tracker."""
 
     store: Store
@@ -72,13 +72,13 @@ class Fetched(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-class Triaged(NamedTuple):
+class TriageResult(NamedTuple):
     key: ItemKey
     item_id: int
     title: str
     url: str | None
     content_hash: str
-    outcome: Outcome
+    outcome: TriageOutcome
     reason: str  # why it is silent; empty otherwise
     author: str | None = None
     is_open: bool = True
@@ -112,7 +112,7 @@ class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
     duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
 
 
-def fetch_fresh(
+def fetch_current(
     forge: Forge, project: Project, key: ItemKey, told: Item | None = None, *, is_whole: bool = True
 ) -> Fetched:
     """Return the item as it is now, with `is_whole` a change's paths and diff too. Raises NotFound when it is gone.
@@ -145,58 +145,60 @@ def _try(fetch: "Callable[[], T]", what: str, warnings: list[str]) -> "T | None"
         return None
 
 
-def take_in(desk: Desk, fetched: Iterable[Fetched]) -> None:
+def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
     """Save items and make them searchable. What only some people may see leaves the index instead."""
-    store, project_id = desk.store, desk.project_id
+    store, project_id = context.store, context.project_id
     with store.transaction():
         for item, files, diff, _ in fetched:
-            if desk.is_compact and item.is_confidential:
+            if context.is_compact and item.is_confidential:
                 forget_items(store, project_id, [item.key])
                 continue
-            save_items(store, project_id, [item], keep_raw=not desk.is_compact and bool(item.raw))
+            save_items(store, project_id, [item], keep_raw=not context.is_compact and bool(item.raw))
             item_id = load_ids(store, project_id, [item.key])[item.key]
             if files is not None:
                 save_files(store, project_id, item_id, files, item.head_sha)
             if item.key.kind == "change" and (files is not None or diff is not None):
                 save_diff(store, project_id, item_id, diff or "")
-    make_searchable(store, desk.embedder, [project_id])
+    make_searchable(store, context.embedder, [project_id])
 
 
-def look_at(desk: Desk, key: ItemKey, *, judgement: Judgement | None = None) -> Triaged:
+def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | None = None) -> TriageResult:
     """Return what there is to say about an item that is in the store. Writes nothing."""
-    item_id = load_ids(desk.store, desk.project_id, [key]).get(key)
+    item_id = load_ids(context.store, context.project_id, [key]).get(key)
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
-    subject = _load_subject(desk.store, item_id)
-    row = desk.store.row("SELECT url, content_hash, author, state, is_confidential FROM items WHERE id = ?", item_id)
+    subject = _load_subject(context.store, item_id)
+    row = context.store.row("SELECT url, content_hash, author, state, is_confidential FROM items WHERE id = ?", item_id)
     assert row is not None
     url, content_hash, author, state, is_confidential = row
-    silent = Triaged(key, item_id, subject.title, url, content_hash, "silent", "", author, state == "open")
+    silent = TriageResult(key, item_id, subject.title, url, content_hash, "silent", "", author, state == "open")
     if is_confidential:
         return silent._replace(reason="it is confidential")
     # A form that nobody filled in is as good as empty: what every item of the project says tells nothing of this one.
-    known = load_boilerplate(desk.store, desk.project_id, subject.kind)
+    known = load_boilerplate(context.store, context.project_id, subject.kind)
     if reason := why_not_compare(subject.title, without_boilerplate(subject.body, known | USUAL)):
         return silent._replace(reason=reason)
-    ranking = _rank(desk, subject, (subject.kind,), (desk.project_id,), max(NEIGHBOURS, desk.inputs.max_results))
-    labels = suggest_labels(desk.store, desk.project_id, subject.kind, item_id, ranking.matches)
+    ranking = _rank(
+        context, subject, (subject.kind,), (context.project_id,), max(NEIGHBOURS, context.inputs.max_results)
+    )
+    labels = suggest_labels(context.store, context.project_id, subject.kind, item_id, ranking.matches)
     silent = silent._replace(labels=labels)
-    cited = _cited(desk, subject)
-    floor = desk.inputs.similarity_threshold
+    cited = _cited(context, subject)
+    floor = context.inputs.similarity_threshold
     matches = [
         one
         for one in order_matches(ranking)
         if one.similarity >= floor and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
-        and not is_closed_for(desk.store, item_id, one)
+        and not is_closed_for(context.store, item_id, one)
     ]  # fmt: skip
     if judgement is not None:
         matches = [one for one in matches if one.hit.row.number in judgement.similar]
-    related = _related(desk, subject, cited)
-    if not matches and (not related or related[0].similarity < desk.inputs.duplicate_threshold):
+    related = _related(context, subject, cited)
+    if not matches and (not related or related[0].similarity < context.inputs.duplicate_threshold):
         related = []  # by itself it is worth a comment only when it is very close: measured, 0.4 % of ordinary items
     if not matches and not related:
         return silent._replace(reason="nothing is close enough", warnings=tuple(ranking.warnings))
-    told = _build(desk, silent, subject, ranking, matches, related)
+    told = _build(context, silent, subject, ranking, matches, related)
     is_confirmed = judgement is None or judgement.duplicate_of == told.first_number
     if told.report is None or not told.report.is_duplicate or is_confirmed:
         return told
@@ -205,24 +207,31 @@ def look_at(desk: Desk, key: ItemKey, *, judgement: Judgement | None = None) -> 
 
 
 def _build(
-    desk: Desk, silent: Triaged, subject: Subject, ranking: Ranking, matches: list[Match], related: list[Match]
-) -> Triaged:
-    tell = partial(build_row, desk.store, desk.project, subject, names_changes=desk.may_name("change", on="issue"))
-    rows = tuple(map(tell, matches[: desk.inputs.max_results]))
-    is_duplicate = bool(rows) and rows[0].similarity >= desk.inputs.duplicate_threshold
+    context: TriageContext,
+    silent: TriageResult,
+    subject: Subject,
+    ranking: Ranking,
+    matches: list[Match],
+    related: list[Match],
+) -> TriageResult:
+    tell = partial(
+        build_row, context.store, context.project, subject, names_changes=context.may_name("change", on="issue")
+    )
+    rows = tuple(map(tell, matches[: context.inputs.max_results]))
+    is_duplicate = bool(rows) and rows[0].similarity >= context.inputs.duplicate_threshold
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
     is_first = bool(matches) and matches[0].hit.row.item_id == ranking.matches[0].hit.row.item_id
     chance = ranking.chance if is_first else None
+    forge: Literal["github", "gitlab"] = "gitlab" if context.project.name.forge == "gitlab" else "github"
     report = Report(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
-        labels=() if desk.inputs.apply_labels else silent.labels,
+        labels=() if context.inputs.apply_labels else silent.labels,
         related=tuple(map(tell, related)),
-        forge="gitlab" if desk.project.name.forge == "gitlab" else "github", kind=subject.kind, is_own=ranking.is_own,
-        max_chars=MAX_CHARS["gitlab" if desk.project.name.forge == "gitlab" else "github"],
+        forge=forge, kind=subject.kind, is_own=ranking.is_own, max_chars=MAX_CHARS[forge],
     )  # fmt: skip
     first = matches[0] if matches else None
-    outcome: Outcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
+    outcome: TriageOutcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
     return silent._replace(
         outcome=outcome if is_duplicate else "similar", report=report, body=build_report(report),
         first_number=first.hit.row.number if first else None, similarity=first.similarity if first else None,
@@ -237,10 +246,12 @@ def _load_subject(store: Store, item_id: int) -> Subject:
     return subject._replace(body=text, said=subject.body) if text else subject
 
 
-def _rank(desk: Desk, subject: Subject, types: tuple[str, ...], projects: tuple[int, ...], limit: int) -> Ranking:
+def _rank(
+    context: TriageContext, subject: Subject, types: tuple[str, ...], projects: tuple[int, ...], limit: int
+) -> Ranking:
     before = None if subject.created_at is None else subject.created_at + 1  # two may come within one second
     filters = Filters(types=types, project_ids=projects, before=before, not_items=(subject.item_id,), is_public=True)
-    return rank_matches(desk.retriever, Likeness(subject, filters, limit=limit))
+    return rank_matches(context.retriever, CompareRequest(subject, filters, limit=limit))
 
 
 def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
@@ -257,10 +268,10 @@ def why_not_compare(title: str, own_text: str) -> str:
     return "" if told.strip() or not is_form_line(title) else "it is a form that nobody filled in"
 
 
-def _cited(desk: Desk, subject: Subject) -> set[int]:
+def _cited(context: TriageContext, subject: Subject) -> set[int]:
     """Return the items that the author names already: #12, !34, this project's name before them, or a page's URL."""
-    name = desk.project.name
-    page = (desk.project.url or "").partition("://")[2]
+    name = context.project.name
+    page = (context.project.url or "").partition("://")[2]
     here = ("", name.path.lower(), f"{name.host}/{name.path}".lower(), page.lower())
     default: tuple[Kind, ...] = ("issue",) if name.forge == "gitlab" else ("issue", "change")  # "#" is an issue there
     keys = [
@@ -269,19 +280,21 @@ def _cited(desk: Desk, subject: Subject) -> set[int]:
         if link.project.lower() in here
         for kind in ((link.kind,) if link.kind else default)
     ]
-    return set(load_ids(desk.store, desk.project_id, keys).values())
+    return set(load_ids(context.store, context.project_id, keys).values())
 
 
-def _related(desk: Desk, subject: Subject, cited: set[int]) -> list[Match]:
+def _related(context: TriageContext, subject: Subject, cited: set[int]) -> list[Match]:
     """Return what is close in the other kind, and in sibling projects: worth knowing, nothing to close."""
     here: Kind = "change" if subject.kind == "change" else "issue"
     other: Kind = "issue" if here == "change" else "change"
     found: list[Match] = []
-    if desk.may_name(other, on=here):
-        found += _rank(desk, subject, (other,), (desk.project_id,), RELATED_ROWS).matches
-    if desk.siblings:
-        found += _rank(desk, subject, (subject.kind,), desk.siblings, RELATED_ROWS).matches
+    if context.may_name(other, on=here):
+        found += _rank(context, subject, (other,), (context.project_id,), RELATED_ROWS).matches
+    if context.siblings:
+        found += _rank(context, subject, (subject.kind,), context.siblings, RELATED_ROWS).matches
     close = [
-        one for one in found if one.similarity >= desk.inputs.similarity_threshold and one.hit.row.item_id not in cited
+        one
+        for one in found
+        if one.similarity >= context.inputs.similarity_threshold and one.hit.row.item_id not in cited
     ]
     return sorted(close, key=lambda one: -one.similarity)[:RELATED_ROWS]

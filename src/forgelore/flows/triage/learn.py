@@ -10,7 +10,7 @@ from forgelore.flows.compare.labels import learn_labels
 from forgelore.flows.compare.sample import build_sample, learn_boilerplate
 from forgelore.flows.progress import Watcher
 from forgelore.flows.triage.intake import KINDS
-from forgelore.flows.triage.item import Desk
+from forgelore.flows.triage.item import TriageContext
 from forgelore.store.triage import load_labels_learned, save_labels_learned
 
 FIRST = 120  # strengths of a kind that a position needs
@@ -18,30 +18,30 @@ SAMPLE = 500  # of the newest items of a kind; each run adds its own, up to a th
 _GROWTH = 1.1  # of the labelled items before their labels are learned again
 
 
-def prepare(desk: Desk, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
+def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
     """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are."""
-    learn_boilerplate(desk.store, desk.project_id)
+    learn_boilerplate(context.store, context.project_id)
     for kind in KINDS:
-        build_sample(desk.retriever, desk.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
+        build_sample(context.retriever, context.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
 
 
 def learn_more(
-    desk: Desk, *, is_thorough: bool, is_late: Callable[[], bool], watcher: Watcher | None = None
+    context: TriageContext, *, is_thorough: bool, is_late: Callable[[], bool], watcher: Watcher | None = None
 ) -> list[str]:
     """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
     notes = []
     for kind in KINDS:
-        build_sample(desk.retriever, desk.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
-        if is_thorough and not is_late() and _has_grown(desk, kind):
-            trusted = learn_labels(desk.retriever, desk.project_id, kind, watcher=watcher)
+        build_sample(context.retriever, context.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
+        if is_thorough and not is_late() and _has_grown(context, kind):
+            trusted = learn_labels(context.retriever, context.project_id, kind, watcher=watcher)
             if trusted:
                 notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
     return notes
 
 
-def _has_grown(desk: Desk, kind: str) -> bool:
-    before, now = load_labels_learned(desk.store, desk.project_id, kind)
+def _has_grown(context: TriageContext, kind: str) -> bool:
+    before, now = load_labels_learned(context.store, context.project_id, kind)
     if now <= _GROWTH * before:
         return False
-    save_labels_learned(desk.store, desk.project_id, kind, now)
+    save_labels_learned(context.store, context.project_id, kind, now)
     return True

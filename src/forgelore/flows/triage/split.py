@@ -3,12 +3,12 @@
 import msgspec
 
 from forgelore.errors import InvalidValue
-from forgelore.flows.triage.item import Judgement, Triaged
+from forgelore.flows.triage.item import Judgement, TriageResult
 
 MAX_BYTES = 100_000
 
 
-def build_judgement(project: str, triaged: Triaged) -> bytes:
+def build_judgement(project: str, triaged: TriageResult) -> bytes:
     """Return what the reader found, as the writer takes it."""
     numbers = [int(row.ref.lstrip("#!")) for row in triaged.report.rows] if triaged.report else []
     is_warned = triaged.outcome in ("duplicate", "regression")  # which of the two, the writer sees for itself

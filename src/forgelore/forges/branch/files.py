@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from forgelore.core.triage.branch_names import is_branch_name
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StateRefused
-from forgelore.forges.branch.git import ADDRESS, AUTHOR, Done, Git, parse_address
+from forgelore.forges.branch.git import ADDRESS, AUTHOR, Git, GitResult, parse_address
 from forgelore.forges.branch.refusals import TOO_LARGE, Scene, explain, is_missing_branch, is_passing
 
 MAX_FILE = (
@@ -119,14 +119,14 @@ class StateBranch:
             )
         return self._opened
 
-    def _fetch(self, refspec: str) -> Done:
+    def _fetch(self, refspec: str) -> GitResult:
         words = ("--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head")
         return self._talk("fetch", *words, self._address.url, refspec)
 
-    def _send(self, refspec: str, *options: str) -> Done:
+    def _send(self, refspec: str, *options: str) -> GitResult:
         return self._talk("push", "--porcelain", "--no-verify", "--no-thin", *options, self._address.url, refspec)
 
-    def _talk(self, *words: str) -> Done:
+    def _talk(self, *words: str) -> GitResult:
         """Run git, again after a failure that may pass. A push that arrived is up to date then: no answer is missed."""
         for pause_s in PAUSES_S:
             done = self._git().run(*words)
@@ -135,7 +135,7 @@ class StateBranch:
             self._sleep(pause_s)
         return self._git().run(*words)
 
-    def _check(self, done: Done, *, scene: Scene | None = None) -> None:
+    def _check(self, done: GitResult, *, scene: Scene | None = None) -> None:
         if done.code:
             raise explain(done, scene or self._scene, secrets=self._secrets)
 

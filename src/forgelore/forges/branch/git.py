@@ -49,7 +49,7 @@ _SETTINGS = {
 _PLAIN_URL = re.compile(r"(?P<scheme>https?|file)://[^\s\\]+\Z")
 
 
-class Done(NamedTuple):
+class GitResult(NamedTuple):
     code: int
     out: str
     err: str
@@ -90,7 +90,7 @@ class Git:
             raise ForgeError("git cannot make a repository for the index", hint="is the disk full or read-only?")
         self._environ["GIT_DIR"] = self.repository
 
-    def run(self, *words: str, feed: str = "", into: str = "") -> Done:
+    def run(self, *words: str, feed: str = "", into: str = "") -> GitResult:
         """Run git to its end. `feed` is its input, `into` a path that takes its output instead of `out`."""
         with contextlib.ExitStack() as stack:
             out = stack.enter_context(open(into, "wb")) if into else subprocess.PIPE
@@ -104,7 +104,7 @@ class Git:
                 raise ConfigError("the program git is not on PATH", hint="install git") from error
             stack.enter_context(process)
             said, err = self._finish(process, feed.encode())
-        return Done(process.returncode, _text(said), _text(err))
+        return GitResult(process.returncode, _text(said), _text(err))
 
     def _finish(self, process: "subprocess.Popen[bytes]", feed: bytes) -> tuple[bytes | None, bytes]:
         try:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forgelore.core.text import printable
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, StateMoved, StateRefused
-from forgelore.forges.branch.git import Address, Done
+from forgelore.forges.branch.git import Address, GitResult
 
 # There is no setting that makes it smaller: 100 MB are some 45,000 items.
 TOO_LARGE = "the project is too large for an index on a branch: leave the input also empty, or remove the workflow"
@@ -30,7 +30,7 @@ class Scene(NamedTuple):
     token_advice: str = ""
 
 
-def explain(done: Done, scene: Scene, *, secrets: Iterable[str] = ()) -> LoreError:
+def explain(done: GitResult, scene: Scene, *, secrets: Iterable[str] = ()) -> LoreError:
     """Return the error that a failed fetch or push stands for."""
     text = _read(done)
     build = _find_rule(text, scene)
@@ -43,13 +43,13 @@ def explain(done: Done, scene: Scene, *, secrets: Iterable[str] = ()) -> LoreErr
     return ForgeError(f"git and {scene.address.host} could not agree: {scene.said or 'git failed'}", hint=hint)
 
 
-def is_passing(done: Done, scene: Scene) -> bool:
+def is_passing(done: GitResult, scene: Scene) -> bool:
     """True when it was the network or a server's bad moment: the same may work a second later."""
     text = _read(done)
     return bool(done.code and re.search(_PASSING, text)) and _find_rule(text, scene) is None
 
 
-def is_missing_branch(done: Done) -> bool:
+def is_missing_branch(done: GitResult) -> bool:
     return "couldn't find remote ref" in done.err
 
 
@@ -145,7 +145,7 @@ def _find_rule(text: str, scene: Scene) -> Callable[[Scene], LoreError] | None:
     return next((build for pattern, build in _RULES if re.search(pattern, words, re.IGNORECASE)), None)
 
 
-def _read(done: Done) -> str:
+def _read(done: GitResult) -> str:
     return f"{done.out[:_MOST_READ]}\n{done.err[:_MOST_READ]}"
 
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges.github import wire
-from forgelore.forges.github.rest import Rest, message_of, repo_path
+from forgelore.forges.github.rest import GitHubRest, message_of, repo_path
 from forgelore.model import ItemKey, Project
-from forgelore.net.client import Answer
+from forgelore.net.client import HttpAnswer
 from forgelore.net.jsontext import Int64, read, split_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports import Comment, ConversationLocked
@@ -39,7 +39,7 @@ _comment = msgspec.json.Decoder(_Comment)
 class Comments:
     """Comments and labels on one server."""
 
-    def __init__(self, rest: Rest) -> None:
+    def __init__(self, rest: GitHubRest) -> None:
         self._rest = rest
 
     def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
@@ -73,15 +73,15 @@ class Comments:
         payload = {"labels": list(labels)}
         self._done(self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key)
 
-    def _write(self, method: str, path: str, payload: object, project: Project) -> Answer:
+    def _write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
         return self._rest.client.write(method, path, payload, home=_home(project))
 
-    def _done(self, answer: Answer, key: ItemKey) -> Answer:
+    def _done(self, answer: HttpAnswer, key: ItemKey) -> HttpAnswer:
         if answer.status in (200, 201, 204):
             return answer
         raise self._refusal(answer, key)
 
-    def _refusal(self, answer: Answer, key: ItemKey) -> LoreError:
+    def _refusal(self, answer: HttpAnswer, key: ItemKey) -> LoreError:
         said, what = message_of(answer), f"{key.kind} {key.number}"
         if 300 <= answer.status < 400:
             return _moved(key)

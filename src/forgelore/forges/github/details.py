@@ -15,7 +15,7 @@ from forgelore.forges.github import wire
 from forgelore.forges.github.graph import MORE_THREADS, Graph
 from forgelore.forges.github.lists import review_thread
 from forgelore.forges.github.nodes import NOBODY, Hole, Node
-from forgelore.forges.github.rest import Rest, repo_path
+from forgelore.forges.github.rest import GitHubRest, repo_path
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
@@ -28,7 +28,7 @@ ISSUES_AT_ONCE = 100
 class Details:
     """Second looks on one server."""
 
-    def __init__(self, rest: Rest, graph: Graph, *, has_token: bool) -> None:
+    def __init__(self, rest: GitHubRest, graph: Graph, *, has_token: bool) -> None:
         self._rest, self._graph, self._has_token = rest, graph, has_token
 
     def fetch(self, project: Project, keys: list[ItemKey], known: Known) -> Page:

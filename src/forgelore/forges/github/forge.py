@@ -15,7 +15,7 @@ import msgspec
 
 from forgelore.core.names import key_in_url
 from forgelore.errors import AuthError, ForgeError, NotFound
-from forgelore.forges.answers import Access
+from forgelore.forges.answers import TokenAccess
 from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
 from forgelore.forges.github import wire
 from forgelore.forges.github.activity import fetch_branch_time, fetch_newest
@@ -23,17 +23,17 @@ from forgelore.forges.github.comments import Comments
 from forgelore.forges.github.details import Details
 from forgelore.forges.github.discussions import discussion_pages, load_discussion, load_numbers
 from forgelore.forges.github.graph import Graph, counts_query
-from forgelore.forges.github.lists import Lists
+from forgelore.forges.github.lists import GitHubLists
 from forgelore.forges.github.payloads import GitHubPayloads
 from forgelore.forges.github.project import parse_project
-from forgelore.forges.github.rest import Rest, object_in, quoted, repo_path
+from forgelore.forges.github.rest import GitHubRest, object_in, quoted, repo_path
 from forgelore.forges.github.sso import sso_hint
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import read_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Comment, Known, Look, Newest, Page, Resource
+from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
 
 API_VERSION = "2022-11-28"
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
@@ -59,14 +59,14 @@ class GitHub:
 
     name = "github"
 
-    def __init__(self, client: Client, graphql_url: str, *, host: str, access: Access) -> None:
+    def __init__(self, client: Client, graphql_url: str, *, host: str, access: TokenAccess) -> None:
         self.host = host
         self._client = client
         self._access = access
         self._has_token = has_token = access.has_token
-        self._rest = Rest(client, host, access)
+        self._rest = GitHubRest(client, host, access)
         self._graph = Graph(client, graphql_url, access)
-        self._lists = Lists(self._rest, has_token=has_token)
+        self._lists = GitHubLists(self._rest, has_token=has_token)
         self._details = Details(self._rest, self._graph, has_token=has_token)
         self._comments = Comments(self._rest)
         self.payloads = GitHubPayloads()
@@ -184,25 +184,25 @@ class GitHub:
             return load_discussion(self._graph, project.name.path, key.number)
         return Page(items=[self._one(project, key, is_change=True if key.kind == "change" else None)])
 
-    def look(self, project: Project, key: ItemKey) -> Look:
+    def look(self, project: Project, key: ItemKey) -> SecondLook:
         """Ask for one item by itself: 404 and 410 mean gone, another address means moved."""
         if key.kind == "discussion":
-            return Look(key, is_gone=not self._graph.has_discussion(project.name.path, key.number))
+            return SecondLook(key, is_gone=not self._graph.has_discussion(project.name.path, key.number))
         part = {"issue": "issues", "change": "pulls", "release": "releases"}[key.kind]
         answer = self._client.get(f"{repo_path(project)}/{part}/{key.number}")
         if answer.status == 410 and b"disabled" in answer.body:
-            return Look(key, is_gone=False)  # issues were switched off since the project was asked for
+            return SecondLook(key, is_gone=False)  # issues were switched off since the project was asked for
         if answer.status == 404 and "x-accepted-github-permissions" in answer.headers:
             # A narrow token may be told 404 for 403; one that may read the list may believe what it is told of an item.
             self._rest.checked(
                 self._client.get(f"{repo_path(project)}/{part}", {"per_page": 1}), f"{part} by this token"
             )
         if answer.status in (404, 410):
-            return Look(key, is_gone=True)
+            return SecondLook(key, is_gone=True)
         found = object_in(self._rest.checked(answer, f"{key.kind} {key.number}"))
         moved_to = _moved_to(project, key, found)
         is_change = key.kind == "issue" and found.get("pull_request") is not None  # `/issues` shows changes too
-        return Look(key, is_gone=moved_to is not None or is_change, moved_to=moved_to)
+        return SecondLook(key, is_gone=moved_to is not None or is_change, moved_to=moved_to)
 
     def counts(self, project: Project) -> dict[Kind, int | None]:
         """Return how many items of each kind the forge has; empty when it cannot be asked cheaply."""

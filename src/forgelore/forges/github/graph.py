@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
-from forgelore.forges.answers import Access
-from forgelore.forges.github.nodes import NOBODY, Node, Sight, UnknownFieldError, read_nodes
+from forgelore.forges.answers import TokenAccess
+from forgelore.forges.github.nodes import NOBODY, Node, NodeFetcher, UnknownFieldError, read_nodes
 from forgelore.forges.github.sso import sso_hint
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read
@@ -114,7 +114,7 @@ def counts_query(connections: list[str]) -> str:
 class Graph:
     """GraphQL over the forge's client."""
 
-    def __init__(self, client: Client, url: str, access: Access) -> None:
+    def __init__(self, client: Client, url: str, access: TokenAccess) -> None:
         self._client, self._url, self._access = client, url, access
         self._is_lean = False
         self._change_queries: tuple[str, ...] = (CHANGES, LEAN_CHANGES)
@@ -122,7 +122,7 @@ class Graph:
 
     def look_anew(self) -> None:
         """Forget that GraphQL showed nothing: a run gives up for itself alone."""
-        self._issue_sight, self.change_sight = Sight(), Sight()
+        self._issue_sight, self.change_sight = NodeFetcher(), NodeFetcher()
 
     def viewer(self) -> str:
         """Return the login of whoever asks: `github-actions[bot]` for the token of a workflow."""

@@ -5,22 +5,22 @@ from functools import partial
 from typing import Any
 
 from forgelore.forges.github import wire
-from forgelore.forges.github.rest import Rest, repo_path
+from forgelore.forges.github.rest import GitHubRest, repo_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Project, Thread
-from forgelore.net.client import Answer
-from forgelore.net.rows import Rows, read_rows
-from forgelore.net.walk import Row, walk, walk_links
+from forgelore.net.client import HttpAnswer
+from forgelore.net.rows import ParsedRows, read_rows
+from forgelore.net.walk import WalkedRow, walk, walk_links
 from forgelore.ports import Known, Page
 
 _WHOLE = {"releases": "/releases", "labels": "/labels", "members": "/collaborators"}
 
 
-class Lists:
+class GitHubLists:
     """The lists of one server. `root` is `/repos/owner/name`."""
 
-    def __init__(self, rest: Rest, *, has_token: bool) -> None:
+    def __init__(self, rest: GitHubRest, *, has_token: bool) -> None:
         self._rest, self._has_token = rest, has_token
 
     def items(self, root: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
@@ -34,10 +34,10 @@ class Lists:
                 cursor=cursor, items=part.values, server_ms=part.answer.date_ms, is_wide=wide, warnings=part.warnings
             )
 
-    def _item_rows(self, answer: Answer) -> Rows[Row[Item]]:
-        def parse(raw: bytes) -> Row[Item]:
+    def _item_rows(self, answer: HttpAnswer) -> ParsedRows[WalkedRow[Item]]:
+        def parse(raw: bytes) -> WalkedRow[Item]:
             item = wire.parse_item(raw)
-            return Row(item.updated_at or 0, item.forge_id or 0, item)
+            return WalkedRow(item.updated_at or 0, item.forge_id or 0, item)
 
         return read_rows(self._rest.checked(answer, "issues").body, parse, "issues")
 
@@ -63,11 +63,11 @@ class Lists:
         what = resource.replace("_", " ")
         stranger: Kind = "issue" if project.has_issues else "change"  # fetched by itself, it says what it is
 
-        def parse(raw: bytes) -> Row[wire.FoundNote]:
+        def parse(raw: bytes) -> WalkedRow[wire.FoundNote]:
             found = wire.parse_comment(raw) if is_plain else wire.parse_review_comment(raw)
-            return Row(found.note.updated_at or 0, int(found.note.key[1:]), found)
+            return WalkedRow(found.note.updated_at or 0, int(found.note.key[1:]), found)
 
-        def rows(answer: Answer) -> Rows[Row[wire.FoundNote]]:
+        def rows(answer: HttpAnswer) -> ParsedRows[WalkedRow[wire.FoundNote]]:
             return read_rows(self._rest.checked(answer, "comments").body, parse, what)
 
         def thread(found: wire.FoundNote, kinds: dict[int, Kind]) -> Thread:

@@ -101,7 +101,7 @@ def _may_come(node: Node, depth: int) -> bool:
     return isinstance(node, Hole) and (node.type == HEAVY or (not node.type and depth == 0))
 
 
-class Sight:
+class NodeFetcher:
     """What GraphQL shows of one kind of item in this run. Threads share it."""
 
     def __init__(self) -> None:

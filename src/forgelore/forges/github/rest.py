@@ -4,17 +4,17 @@ from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
-from forgelore.forges.answers import Answers
+from forgelore.forges.answers import AnswerChecker
 from forgelore.forges.github import wire
 from forgelore.forges.github.sso import sso_hint
 from forgelore.model import Project
-from forgelore.net.client import Answer
+from forgelore.net.client import HttpAnswer
 
 
-class Rest(Answers):
+class GitHubRest(AnswerChecker):
     """GitHub's words for what went wrong."""
 
-    def refusal(self, answer: Answer, what: str) -> LoreError:
+    def refusal(self, answer: HttpAnswer, what: str) -> LoreError:
         status, needs = answer.status, answer.headers.get("x-accepted-github-permissions")
         sign_on = sso_hint(answer.headers, self.host)
         if status == 401:
@@ -44,11 +44,11 @@ def quoted(path: str) -> str:
     return quote(path, safe="/")
 
 
-def object_in(answer: Answer) -> dict[str, Any]:
+def object_in(answer: HttpAnswer) -> dict[str, Any]:
     return wire.loose(answer.body)
 
 
-def message_of(answer: Answer) -> str:
+def message_of(answer: HttpAnswer) -> str:
     try:
         return str(object_in(answer).get("message", ""))[:200]
     except LoreError:

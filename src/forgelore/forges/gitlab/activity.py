@@ -4,7 +4,7 @@ from functools import partial
 from urllib.parse import quote
 
 from forgelore.forges.gitlab import wire
-from forgelore.forges.gitlab.rest import PART_OF, Rest
+from forgelore.forges.gitlab.rest import PART_OF, GitLabRest
 from forgelore.model import Item, Kind, Project
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read_ms
@@ -12,7 +12,7 @@ from forgelore.net.rows import read_rows
 from forgelore.ports import Newest
 
 
-def fetch_branch_time(client: Client, rest: Rest, project: Project, branch: str) -> int | None:
+def fetch_branch_time(client: Client, rest: GitLabRest, project: Project, branch: str) -> int | None:
     answer = client.get(f"/projects/{project.forge_id}/repository/commits/{quote(branch, safe='')}")
     if answer.status == 404:
         return None
@@ -20,13 +20,13 @@ def fetch_branch_time(client: Client, rest: Rest, project: Project, branch: str)
     return read_ms(made) if isinstance(made, str) else None
 
 
-def fetch_newest(client: Client, rest: Rest, project: Project) -> Newest:
+def fetch_newest(client: Client, rest: GitLabRest, project: Project) -> Newest:
     created = [item.created_at or 0 for item in _first(client, rest, project, "created_at")]
     updated = [item.updated_at or 0 for item in _first(client, rest, project, "updated_at")]
     return Newest(max(created, default=None), max(updated, default=None))
 
 
-def _first(client: Client, rest: Rest, project: Project, order: str) -> list[Item]:
+def _first(client: Client, rest: GitLabRest, project: Project, order: str) -> list[Item]:
     """Return the first issue and the first merge request of that order."""
     kinds: list[Kind] = ["issue"] if project.has_issues else []
     kinds += ["change"] if project.has_changes else []

@@ -8,7 +8,7 @@ from typing import Any
 from forgelore.errors import ForgeError
 from forgelore.forges.diffs import BYTES_PER_CHAR, join_files, read_partial_rows
 from forgelore.forges.gitlab import wire
-from forgelore.forges.gitlab.rest import Rest, item_path
+from forgelore.forges.gitlab.rest import GitLabRest, item_path
 from forgelore.model import File, ItemKey, Project
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
@@ -18,7 +18,7 @@ MAX_PAGES = 5  # of files without lines: beyond a hundred of those the paths say
 PAGE_BYTES = 8_000  # what a page holds beside the lines: paths, modes, flags
 
 
-def list_files(rest: Rest, root: str, key: ItemKey) -> list[File]:
+def list_files(rest: GitLabRest, root: str, key: ItemKey) -> list[File]:
     files: list[File] = []
     for answer in walk_links(rest.client, f"{root}/diffs", {}):
         rows = split_rows(rest.checked(answer, f"files of {key.number}").body)
@@ -26,7 +26,7 @@ def list_files(rest: Rest, root: str, key: ItemKey) -> list[File]:
     return files
 
 
-def fetch_diff(rest: Rest, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
+def fetch_diff(rest: GitLabRest, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
     """Return the beginning of a diff; "" when it has no lines, None when GitLab would not show it.
 
     A page is left where enough has been read of it, and no page is asked for once there is enough.
@@ -45,7 +45,7 @@ def fetch_diff(rest: Rest, project: Project, key: ItemKey, *, max_chars: int) ->
 
 
 def _fetch_page(
-    rest: Rest, project: Project, key: ItemKey, page: int, *, max_bytes: int
+    rest: GitLabRest, project: Project, key: ItemKey, page: int, *, max_bytes: int
 ) -> list[dict[str, Any]] | None:
     params = {"per_page": PER_PAGE, **({"page": page} if page > 1 else {})}
     path = f"{item_path(project, key)}/diffs"

@@ -11,22 +11,22 @@ from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import NotFound
-from forgelore.forges.answers import Access
+from forgelore.forges.answers import TokenAccess
 from forgelore.forges.diffs import BYTES_PER_CHAR
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.activity import fetch_branch_time, fetch_newest
 from forgelore.forges.gitlab.diffs import fetch_diff, list_files
 from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
-from forgelore.forges.gitlab.rest import PART_OF, Rest, item_path
+from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path
 from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
-from forgelore.net.client import Answer, Client
+from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.jsontext import split_rows
-from forgelore.net.rows import Rows, read_rows
-from forgelore.net.walk import Row, walk, walk_links
-from forgelore.ports import Comment, Known, Look, Newest, Page, Resource
+from forgelore.net.rows import ParsedRows, read_rows
+from forgelore.net.walk import WalkedRow, walk, walk_links
+from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
 
 RESOURCES = (
     Resource("issues", "issues", 1, ("issue",), ("issue",)),
@@ -43,12 +43,12 @@ class GitLab:
 
     name = "gitlab"
 
-    def __init__(self, client: Client, *, host: str, access: Access) -> None:
+    def __init__(self, client: Client, *, host: str, access: TokenAccess) -> None:
         self.host = host
         self._client = client
         self._access = access
         self._has_token = access.has_token
-        self._rest = Rest(client, host, access)
+        self._rest = GitLabRest(client, host, access)
         self._notes = Notes(self._rest)
         self.payloads = GitLabPayloads()
 
@@ -119,12 +119,12 @@ class GitLab:
     def _items(self, root: str, project: Project, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         kind = _KIND_OF[resource]
 
-        def parse(raw: bytes) -> Row[Item]:
+        def parse(raw: bytes) -> WalkedRow[Item]:
             item = wire.parse_item(raw, kind)
             item.links = [own_link(link, project) for link in item.links]
-            return Row(item.updated_at or 0, item.forge_id or 0, item)
+            return WalkedRow(item.updated_at or 0, item.forge_id or 0, item)
 
-        def rows(answer: Answer) -> Rows[Row[Item]]:
+        def rows(answer: HttpAnswer) -> ParsedRows[WalkedRow[Item]]:
             return read_rows(self._rest.checked(answer, resource).body, parse, resource.replace("_", " "))
 
         params = {"order_by": "updated_at", "sort": "asc", "state": "all", "scope": "all"}
@@ -207,15 +207,15 @@ class GitLab:
         answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}")
         return wire.parse_item(self._rest.checked(answer, f"{key.kind} {key.number}").body, key.kind)
 
-    def look(self, project: Project, key: ItemKey) -> Look:
+    def look(self, project: Project, key: ItemKey) -> SecondLook:
         """Ask for one item by itself: 404 means gone (or hidden; the flow keeps what was confidential)."""
         if key.kind == "release":
-            return Look(key, is_gone=key.number not in self._release_numbers(project))
+            return SecondLook(key, is_gone=key.number not in self._release_numbers(project))
         answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}")
         if answer.status in (404, 410):
-            return Look(key, is_gone=True)
+            return SecondLook(key, is_gone=True)
         self._rest.checked(answer, f"{key.kind} {key.number}")
-        return Look(key, is_gone=False)
+        return SecondLook(key, is_gone=False)
 
     def _release_numbers(self, project: Project) -> set[int]:
         """The whole list again: a tag, and so a page of its own, cannot be had from a number."""
@@ -257,11 +257,11 @@ class GitLab:
         """Return the numbers of every item of a kind, walking by creation time: deep pages answer 405."""
         part = PART_OF[kind]
 
-        def parse(raw: bytes) -> Row[int]:
+        def parse(raw: bytes) -> WalkedRow[int]:
             item = wire.parse_item(raw, kind)
-            return Row(item.created_at or 0, item.forge_id or 0, item.key.number)
+            return WalkedRow(item.created_at or 0, item.forge_id or 0, item.key.number)
 
-        def rows(answer: Answer) -> Rows[Row[int]]:
+        def rows(answer: HttpAnswer) -> ParsedRows[WalkedRow[int]]:
             return read_rows(self._rest.checked(answer, part).body, parse, part)
 
         params = {"state": "all", "scope": "all", "order_by": "created_at", "sort": "asc"}
@@ -305,6 +305,6 @@ class GitLab:
         return self._rest.checked(answer, f"{path} of {branch}").body.decode("utf-8", "replace")[:max_chars]
 
 
-def _total(answer: Answer) -> int | None:
+def _total(answer: HttpAnswer) -> int | None:
     text = answer.headers.get("x-total", "")
     return int(text) if text.isdecimal() else None

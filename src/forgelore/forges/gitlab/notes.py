@@ -8,9 +8,9 @@ from msgspec import Struct
 from forgelore.core.text import storable
 from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.forges.gitlab import wire
-from forgelore.forges.gitlab.rest import PART_OF, Rest, item_path, message_of
+from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path, message_of
 from forgelore.model import ItemKey, Project
-from forgelore.net.client import Answer
+from forgelore.net.client import HttpAnswer
 from forgelore.net.jsontext import Int64, read, split_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports import Comment, ConversationLocked
@@ -34,7 +34,7 @@ _note = msgspec.json.Decoder(_Note)
 class Notes:
     """Notes and labels on one server."""
 
-    def __init__(self, rest: Rest) -> None:
+    def __init__(self, rest: GitLabRest) -> None:
         self._rest = rest
 
     def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
@@ -68,17 +68,17 @@ class Notes:
 
     def _write(
         self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False
-    ) -> Answer:
+    ) -> HttpAnswer:
         answer = self._rest.client.write(method, path, payload, home=f"/projects/{project.forge_id}/")
         is_gone = may_be_gone and answer.status in (404, 410)
         if answer.status not in (200, 201, 202, 204) and not is_gone:
             raise self._refusal(answer, project, key)
         return answer
 
-    def _parse(self, answer: Answer, project: Project, key: ItemKey) -> Comment:
+    def _parse(self, answer: HttpAnswer, project: Project, key: ItemKey) -> Comment:
         return _comment(read(answer.body, _note)[0], project, key)
 
-    def _refusal(self, answer: Answer, project: Project, key: ItemKey) -> LoreError:
+    def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
         what = f"{key.kind} {key.number}"
         if answer.status != 403:
             return self._rest.refusal(answer, what)

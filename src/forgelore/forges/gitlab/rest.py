@@ -1,18 +1,18 @@
 """GitLab's REST answers: good ones, and what the others mean to a person."""
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
-from forgelore.forges.answers import Answers
+from forgelore.forges.answers import AnswerChecker
 from forgelore.forges.gitlab import wire
 from forgelore.model import ItemKey, Project
-from forgelore.net.client import Answer
+from forgelore.net.client import HttpAnswer
 
 PART_OF: dict[str, str] = {"issue": "issues", "change": "merge_requests"}
 
 
-class Rest(Answers):
+class GitLabRest(AnswerChecker):
     """GitLab's words for what went wrong."""
 
-    def refusal(self, answer: Answer, what: str) -> LoreError:
+    def refusal(self, answer: HttpAnswer, what: str) -> LoreError:
         said = message_of(answer)
         if answer.status == 401:
             return self.rejected(f": {said}")
@@ -33,7 +33,7 @@ def item_path(project: Project, key: ItemKey) -> str:
     return f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}"
 
 
-def message_of(answer: Answer) -> str:
+def message_of(answer: HttpAnswer) -> str:
     """GitLab says what is wrong in `message` (text, or lists by field) or in `error`, or in plain text."""
     try:
         body = wire.loose(answer.body)

@@ -25,16 +25,16 @@ from forgelore.errors import (
     in_words,
 )
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.triage.bot import Bot, Outcome
+from forgelore.flows.triage.bot import BotResult, BotSetup
 from forgelore.flows.triage.index import INDEX_FILE, run_bot
-from forgelore.flows.triage.item import Desk, Judgement
+from forgelore.flows.triage.item import Judgement, TriageContext
 from forgelore.flows.triage.split import MAX_BYTES, build_judgement, parse_judgement
 from forgelore.flows.triage.withhold import open_project
 from forgelore.model import Project
 from forgelore.ports import Embedder, Forge
 from forgelore.store.migrate import open_store
 from forgelore.store.triage import forget_for_good
-from forgelore.surfaces.ci.runner import Voice, Where, read_event, scratch_folder
+from forgelore.surfaces.ci.runner import CiName, RunLog, read_event, scratch_folder
 from forgelore.surfaces.ci.summary import build_summary
 from forgelore.words import ProjectName
 
@@ -43,10 +43,10 @@ LIMIT_S = 600  # after that a run ends what it does; the next one goes on
 
 
 def run_in_ci(
-    context: Any, where: Where, *, emit: str = "", apply: str = "", keep: str = "", is_dry: bool = False
+    context: Any, where: CiName, *, emit: str = "", apply: str = "", keep: str = "", is_dry: bool = False
 ) -> dict[str, Any]:
     """Handle the event that started this job; returns what happened, for --json. `keep`: a folder that outlives it."""
-    voice = Voice(where, os.environ, is_quiet=context.is_json)
+    voice = RunLog(where, os.environ, is_quiet=context.is_json)
     inputs, complaints = parse_inputs(os.environ)
     for complaint in complaints:
         voice.warn(complaint)
@@ -60,7 +60,7 @@ def run_in_ci(
     except (LoreError, OSError) as error:  # a full disk is no bug either
         told = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
         refusal = error if isinstance(error, AuthError | NotFound | StateRefused | NewerStore) else None
-        outcome = Outcome("", problems=[f"triage did not run: {told}"], refusal=refusal)
+        outcome = BotResult("", problems=[f"triage did not run: {told}"], refusal=refusal)
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)  # it may hold the text of a private project
@@ -78,10 +78,10 @@ class _Places(NamedTuple):
     judgement: str
 
 
-def _run(context: Any, voice: Voice, inputs: Inputs, places: _Places) -> Outcome:
+def _run(context: Any, voice: RunLog, inputs: Inputs, places: _Places) -> BotResult:
     event = read_event(voice.where, voice.environ)
     if event.task == "ignore":
-        return Outcome(event.name)
+        return BotResult(event.name)
     name = ProjectName(voice.where, _host(context, voice.where), event.project)
     context.app.config = context.app.config._replace(max_wait_s=min(context.app.config.max_wait_s, MAX_WAIT_S))
     forge: Forge = context.app.forge(name)
@@ -91,24 +91,24 @@ def _run(context: Any, voice: Voice, inputs: Inputs, places: _Places) -> Outcome
     return run_bot(bot, event)
 
 
-def _host(context: Any, where: Where) -> str:
+def _host(context: Any, where: CiName) -> str:
     return str(context.app.hosts.github if where == "github" else context.app.hosts.gitlab)
 
 
-def _make_bot(context: Any, forge: Forge, project: Project, inputs: Inputs, places: _Places) -> Bot:
+def _make_bot(context: Any, forge: Forge, project: Project, inputs: Inputs, places: _Places) -> BotSetup:
     app = context.app
     started = time.monotonic()
     git = os.path.join(places.scratch, "git")
     branch = app.index_branch(project.name, inputs.index_branch, folder=git, mark=INDEX_FILE)
     now: Callable[[], int] = lambda: int(app.wall_clock() * 1000)  # noqa: E731
-    return Bot(
+    return BotSetup(
         forge, project, branch, places.scratch, places.kept,
-        open_desk=lambda path: _open_desk(app, forge, project, inputs, path),
+        open_context=lambda path: _open_context(app, forge, project, inputs, path),
         now_ms=now, is_late=lambda: time.monotonic() - started > LIMIT_S, is_dry=inputs.dry_run,
     )  # fmt: skip
 
 
-def _open_desk(app: Any, forge: Forge, project: Project, inputs: Inputs, path: str) -> Desk:
+def _open_context(app: Any, forge: Forge, project: Project, inputs: Inputs, path: str) -> TriageContext:
     try:
         store = open_store(path, create=True)
     except NewerStore as error:
@@ -123,10 +123,10 @@ def _open_desk(app: Any, forge: Forge, project: Project, inputs: Inputs, path: s
         problem = error
     project_id = open_project(store, project, int(app.wall_clock() * 1000))
     retriever = Retriever(store, embedder, problem=problem)
-    return Desk(store, forge, project, project_id, retriever, embedder, inputs, is_compact=True)
+    return TriageContext(store, forge, project, project_id, retriever, embedder, inputs, is_compact=True)
 
 
-def _tell(voice: Voice, outcome: Outcome, *, is_dry: bool) -> None:
+def _tell(voice: RunLog, outcome: BotResult, *, is_dry: bool) -> None:
     """Say what happened, in the log, on the run's page and to the steps that follow."""
     for message in dict.fromkeys([*outcome.problems, *([outcome.complaint] if outcome.complaint else [])]):
         voice.warn(message, is_error=outcome.refusal is not None and in_words(outcome.refusal) in message)
@@ -149,7 +149,7 @@ def _tell(voice: Voice, outcome: Outcome, *, is_dry: bool) -> None:
     )
 
 
-def _emit(outcome: Outcome, path: str) -> None:
+def _emit(outcome: BotResult, path: str) -> None:
     """Write what was found of the event's item; an event without one (closed, scheduled) leaves no file."""
     if outcome.of_event is not None:
         with open(path, "wb") as file:
@@ -171,7 +171,7 @@ def _read_judgement(path: str, event: Event, project: Project) -> Judgement:
     return judgement
 
 
-def _as_data(outcome: Outcome) -> dict[str, Any]:
+def _as_data(outcome: BotResult) -> dict[str, Any]:
     coverage = outcome.coverage
     return {
         "event": outcome.event,

@@ -15,17 +15,17 @@ from forgelore.core.text import printable
 from forgelore.core.triage.events import MAX_BYTES, Event, parse_github_event, parse_gitlab_event
 from forgelore.errors import ConfigError
 
-Where = Literal["github", "gitlab"]
+CiName = Literal["github", "gitlab"]
 
 
-def find_ci(environ: Mapping[str, str]) -> Where | None:
+def find_ci(environ: Mapping[str, str]) -> CiName | None:
     """Return whose CI this is; None outside of any."""
     if environ.get("GITHUB_EVENT_PATH") or environ.get("GITHUB_ACTIONS") == "true":
         return "github"
     return "gitlab" if environ.get("GITLAB_CI") == "true" else None
 
 
-def read_event(where: Where, environ: Mapping[str, str]) -> Event:
+def read_event(where: CiName, environ: Mapping[str, str]) -> Event:
     """Return what this run was started for. Raises ConfigError when the runner did not say."""
     if where == "github":
         project = _needed(environ, "GITHUB_REPOSITORY")
@@ -50,10 +50,10 @@ def _read(path: str) -> bytes:
         raise ConfigError(f"the event cannot be read: {error.strerror}", hint=f"look at {path}") from error
 
 
-class Voice(NamedTuple):
+class RunLog(NamedTuple):
     """Speaks to the people who read a run. `quiet` is for --json: nothing but the envelope on standard output."""
 
-    where: Where
+    where: CiName
     environ: Mapping[str, str]
     is_quiet: bool = False
 

@@ -17,7 +17,7 @@ from forgelore.version import __version__
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:
-    from forgelore.core.triage.health_log import BotLog
+    from forgelore.core.triage.health_log import HealthLog
     from forgelore.model import Project
     from forgelore.ports import Forge
 
@@ -33,7 +33,7 @@ _RUNS_HINT = (
 )
 
 
-class Check(NamedTuple):
+class DoctorCheck(NamedTuple):
     """What was found. `fault` is the kind of error that it would be elsewhere: doctor ends with the same exit code."""
 
     name: str
@@ -43,7 +43,7 @@ class Check(NamedTuple):
     fault: type[LoreError] = StoreError
 
 
-def checks(app: App, *, is_offline: bool) -> Iterator[Check]:
+def checks(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
     yield from _machine()
     yield _settings(app)
     yield from _database(app)
@@ -52,81 +52,81 @@ def checks(app: App, *, is_offline: bool) -> Iterator[Check]:
         yield from _forges(app)
 
 
-def _machine() -> Iterator[Check]:
+def _machine() -> Iterator[DoctorCheck]:
     import apsw
 
-    yield Check("forgelore", "ok", f"{__version__} on Python {platform.python_version()}")
+    yield DoctorCheck("forgelore", "ok", f"{__version__} on Python {platform.python_version()}")
     has_fts = "ENABLE_FTS5" in apsw.compile_options
-    yield Check(
+    yield DoctorCheck(
         "sqlite", "ok" if has_fts else "error", f"{apsw.sqlite_lib_version()} through apsw, full text"
             f" {'on' if has_fts else 'off'}",
         "" if has_fts else "reinstall apsw from its wheel",
     )  # fmt: skip
 
 
-def _settings(app: App) -> Check:
+def _settings(app: App) -> DoctorCheck:
     if app.config.warnings:
-        return Check(
+        return DoctorCheck(
             "settings", "warning", app.config.warnings[0], "remove the line, or move it to your own config.toml"
         )
     named = f"{len(app.config.projects)} projects named" if app.config.projects else "defaults"
-    return Check("settings", "ok", named)
+    return DoctorCheck("settings", "ok", named)
 
 
-def _database(app: App) -> Iterator[Check]:
+def _database(app: App) -> Iterator[DoctorCheck]:
     path = app.config.db
     if not os.path.exists(path):
-        yield Check("database", "warning", f"none yet at {path}", "the first sync or import makes it")
+        yield DoctorCheck("database", "warning", f"none yet at {path}", "the first sync or import makes it")
         return
     try:
         store = app.store()
         found = store.value("PRAGMA quick_check(1)")
         broken = store.value("SELECT count(*) FROM pragma_foreign_key_check")
     except LoreError as error:
-        yield Check("database", "error", error.message, error.hint, type(error))
+        yield DoctorCheck("database", "error", error.message, error.hint, type(error))
         return
     if found != "ok" or broken:
         hint = "run: forgelore stats --check --repair"
-        yield Check("database", "error", f"{path}: {found}, {broken} broken references", hint, CorruptStore)
+        yield DoctorCheck("database", "error", f"{path}: {found}, {broken} broken references", hint, CorruptStore)
         return
     size = sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
-    yield Check("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
+    yield DoctorCheck("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
     search = look_at_search(store)
-    yield Check("search", *search)
+    yield DoctorCheck("search", *search)
     if search.status == "error":
         return
     free = shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
     if free < max(size, LITTLE_SPACE):
         hint = "free some space, or move the database and name it with --db or FORGELORE_DB"
-        yield Check("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
+        yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
     for project in list_projects(store):
         failing = sum(count for _, count in count_jobs(store, project.id).values())
         if failing:
-            yield Check(
+            yield DoctorCheck(
                 "jobs", "warning", f"{project.name}: {failing} parts keep failing", "see: forgelore sync-status"
             )
 
 
-def _embedder(app: App, *, is_offline: bool) -> Check:
+def _embedder(app: App, *, is_offline: bool) -> DoctorCheck:
     """One short text through the embedder: a missing model or server shows here, and not in the middle of a sync."""
     try:
         embedder = app.embedder()
         if embedder is None:
-            return Check("embedder", "warning", "none: search finds words only", 'set embedder = "lore"')
+            return DoctorCheck("embedder", "warning", "none: search finds words only", 'set embedder = "lore"')
         if is_offline and embedder.name not in ("lore", "minilm"):
-            return Check("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: --offline)")
+            return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: --offline)")
         dimension = len(embedder.embed_query("does this work"))
     except LoreError as error:
-        return Check("embedder", "error", error.message, error.hint, type(error))
-    return Check("embedder", "ok", f"{embedder.name} {embedder.model}, {dimension} dimensions")
+        return DoctorCheck("embedder", "error", error.message, error.hint, type(error))
+    return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model}, {dimension} dimensions")
 
 
-def _forges(app: App) -> Iterator[Check]:
+def _forges(app: App) -> Iterator[DoctorCheck]:
     try:
         names = [name for text in app.config.projects if not text.endswith("*") for name in [app.parse_project(text)]]
         names = names or list(app.names_to_sync([]))
     except LoreError as error:
-        yield Check("projects", "warning", error.message, error.hint)
+        yield DoctorCheck("projects", "warning", error.message, error.hint)
         return
     seen: set[str] = set()
     for name in names:
@@ -137,7 +137,7 @@ def _forges(app: App) -> Iterator[Check]:
         yield from _triage(app, name)
 
 
-def _triage(app: App, name: ProjectName) -> Iterator[Check]:
+def _triage(app: App, name: ProjectName) -> Iterator[DoctorCheck]:
     """How the project's bot has been doing: by the record beside its index, and by whether the branch keeps up with the
     project, for a bot that cannot push leaves no record. Nothing where there is no bot.
     """
@@ -165,56 +165,56 @@ def _triage(app: App, name: ProjectName) -> Iterator[Check]:
     )
 
 
-def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Check:
+def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> DoctorCheck:
     from forgelore.core.triage.health_log import PATIENCE_MS
 
     newest = ago(pushed_at + behind, now)
     message = f"{branch} was last pushed {ago(pushed_at, now)}, and the project's newest item is of {newest}"
     status: Literal["warning", "error"] = "error" if behind > PATIENCE_MS else "warning"
-    return Check("triage", status, message, _RUNS_HINT.format(branch=branch), ForgeError)
+    return DoctorCheck("triage", status, message, _RUNS_HINT.format(branch=branch), ForgeError)
 
 
-def _record(log: "BotLog", branch: str, now: int) -> Check:
+def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
     from forgelore.core.triage.health_log import FILE
 
     runs, failed = len(log.runs), sum(bool(run.problem) for run in log.runs)
     if not runs:
-        return Check("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
+        return DoctorCheck("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
     if log.failing_since is not None:
         hint = "look at the runs of the triage workflow; each has a summary"
         status: Literal["warning", "error"] = "error" if log.complaint(now) else "warning"
         told = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
-        return Check("triage", status, told, hint, ForgeError)
+        return DoctorCheck("triage", status, told, hint, ForgeError)
     known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"
-    return Check("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
+    return DoctorCheck("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
 
 
-def _unborn(forge: "Forge", project: "Project", branch: str) -> Iterator[Check]:
+def _unborn(forge: "Forge", project: "Project", branch: str) -> Iterator[DoctorCheck]:
     """A set-up without an index: either nobody has started a run yet, or none could push."""
     path, mark = _SETUPS[project.name.forge]
     text = forge.fetch_text(project, path, branch=project.default_branch or "HEAD", max_chars=200_000)
     if text is not None and mark in text:
         message = f"{path} sets up triage, and no run has pushed its index to {branch} yet"
-        yield Check("triage", "warning", message, _RUNS_HINT.format(branch=branch))
+        yield DoctorCheck("triage", "warning", message, _RUNS_HINT.format(branch=branch))
 
 
-def _token(app: App, name: ProjectName) -> Check:
+def _token(app: App, name: ProjectName) -> DoctorCheck:
     from forgelore.tokens import find_token, token_advice
 
     _, source = find_token(app.config, app.environ, name.forge, name.host)
     if not source:
         hint = token_advice(app.config, app.environ, name.forge, name.host, source)
-        return Check("token", "warning", f"none for {name.host}: slow limits, public projects only", hint)
+        return DoctorCheck("token", "warning", f"none for {name.host}: slow limits, public projects only", hint)
     try:
         identity = app.forge(name).fetch_identity()
     except LoreError as error:
-        return Check("token", "error", error.message, error.hint, type(error))
-    return Check("token", "ok", f"@{identity.login if identity else '?'} on {name.host} (from {source})")
+        return DoctorCheck("token", "error", error.message, error.hint, type(error))
+    return DoctorCheck("token", "ok", f"@{identity.login if identity else '?'} on {name.host} (from {source})")
 
 
-def _project(app: App, name: ProjectName) -> Check:
+def _project(app: App, name: ProjectName) -> DoctorCheck:
     try:
         project = app.forge(name).fetch_project(name)
     except LoreError as error:
-        return Check("project", "error", error.message, error.hint, type(error))
-    return Check("project", "ok", f"{project.name} can be read")
+        return DoctorCheck("project", "error", error.message, error.hint, type(error))
+    return DoctorCheck("project", "ok", f"{project.name} can be read")

@@ -12,7 +12,7 @@ from forgelore.flows.browse.items import COUNTABLE
 from forgelore.surfaces.cli.command import build_parser
 from forgelore.words import KINDS
 
-Source = Literal["words", "files", "projects", "text"]
+WordSource = Literal["words", "files", "projects", "text"]
 
 _LISTS = tuple(f"{kind}s" for kind in KINDS)
 # "command argument", or "argument" for every command that has it.
@@ -27,14 +27,14 @@ _WORDS: dict[str, tuple[str, ...]] = {
 _FILES = ("FILE", "PATH")
 
 
-class Place(NamedTuple):
+class WordPlace(NamedTuple):
     """An option, or a positional argument (`flags` is empty), and what may stand there."""
 
     name: str
     flags: tuple[str, ...]
     help: str
     takes_value: bool = True
-    source: Source = "text"
+    source: WordSource = "text"
     words: tuple[str, ...] = ()
     is_repeated: bool = False
 
@@ -45,14 +45,14 @@ class Place(NamedTuple):
 
 # What may stand before the command.
 BEFORE_COMMAND = (
-    Place("PATH", ("--db",), "the database file (or FORGELORE_DB)", source="files"),
-    Place("json", ("--json",), "one JSON object on standard output", takes_value=False),
-    Place("help", ("-h", "--help"), "help, with examples", takes_value=False),
-    Place("version", ("--version",), "the version", takes_value=False),
+    WordPlace("PATH", ("--db",), "the database file (or FORGELORE_DB)", source="files"),
+    WordPlace("json", ("--json",), "one JSON object on standard output", takes_value=False),
+    WordPlace("help", ("-h", "--help"), "help, with examples", takes_value=False),
+    WordPlace("version", ("--version",), "the version", takes_value=False),
 )
 
 
-def load_places(command: str) -> list[Place]:
+def load_places(command: str) -> list[WordPlace]:
     """Return the options and arguments of a command, in the order of its parser."""
     parser = build_parser(command)[0]
     return [
@@ -62,18 +62,18 @@ def load_places(command: str) -> list[Place]:
     ]
 
 
-def _place(command: str, action: argparse.Action, *, is_repeated: bool) -> Place:
+def _place(command: str, action: argparse.Action, *, is_repeated: bool) -> WordPlace:
     flags = tuple(action.option_strings)
     name = next((flag for flag in flags if flag.startswith("--")), action.dest)
     shown = str(action.metavar or action.dest)
     if action.nargs == 0:
-        return Place(shown, flags, action.help or "", takes_value=False)
+        return WordPlace(shown, flags, action.help or "", takes_value=False)
     words = tuple(map(str, action.choices or ())) or _WORDS.get(f"{command} {name}") or _WORDS.get(name) or ()
-    source: Source = "words" if words else _source(action, name)
-    return Place(shown, flags, action.help or "", True, source, words, is_repeated)
+    source: WordSource = "words" if words else _source(action, name)
+    return WordPlace(shown, flags, action.help or "", True, source, words, is_repeated)
 
 
-def _source(action: argparse.Action, name: str) -> Source:
+def _source(action: argparse.Action, name: str) -> WordSource:
     if name == "--project" or action.metavar == "PROJECT":
         return "projects"
     return "files" if action.metavar in _FILES else "text"

@@ -115,10 +115,10 @@ def ref_of(row: Any) -> str:
 
 
 def as_data(hit: Any, *, is_explained: bool = True) -> dict[str, Any]:
-    from forgelore.core.search.documents import Shown, build_header
+    from forgelore.core.search.documents import ShownHeader, build_header
 
     row = hit.row
-    shown = Shown(
+    shown = ShownHeader(
         row.representation,
         row.kind,
         ref_of(row),

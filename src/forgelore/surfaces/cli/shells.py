@@ -10,7 +10,7 @@ take a value. Words from the database never reach an evaluation: `compgen -W` wo
 
 from collections.abc import Iterator
 
-from forgelore.surfaces.cli.completions import BEFORE_COMMAND, Place, load_places
+from forgelore.surfaces.cli.completions import BEFORE_COMMAND, WordPlace, load_places
 from forgelore.surfaces.cli.main import COMMANDS
 
 _BASH = """\
@@ -160,7 +160,7 @@ def write_bash() -> str:
     return _BASH % {name: "\n".join(lines) for name, lines in parts.items()}
 
 
-def _bash_source(place: Place) -> str:
+def _bash_source(place: WordPlace) -> str:
     return f"words='{' '.join(place.words)}'" if place.words else f"from={place.source}"
 
 
@@ -175,7 +175,7 @@ def write_zsh() -> str:
     return _ZSH % {"commands": commands, "before": before, "cases": "\n".join(cases)}
 
 
-def _zsh_specs(place: Place) -> Iterator[str]:
+def _zsh_specs(place: WordPlace) -> Iterator[str]:
     """Yield `'--state=[its help]:STATE:(open closed)'` for each way to write the option."""
     for flag in place.flags:
         repeated = "*" if place.is_repeated else ""
@@ -186,7 +186,7 @@ def _zsh_specs(place: Place) -> Iterator[str]:
             yield _quoted(f"{repeated}{flag}[{help_text}]")
 
 
-def _zsh_action(place: Place) -> str:
+def _zsh_action(place: WordPlace) -> str:
     if place.words:
         return f"({' '.join(place.words)})"
     return {"files": "_files", "projects": "_forgelore_projects"}.get(
@@ -207,33 +207,33 @@ def write_fish() -> str:
     return _FISH % {"takes": " \\\n        ".join(takes), "lines": "\n".join(lines)}
 
 
-def _fish_option(command: str, place: Place) -> str:
+def _fish_option(command: str, place: WordPlace) -> str:
     flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in place.flags)
     value = f" {_fish_source(place)}" if place.takes_value else ""
     return f'complete -c forgelore -n "__forgelore_at {command}" {flags}{value} -d {_quoted_fish(place.help)}'
 
 
-def _fish_argument(command: str, at: str, place: Place) -> str:
+def _fish_argument(command: str, at: str, place: WordPlace) -> str:
     where = f"{command} {at}" if at != "*" else command
     source = "-F" if place.source == "files" else _fish_source(place).replace("-x ", "")
     return f'complete -c forgelore -n "__forgelore_at {where}" {source}'
 
 
-def _fish_source(place: Place) -> str:
+def _fish_source(place: WordPlace) -> str:
     if place.words:
         return f"-x -a {_quoted(' '.join(place.words))}"
     return {"files": "-r -F", "projects": "-x -a '(__forgelore_projects)'"}.get(place.source, "-x")
 
 
-def _commands() -> list[tuple[str, list[Place]]]:
+def _commands() -> list[tuple[str, list[WordPlace]]]:
     return [(name, load_places(name)) for name in COMMANDS]
 
 
-def _taking(places: list[Place] | tuple[Place, ...]) -> Iterator[Place]:
+def _taking(places: list[WordPlace] | tuple[WordPlace, ...]) -> Iterator[WordPlace]:
     return (place for place in places if place.flags and place.takes_value)
 
 
-def _numbered(places: list[Place]) -> Iterator[tuple[str, Place]]:
+def _numbered(places: list[WordPlace]) -> Iterator[tuple[str, WordPlace]]:
     """Yield positional arguments with their place: "1", "2", or "*" for one that may be repeated."""
     positional = [place for place in places if not place.flags]
     for at, place in enumerate(positional, 1):

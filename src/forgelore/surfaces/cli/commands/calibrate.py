@@ -20,12 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.api import Lore
+    from forgelore.api import History
     from forgelore.flows.compare.calibrate import calibrate
     from forgelore.surfaces.cli.progress import make_watcher
 
     project = _project(context, arguments.project)
-    retriever = Lore(context.app).retriever(arguments.embedder)
+    retriever = History(context.app).retriever(arguments.embedder)
     with stopping_on_interrupt(context), make_watcher(str(project.name), is_json=context.is_json) as watcher:
         found = calibrate(
             retriever, project.id, is_dry=arguments.dry_run, watcher=watcher, should_stop=context.app.stop.is_set

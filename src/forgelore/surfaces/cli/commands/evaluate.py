@@ -80,19 +80,19 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _evaluate(context: Any, arguments: argparse.Namespace) -> Any:
-    from forgelore.api import Lore
-    from forgelore.flows.compare.evaluate import Setting, evaluate, read_suite
+    from forgelore.api import History
+    from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
     from forgelore.flows.transfer.importing import open_source
     from forgelore.surfaces.cli.progress import make_watcher
 
     with open_source(arguments.file) as source:
         suite = read_suite(source)
     project = context.app.find_project(arguments.project)
-    setting = Setting(
+    setting = EvaluationSetup(
         project, context.app.hosts, arguments.mode, _excluded(arguments.exclude), is_time_ordered=arguments.before,
         threshold=arguments.threshold if arguments.decide else None,
     )  # fmt: skip
-    retriever = Lore(context.app).retriever(arguments.embedder, is_lexical=arguments.mode == "lexical")
+    retriever = History(context.app).retriever(arguments.embedder, is_lexical=arguments.mode == "lexical")
     is_watched = not context.is_json and sys.stderr.isatty()
     title = str(project.name) if project else "evaluate"
     with make_watcher(title, is_json=False) if is_watched else nullcontext() as watcher:

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.api import Lore
-    from forgelore.flows.search.run import Request
+    from forgelore.api import History
+    from forgelore.flows.search.run import SearchRequest
 
     if arguments.similar_to is not None:
         return _run_similar(context, arguments)
@@ -39,10 +39,10 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
     is_raw = arguments.fts_mode == "raw"
     text = " ".join(arguments.query)
-    request = Request(
+    request = SearchRequest(
         text, "lexical" if is_raw else arguments.mode, build_filters(context, arguments), arguments.limit, is_raw
     )
-    lore = Lore(context.app)
+    lore = History(context.app)
     rescorer = find_rescorer(lore, arguments, mode=request.mode)
     answer = lore.search_for(request, embedder=arguments.embedder, rescorer=rescorer)
     for warning in answer.warnings:

@@ -53,9 +53,9 @@ def run_like(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlie
 
 
 def _rank(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlier: bool) -> tuple[Any, Any, Any]:
-    from forgelore.api import Lore
+    from forgelore.api import History
     from forgelore.flows.browse.items import find_item
-    from forgelore.flows.compare.rank import Likeness, rank_matches
+    from forgelore.flows.compare.rank import CompareRequest, rank_matches
     from forgelore.flows.compare.similar import narrow
     from forgelore.store.hits import load_subject
 
@@ -63,11 +63,11 @@ def _rank(context: Any, arguments: argparse.Namespace, ref: str, *, is_earlier: 
     default = None if parsed.project else app.find_project(arguments.project)
     subject = load_subject(app.store(), find_item(app.store(), parsed, default, app.hosts))
     filters = narrow(build_filters(context, arguments), subject, is_earlier=is_earlier)
-    lore = Lore(app)
+    lore = History(app)
     rescorer = find_rescorer(lore, arguments, mode=arguments.mode)
     retriever = lore.retriever(arguments.embedder, is_lexical=arguments.mode == "lexical")
-    likeness = Likeness(subject, filters, arguments.mode, arguments.limit)
-    ranking = rank_matches(retriever, likeness, rescorer=rescorer)
+    request = CompareRequest(subject, filters, arguments.mode, arguments.limit)
+    ranking = rank_matches(retriever, request, rescorer=rescorer)
     return retriever, subject, ranking
 
 

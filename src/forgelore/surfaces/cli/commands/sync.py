@@ -45,10 +45,10 @@ def sync_all(
 ) -> list[dict[str, Any]]:
     """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
     from forgelore.errors import LoreError
-    from forgelore.flows.sync.run import Options
+    from forgelore.flows.sync.run import SyncOptions
     from forgelore.surfaces.cli.main import as_data
 
-    options = Options(
+    options = SyncOptions(
         full=arguments.full, force=arguments.force, kinds=kinds, workers=context.app.config.workers, command=command
     )
     results: list[dict[str, Any]] = []

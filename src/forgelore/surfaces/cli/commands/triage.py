@@ -56,7 +56,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _triage_one(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.api import Lore
+    from forgelore.api import History
     from forgelore.core.names import parse_ref
     from forgelore.core.triage.inputs import parse_inputs
 
@@ -65,7 +65,7 @@ def _triage_one(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     inputs, complaints = parse_inputs(given)
     for complaint in complaints:
         context.warn(complaint)
-    triaged, posted = Lore(context.app).triage(
+    triaged, posted = History(context.app).triage(
         parse_ref(arguments.ref), inputs, project=arguments.project, is_posted=arguments.post
     )
     for warning in triaged.warnings:

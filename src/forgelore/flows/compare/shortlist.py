@@ -10,7 +10,7 @@ from forgelore.core.compare.evidence import Stems
 from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import Lists, Mode, vector_or_warning
+from forgelore.flows.search.run import RankedLists, SearchMode, vector_or_warning
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, search_words
@@ -27,24 +27,24 @@ _DAY_MS = 86_400_000
 Terms = list[tuple[str, int]]
 
 
-class Likeness(NamedTuple):
+class CompareRequest(NamedTuple):
     """What to compare with what. `subject.document_id` None: the text is not in the store."""
 
     subject: Subject
     filters: Filters
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     limit: int = 10
     is_bare: bool = False  # numbers alone: no snippets, no quotes
 
 
-class Candidates(NamedTuple):
+class Shortlist(NamedTuple):
     """What retrieval found and said; `mode` is what was really done."""
 
     fused: list[Fused]
-    lists: Lists
+    lists: RankedLists
     terms: Terms
     vector: "Vector | None"  # None also where another embedder gave the cosines
-    mode: Mode
+    mode: SearchMode
     warnings: list[str]
 
 
@@ -69,34 +69,36 @@ class Counts:
         return {word: min((known[stem] for stem in each), default=0) for word, each in stems.items()}
 
 
-def find_candidates(retriever: Retriever, likeness: Likeness, *, body: str, counts: Counts, wanted: int) -> Candidates:
+def find_shortlist(
+    retriever: Retriever, request: CompareRequest, *, body: str, counts: Counts, wanted: int
+) -> Shortlist:
     """Return at least `wanted` candidates where there are as many. `body` is the item's, without boilerplate."""
-    subject, mode, vector = likeness.subject, likeness.mode, None
+    subject, mode, vector = request.subject, request.mode, None
     warnings: list[str] = []
     if mode != "lexical":
         mode, vector = vector_or_warning(mode, lambda: _load_vector(retriever, subject), warnings, verb="compared")
     terms: Terms = []
     if mode != "semantic":
         terms = telling_terms(subject.title, body, document_count=counts.of_words, total=counts.total)
-    scope = retriever.scope(likeness.filters, with_vectors=vector is not None)
+    scope = retriever.scope(request.filters, with_vectors=vector is not None)
     depth = DEPTH
     while True:
         near = [] if vector is None else retriever.by_vector(vector, depth, scope)
-        lists = Lists(_by_terms(retriever.store, terms, depth, scope.allowed), near)
+        lists = RankedLists(_by_terms(retriever.store, terms, depth, scope.allowed), near)
         fused = _first_of_items(retriever.store, _fuse(retriever.store, subject, lists))
         if len(fused) >= wanted or not lists.is_cut(depth):
-            return Candidates(fused[:wanted], lists, terms, vector, mode, warnings)
+            return Shortlist(fused[:wanted], lists, terms, vector, mode, warnings)
         depth *= 4
 
 
-def rescore_candidates(store: Store, rescorer: "Embedder", subject: Subject, found: Candidates) -> Candidates:
+def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, found: Shortlist) -> Shortlist:
     """Return the same candidates as another embedder sees them: its cosines make the vector list."""
     from forgelore.flows.search.rescore import measure_item
 
     ids = {one.id for one in found.fused}
     lists = found.lists.rescored(measure_item(store, rescorer, ids, subject=subject))
     fused = [one for one in _fuse(store, subject, lists) if one.id in ids]
-    mode: Mode = "hybrid" if found.mode == "lexical" else found.mode
+    mode: SearchMode = "hybrid" if found.mode == "lexical" else found.mode
     return found._replace(fused=fused, lists=lists, vector=None, mode=mode)
 
 
@@ -114,7 +116,7 @@ def _by_terms(store: Store, terms: Terms, depth: int, allowed: Allowed | None) -
     return search_words(store, expression, depth, allowed)
 
 
-def _fuse(store: Store, subject: Subject, lists: Lists) -> list[Fused]:
+def _fuse(store: Store, subject: Subject, lists: RankedLists) -> list[Fused]:
     """By standardised scores and age: the size of a lead tells a duplicate from a neighbour, and ranks forget it; and
     most repetitions follow soon.
     """

@@ -1,0 +1,73 @@
+"""docs/glossary.md: one word per idea. Public names are unique, and words that later jobs need are kept for them."""
+
+import ast
+import pathlib
+import re
+from collections import defaultdict
+
+ROOT = pathlib.Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "forgelore"
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+RIDDLES = {
+    "Desk",
+    "Shift",
+    "Told",
+    "Bench",
+    "Likeness",
+    "Resident",
+    "Asked",
+    "Outcome",
+    "Done",
+    "Scope",
+    "Lore",
+    "Rows",
+}
+
+
+def public_types() -> dict[str, list[str]]:
+    """Name -> files, of classes and of aliases of types."""
+    found = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            name = node.name if isinstance(node, ast.ClassDef) else getattr(target, "id", "")
+            if re.fullmatch(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*", name):
+                found[name].append(str(path.relative_to(SOURCE)))
+    return found
+
+
+def rows_of(part: str) -> list[list[str]]:
+    lines = [line for line in part.splitlines() if line.startswith("| ") and not line.startswith("| word")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+DEFINED, KEPT = (rows_of(part) for part in GLOSSARY.split("## Kept for what comes"))
+
+
+def test_a_public_name_means_one_thing():
+    assert {name: files for name, files in public_types().items() if len(files) > 1} == {}
+
+
+def test_no_name_is_a_riddle():
+    assert RIDDLES & public_types().keys() == set()
+
+
+def test_words_that_later_jobs_need_are_not_spent_on_other_things():
+    kept = {word.title().replace(" ", "") for word, _ in KEPT}
+    assert len(kept) >= 8
+    assert kept & public_types().keys() == set()
+    assert {path.stem for path in SOURCE.rglob("*.py")} & {
+        "candidates",
+        "judge",
+        "verdict",
+        "gates",
+        "clusters",
+    } == set()
+
+
+def test_every_word_of_the_glossary_is_where_it_says():
+    assert len(DEFINED) >= 20
+    for word, _, place in DEFINED:
+        path = SOURCE / place.strip("`")
+        text = (path if path.suffix else path.with_suffix(".py")).read_text(encoding="utf-8").lower()
+        assert all(re.search(rf"\b{each.strip()}", text) for each in word.split(",")), word
