@@ -13,11 +13,9 @@ from forgelore.surfaces.cli.main import COMMANDS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MODULES = [
-    *sorted((SOURCE / "forges").glob("branch*.py")), *sorted((SOURCE / "flows").glob("*bot*.py")),
-    *(SOURCE / "forges" / f"{name}.py" for name in ("github_comments", "gitlab_notes", "github_rest", "gitlab_rest")),
-    *(SOURCE / "flows" / f"{name}.py" for name in ("judging", "posting", "triage", "withholding", "kept_index")),
-    *(SOURCE / "core" / f"{name}.py" for name in ("inputs", "readers", "botlog")),
-    *(SOURCE / "surfaces" / f"{name}.py" for name in ("action", "ci", "summary")),
+    *sorted((SOURCE / "forges" / "branch").glob("*.py")), *sorted((SOURCE / "flows" / "triage").glob("*.py")),
+    *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "github/rest", "gitlab/rest")),
+    *sorted((SOURCE / "core" / "triage").glob("*.py")), *sorted((SOURCE / "surfaces" / "ci").glob("*.py")),
     SOURCE / "surfaces" / "cli" / "checkup.py", SOURCE / "store" / "packing.py",
 ]  # fmt: skip
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
