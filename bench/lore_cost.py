@@ -67,7 +67,7 @@ def documents_per_second(embedder, items: list[dict], count: int) -> float:
 def cold_start() -> tuple[float, float]:
     """Return CPU ms and peak MB; medians of processes in turn."""
     imports = "import numpy"
-    model = f"{imports}; from forgelore.embedders.lore import Lore; Lore().embed_query('crash')"
+    model = f"{imports}; from forgelore.embedders.lore import LoreEmbedder; LoreEmbedder().embed_query('crash')"
     with tempfile.TemporaryDirectory() as folder:
         environ = clean_environ(pathlib.Path(folder))
         costs = [[measure([sys.executable, "-c", code], environ) for code in (imports, model)] for _ in range(ROUNDS)]

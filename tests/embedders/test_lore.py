@@ -188,7 +188,7 @@ def test_a_missing_manifest_is_named(tmp_path):
 
 def test_nothing_heavy_is_imported_before_the_first_vector_and_only_numpy_then():
     code = (
-        "import sys; from forgelore.embedders.lore import Lore; one = Lore(); one.fingerprint();"
+        "import sys; from forgelore.embedders.lore import LoreEmbedder; one = LoreEmbedder(); one.fingerprint();"
         "assert 'numpy' not in sys.modules; one.embed_query('x');"
         "print([name for name in ('tokenizers', 'onnxruntime', 'huggingface_hub', 'torch') if name in sys.modules])"
     )
