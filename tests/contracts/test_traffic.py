@@ -28,6 +28,10 @@ ALLOWED = {
     ("github", "undocumented_status", "answers 307"): (
         "the same for writing, and for an issue that was transferred: method and body are to be repeated"
     ),
+    ("github", "bad_response", "/line: None is not of type 'integer'"): (
+        "an outdated review comment has lost its place: GraphQL's PullRequestReviewComment.line is nullable for that"
+    ),
+    ("github", "bad_response", "/position: None is not of type 'integer'"): "the same, by its older name",
 }
 
 NUMBER = re.compile(r"\d+")

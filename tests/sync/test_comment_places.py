@@ -86,7 +86,7 @@ def test_an_item_that_nobody_knows_yet_is_fetched_with_its_comments(github, form
         number = github.project.add_issue("late") if kind == "issue" else github.project.add_change("late", "")
         github.project.comment(number, "at once")
         if kind == "change":
-            github.project.review_comment(number, "on a line", path="a.py")
+            github.project.review_comment(number, "on a line", path="a.py", line=1)
 
     github.on_request(r"/labels", meanwhile)
     github.sync()
