@@ -4,7 +4,7 @@ meanwhile.
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forgelore.core.backoff import next_attempt_at
@@ -12,6 +12,13 @@ from forgelore.store.db import Store
 
 # What a sync does by itself after everything was fetched. The other kinds are parts that a forge still owes.
 INDEX_JOBS = ("document", "embed")
+
+# Items that never had such a job done.
+_NEVER_HAD = {
+    "threads": "i.threads_fetched_at IS NULL",
+    "detail": "i.detail_hash IS NULL",
+    "links": "i.detail_hash IS NOT NULL AND i.files_sha IS NULL",  # files without a head: GitHub's REST alone
+}
 
 
 class Job(NamedTuple):
@@ -124,6 +131,43 @@ def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
         project_id, json.dumps(INDEX_JOBS),
     )  # fmt: skip
     return [(reason, count, first) for reason, count, first in rows]
+
+
+def load_failures(store: Store, project_id: int, limit: int) -> list[tuple[str, str, int, str, int | None]]:
+    """Return (kind, key, attempts, error, time of the next attempt) of jobs that failed, the most tried first."""
+    rows = store.rows(
+        """
+        SELECT kind, key, attempt_count, last_error, next_attempt_at
+        FROM jobs
+        WHERE project_id = ? AND last_error IS NOT NULL
+        ORDER BY attempt_count DESC, key
+        LIMIT ?
+        """,
+        project_id,
+        limit,
+    )
+    return [(kind, key, attempts, error, when) for kind, key, attempts, error, when in rows]
+
+
+def find_owing(store: Store, project_id: int, job_kind: str, kinds: Sequence[str]) -> list[str]:
+    """Return job keys of items of these kinds that never had such a job done and do not wait for one."""
+    rows = store.rows(
+        f"""
+        SELECT i.kind || ':' || i.number
+        FROM items i
+        WHERE i.project_id = ? AND {_NEVER_HAD[job_kind]} AND i.deleted_at IS NULL
+          AND i.kind IN (SELECT value FROM json_each(?))
+          AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = i.project_id AND j.kind = ? AND j.key = i.kind || ':' || i.number
+          )
+        """,
+        project_id,
+        json.dumps(list(kinds)),
+        job_kind,
+    )
+    return [key for (key,) in rows]
 
 
 def retry_jobs(store: Store, project_id: int, kind: str) -> list[Job]:

@@ -65,6 +65,12 @@ def load_payload(store: Store, project_id: int, digest: bytes) -> bytes | None:
     return unpack_payload(digest, *found) if found else None
 
 
+def load_project_payload(store: Store, project_id: int) -> bytes | None:
+    """Return what the forge said of the project itself; None as above."""
+    digest = store.value("SELECT row_hash FROM projects WHERE id = ?", project_id)
+    return load_payload(store, project_id, digest) if digest else None
+
+
 def unpack_payload(digest: bytes, codec: str | None, body: bytes | None) -> bytes | None:
     """Return a row's payload; None when there is none, or when it is damaged or of a codec that nobody knows."""
     if not isinstance(body, bytes) or codec != CODEC:

@@ -24,7 +24,7 @@ from forgelore.ports import Page, PayloadReader
 from forgelore.store.db import Store
 from forgelore.store.jobs import count_jobs, finish_job, queue_documents, queue_replays, ready_jobs
 from forgelore.store.links import LinkTargets
-from forgelore.store.payloads import load_payload
+from forgelore.store.payloads import load_project_payload
 from forgelore.store.project_rows import restore_project
 from forgelore.store.projects import StoredProject
 from forgelore.store.replays import (
@@ -173,8 +173,7 @@ class _ItemReplay:
 
 def replay_project_row(store: Store, reader: PayloadReader, project_id: int) -> bool:
     """Make a project's own row what its payload says; returns whether it was not. Called inside a transaction."""
-    digest = store.value("SELECT row_hash FROM projects WHERE id = ?", project_id)
-    raw = load_payload(store, project_id, digest) if digest else None
+    raw = load_project_payload(store, project_id)
     home = load_home(store, project_id)
     return raw is not None and restore_project(store, project_id, reader.project(raw, home.name))
 

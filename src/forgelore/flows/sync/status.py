@@ -3,9 +3,14 @@
 import json
 from typing import Any
 
+from forgelore.store.conversations import count_notes
 from forgelore.store.db import Store
-from forgelore.store.jobs import INDEX_JOBS, count_jobs
+from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
+from forgelore.store.live_items import count_live_by_kind
 from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.sync_history import find_lock_holder, load_positions, load_runs
+
+_ERRORS = 5
 
 
 def load_status(store: Store, project: StoredProject | None, runs: int = 3) -> list[dict[str, Any]]:
@@ -14,41 +19,27 @@ def load_status(store: Store, project: StoredProject | None, runs: int = 3) -> l
 
 
 def _status(store: Store, project: StoredProject, runs: int) -> dict[str, Any]:
-    kinds = store.rows(
-        "SELECT kind, count(*) FROM items WHERE project_id = ? AND deleted_at IS NULL GROUP BY 1 ORDER BY 1", project.id
-    )
     jobs = {
         kind: {"waiting": waiting, "failing": failing}
         for kind, (waiting, failing) in count_jobs(store, project.id).items()
     }
     return {
         "project": str(project.name),
-        "items": dict(kinds),
-        "notes": store.value("SELECT count(*) FROM notes WHERE project_id = ?", project.id),
+        "items": count_live_by_kind(store, project.id),
+        "notes": count_notes(store, project.id),
         "cursors": [
-            {"resource": resource, "updated_at": updated_at, "is_complete": bool(is_complete)}
-            for resource, updated_at, is_complete in store.rows(
-                "SELECT resource, updated_at, is_complete FROM sync_cursors WHERE project_id = ? AND resource NOT"
-                " LIKE 'sweep:%'"
-                " ORDER BY resource", project.id,
-            )
+            {"resource": resource, "updated_at": updated_at, "is_complete": is_complete}
+            for resource, updated_at, is_complete in load_positions(store, project.id)
         ],
         "jobs": {kind: count for kind, count in jobs.items() if kind not in INDEX_JOBS},
         "index": {kind: count for kind, count in jobs.items() if kind in INDEX_JOBS},
         "errors": [
             {"job": f"{kind} {key}", "attempts": attempts, "error": error, "next_attempt_at": when}
-            for kind, key, attempts, error, when in store.rows(
-                "SELECT kind, key, attempt_count, last_error, next_attempt_at FROM jobs WHERE project_id = ? AND"
-                " last_error IS NOT NULL"
-                " ORDER BY attempt_count DESC, key LIMIT 5", project.id,
-            )
+            for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS)
         ],
         "locked_by": _lock(store, project),
-        "runs": [_run(*row) for row in store.rows(
-            "SELECT command, started_at, finished_at, status, error, requests, rows_written, summary FROM sync_runs"
-            " WHERE project_id = ?"
-            " ORDER BY id DESC LIMIT ?", project.id, runs)],
-    }  # fmt: skip
+        "runs": [_run(*row) for row in load_runs(store, project.id, runs)],
+    }
 
 
 def _run(
@@ -69,5 +60,5 @@ def _run(
 
 
 def _lock(store: Store, project: StoredProject) -> dict[str, Any] | None:
-    row = store.row("SELECT machine, pid, heartbeat_at FROM locks WHERE name = ?", f"project {project.id}")
-    return {"machine": row[0], "pid": row[1], "heartbeat_at": row[2]} if row else None
+    holder = find_lock_holder(store, f"project {project.id}")
+    return dict(zip(("machine", "pid", "heartbeat_at"), holder, strict=True)) if holder else None

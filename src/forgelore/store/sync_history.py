@@ -1,0 +1,65 @@
+"""How far each list was read, who holds a lock and how the last runs went: what `sync-status` tells."""
+
+from forgelore.store.db import SqlRow, Store
+
+
+def load_positions(store: Store, project_id: int) -> list[tuple[str, int | None, bool]]:
+    """Return (list, read up to, whether it was read to its end) of every list; sweeps for deletions are none."""
+    rows = store.rows(
+        """
+        SELECT resource, updated_at, is_complete
+        FROM sync_cursors
+        WHERE project_id = ? AND resource NOT LIKE 'sweep:%'
+        ORDER BY resource
+        """,
+        project_id,
+    )
+    return [(resource, updated_at, bool(is_complete)) for resource, updated_at, is_complete in rows]
+
+
+def count_cursors(store: Store, project_id: int) -> int:
+    """Return how many cursors a project has; one that was only imported has none."""
+    return int(store.value("SELECT count(*) FROM sync_cursors WHERE project_id = ?", project_id))
+
+
+def load_runs(store: Store, project_id: int, limit: int) -> list[SqlRow]:
+    """Return (command, started, finished, status, error, requests, rows written, summary) of the last runs."""
+    return store.rows(
+        """
+        SELECT command, started_at, finished_at, status, error, requests, rows_written, summary
+        FROM sync_runs
+        WHERE project_id = ?
+        ORDER BY id DESC
+        LIMIT ?
+        """,
+        project_id,
+        limit,
+    )
+
+
+def was_interrupted(store: Store, project_id: int) -> bool:
+    """True when the run before this one did not come to its end."""
+    rows = store.rows(
+        """
+        SELECT status
+        FROM sync_runs
+        WHERE project_id = ?
+        ORDER BY id DESC
+        LIMIT 2
+        """,
+        project_id,
+    )
+    return len(rows) == 2 and rows[1][0] != "succeeded"
+
+
+def find_lock_holder(store: Store, name: str) -> tuple[str, int, int] | None:
+    """Return (machine, process, last heartbeat) of who holds a lock."""
+    row = store.row(
+        """
+        SELECT machine, pid, heartbeat_at
+        FROM locks
+        WHERE name = ?
+        """,
+        name,
+    )
+    return (row[0], row[1], row[2]) if row else None
