@@ -12,6 +12,7 @@ from forgelore.core.marker import is_report
 from forgelore.core.search.documents import Document, DocumentNote, DocumentSource, Facts
 from forgelore.core.search.terms import build_terms
 from forgelore.store.db import SqlRow, Store
+from forgelore.store.item_parts import load_labels_of
 from forgelore.store.jobs import queue_jobs
 
 _FACTS = ", ".join(Facts._fields)
@@ -33,10 +34,9 @@ class Written(NamedTuple):
 
 def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSource]:
     """Return what the documents of these items are made from; items that are gone are missing."""
-    ids = json.dumps(list(item_ids))
-    labels = _grouped(store.each(
-        "SELECT item_id, name FROM item_labels WHERE item_id IN (SELECT value FROM json_each(?)) ORDER BY name", ids
-    ))  # fmt: skip
+    item_ids = list(item_ids)
+    ids = json.dumps(item_ids)
+    labels = load_labels_of(store, item_ids)
     paths = _grouped(store.each(
         "SELECT item_id, new_path FROM item_files WHERE item_id IN (SELECT value FROM json_each(?))"
         " UNION SELECT item_id, old_path FROM item_files WHERE item_id IN (SELECT value FROM json_each(?))"

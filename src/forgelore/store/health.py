@@ -35,6 +35,21 @@ def count_truncated(store: Store) -> dict[str, int]:
     return dict(store.rows(sql))
 
 
+def count_project_documents(store: Store, project_id: int) -> tuple[int, int]:
+    """Return how many documents a project has, and how many of them were cut for length."""
+    sql = """
+        SELECT count(*), coalesce(sum(is_truncated), 0)
+        FROM documents
+        WHERE project_id = ?
+    """
+    row = store.row(sql, project_id)
+    return (row[0], row[1]) if row else (0, 0)
+
+
+def count_all_documents(store: Store) -> int:
+    return int(store.value("SELECT count(*) FROM documents"))
+
+
 def count_vectors(store: Store, embedder_id: int) -> tuple[int, int]:
     """Return (documents, chunks) that have vectors of an embedder; both from an index, no vector is read."""
     row = store.row("SELECT count(DISTINCT document_id), count(*) FROM chunks WHERE embedder_id = ?", embedder_id)
@@ -57,6 +72,14 @@ def load_queues(store: Store) -> dict[str, dict[str, Any]]:
                 )
             ]  # fmt: skip
     return found
+
+
+def check_quickly(store: Store) -> tuple[str, int]:
+    """Return what SQLite says of the file at a first look ("ok", or what is wrong), and how many references are
+    broken.
+    """
+    said = store.value("PRAGMA quick_check(1)")
+    return str(said), int(store.value("SELECT count(*) FROM pragma_foreign_key_check"))
 
 
 def measure_file(store: Store) -> int:

@@ -23,6 +23,12 @@ def load_fact(store: Store, project_id: int, key: ItemKey, name: FactName) -> An
     )
 
 
+def find_key(store: Store, item_id: int) -> ItemKey | None:
+    """Return kind and number of an item; None when it is not there."""
+    row = store.row("SELECT kind, number FROM items WHERE id = ?", item_id)
+    return ItemKey(*row) if row else None
+
+
 def load_kinds(store: Store, project_id: int, numbers: list[int]) -> dict[int, Kind]:
     """Return the kind of the issue or change with each number. Live ones before tombstones, and changes before
     issues: an issue can become a change.

@@ -118,9 +118,10 @@ def excuse_job(store: Store, project_id: int, job: Job, error: str) -> None:
     )  # fmt: skip
 
 
-def drop_job(store: Store, project_id: int, kind: str, key: str) -> None:
-    """Forget a job that something else has done by the way."""
-    store.run("DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ?", project_id, kind, key)
+def drop_jobs(store: Store, project_id: int, kind: str, keys: Iterable[str]) -> None:
+    """Forget jobs that something else has done by the way."""
+    sql = "DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ?"
+    store.run_many(sql, [(project_id, kind, key) for key in keys])
 
 
 def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
@@ -187,6 +188,11 @@ def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
         "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs WHERE project_id = ? GROUP BY kind", project_id
     )
     return {kind: (total, failing or 0) for kind, total, failing in rows}
+
+
+def count_untired(store: Store, kind: str, max_attempts: int) -> int:
+    """Return how many jobs of a kind will still be tried, in all projects."""
+    return int(store.value("SELECT count(*) FROM jobs WHERE kind = ? AND attempt_count < ?", kind, max_attempts))
 
 
 def count_waiting(store: Store, kind: str, project_ids: Iterable[int] = ()) -> int:

@@ -58,7 +58,7 @@ def open_store(path: str, *, create: bool = True) -> Store:
         raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
     store = Store(path)
     try:
-        if _version(store) != newest_version():
+        if load_version(store) != newest_version():
             migrate(store)
     except BaseException:
         store.close()
@@ -68,7 +68,7 @@ def open_store(path: str, *, create: bool = True) -> Store:
 
 def migrate(store: Store, migrations: list[Migration] | None = None) -> None:
     migrations = load_migrations() if migrations is None else migrations
-    version, newest = _version(store), migrations[-1].number
+    version, newest = load_version(store), migrations[-1].number
     if version > newest:
         raise NewerStore(
             f"{store.path} was written by a newer forgelore (schema {version}, this program knows {newest})",
@@ -83,7 +83,7 @@ def migrate(store: Store, migrations: list[Migration] | None = None) -> None:
 def _apply(store: Store, migration: Migration) -> None:
     # BEGIN IMMEDIATE first, the version check second: two processes that open a new file at once take turns.
     with store.transaction():
-        if _version(store) >= migration.number:
+        if load_version(store) >= migration.number:
             return
         if migration.number == 1:
             store.run(f"PRAGMA application_id={APPLICATION_ID}")
@@ -109,7 +109,7 @@ def _execute(store: Store, migration: Migration) -> None:
         raise CorruptStore(told, hint=hint) from error
 
 
-def _version(store: Store) -> int:
+def load_version(store: Store) -> int:
     """Return the file's schema version, 0 for an empty file."""
     if not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"):
         return 0

@@ -71,6 +71,18 @@ def load_project_payload(store: Store, project_id: int) -> bytes | None:
     return load_payload(store, project_id, digest) if digest else None
 
 
+def keeps_payloads(store: Store, project_id: int) -> bool:
+    """Whether a project was fetched with its answers: an import and the bot's index keep none."""
+    sql = """
+        SELECT EXISTS (
+          SELECT 1
+          FROM raw_payloads
+          WHERE project_id = ? AND resource = 'item'
+        )
+    """
+    return bool(store.value(sql, project_id))
+
+
 def unpack_payload(digest: bytes, codec: str | None, body: bytes | None) -> bytes | None:
     """Return a row's payload; None when there is none, or when it is damaged or of a codec that nobody knows."""
     if not isinstance(body, bytes) or codec != CODEC:

@@ -17,9 +17,9 @@ def load_positions(store: Store, project_id: int) -> list[tuple[str, int | None,
     return [(resource, updated_at, bool(is_complete)) for resource, updated_at, is_complete in rows]
 
 
-def count_cursors(store: Store, project_id: int) -> int:
-    """Return how many cursors a project has; one that was only imported has none."""
-    return int(store.value("SELECT count(*) FROM sync_cursors WHERE project_id = ?", project_id))
+def has_cursors(store: Store, project_id: int) -> bool:
+    """Whether a sync ever began to read lists; a project that was only imported has no cursors."""
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM sync_cursors WHERE project_id = ?)", project_id))
 
 
 def load_runs(store: Store, project_id: int, limit: int) -> list[SqlRow]:

@@ -29,6 +29,7 @@ from forgelore.store.health import (
     load_queues,
     measure_file,
 )
+from forgelore.store.migrate import load_version
 from forgelore.store.schema import SOURCES, find_gaps
 from forgelore.store.vector_check import SampledDocument, measure_vectors, sample_vectors
 from forgelore.store.words import count_documents
@@ -54,7 +55,7 @@ def load_stats(store: Store, fingerprint: str | None = None) -> dict[str, Any]:
             "queues": queues,
             "file": {
                 "path": store.path, "bytes": measure_file(store),
-                "schema_version": store.value("SELECT max(version) FROM schema_version"),
+                "schema_version": load_version(store),
             },
         }  # fmt: skip
 

@@ -14,7 +14,9 @@ from forgelore.errors import LoreError
 from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
 from forgelore.store.documents import Written, load_sources, save_documents
-from forgelore.store.jobs import Job, count_jobs, fail_job, finish_job, queue_documents, ready_jobs
+from forgelore.store.health import count_project_documents
+from forgelore.store.item_batches import count_items, next_items
+from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
 from forgelore.store.words import refresh_common_words
 
 BATCH = 500  # items in a transaction: bounds the log, and how long a reader's view lags
@@ -100,14 +102,11 @@ def reindex_items(
     """Build every document anew, in bounded transactions; equal ones are left alone."""
     watcher = watcher or Watcher()
     result = Indexed()
-    totals = {
-        project_id: store.value("SELECT count(*) FROM items WHERE project_id = ?", project_id)
-        for project_id in project_ids
-    }
+    totals = {project_id: count_items(store, project_id) for project_id in project_ids}
     watcher.begin("documents", "items indexed", sum(totals.values()))
     for project_id in totals:
         last = 0
-        while ids := _next_ids(store, project_id, last):
+        while ids := next_items(store, project_id, last, BATCH):
             last = ids[-1]
             _reindex_batch(store, project_id, ids, result)
             watcher.saved("documents", len(ids))
@@ -122,10 +121,7 @@ def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexe
     try:
         with store.transaction():
             written = _write(store, project_id, ids, is_full=True)
-            store.run_many(
-                "DELETE FROM jobs WHERE project_id = ? AND kind = 'document' AND key = ?",
-                [(project_id, str(item_id)) for item_id in ids],
-            )
+            drop_jobs(store, project_id, "document", map(str, ids))
     except LoreError:
         raise
     except Exception:  # noqa: BLE001 - the item that is to blame is found, and waits with its reason
@@ -140,18 +136,8 @@ def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexe
 
 def count_indexed(store: Store, project_ids: Iterable[int]) -> tuple[int, int]:
     """Return how many documents these projects have, and how many of them were cut for length."""
-    rows = [
-        store.row("SELECT count(*), coalesce(sum(is_truncated), 0) FROM documents WHERE project_id = ?", project_id)
-        for project_id in project_ids
-    ]
-    return sum(row[0] for row in rows if row), sum(row[1] for row in rows if row)
-
-
-def _next_ids(store: Store, project_id: int, last: int) -> list[int]:
-    rows = store.rows(
-        "SELECT id FROM items WHERE project_id = ? AND id > ? ORDER BY id LIMIT ?", project_id, last, BATCH
-    )
-    return [item_id for (item_id,) in rows]
+    counts = [count_project_documents(store, project_id) for project_id in project_ids]
+    return sum(total for total, _ in counts), sum(truncated for _, truncated in counts)
 
 
 def _now() -> int:

@@ -4,31 +4,42 @@ The order matters. Tables come before their rows, rows before what is made from 
 full-text index that fits its texts.
 """
 
-import json
 from collections.abc import Callable
 from typing import NamedTuple
 
 from forgelore.core.content import content_hash
-from forgelore.core.search.terms import build_terms
 from forgelore.flows.index.check import CheckRequest
 from forgelore.flows.index.document_check import find_stale
 from forgelore.flows.index.findings import AGAIN, Finding
-from forgelore.flows.index.row_check import keeps_payloads
 from forgelore.flows.sync.replay import replay_items, replay_project_row
-from forgelore.store.checks import COUNTED_TABLES, LEARNED, PLACED, blank_unreadable, find_rows
+from forgelore.store.checks import blank_unreadable
 from forgelore.store.db import Store
-from forgelore.store.documents import remove_documents
 from forgelore.store.health import count_vectors, find_current_embedder
-from forgelore.store.jobs import queue_documents, queue_jobs
+from forgelore.store.item_hashes import load_hashed_items, save_content_hash
+from forgelore.store.jobs import queue_documents
 from forgelore.store.orphans import drop_orphans
+from forgelore.store.payloads import keeps_payloads
 from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.repairs import (
+    drop_documents,
+    drop_malformed_learned,
+    drop_vectors,
+    forget_all_rows,
+    forget_document_lists,
+    forget_unproved_rows,
+    forget_unused_dimensions,
+    load_owners,
+    mend_jobs,
+    place_rows,
+    rebuild_indexes,
+    set_id_counters,
+    split_words,
+)
 from forgelore.store.replays import forget_lost_payloads, forget_rows
 from forgelore.store.schema import DERIVED, fill_gaps, find_gaps, remake_full_text
 from forgelore.store.vector_check import measure_vectors
-from forgelore.store.vectors import mark_stale, queue_unembedded
+from forgelore.store.vectors import mark_stale, queue_unembedded, save_dimension
 from forgelore.store.words import refresh_common_words
-
-_WITHIN = "IN (SELECT value FROM json_each(?))"
 
 
 class RepairContext(NamedTuple):
@@ -46,9 +57,7 @@ class RepairContext(NamedTuple):
         """Return project -> itself and those of these items that belong to it."""
         known = {project.id: project for project in list_projects(self.store)}
         found: dict[int, tuple[StoredProject, list[int]]] = {}
-        for project_id, item_id in self.store.rows(
-            f"SELECT project_id, id FROM items WHERE id {_WITHIN} ORDER BY id", json.dumps(item_ids)
-        ):
+        for project_id, item_id in load_owners(self.store, item_ids):
             found.setdefault(project_id, (known[project_id], []))[1].append(item_id)
         return found
 
@@ -65,16 +74,14 @@ def _make_tables(context: RepairContext) -> None:
 
 def _forget_rows(context: RepairContext, emptied: list[str]) -> None:
     """Let the next full sync or import write rows again whose parts or payloads are gone."""
-    store = context.store
     if "raw_payloads" in emptied:
-        store.run("UPDATE items SET row_hash = x'', detail_hash = NULL")
-        store.run("UPDATE notes SET row_hash = x''")
+        forget_all_rows(context.store)
     elif {"item_labels", "item_files"} & set(emptied):
-        store.run("UPDATE items SET row_hash = x'' WHERE project_id NOT IN (SELECT project_id FROM raw_payloads)")
+        forget_unproved_rows(context.store)
 
 
 def _reindex(context: RepairContext) -> None:
-    context.store.run("REINDEX")
+    rebuild_indexes(context.store)
 
 
 def _blank_texts(context: RepairContext) -> None:
@@ -91,18 +98,8 @@ def _drop_orphans(context: RepairContext) -> None:
 
 
 def _place_rows(context: RepairContext) -> None:
-    """What names another project than its owner gets the owner's; a note goes where its thread is."""
-    store = context.store
-    with store.transaction():
-        store.run(
-            "UPDATE OR IGNORE notes SET item_id = (SELECT item_id FROM threads t WHERE t.id = thread_id)"
-            " WHERE item_id <> (SELECT item_id FROM threads t WHERE t.id = thread_id)"
-        )
-        for table, column, owner in PLACED:
-            store.run(
-                f"UPDATE {table} SET project_id = (SELECT project_id FROM {owner} o WHERE o.id = {column})"
-                f" WHERE project_id <> (SELECT project_id FROM {owner} o WHERE o.id = {column})"
-            )
+    with context.store.transaction():
+        place_rows(context.store)
 
 
 def _restore_rows(context: RepairContext) -> None:
@@ -128,14 +125,11 @@ def _distrust_items(context: RepairContext) -> None:
     ids = context.rows("content_differs")
     stale = set(find_stale(store, ids))
     with store.transaction():
-        for item_id, kind, title, body in store.rows(
-            f"SELECT id, kind, title, body FROM items WHERE id {_WITHIN}", json.dumps(ids)
-        ):
-            if item_id in stale:
-                forget_rows(store, [item_id])
+        for item in load_hashed_items(store, ids):
+            if item.id in stale:
+                forget_rows(store, [item.id])
             else:
-                digest = content_hash(kind, title, body)
-                store.run("UPDATE items SET content_hash = ? WHERE id = ?", digest, item_id)
+                save_content_hash(store, item.id, content_hash(item.kind, item.title, item.body))
 
 
 def _forget_payloads(context: RepairContext) -> None:
@@ -145,13 +139,9 @@ def _forget_payloads(context: RepairContext) -> None:
 
 
 def _split_words(context: RepairContext) -> None:
-    store = context.store
-    with store.transaction():
-        for document_id, title, text in store.rows(
-            f"SELECT id, title, text FROM document_texts WHERE id {_WITHIN}", json.dumps(context.rows("terms_differ"))
-        ):
-            store.run("UPDATE document_texts SET terms = ? WHERE id = ?", build_terms(title, text), document_id)
-    remake_full_text(store)
+    with context.store.transaction():
+        split_words(context.store, context.rows("terms_differ"))
+    remake_full_text(context.store)
 
 
 def _make_words(context: RepairContext) -> None:
@@ -164,14 +154,8 @@ def _count_words(context: RepairContext) -> None:
 
 def _drop_documents(context: RepairContext) -> None:
     """Forget documents whose text cannot be trusted; their items are indexed again."""
-    store = context.store
-    with store.transaction():
-        for document_id, project_id, item_id in store.rows(
-            f"SELECT id, project_id, item_id FROM documents WHERE id {_WITHIN}",
-            json.dumps(context.rows("text_missing", "text_differs")),
-        ):
-            remove_documents(store, project_id, [document_id])
-            queue_documents(store, project_id, [item_id])
+    with context.store.transaction():
+        drop_documents(context.store, context.rows("text_missing", "text_differs"))
 
 
 def _queue_items(context: RepairContext) -> None:
@@ -179,7 +163,7 @@ def _queue_items(context: RepairContext) -> None:
     store = context.store
     ids = context.rows("document_of_deleted_item", "item_without_document", "document_outdated")
     with store.transaction():
-        store.run(f"UPDATE documents SET labels_hash = x'', paths_hash = x'' WHERE item_id {_WITHIN}", json.dumps(ids))
+        forget_document_lists(store, ids)
         for project, item_ids in context.projects(ids).values():
             queue_documents(store, project.id, item_ids)
     if "document_of_deleted_item" in context.findings:
@@ -213,23 +197,17 @@ def _drop_vectors(context: RepairContext) -> None:
     chunks = context.rows("vector_of_other_text", "vector_malformed", "vector_incomplete")
     documents = context.rows("vector_differs")
     with store.transaction():
-        for project_id, document_id in store.rows(
-            f"SELECT project_id, id FROM documents WHERE id {_WITHIN}"
-            f" OR id IN (SELECT document_id FROM chunks WHERE id {_WITHIN})",
-            json.dumps(documents), json.dumps(chunks),
-        ):  # fmt: skip
-            store.run("DELETE FROM chunks WHERE document_id = ?", document_id)
-            queue_jobs(store, project_id, "embed", [str(document_id)], 0)
+        drop_vectors(store, documents, chunks)
         if documents and is_sampled and current:
             for project in list_projects(store):
                 mark_stale(store, current[0], project.id)
-        store.run("UPDATE embedders SET dimension = 0 WHERE id NOT IN (SELECT embedder_id FROM chunks)")
+        forget_unused_dimensions(store)
 
 
 def _set_dimensions(context: RepairContext) -> None:
     with context.store.transaction():
         for embedder_id, dimension in measure_vectors(context.store).dimensions.items():
-            context.store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
+            save_dimension(context.store, embedder_id, dimension)
 
 
 def _queue_vectors(context: RepairContext) -> None:
@@ -241,27 +219,18 @@ def _queue_vectors(context: RepairContext) -> None:
 
 def _forget_learned(context: RepairContext) -> None:
     with context.store.transaction():
-        for table, good in LEARNED:
-            context.store.run(f"DELETE FROM {table} WHERE NOT ({good})")
+        drop_malformed_learned(context.store)
     context.notes["what was learned from known duplicates is gone in part; run: forgelore calibrate"] = None
 
 
 def _set_counters(context: RepairContext) -> None:
     with context.store.transaction():
-        for table in COUNTED_TABLES:
-            context.store.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
-            context.store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)
+        set_id_counters(context.store)
 
 
 def _mend_jobs(context: RepairContext) -> None:
-    """Looks again: the queue moves on while a sync runs, and its rows have no lasting ids."""
-    store = context.store
-    with store.transaction():
-        store.run(f"DELETE FROM jobs WHERE rowid {_WITHIN}", json.dumps(find_rows(store, "job_of_nothing")))
-        store.run(
-            "UPDATE jobs SET attempt_count = 0, last_attempt_at = NULL, last_error = NULL, next_attempt_at = NULL"
-            f" WHERE rowid {_WITHIN}", json.dumps(find_rows(store, "job_miscounted")),
-        )  # fmt: skip
+    with context.store.transaction():
+        mend_jobs(context.store)
 
 
 STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (

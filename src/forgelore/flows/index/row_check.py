@@ -14,6 +14,10 @@ from forgelore.flows.sync.replay import BATCH, replay_items, replay_project_row
 from forgelore.ports import PayloadReader
 from forgelore.store.checks import Fault
 from forgelore.store.db import Store, UnwrittenStore
+from forgelore.store.item_batches import count_items, next_replayed_items
+from forgelore.store.item_facts import find_key
+from forgelore.store.item_hashes import each_hashed_item
+from forgelore.store.payloads import keeps_payloads
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.replays import load_payloads
 from forgelore.words import ProjectName
@@ -32,7 +36,7 @@ class RowComparison(NamedTuple):
 
 def check_rows(store: Store, reader_of: ReaderOf, watcher: Watcher) -> RowComparison:
     """Compare all items. What waits for a replay anyway is left out."""
-    total = int(store.value("SELECT count(*) FROM items"))
+    total = count_items(store)
     watcher.begin("rows", "items compared with their answers", total)
     changed = _find_changed(store)
     wrong: list[Fault] = []
@@ -65,8 +69,11 @@ def _is_altered(store: Store, reader: PayloadReader, project_id: int) -> bool:
 
 def _find_changed(store: Store) -> frozenset[int]:
     """Return the items whose title and text are not what their hash says."""
-    rows = store.each("SELECT id, content_hash, kind, title, body FROM items")
-    return frozenset(item_id for item_id, digest, *said in rows if content_hash(*said) != digest)
+    return frozenset(
+        item.id
+        for item in each_hashed_item(store)
+        if content_hash(item.kind, item.title, item.body) != item.content_hash
+    )
 
 
 def _is_restorable(store: Store, reader: PayloadReader | None, project_id: int, item_id: int) -> bool:
@@ -74,23 +81,13 @@ def _is_restorable(store: Store, reader: PayloadReader | None, project_id: int, 
     return reader is not None and found is not None and found.item is not None
 
 
-def keeps_payloads(store: Store, project_id: int) -> bool:
-    """Whether a project was fetched with its answers: an import and the bot's index keep none."""
-    sql = "SELECT EXISTS (SELECT 1 FROM raw_payloads WHERE project_id = ? AND resource = 'item')"
-    return bool(store.value(sql, project_id))
-
-
 def _batches(store: Store, project_id: int) -> Iterator[list[int]]:
     last = 0
-    while rows := store.rows(
-        "SELECT i.id FROM items i WHERE i.project_id = ? AND i.id > ? AND NOT EXISTS (SELECT 1 FROM jobs j"
-        " WHERE j.project_id = i.project_id AND j.kind = 'replay' AND j.key = CAST(i.id AS TEXT))"
-        " ORDER BY i.id LIMIT ?", project_id, last, BATCH,
-    ):  # fmt: skip
-        last = rows[-1][0]
-        yield [item_id for (item_id,) in rows]
+    while ids := next_replayed_items(store, project_id, last, BATCH):
+        last = ids[-1]
+        yield ids
 
 
 def _shown(store: Store, project: StoredProject, item_id: int) -> str:
-    row = store.row("SELECT kind, number FROM items WHERE id = ?", item_id)
-    return f"{project.name} {row[0]} {row[1]}" if row else str(item_id)
+    key = find_key(store, item_id)
+    return f"{project.name} {key.kind} {key.number}" if key else str(item_id)

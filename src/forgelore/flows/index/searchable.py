@@ -5,7 +5,10 @@ from typing import Literal, NamedTuple
 from forgelore.errors import StoreError
 from forgelore.store.db import Store
 from forgelore.store.fulltext_check import find_unmatched
+from forgelore.store.health import count_all_documents
+from forgelore.store.live_items import count_live
 from forgelore.store.schema import find_gaps
+from forgelore.store.waiting import count_waiting
 
 _ASKED = 20  # documents: some milliseconds
 _REPAIR = "run: forgelore stats --check --repair"
@@ -31,9 +34,9 @@ def look_at_search(store: Store) -> Searchable:
 
 
 def _look_at_documents(store: Store) -> Searchable:
-    items = store.value("SELECT count(*) FROM items WHERE deleted_at IS NULL")
-    documents = store.value("SELECT count(*) FROM documents")
-    waiting = store.value("SELECT count(*) FROM jobs WHERE kind = 'document'")
+    items = count_live(store)
+    documents = count_all_documents(store)
+    waiting = count_waiting(store, "document")
     if not items:
         return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
     if not documents:

@@ -6,7 +6,6 @@ A document whose vectors are refused (wrong size, NaN, zero, or the embedder's o
 times, then until `embed --retry-failed`. When the embedder as a whole fails, nothing is counted as tried.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +18,7 @@ from forgelore.errors import EmbeddingFailed
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.db import Store
-from forgelore.store.jobs import Job, count_jobs, fail_job, finish_job, ready_jobs, retry_jobs
+from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
 from forgelore.store.vectors import (
     StoredEmbedder,
     add_embedder,
@@ -27,6 +26,7 @@ from forgelore.store.vectors import (
     find_embedder,
     has_other_embedders,
     has_stale,
+    load_unembedded,
     mark_stale,
     queue_unembedded,
     save_chunks,
@@ -81,7 +81,7 @@ def embed_documents(
                 raise KeyboardInterrupt
     watcher.done("vectors")
     run.result.waiting = _waiting(store, projects)
-    if has_other_embedders(store, run.stored.id) and not _unfinished(store):
+    if has_other_embedders(store, run.stored.id) and not count_untired(store, "embed", MAX_ATTEMPTS):
         with store.transaction():
             run.result.dropped = drop_other_embedders(store, run.stored.id)
     return run.result
@@ -123,11 +123,6 @@ def _ready(store: Store, project_id: int, limit: int = 1) -> list[Job]:
 
 def _waiting(store: Store, projects: list[int]) -> int:
     return sum(count_jobs(store, project_id).get("embed", (0, 0))[0] for project_id in projects)
-
-
-def _unfinished(store: Store) -> int:
-    """Return how many documents will still be tried, in any project."""
-    return int(store.value("SELECT count(*) FROM jobs WHERE kind = 'embed' AND attempt_count < ?", MAX_ATTEMPTS))
 
 
 def _todo(store: Store, project_id: int, *, is_retry: bool) -> tuple[int, Callable[[], list[Job]]]:
@@ -181,16 +176,10 @@ class _Run:
     def _load(self, jobs: list[Job]) -> list[_Text]:
         """Return the texts to embed: not those that are gone, nor those that another embedder's try queued in vain."""
         by_id = {int(job.key): job for job in jobs}
-        rows = self._store.rows(
-            "SELECT d.id, d.content_hash, t.title, t.text FROM documents d JOIN document_texts t ON t.id = d.id"
-            " WHERE d.id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id"
-            " = d.id AND c.embedder_id = ? AND c.text_hash = substr(d.content_hash, 1, 8)) ORDER BY d.id",
-            json.dumps(list(by_id)), self.stored.id,
-        )  # fmt: skip
         size = self._embedder.chunk_chars
         return [
             _Text(by_id[document_id], document_id, digest, build_chunks(title, text, max_chars=size))
-            for document_id, digest, title, text in rows
+            for document_id, digest, title, text in load_unembedded(self._store, self.stored.id, by_id)
         ]
 
     def _vectors(self, chunks: list[Chunk]) -> "list[Vector | str]":

@@ -14,7 +14,7 @@ from forgelore.ports import Owed, Page
 from forgelore.store.db import Store
 from forgelore.store.jobs import (
     Job,
-    drop_job,
+    drop_jobs,
     excuse_job,
     fail_job,
     finish_job,
@@ -151,7 +151,7 @@ def _settle(context: SyncContext, job: Job, owed: Owed | None) -> None:
     if owed is None or owed.kind != job.kind:
         is_done = finish_job(store, project_id, job)
         for part in PARTS.get(job.kind, ()) if is_done else ():
-            drop_job(store, project_id, part, job.key)
+            drop_jobs(store, project_id, part, [job.key])
         if owed is not None:
             owe_job(store, project_id, job._replace(kind=owed.kind), owed.reason, context.now())
     elif owed.is_asked:
