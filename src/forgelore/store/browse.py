@@ -1,0 +1,128 @@
+"""Rows that `list`, `count` and `show` load. How they are shown is `flows/browse`."""
+
+from typing import NamedTuple
+
+from forgelore.store.db import SqlRow, Store
+from forgelore.store.filters import ITEMS, NOTES, THREADS, Filters, build_where
+
+SORTS = {
+    "updated": "coalesce(i.updated_at, i.created_at, 0) DESC",
+    "created": "coalesce(i.created_at, 0) DESC",
+    "number": "i.number DESC",
+}
+SHOWN = (
+    "id", "project_id", "kind", "number", "title", "body", "state", "state_reason", "author", "author_role",
+    "assignees", "created_at", "updated_at", "closed_at", "merged_at", "url", "tag", "category", "milestone",
+    "source_branch", "target_branch", "is_draft", "is_confidential", "deleted_at",
+)  # fmt: skip
+NOTE_COLUMNS = ("author", "body", "created_at", "path", "line", "is_system", "is_internal", "is_answer", "type", "url")
+# What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
+_COUNTED = {
+    "notes": ("notes n WHERE 1", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
+    "threads": ("threads t WHERE 1", "'all'", THREADS),
+    "items": ("items i WHERE i.deleted_at IS NULL", "coalesce(i.state, 'published')", ITEMS),
+}
+
+
+class ListedItem(NamedTuple):
+    """An item without its body; the last three name its project."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+    url: str | None
+    source_branch: str | None
+    tag: str | None
+    forge: str
+    host: str
+    path: str
+
+
+def load_listed(store: Store, filters: Filters, *, sort: str, limit: int) -> list[ListedItem]:
+    """Return matching live items in the order of one of `SORTS`, newest first."""
+    where, values = build_where(filters, ITEMS)
+    sql = f"""
+        SELECT i.id, i.kind, i.number, i.title, i.state, i.state_reason, i.author, i.created_at, i.updated_at,
+          i.url, i.source_branch, i.tag, p.forge, p.host, p.path
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE i.deleted_at IS NULL AND {where}
+        ORDER BY {SORTS[sort]}, i.project_id, i.number DESC
+        LIMIT ?
+    """
+    return [ListedItem._make(row) for row in store.rows(sql, *values, limit)]
+
+
+def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
+    """Return group -> matching rows: of notes and threads, or else of live items. Empty groups are missing."""
+    table, group, columns = _COUNTED.get(what, _COUNTED["items"])
+    where, values = build_where(filters, columns)
+    sql = f"""
+        SELECT {group}, count(*)
+        FROM {table} AND {where}
+        GROUP BY 1
+        ORDER BY 1
+    """
+    return dict(store.rows(sql, *values))
+
+
+def find_shown(store: Store, named: dict[str, str | int]) -> list[SqlRow]:
+    """Return `SHOWN` and the three names of the project of items whose columns are these: live ones first, issues
+    before changes.
+    """
+    sql = f"""
+        SELECT {", ".join(f"i.{name}" for name in SHOWN)}, p.forge, p.host, p.path
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE {" AND ".join(f"i.{name} = ?" for name in named)}
+        ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END
+    """
+    return store.rows(sql, *named.values())
+
+
+def load_links(store: Store, item_id: int) -> list[SqlRow]:
+    """Return (relation, project, kind, number, source, whether withdrawn) of what an item points to, each once."""
+    sql = """
+        SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
+        FROM item_links
+        WHERE item_id = ?
+        GROUP BY 1, 2, 3, 4
+        ORDER BY relation, target_project, target_number
+    """
+    return store.rows(sql, item_id)
+
+
+def load_backlinks(store: Store, project_id: int, kind: str, number: int) -> list[SqlRow]:
+    """Return (relation, kind, number, title, tag) of live items of the same project that point to an item."""
+    sql = """
+        SELECT l.relation, i.kind, i.number, i.title, i.tag
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        WHERE l.project_id = ? AND l.target_project = '' AND l.target_number = ?
+          AND (l.target_kind IS NULL OR l.target_kind = ?)
+          AND i.deleted_at IS NULL AND NOT (i.kind = ? AND i.number = ?)
+        GROUP BY 1, 2, 3
+        ORDER BY i.number
+    """
+    return store.rows(sql, project_id, number, kind, kind, number)
+
+
+def load_conversation_rows(store: Store, item_id: int) -> list[SqlRow]:
+    """Return the notes of an item in their order: (thread id, its key, whether resolvable, whether resolved, path,
+    line), then `NOTE_COLUMNS`.
+    """
+    sql = f"""
+        SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line,
+          {", ".join(f"n.{name}" for name in NOTE_COLUMNS)}
+        FROM threads t
+        JOIN notes n ON n.thread_id = t.id
+        WHERE t.item_id = ?
+        ORDER BY n.created_at, length(n.key), n.key
+    """
+    return store.rows(sql, item_id)
