@@ -21,6 +21,7 @@ from forgelore.store.db import Store
 from forgelore.store.items import save_files, save_items
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject
+from forgelore.store.sync_history import has_cursors
 from forgelore.store.sync_state import acquire_lock, finish_run, start_run
 from forgelore.store.threads import drop_threads, save_threads
 from forgelore.words import KINDS
@@ -151,8 +152,7 @@ def _no_cycles() -> Iterator[None]:
 
 def _refuse_a_synced_project(store: Store, project: StoredProject) -> None:
     """What a forge said and what a file says of the same project cannot live in one place: notes would stand twice."""
-    cursors = store.value("SELECT count(*) FROM sync_cursors WHERE project_id = ?", project.id)
-    if project.forge_id is not None or cursors:
+    if project.forge_id is not None or has_cursors(store, project.id):
         hint = f"import under another name, for example --project {project.name.path.replace('/', '-')}-archive"
         raise Refused(f"{project.name} is synced from its forge; an import would mix with it", hint=hint)
 
