@@ -10,6 +10,7 @@ from forgelore.app import App
 from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.flows.index.searchable import look_at_search
+from forgelore.store.health import check_quickly
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
 from forgelore.store.projects import list_projects
@@ -80,8 +81,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         return
     try:
         store = app.store()
-        found = store.value("PRAGMA quick_check(1)")
-        broken = store.value("SELECT count(*) FROM pragma_foreign_key_check")
+        found, broken = check_quickly(store)
     except LoreError as error:
         yield DoctorCheck("database", "error", error.message, error.hint, type(error))
         return

@@ -1,0 +1,153 @@
+"""SQL lives in `store/`: everybody else asks its named functions, and nobody else holds the connection."""
+
+import ast
+import pathlib
+import re
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).parents[2] / "src" / "forgelore"
+# Modules whose statements have not moved yet. The list only shrinks: a module without SQL must leave it.
+STILL_TO_MOVE = {
+    "api.py",
+    "flows/compare/calibrate.py",
+    "flows/compare/evaluate.py",
+    "flows/compare/evaluate_decisions.py",
+    "flows/compare/labels.py",
+    "flows/compare/rank.py",
+    "flows/compare/sample.py",
+    "flows/search/filters.py",
+    "flows/search/rescore.py",
+    "flows/triage/index.py",
+    "flows/triage/item.py",
+}
+STATEMENT = re.compile(
+    r"""
+    \A\s*(?:
+        (?:SELECT|WITH)\b.*\b(?:FROM|SELECT)\b
+      | SELECT\s+(?:\?|\w+\()
+      | (?:INSERT|REPLACE)(?:\s+OR\s+\w+)?\s+INTO\b
+      | UPDATE\s.*\bSET\b
+      | DELETE\s+FROM\b
+      | PRAGMA\s+\w
+      | (?:CREATE|DROP|ALTER)\s+(?:(?:TEMP|TEMPORARY|UNIQUE|VIRTUAL)\s+)*(?:TABLE|INDEX|TRIGGER|VIEW)\b
+      | (?:VACUUM|REINDEX|ANALYZE)\s*;?\s*\Z
+      | (?:ATTACH|DETACH)\s+DATABASE\b
+      | BEGIN\s+IMMEDIATE\b
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+PART = re.compile(r"\(\s*SELECT\s.*\sFROM\s|\bIN\s*\(\s*SELECT\b|\bFROM\s+\w+(?:\s+\w+)?\s+WHERE\b", re.DOTALL)
+STORES_OWN = {"rows", "row", "value", "run", "run_many", "each", "insert", "connection"}
+STORES = re.compile(r"(?:\A|_)store\Z|\AStore\Z")  # `store`, `self._store`, `context.store`, `app.store()`
+
+
+def parse(path: pathlib.Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_store(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        node = node.func
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return bool(STORES.search(name))
+
+
+def text_of(node: ast.AST) -> str:
+    """What a string says; the values inside an f-string are left open."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return ""
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, owners) and node.body]
+    return {id(body[0].value) for body in bodies if isinstance(body[0], ast.Expr)}
+
+
+def find_sql(tree: ast.Module) -> list[str]:
+    """Return what a module does that only the store may do, each with its line."""
+    told = docstrings(tree)
+    found = []
+    for node in ast.walk(tree):
+        text = "" if id(node) in told else text_of(node)
+        if STATEMENT.search(text) or PART.search(text):
+            found.append(f"{node.lineno}: {' '.join(text.split())[:60]}")
+        elif isinstance(node, ast.Attribute) and node.attr in STORES_OWN and is_store(node.value):
+            found.append(f"{node.lineno}: store.{node.attr}")
+    return found
+
+
+def modules_outside() -> dict[str, ast.Module]:
+    paths = [path for path in SOURCE.rglob("*.py") if SOURCE / "store" not in path.parents]
+    return {path.relative_to(SOURCE).as_posix(): parse(path) for path in sorted(paths)}
+
+
+def test_no_module_outside_the_store_holds_sql():
+    found = {name: sql for name, tree in modules_outside().items() if (sql := find_sql(tree))}
+    assert {name: sql for name, sql in found.items() if name not in STILL_TO_MOVE} == {}
+    assert found.keys() >= STILL_TO_MOVE, "take what has no SQL any more off the list"
+
+
+def test_nobody_outside_the_store_knows_the_library_below_it():
+    """What the doctor tells of it is its version."""
+    known = {
+        name
+        for name, tree in modules_outside().items()
+        for node in ast.walk(tree)
+        if (
+            isinstance(node, ast.Import)
+            and any(alias.name.split(".")[0] in ("apsw", "sqlite3") for alias in node.names)
+        )
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("apsw", "sqlite3"))
+    }
+    assert known <= {"surfaces/cli/checkup.py"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'store.rows("SELECT id FROM items")',
+        "sql = '''\n    SELECT count(*)\n    FROM items\n'''",
+        'sql = f"SELECT {column} FROM items WHERE id = ?"',
+        'sql = "SELECT last_insert_rowid()"',
+        'sql = "WITH live AS (SELECT 1) SELECT * FROM live"',
+        'sql = "INSERT INTO items (id) VALUES (?)"',
+        'sql = "INSERT OR IGNORE INTO items (id) VALUES (?)"',
+        "sql = '''\n    UPDATE items\n    SET title = ?\n'''",
+        'sql = "DELETE FROM items"',
+        'sql = "PRAGMA quick_check(1)"',
+        'sql = "CREATE TEMP TABLE chosen (id)"',
+        'sql = "DROP TABLE IF EXISTS chosen"',
+        'sql = "VACUUM"',
+        'within = "item_id IN (SELECT value FROM json_each(?))"',
+        'rest = " FROM items WHERE id = ?"',
+        "self._store.value(sql, 1)",
+        "retriever.store.each(sql)",
+        "context.app.store().run(sql)",
+        "store.run_many(sql, rows)",
+        "changes = store.connection.changes()",
+    ],
+)
+def test_a_statement_is_seen_however_it_is_written(code):
+    assert find_sql(ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        '"""SELECT id FROM items is what the store asks."""',
+        'hint = "select one with --project; delete from the list what you do not need"',
+        'parser.add_argument("--full", help="update what changed, and set the rest aside")',
+        "found = load_listed(store, filters)",
+        "hits = [hit.row for hit in answer.hits]",
+        "with store.transaction(): sync.run()",
+        'query = "query Viewer { viewer { login } }"',
+    ],
+)
+def test_ordinary_words_are_no_statement(code):
+    assert find_sql(ast.parse(code)) == []
