@@ -91,24 +91,6 @@ def has_stale(store: Store, embedder_id: int, project_id: int) -> bool:
     ))  # fmt: skip
 
 
-def load_unembedded(store: Store, embedder_id: int, document_ids: Iterable[int]) -> list[tuple[int, bytes, str, str]]:
-    """Return (id, hash, title, text) of those of these documents that have no vectors of their text, in order."""
-    sql = """
-        SELECT d.id, d.content_hash, t.title, t.text
-        FROM documents d
-        JOIN document_texts t ON t.id = d.id
-        WHERE d.id IN (SELECT value FROM json_each(?))
-          AND NOT EXISTS (
-            SELECT 1
-            FROM chunks c
-            WHERE c.document_id = d.id AND c.embedder_id = ? AND c.text_hash = substr(d.content_hash, 1, 8)
-          )
-        ORDER BY d.id
-    """
-    rows = store.rows(sql, json.dumps(list(document_ids)), embedder_id)
-    return [(document_id, digest, title, text) for document_id, digest, title, text in rows]
-
-
 def save_dimension(store: Store, embedder_id: int, dimension: int) -> None:
     store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
 
@@ -157,6 +139,24 @@ def load_starts(store: Store, chunk_ids: Iterable[int]) -> dict[int, int]:
     """Return where chunks begin in the texts of their documents."""
     sql = "SELECT id, start_at FROM chunks WHERE id IN (SELECT value FROM json_each(?))"
     return dict(store.rows(sql, json.dumps(list(chunk_ids))))
+
+
+def load_unembedded(store: Store, embedder_id: int, document_ids: Iterable[int]) -> list[tuple[int, bytes, str, str]]:
+    """Return (id, hash, title, text) of those of these documents that have no vectors of their text, in order."""
+    sql = """
+        SELECT d.id, d.content_hash, t.title, t.text
+        FROM documents d
+        JOIN document_texts t ON t.id = d.id
+        WHERE d.id IN (SELECT value FROM json_each(?))
+          AND NOT EXISTS (
+            SELECT 1
+            FROM chunks c
+            WHERE c.document_id = d.id AND c.embedder_id = ? AND c.text_hash = substr(d.content_hash, 1, 8)
+          )
+        ORDER BY d.id
+    """
+    rows = store.rows(sql, json.dumps(list(document_ids)), embedder_id)
+    return [(document_id, digest, title, text) for document_id, digest, title, text in rows]
 
 
 class VectorRows(NamedTuple):
