@@ -19,6 +19,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Hit, SearchAnswer, SearchMode, SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from forgelore.store.live_items import load_number
 from forgelore.store.projects import list_projects
 from forgelore.words import ItemKey
 
@@ -104,7 +105,7 @@ class History:
         store = self.app.store()
         default = None if ref.project else self.app.find_project(project)
         subject = load_subject(store, find_item(store, ref, default, self.app.hosts))
-        number = store.value("SELECT number FROM items WHERE id = ?", subject.item_id)
+        number = load_number(store, subject.item_id)
         stored = next(one for one in list_projects(store) if one.id == subject.project_id)
         forge = self.app.forge(stored.name) if is_posted and stored.name.forge != "local" else None
         told = forge.fetch_project(stored.name) if forge else Project(stored.name)

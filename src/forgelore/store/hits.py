@@ -7,6 +7,23 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.store.db import Store
 
+_HITS = """
+    SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
+        d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
+        CASE WHEN d.kind = 'change' OR d.representation = 'thread' THEN coalesce(i.body, '') END
+    FROM documents d
+    JOIN items i ON i.id = d.item_id
+    JOIN projects p ON p.id = d.project_id
+    JOIN document_texts t ON t.id = d.id
+    WHERE d.id IN (SELECT value FROM json_each(?))
+"""
+_LABELS_OF_HITS = """
+    SELECT document_id, name
+    FROM document_labels
+    WHERE document_id IN (SELECT value FROM json_each(?))
+    ORDER BY name
+"""
+
 
 class HitRow(NamedTuple):
     document_id: int
@@ -34,35 +51,36 @@ class HitRow(NamedTuple):
 def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:
     ids = json.dumps(list(document_ids))
     labels: dict[int, list[str]] = {}
-    for document_id, name in store.each(
-        "SELECT document_id, name FROM document_labels WHERE document_id IN (SELECT value FROM json_each(?))"
-        " ORDER BY name", ids,
-    ):  # fmt: skip
+    for document_id, name in store.each(_LABELS_OF_HITS, ids):
         labels.setdefault(document_id, []).append(name)
-    rows = store.rows(
-        "SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,"
-        " d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,"
-        " CASE WHEN d.kind = 'change' OR d.representation = 'thread' THEN coalesce(i.body, '') END"
-        " FROM documents d JOIN items i ON i.id = d.item_id JOIN projects p ON p.id = d.project_id"
-        " JOIN document_texts t ON t.id = d.id WHERE d.id IN (SELECT value FROM json_each(?))", ids,
-    )  # fmt: skip
-    return {row[0]: HitRow._make((*row, tuple(labels.get(row[0], ())))) for row in rows}
+    return {row[0]: HitRow._make((*row, tuple(labels.get(row[0], ())))) for row in store.rows(_HITS, ids)}
 
 
 def load_items_of(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     """Return document -> item: what is needed to show each item once."""
-    return dict(
-        store.rows(
-            "SELECT id, item_id FROM documents WHERE id IN (SELECT value FROM json_each(?))",
-            json.dumps(list(document_ids)),
-        )
-    )
+    sql = "SELECT id, item_id FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(store.rows(sql, json.dumps(list(document_ids))))
 
 
 def load_created(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     """Return when documents were created; those without a time are missing."""
-    sql = "SELECT id, created_at FROM documents WHERE created_at NOTNULL AND id IN (SELECT value FROM json_each(?))"
+    sql = """
+        SELECT id, created_at
+        FROM documents
+        WHERE created_at NOTNULL AND id IN (SELECT value FROM json_each(?))
+    """
     return dict(store.rows(sql, json.dumps(list(document_ids))))
+
+
+def load_texts(store: Store, document_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return title and text of documents, in the order of their ids."""
+    sql = """
+        SELECT id, title, text
+        FROM document_texts
+        WHERE id IN (SELECT value FROM json_each(?))
+        ORDER BY id
+    """
+    return {row_id: (title, text) for row_id, title, text in store.rows(sql, json.dumps(list(document_ids)))}
 
 
 class Subject(NamedTuple):
@@ -81,10 +99,20 @@ class Subject(NamedTuple):
 
 
 def load_subject(store: Store, item_id: int) -> Subject:
-    row = store.row(
-        "SELECT i.id, i.project_id, i.kind, i.title, coalesce(i.body, ''), i.created_at, d.id FROM items i"
-        " LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item' WHERE i.id = ?", item_id,
-    )  # fmt: skip
+    sql = """
+        SELECT i.id, i.project_id, i.kind, i.title, coalesce(i.body, ''), i.created_at, d.id
+        FROM items i
+        LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
+        WHERE i.id = ?
+    """
+    row = store.row(sql, item_id)
     if row is None:
         raise NotFound(f"item {item_id} is not in this database")
     return Subject(*row)
+
+
+def load_whole_subject(store: Store, item_id: int) -> Subject:
+    """Return the item as a query; a change with its paths and the beginning of its diff, as its document has them."""
+    subject = load_subject(store, item_id)
+    text = store.value("SELECT text FROM document_texts WHERE id = ?", subject.document_id)
+    return subject._replace(body=text, said=subject.body) if text else subject

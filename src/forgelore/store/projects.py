@@ -23,6 +23,10 @@ def list_projects(store: Store) -> list[StoredProject]:
     return [StoredProject(row) for row in store.rows(f"SELECT {_COLUMNS} FROM projects ORDER BY host, path_key")]
 
 
+def has_other_projects(store: Store, project_id: int) -> bool:
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM projects WHERE id <> ?)", project_id))
+
+
 def find_project(store: Store, name: ProjectName, forge_id: int | None = None) -> StoredProject | None:
     """Return the project of that name, of that former name, or with that forge id on the same host."""
     if forge_id is not None:

@@ -33,11 +33,12 @@ def save_report(store: Store, project_id: int, item_id: int, report: StoredRepor
     names = StoredReport._fields
     marks = ", ".join("?" * (2 + len(names)))
     shown = f",{','.join(map(str, report.shown))}," if report.shown else ""
-    store.run(
-        f"INSERT INTO triage_reports (item_id, project_id, {', '.join(names)}) VALUES ({marks})"
-        f" ON CONFLICT (item_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in names)}",
-        item_id, project_id, *report[:-1], shown,
-    )  # fmt: skip
+    sql = f"""
+        INSERT INTO triage_reports (item_id, project_id, {", ".join(names)})
+        VALUES ({marks})
+        ON CONFLICT (item_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in names)}
+    """
+    store.run(sql, item_id, project_id, *report[:-1], shown)
 
 
 def load_first_run(store: Store, project_id: int) -> int | None:
@@ -47,27 +48,12 @@ def load_first_run(store: Store, project_id: int) -> int | None:
 
 
 def save_first_run(store: Store, project_id: int, now_ms: int) -> None:
-    store.run(
-        "INSERT INTO triage_projects (project_id, first_run_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        project_id, now_ms,
-    )  # fmt: skip
-
-
-def load_labels_learned(store: Store, project_id: int, kind: str) -> tuple[int, int]:
-    """Return how many items with labels there were when those were last learned, and how many there are now."""
-    before = store.value("SELECT items FROM label_runs WHERE project_id = ? AND kind = ?", project_id, kind)
-    now = store.value(
-        "SELECT count(DISTINCT l.item_id) FROM item_labels l JOIN items i ON i.id = l.item_id"
-        " WHERE i.project_id = ? AND i.kind = ?", project_id, kind,
-    )  # fmt: skip
-    return before or 0, now
-
-
-def save_labels_learned(store: Store, project_id: int, kind: str, items: int) -> None:
-    store.run(
-        "INSERT INTO label_runs (project_id, kind, items) VALUES (?, ?, ?)"
-        " ON CONFLICT (project_id, kind) DO UPDATE SET items = excluded.items", project_id, kind, items,
-    )  # fmt: skip
+    sql = """
+        INSERT INTO triage_projects (project_id, first_run_at)
+        VALUES (?, ?)
+        ON CONFLICT DO NOTHING
+    """
+    store.run(sql, project_id, now_ms)
 
 
 def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> list[ItemKey]:
@@ -75,26 +61,29 @@ def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> lis
     comments that could not be posted. Items from before `since_ms` only when they have been looked at before; closed
     ones only when their comment names an item that was forgotten.
     """
-    return [
-        ItemKey(kind, number)
-        for kind, number in store.rows(
-            "SELECT i.kind, i.number FROM items i LEFT JOIN triage_reports r ON r.item_id = i.id"
-            " WHERE i.project_id = ? AND i.kind IN ('issue', 'change') AND i.deleted_at IS NULL"
-            " AND (i.state = 'open' OR (r.content_hash = '' AND r.comment_url NOTNULL))"
-            " AND NOT i.is_confidential AND coalesce(r.content_hash <> i.content_hash, i.created_at >= ?)"
-            " ORDER BY i.created_at, i.number LIMIT ?", project_id, since_ms, limit,
-        )
-    ]  # fmt: skip
+    sql = """
+        SELECT i.kind, i.number
+        FROM items i
+        LEFT JOIN triage_reports r ON r.item_id = i.id
+        WHERE i.project_id = ? AND i.kind IN ('issue', 'change') AND i.deleted_at IS NULL
+          AND (i.state = 'open' OR (r.content_hash = '' AND r.comment_url NOTNULL))
+          AND NOT i.is_confidential AND coalesce(r.content_hash <> i.content_hash, i.created_at >= ?)
+        ORDER BY i.created_at, i.number
+        LIMIT ?
+    """
+    return [ItemKey(kind, number) for kind, number in store.rows(sql, project_id, since_ms, limit)]
 
 
 def save_diff(store: Store, project_id: int, item_id: int, excerpt: str) -> None:
     """Keep the beginning of a change's diff; its document is built anew when that differs."""
     if store.value("SELECT excerpt FROM item_diffs WHERE item_id = ?", item_id) == excerpt:
         return
-    store.run(
-        "INSERT INTO item_diffs (item_id, project_id, excerpt) VALUES (?, ?, ?)"
-        " ON CONFLICT (item_id) DO UPDATE SET excerpt = excluded.excerpt", item_id, project_id, excerpt,
-    )  # fmt: skip
+    sql = """
+        INSERT INTO item_diffs (item_id, project_id, excerpt)
+        VALUES (?, ?, ?)
+        ON CONFLICT (item_id) DO UPDATE SET excerpt = excluded.excerpt
+    """
+    store.run(sql, item_id, project_id, excerpt)
     queue_documents(store, project_id, [item_id])
 
 
@@ -110,21 +99,20 @@ def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:
         remove_documents(store, project_id, documents)
         store.run("DELETE FROM jobs WHERE project_id = ? AND kind = 'document' AND key = ?", project_id, str(item_id))
         store.run("DELETE FROM items WHERE id = ?", item_id)
-        store.run(
-            "UPDATE triage_reports SET content_hash = '' WHERE project_id = ? AND shown LIKE ?",
-            project_id, f"%,{key.number},%",
-        )  # fmt: skip
+        looked_at_again = "UPDATE triage_reports SET content_hash = '' WHERE project_id = ? AND shown LIKE ?"
+        store.run(looked_at_again, project_id, f"%,{key.number},%")
     return len(found)
 
 
 def forget_kinds(store: Store, project_id: int, kinds: Collection[Kind]) -> int:
     """Delete items of these kinds and confidential ones, with what was learned of the kinds; returns how many."""
     names = json.dumps(sorted(kinds))
-    rows = store.rows(
-        "SELECT kind, number FROM items WHERE project_id = ?"
-        " AND (is_confidential OR kind IN (SELECT value FROM json_each(?)))", project_id, names,
-    )  # fmt: skip
-    found = forget_items(store, project_id, [ItemKey(*row) for row in rows])
+    sql = """
+        SELECT kind, number
+        FROM items
+        WHERE project_id = ? AND (is_confidential OR kind IN (SELECT value FROM json_each(?)))
+    """
+    found = forget_items(store, project_id, [ItemKey(*row) for row in store.rows(sql, project_id, names)])
     for table in ("label_trust", "label_runs", "boilerplate_lines", "boilerplate_runs", "calibrations"):
         store.run(
             f"DELETE FROM {table} WHERE project_id = ? AND kind IN (SELECT value FROM json_each(?))", project_id, names
@@ -137,11 +125,14 @@ def forget_hidden_facts(store: Store) -> None:
     relations from the forge's fields to items that are not here. What people wrote in a text stays, for it is there.
     """
     store.run("DELETE FROM raw_payloads")
-    store.run(
-        "DELETE FROM item_links WHERE source <> 'text' AND (target_project <> '' OR NOT EXISTS ("
-        " SELECT 1 FROM items t WHERE t.project_id = item_links.project_id AND t.number = item_links.target_number"
-        " AND t.kind = coalesce(item_links.target_kind, t.kind)))"
-    )
+    store.run("""
+        DELETE FROM item_links
+        WHERE source <> 'text' AND (target_project <> '' OR NOT EXISTS (
+            SELECT 1
+            FROM items t
+            WHERE t.project_id = item_links.project_id AND t.number = item_links.target_number
+              AND t.kind = coalesce(item_links.target_kind, t.kind)))
+    """)
 
 
 def forget_project(store: Store, project_id: int) -> None:
@@ -158,6 +149,11 @@ def rewrite_file(store: Store) -> None:
     store.run("DELETE FROM index_facts WHERE name = 'documents_counted'")
     refresh_common_words(store)
     store.run("VACUUM")
+
+
+def flush_log(store: Store) -> None:
+    """Copy the write-ahead log into the file, so that the file alone is the whole store."""
+    store.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def forget_for_good(store: Store) -> None:

@@ -33,6 +33,7 @@ from forgelore.store.calibrations import (
     save_calibration,
 )  # fmt: skip
 from forgelore.store.hits import load_subject
+from forgelore.store.live_items import count_live
 from forgelore.store.rehearsal import rehearsing
 
 LEAST_PAIRS = 30
@@ -87,7 +88,7 @@ def _calibrate(
     learn_boilerplate(retriever.store, project_id, is_forced=True)
     found = []
     for kind in KINDS:
-        if not _count_items(retriever, project_id, kind):
+        if not count_live(retriever.store, project_id, kind):
             continue
         build_sample(retriever, project_id, kind, size=SAMPLE, watcher=watcher, should_stop=should_stop)
         if should_stop():
@@ -99,7 +100,7 @@ def _calibrate(
 def _calibrate_kind(retriever: Retriever, project_id: int, kind: str, watcher: Watcher) -> Calibrated:
     store, scope = retriever.store, scope_of(retriever, project_id, kind)
     known = load_duplicates(store, project_id, kind, limit=MOST_PAIRS)
-    items = _count_items(retriever, project_id, kind)
+    items = count_live(retriever.store, project_id, kind)
     ranked = _rank_known(retriever, known, watcher, kind)
     others = load_strengths_of(store, scope, without=set(known))
     table = _Table(retriever, scope, ranked, others, items)
@@ -215,8 +216,3 @@ def _stored(found: Calibrated) -> StoredCalibration:
     return StoredCalibration(
         curve.slope, curve.intercept, curve.most, found.pairs, found.others, report, int(time.time() * 1000)
     )
-
-
-def _count_items(retriever: Retriever, project_id: int, kind: str) -> int:
-    sql = "SELECT count(*) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL"
-    return int(retriever.store.value(sql, project_id, kind))

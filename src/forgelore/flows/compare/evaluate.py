@@ -8,7 +8,6 @@ which is. Answers that are there but that the protocol hides (later, excluded) w
 """
 
 import gzip
-import json
 from collections.abc import Iterable
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -29,6 +28,7 @@ from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow, load_subject
+from forgelore.store.live_items import find_live, is_live, list_numbered
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.words import has_documents
 
@@ -221,7 +221,7 @@ class _Run:
         project, store = self._setting.project, self._store
         assert project is not None
         refs = {number: shown_ref(project.name.forge, query.kind, number) for number in (query.number, *query.gold)}
-        ids = {number: _item_id(store, project.id, query.kind, number) for number in refs}
+        ids = {number: find_live(store, project.id, query.kind, number) for number in refs}
         item_id = ids[query.number]
         subject = load_subject(store, item_id) if item_id else None
         if subject is None:
@@ -263,23 +263,10 @@ class _Run:
             item_id = find_item(self._store, ref, self._setting.project, self._setting.hosts)
         except (NotFound, InvalidValue):
             return None
-        return item_id if self._store.value("SELECT deleted_at IS NULL FROM items WHERE id = ?", item_id) else None
-
-
-def _item_id(store: Store, project_id: int, kind: str, number: int) -> int | None:
-    """Return an item that is there; None also for one that its forge deleted."""
-    found: int | None = store.value(
-        "SELECT id FROM items WHERE project_id = ? AND kind = ? AND number = ? AND deleted_at IS NULL",
-        project_id, kind, number,
-    )  # fmt: skip
-    return found
+        return item_id if is_live(self._store, item_id) else None
 
 
 def _load_excluded(store: Store, setting: EvaluationSetup) -> tuple[int, ...]:
     if not setting.excluded or not setting.project:
         return ()
-    rows = store.rows(
-        "SELECT id FROM items WHERE project_id = ? AND number IN (SELECT value FROM json_each(?))",
-        setting.project.id, json.dumps(setting.excluded),
-    )  # fmt: skip
-    return tuple(item_id for (item_id,) in rows)
+    return tuple(list_numbered(store, setting.project.id, setting.excluded))

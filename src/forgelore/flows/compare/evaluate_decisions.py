@@ -17,6 +17,7 @@ from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.hits import load_subject
+from forgelore.store.live_items import count_live, list_oldest
 
 SIZE = 800  # items that are ranked to know what is usual, spread over the project's history
 WINDOW = 250  # of them that make a query's distribution: the newest that are older than it
@@ -42,19 +43,16 @@ def decide_queries(
         similarity = _similarity(past, scope, query)
         decided.append(Decided(similarity, similarity >= threshold, query.has_gold, query.is_right))
     duplicates = sum(query.has_gold for query in queries)
-    items = _count(retriever, scope)
+    items = count_live(retriever.store, scope.project_id, scope.kind)
     return score_decisions(decided, threshold=threshold, prevalence=duplicates / items if items else None)
 
 
 def _rank_past(retriever: Retriever, scope: CalibrationScope, watcher: Watcher) -> list[tuple[int, float]]:
     """Return (creation, best strength) of items spread evenly over the project's history, oldest first."""
     store = retriever.store
-    rows = store.rows(
-        "SELECT id FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND created_at NOTNULL"
-        " ORDER BY created_at, id", scope.project_id, scope.kind,
-    )  # fmt: skip
-    step = max(1, len(rows) // SIZE)
-    chosen = [item_id for (item_id,) in rows[step - 1 :: step]]
+    everything = list_oldest(store, scope.project_id, scope.kind)
+    step = max(1, len(everything) // SIZE)
+    chosen = everything[step - 1 :: step]
     part = f"sample of {scope.kind}s"
     watcher.begin(part, part, len(chosen))
     found = []
@@ -75,8 +73,3 @@ def _similarity(past: list[tuple[int, float]], scope: CalibrationScope, query: D
     window = past[max(0, end - WINDOW) : end]
     distribution = Distribution.of([s for _, s in window]) if len(window) >= LEAST else shipped_distribution(scope)
     return similarity_of(distribution, query.first.strength, query.first.evidence.features)
-
-
-def _count(retriever: Retriever, scope: CalibrationScope) -> int:
-    sql = "SELECT count(*) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL"
-    return int(retriever.store.value(sql, scope.project_id, scope.kind))

@@ -7,7 +7,6 @@ trust      for each label, the smallest share (a third at least) from which on s
 
 import bisect
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from forgelore.flows.compare.rank import CompareRequest, Match, rank_matches
 from forgelore.flows.progress import Watcher
@@ -15,6 +14,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from forgelore.store.labels import Trust, list_labelled, load_label_trust, load_labels, save_label_trust
 
 NEIGHBOURS = 10
 MIN_PRECISION = 0.8
@@ -23,25 +23,14 @@ MIN_SHARE = 1 / 3
 MAX_SUGGESTIONS = 3
 
 
-class Trust(NamedTuple):
-    share: float
-    precision: float
-    sample: int
-
-
 def suggest_labels(
     store: Store, project_id: int, kind: str, item_id: int, matches: Sequence[Match]
 ) -> tuple[tuple[str, float], ...]:
     """Return labels that the item lacks and its neighbours have, each with the precision that was measured."""
-    trusted = {
-        name: Trust(*rest)
-        for name, *rest in store.rows(
-            "SELECT name, share, precision, sample FROM label_trust WHERE project_id = ? AND kind = ?", project_id, kind
-        )
-    }
+    trusted = load_label_trust(store, project_id, kind)
     if not trusted:
         return ()
-    has = {row[0] for row in store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
+    has = load_labels(store, item_id)
     shares = count_votes(matches)
     found = [
         (name, trust.precision)
@@ -67,14 +56,7 @@ def learn_labels(
 ) -> dict[str, Trust]:
     """Ask for the project's latest labelled items what would have been suggested, and keep what was right."""
     store, watcher = retriever.store, watcher or Watcher()
-    ids = [
-        row[0]
-        for row in store.rows(
-            "SELECT i.id FROM items i WHERE i.project_id = ? AND i.kind = ? AND i.deleted_at IS NULL"
-            " AND NOT i.is_confidential AND EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = i.id)"
-            " ORDER BY i.created_at DESC LIMIT ?", project_id, kind, size,
-        )
-    ]  # fmt: skip
+    ids = list_labelled(store, project_id, kind, limit=size)
     part = f"labels of {kind}s"
     watcher.begin(part, f"{kind}s compared for their labels", len(ids))
     seen: dict[str, list[tuple[float, bool]]] = {}
@@ -84,11 +66,7 @@ def learn_labels(
     watcher.done(part)
     trusted = {name: trust for name, observed in seen.items() if (trust := find_trust(observed))}
     with store.transaction():
-        store.run("DELETE FROM label_trust WHERE project_id = ? AND kind = ?", project_id, kind)
-        store.run_many(
-            "INSERT INTO label_trust (project_id, kind, name, share, precision, sample) VALUES (?, ?, ?, ?, ?, ?)",
-            [(project_id, kind, name, *trust) for name, trust in sorted(trusted.items())],
-        )
+        save_label_trust(store, project_id, kind, trusted)
     return trusted
 
 
@@ -100,7 +78,7 @@ def _observe(
         types=(kind,), project_ids=(project_id,), before=subject.created_at, not_items=(item_id,), is_public=True
     )
     matches = rank_matches(retriever, CompareRequest(subject, filters, limit=NEIGHBOURS, is_bare=True)).matches
-    has = {row[0] for row in retriever.store.rows("SELECT name FROM item_labels WHERE item_id = ?", item_id)}
+    has = load_labels(retriever.store, item_id)
     for name, share in count_votes(matches).items():
         seen.setdefault(name, []).append((share, name in has))
 

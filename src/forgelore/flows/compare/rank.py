@@ -46,6 +46,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import RESCORED, Hit, SearchMode, build_hits, check_limit, warn_of_waiting
 from forgelore.store.calibrations import CalibrationScope, load_boilerplate
 from forgelore.store.hits import HitRow, load_hits
+from forgelore.store.live_items import load_number
 from forgelore.store.stems import make_stems
 from forgelore.store.words import has_documents
 
@@ -151,7 +152,7 @@ class _Ranker:
 
     def _asked(self) -> QueryProfile:
         subject, counts = self._subject, self._counts
-        number = self._store.value("SELECT number FROM items WHERE id = ?", subject.item_id) or 0
+        number = load_number(self._store, subject.item_id) or 0
         said = None if subject.said is None else self._plain(subject.said, subject.kind)
         profile = build_profile(
             subject.title, self._body, self._stems, said=said, number=number, created_at=subject.created_at

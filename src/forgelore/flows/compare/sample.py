@@ -16,6 +16,7 @@ from forgelore.store.calibrations import load_boilerplate_size, load_sampled, sa
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from forgelore.store.live_items import count_live, each_author_and_text, list_newest
 
 KINDS = ("issue", "change")
 _GROWTH = 0.2  # of a kind before its templates are learned again
@@ -29,26 +30,16 @@ def learn_boilerplate(store: Store, project_id: int, *, is_forced: bool = False)
     """
     known = 0
     for kind in KINDS:
-        items = _count(store, project_id, kind)
+        items = count_live(store, project_id, kind)
         if items < _LEAST_ITEMS:
             continue
         if not is_forced and items <= (1 + _GROWTH) * load_boilerplate_size(store, project_id, kind):
             continue
-        lines, total = learn(_written(store, project_id, kind))
+        lines, total = learn(each_author_and_text(store, project_id, kind, max_chars=READ))
         with store.transaction():
             save_boilerplate(store, project_id, kind, lines=lines, items=total, now_ms=int(time.time() * 1000))
         known += len(lines)
     return known
-
-
-def _count(store: Store, project_id: int, kind: str) -> int:
-    sql = "SELECT count(*) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL"
-    return int(store.value(sql, project_id, kind))
-
-
-def _written(store: Store, project_id: int, kind: str) -> Iterable[tuple[str | None, str]]:
-    sql = f"SELECT author, substr(body, 1, {READ}) FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL"
-    return ((author, text or "") for author, text in store.each(sql, project_id, kind))
 
 
 def build_sample(
@@ -79,11 +70,7 @@ def _unsampled(retriever: Retriever, project_id: int, kind: str, size: int) -> l
     """Return the newest items without a strength; the very first items of a project have nothing before them."""
     store = retriever.store
     known = load_sampled(store, scope_of(retriever, project_id, kind))
-    rows = store.rows(
-        "SELECT id FROM items WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND created_at NOTNULL"
-        " ORDER BY created_at DESC, id DESC LIMIT ?", project_id, kind, size,
-    )  # fmt: skip
-    return [item_id for (item_id,) in rows if item_id not in known]
+    return [item_id for item_id in list_newest(store, project_id, kind, limit=size) if item_id not in known]
 
 
 def rank_earlier(retriever: Retriever, subject: Subject) -> Ranking:

@@ -10,11 +10,11 @@ from forgelore.core.compare.evidence import Stems
 from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RankedLists, SearchMode, vector_or_warning
+from forgelore.flows.search.run import RankedLists, SearchMode, first_of_items, vector_or_warning
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.fulltext import Found, search_words
-from forgelore.store.hits import Subject, load_created, load_items_of
+from forgelore.store.hits import Subject, load_created
 from forgelore.store.stems import load_counts
 from forgelore.store.words import estimate_documents
 
@@ -85,7 +85,7 @@ def find_shortlist(
     while True:
         near = [] if vector is None else retriever.by_vector(vector, depth, scope)
         lists = RankedLists(_by_terms(retriever.store, terms, depth, scope.allowed), near)
-        fused = _first_of_items(retriever.store, _fuse(retriever.store, subject, lists))
+        fused = first_of_items(retriever.store, _fuse(retriever.store, subject, lists))
         if len(fused) >= wanted or not lists.is_cut(depth):
             return Shortlist(fused[:wanted], lists, terms, vector, mode, warnings)
         depth *= 4
@@ -126,12 +126,3 @@ def _fuse(store: Store, subject: Subject, lists: RankedLists) -> list[Fused]:
     created = load_created(store, {document_id for each in ranked for document_id, _ in each})
     ages = {document_id: abs(subject.created_at - at) / _DAY_MS for document_id, at in created.items()}
     return fuse_scores(ranked, ages_days=ages)
-
-
-def _first_of_items(store: Store, fused: list[Fused]) -> list[Fused]:
-    item_of = load_items_of(store, [one.id for one in fused])
-    best: dict[int, Fused] = {}
-    for one in fused:
-        if one.id in item_of:
-            best.setdefault(item_of[one.id], one)
-    return list(best.values())

@@ -10,7 +10,7 @@ from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.projects import StoredProject
+from forgelore.store.projects import StoredProject, has_other_projects
 from forgelore.words import KIND_WORDS
 
 Words = str | Iterable[str] | None
@@ -45,7 +45,7 @@ def parse_filters(
 
 def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...]:
     """Return what to filter by for a project: nothing when the store holds no other, since every filter costs."""
-    if project is None or not store.value("SELECT EXISTS (SELECT 1 FROM projects WHERE id <> ?)", project.id):
+    if project is None or not has_other_projects(store, project.id):
         return ()
     return (project.id,)
 

@@ -5,7 +5,6 @@
 Nothing is stored. A whole project takes such an embedder minutes; a hundred texts take it a few seconds of CPU.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from forgelore.core.search.chunks import build_chunks
 from forgelore.core.search.vectors import check_vector
 from forgelore.errors import EmbeddingFailed
 from forgelore.store.db import Store
-from forgelore.store.hits import Subject
+from forgelore.store.hits import Subject, load_texts
 from forgelore.words import Passage
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def _measure(
     query = check_vector(raw, None)
     if isinstance(query, str):
         raise EmbeddingFailed(query, hint="leave --rescore out")
-    sql = "SELECT id, title, text FROM document_texts WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
-    texts = {row_id: (title, text) for row_id, title, text in store.rows(sql, json.dumps(list(ids)))}
+    texts = load_texts(store, ids)
     passages = [_first_passage(embedder, title, text) for title, text in texts.values()]
     vectors = [check_vector(one, query.size) for one in _embed(embedder, passages)]
     return {

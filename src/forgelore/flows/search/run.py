@@ -198,15 +198,20 @@ def best_per_item(
     depth = max(MIN_DEPTH, 5 * limit)
     while True:
         lists = gather(depth)
-        fused = join(lists)
-        item_of = load_items_of(retriever.store, [one.id for one in fused])
-        best: dict[int, Fused] = {}
-        for one in fused:
-            if one.id in item_of:
-                best.setdefault(item_of[one.id], one)
+        best = first_of_items(retriever.store, join(lists))
         if len(best) >= limit or not lists.is_cut(depth):
-            return list(best.values())[:limit], lists
+            return best[:limit], lists
         depth *= 4
+
+
+def first_of_items(store: Store, fused: list[Fused]) -> list[Fused]:
+    """Return the best document of each item; documents that are gone since are left out."""
+    item_of = load_items_of(store, [one.id for one in fused])
+    best: dict[int, Fused] = {}
+    for one in fused:
+        if one.id in item_of:
+            best.setdefault(item_of[one.id], one)
+    return list(best.values())
 
 
 def build_hits(retriever: Retriever, fused: list[Fused], lists: RankedLists, wanted: Wanted | None) -> list[Hit]:

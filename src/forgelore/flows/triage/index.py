@@ -32,6 +32,7 @@ from forgelore.flows.triage.item import TriageContext
 from forgelore.flows.triage.kept_index import clear_kept, load_kept, save_kept
 from forgelore.flows.triage.withhold import kinds_held, why_withheld, withhold
 from forgelore.store.packing import DamagedPack, PackedStore, pack, unpack
+from forgelore.store.triage import flush_log
 
 INDEX_FILE = "index.db.z"
 _README_FILE = "README.md"
@@ -187,7 +188,7 @@ class _Index:
     def _write(self, context: TriageContext) -> dict[str, str]:
         """Write the files of the branch beside the store; returns name -> path."""
         self._withhold(context)
-        context.store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        flush_log(context.store)
         files = {INDEX_FILE: os.path.join(self._bot.folder, INDEX_FILE)}
         pack(context.store.path, files[INDEX_FILE], before=self._packed)
         for name, text in ((HEALTH_FILE, build_botlog(self._log())), (_README_FILE, _README)):

@@ -31,8 +31,9 @@ from forgelore.ports import Embedder, Forge
 from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.hits import Subject, load_subject
+from forgelore.store.hits import Subject, load_whole_subject
 from forgelore.store.items import load_ids, save_files, save_items
+from forgelore.store.live_items import load_head
 from forgelore.store.triage import forget_items, save_diff
 
 DIFF_CHARS = 4_000
@@ -167,12 +168,12 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     item_id = load_ids(context.store, context.project_id, [key]).get(key)
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
-    subject = _load_subject(context.store, item_id)
-    row = context.store.row("SELECT url, content_hash, author, state, is_confidential FROM items WHERE id = ?", item_id)
-    assert row is not None
-    url, content_hash, author, state, is_confidential = row
-    silent = TriageResult(key, item_id, subject.title, url, content_hash, "silent", "", author, state == "open")
-    if is_confidential:
+    subject = load_whole_subject(context.store, item_id)
+    head = load_head(context.store, item_id)
+    silent = TriageResult(
+        key, item_id, subject.title, head.url, head.content_hash, "silent", "", head.author, head.state == "open"
+    )
+    if head.is_confidential:
         return silent._replace(reason="it is confidential")
     # A form that nobody filled in is as good as empty: what every item of the project says tells nothing of this one.
     known = load_boilerplate(context.store, context.project_id, subject.kind)
@@ -237,13 +238,6 @@ def _build(
         first_number=first.hit.row.number if first else None, similarity=first.similarity if first else None,
         warnings=tuple(ranking.warnings),
     )  # fmt: skip
-
-
-def _load_subject(store: Store, item_id: int) -> Subject:
-    """Return the item as a query; a change with its paths and the beginning of its diff, as its document has them."""
-    subject = load_subject(store, item_id)
-    text = store.value("SELECT text FROM document_texts WHERE id = ?", subject.document_id)
-    return subject._replace(body=text, said=subject.body) if text else subject
 
 
 def _rank(

@@ -11,7 +11,7 @@ from forgelore.flows.compare.sample import build_sample, learn_boilerplate
 from forgelore.flows.progress import Watcher
 from forgelore.flows.triage.intake import KINDS
 from forgelore.flows.triage.item import TriageContext
-from forgelore.store.triage import load_labels_learned, save_labels_learned
+from forgelore.store.labels import load_labels_learned, save_labels_learned
 
 FIRST = 120  # strengths of a kind that a position needs
 SAMPLE = 500  # of the newest items of a kind; each run adds its own, up to a thousand
