@@ -23,8 +23,9 @@ class Forgelore:
         from forgelore.core.search.vectors import pack_vector
         from forgelore.flows.index.documents import reindex_items
         from forgelore.flows.search.retriever import Retriever
+        from forgelore.store.embedders import add_embedder, save_dimension
+        from forgelore.store.engine.vectors import save_chunks
         from forgelore.store.migrate import open_store
-        from forgelore.store.vectors import add_embedder, save_chunks, save_dimension
         from forgelore.words import Passage
         from tracker import Dice
 
@@ -55,7 +56,7 @@ class Forgelore:
 
     def every_word(self, text: str) -> list[int]:
         from forgelore.core.search.ftsquery import build_and, parse_query
-        from forgelore.store.fulltext import search_words
+        from forgelore.store.engine.fulltext import search_words
 
         expression = build_and(parse_query(text).words)
         return [one.document_id for one in search_words(self.store, expression, K)] if expression else []

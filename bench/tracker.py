@@ -198,7 +198,8 @@ def build_store(items: list[dict], documents: int, path: pathlib.Path) -> Built:
 
 def save_vectors(store) -> int:
     """Give every chunk that the product would embed a random vector, under the built-in embedder's name."""
-    from forgelore.store.vectors import add_embedder, save_chunks, save_dimension
+    from forgelore.store.embedders import add_embedder, save_dimension
+    from forgelore.store.engine.vectors import save_chunks
 
     dice = Dice()
     with store.transaction():

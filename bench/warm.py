@@ -18,10 +18,10 @@ from forgelore.core.search.ftsquery import build_and, build_or, loosen, parse_qu
 from forgelore.flows.search import run as flow
 from forgelore.flows.search.retriever import Retriever, SearchScope
 from forgelore.flows.search.run import RankedLists, SearchRequest, best_per_item, fuse_lists, search
+from forgelore.store.engine.fulltext import search_words
+from forgelore.store.engine.vectors import Near
 from forgelore.store.filters import Filters
-from forgelore.store.fulltext import search_words
 from forgelore.store.migrate import open_store
-from forgelore.store.vectors import Near
 from tracker import TENTH, THOUSANDTH, Dice, Question
 
 DEPTH = 100  # of each list, as `search` takes for its 20 hits

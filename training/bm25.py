@@ -5,7 +5,7 @@ import apsw
 from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.terms import build_terms
 
-WEIGHTS = "3.0, 1.0, 0.5"  # of title, text and terms, as in store/fulltext.py
+WEIGHTS = "3.0, 1.0, 0.5"  # of title, text and terms, as in store/engine/fulltext.py
 
 
 class Index:

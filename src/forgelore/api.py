@@ -19,7 +19,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import Hit, SearchAnswer, SearchMode, SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
-from forgelore.store.live_items import load_number
+from forgelore.store.item_lists import load_number
 from forgelore.store.projects import list_projects
 from forgelore.words import ItemKey
 

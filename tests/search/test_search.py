@@ -16,10 +16,11 @@ from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.db import Store
+from forgelore.store.embedders import find_embedder
+from forgelore.store.engine.vectors import VectorCache, load_rows
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
 from forgelore.store.migrate import open_store
-from forgelore.store.vectors import VectorCache, find_embedder, load_rows
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 

@@ -167,7 +167,7 @@ def find_rows(store: Store, name: str) -> list[int]:
 def find_damage(store: Store) -> Iterator[Fault]:
     """Yield what SQLite says of the file itself, its indexes and the rules of its columns.
 
-    Its complaints about the full-text index are left to `store/fulltext_check`: that one can be made anew.
+    Its complaints about the full-text index are left to `store/engine/fulltext_check`: that one can be made anew.
     """
     for line in _integrity(store):
         if line == "ok" or "fts5" in line.lower():

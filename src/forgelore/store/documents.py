@@ -12,6 +12,7 @@ from forgelore.core.marker import is_report
 from forgelore.core.search.documents import Document, DocumentNote, DocumentSource, Facts
 from forgelore.core.search.terms import build_terms
 from forgelore.store.db import SqlRow, Store
+from forgelore.store.engine.fulltext import add_text, remove_text
 from forgelore.store.item_parts import load_labels_of
 from forgelore.store.jobs import queue_jobs
 
@@ -177,17 +178,14 @@ def save_text(store: Store, document_id: int, title: str, text: str) -> None:
     """Store a text and make it findable."""
     row = (document_id, title, text, build_terms(title, text))
     store.run("INSERT INTO document_texts (id, title, text, terms) VALUES (?, ?, ?, ?)", *row)
-    store.run("INSERT INTO documents_fts (rowid, title, text, terms) VALUES (?, ?, ?, ?)", *row)
+    add_text(store, *row)
 
 
 def drop_text(store: Store, document_id: int) -> None:
-    """Take a text out of the index. FTS5 must be told the *old* text, or its terms stay behind."""
+    """Take a text out of the index."""
     old = store.row("SELECT title, text, terms FROM document_texts WHERE id = ?", document_id)
     if old is not None:
-        store.run(
-            "INSERT INTO documents_fts (documents_fts, rowid, title, text, terms) VALUES ('delete', ?, ?, ?, ?)",
-            document_id, *old,
-        )  # fmt: skip
+        remove_text(store, document_id, *old)
         store.run("DELETE FROM document_texts WHERE id = ?", document_id)
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 from forgelore.model import ItemKey, Kind
 from forgelore.store.db import Store
 from forgelore.store.documents import remove_documents
+from forgelore.store.engine.fulltext import compact_words, overwrite_words
+from forgelore.store.engine.words import forget_common_words, refresh_common_words
 from forgelore.store.items import load_ids
 from forgelore.store.jobs import queue_documents
-from forgelore.store.words import refresh_common_words
 
 
 class StoredReport(NamedTuple):
@@ -144,9 +145,8 @@ def forget_project(store: Store, project_id: int) -> None:
 
 def rewrite_file(store: Store) -> None:
     """Write the file anew without anything that was deleted: words that were counted, and pages that are free."""
-    store.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
-    store.run("DELETE FROM common_words")
-    store.run("DELETE FROM index_facts WHERE name = 'documents_counted'")
+    compact_words(store)
+    forget_common_words(store)
     refresh_common_words(store)
     store.run("VACUUM")
 
@@ -159,4 +159,4 @@ def flush_log(store: Store) -> None:
 def forget_for_good(store: Store) -> None:
     """Overwrite what is deleted from now on, in the file and in full text: others can read the bot's index."""
     store.run("PRAGMA secure_delete = ON")
-    store.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('secure-delete', 1)")
+    overwrite_words(store)

@@ -26,11 +26,11 @@ from forgelore.flows.search.run import SearchAnswer, SearchMode, SearchRequest, 
 from forgelore.flows.transfer.importing import BadLine
 from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.db import Store
+from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Filters
 from forgelore.store.hits import HitRow, load_subject
-from forgelore.store.live_items import find_live, is_live, list_numbered
+from forgelore.store.item_lists import find_live, is_live, list_numbered
 from forgelore.store.projects import StoredProject, list_projects
-from forgelore.store.words import has_documents
 
 Group = Literal["issue", "change", "golden"]
 GROUPS: tuple[Group, ...] = ("issue", "change", "golden")

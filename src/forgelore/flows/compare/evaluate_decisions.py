@@ -17,7 +17,8 @@ from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.hits import load_subject
-from forgelore.store.live_items import count_live, list_oldest
+from forgelore.store.item_lists import list_oldest
+from forgelore.store.live_items import count_live
 
 SIZE = 800  # items that are ranked to know what is usual, spread over the project's history
 WINDOW = 250  # of them that make a query's distribution: the newest that are older than it

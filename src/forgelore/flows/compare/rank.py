@@ -45,10 +45,9 @@ from forgelore.flows.compare.shortlist import (
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import RESCORED, Hit, SearchMode, build_hits, check_limit, warn_of_waiting
 from forgelore.store.calibrations import CalibrationScope, load_boilerplate
+from forgelore.store.engine.words import has_documents, make_stems
 from forgelore.store.hits import HitRow, load_hits
-from forgelore.store.live_items import load_number
-from forgelore.store.stems import make_stems
-from forgelore.store.words import has_documents
+from forgelore.store.item_lists import load_number
 
 if TYPE_CHECKING:
     from forgelore.ports import Embedder
@@ -197,7 +196,7 @@ class _Ranker:
         if found.vector is None or one.scores[1] is not None:
             return one.scores[1]
         from forgelore.core.search.vectors import unpack_vector
-        from forgelore.store.vectors import load_vector
+        from forgelore.store.engine.vectors import load_vector
 
         if self._embedder_id is None:
             self._embedder_id = self._retriever.stored_embedder().id

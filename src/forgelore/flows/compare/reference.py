@@ -11,7 +11,7 @@ from forgelore.errors import LoreError, StoreError
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import CalibrationScope, load_calibration, load_strengths
 from forgelore.store.db import Store
-from forgelore.store.words import estimate_documents
+from forgelore.store.engine.words import estimate_documents
 
 SAMPLE = 1_000  # the newest strengths that make the distribution
 FEW_ITEMS = 200  # below that, a project's own distribution is chance

@@ -16,7 +16,8 @@ from forgelore.store.calibrations import load_boilerplate_size, load_sampled, sa
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
-from forgelore.store.live_items import count_live, each_author_and_text, list_newest
+from forgelore.store.item_lists import each_author_and_text, list_newest
+from forgelore.store.live_items import count_live
 
 KINDS = ("issue", "change")
 _GROWTH = 0.2  # of a kind before its templates are learned again

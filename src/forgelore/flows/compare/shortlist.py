@@ -12,11 +12,10 @@ from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import RankedLists, SearchMode, first_of_items, vector_or_warning
 from forgelore.store.db import Store
+from forgelore.store.engine.fulltext import Found, search_words
+from forgelore.store.engine.words import estimate_documents, load_document_counts
 from forgelore.store.filters import Allowed, Filters
-from forgelore.store.fulltext import Found, search_words
 from forgelore.store.hits import Subject, load_created
-from forgelore.store.stems import load_counts
-from forgelore.store.words import estimate_documents
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
@@ -58,7 +57,7 @@ class Counts:
     def of_stems(self, stems: list[str]) -> Mapping[str, int]:
         new = [stem for stem in stems if stem not in self._known]
         if new:
-            found = load_counts(self._store, new)
+            found = load_document_counts(self._store, new)
             self._known.update((stem, found.get(stem, 0)) for stem in new)
         return self._known
 

@@ -8,9 +8,9 @@ had just been filed: what was said later is not known when it counts.
 from forgelore.flows.compare.rank import CompareRequest, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchAnswer
+from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject
-from forgelore.store.words import has_documents
 
 __all__ = ["CompareRequest", "as_answer", "find_similar", "narrow"]
 

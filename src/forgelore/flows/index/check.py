@@ -20,7 +20,9 @@ from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.checks import Fault, find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.db import Store
-from forgelore.store.fulltext_check import compare_words, find_unmatched, find_word_damage
+from forgelore.store.engine.fulltext_check import compare_words, find_unmatched, find_word_damage
+from forgelore.store.engine.vector_check import SampledDocument, measure_vectors, sample_vectors
+from forgelore.store.engine.words import count_documents
 from forgelore.store.health import (
     count_kinds,
     count_truncated,
@@ -31,8 +33,6 @@ from forgelore.store.health import (
 )
 from forgelore.store.migrate import load_version
 from forgelore.store.schema import SOURCES, find_gaps
-from forgelore.store.vector_check import SampledDocument, measure_vectors, sample_vectors
-from forgelore.store.words import count_documents
 
 SAMPLE = 200  # documents
 # With one of these there is no use in looking at the rest: a repair begins here, and checks again.

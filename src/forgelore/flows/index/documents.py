@@ -14,10 +14,10 @@ from forgelore.errors import LoreError
 from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
 from forgelore.store.documents import Written, load_sources, save_documents
+from forgelore.store.engine.words import refresh_common_words
 from forgelore.store.health import count_project_documents
 from forgelore.store.item_batches import count_items, next_items
 from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
-from forgelore.store.words import refresh_common_words
 
 BATCH = 500  # items in a transaction: bounds the log, and how long a reader's view lags
 

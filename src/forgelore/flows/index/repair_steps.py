@@ -14,6 +14,9 @@ from forgelore.flows.index.findings import AGAIN, Finding
 from forgelore.flows.sync.replay import replay_items, replay_project_row
 from forgelore.store.checks import blank_unreadable
 from forgelore.store.db import Store
+from forgelore.store.embedders import mark_stale, queue_unembedded, save_dimension
+from forgelore.store.engine.vector_check import measure_vectors
+from forgelore.store.engine.words import refresh_common_words
 from forgelore.store.health import count_vectors, find_current_embedder
 from forgelore.store.item_hashes import load_hashed_items, save_content_hash
 from forgelore.store.jobs import queue_documents
@@ -37,9 +40,6 @@ from forgelore.store.repairs import (
 )
 from forgelore.store.replays import forget_lost_payloads, forget_rows
 from forgelore.store.schema import DERIVED, fill_gaps, find_gaps, remake_full_text
-from forgelore.store.vector_check import measure_vectors
-from forgelore.store.vectors import mark_stale, queue_unembedded, save_dimension
-from forgelore.store.words import refresh_common_words
 
 
 class RepairContext(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.errors import StoreError
 from forgelore.store.db import Store
-from forgelore.store.fulltext_check import find_unmatched
+from forgelore.store.engine.fulltext_check import find_unmatched
 from forgelore.store.health import count_all_documents
 from forgelore.store.live_items import count_live
 from forgelore.store.schema import find_gaps

@@ -12,7 +12,7 @@ from forgelore.core.search.vectors import check_vector, pack_vector, unpack_vect
 from forgelore.errors import EmbeddingFailed
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
-from forgelore.store.vector_check import SampledDocument, packed_size
+from forgelore.store.engine.vector_check import SampledDocument, packed_size
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector

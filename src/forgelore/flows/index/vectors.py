@@ -18,20 +18,19 @@ from forgelore.errors import EmbeddingFailed
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.db import Store
-from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
-from forgelore.store.vectors import (
+from forgelore.store.embedders import (
     StoredEmbedder,
     add_embedder,
     drop_other_embedders,
     find_embedder,
     has_other_embedders,
     has_stale,
-    load_unembedded,
     mark_stale,
     queue_unembedded,
-    save_chunks,
     save_dimension,
 )
+from forgelore.store.engine.vectors import load_unembedded, save_chunks
+from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.store.db import Store
+from forgelore.store.engine.fulltext import Found, search_words
+from forgelore.store.engine.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
 from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed
-from forgelore.store.fulltext import Found, search_words
-from forgelore.store.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
-    from forgelore.store.vectors import Ids, Near, StoredEmbedder, VectorCache
+    from forgelore.store.embedders import StoredEmbedder
+    from forgelore.store.engine.vectors import Ids, Near, VectorCache
 
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000
@@ -81,7 +82,7 @@ class Retriever:
 
     def by_vector(self, vector: "Vector", depth: int, scope: SearchScope) -> "list[Near]":
         """Return the nearest documents."""
-        from forgelore.store.vectors import VectorCache
+        from forgelore.store.engine.vectors import VectorCache
 
         stored = self.stored_embedder()
         if self._vectors is None or self._vectors.embedder != stored:
@@ -107,14 +108,14 @@ class Retriever:
     def document_vector(self, document_id: int) -> "Vector | None":
         """Return the vector that stands for a stored document; None while it has none."""
         from forgelore.core.search.vectors import unpack_vector
-        from forgelore.store.vectors import load_vector
+        from forgelore.store.engine.vectors import load_vector
 
         packed = load_vector(self.store, self.stored_embedder().id, document_id)
         return unpack_vector(packed) if packed else None
 
     def stored_embedder(self) -> "StoredEmbedder":
         """Return the row of the configured embedder. Raises LoreError when there is none, or no vector of it here."""
-        from forgelore.store.vectors import find_embedder
+        from forgelore.store.embedders import find_embedder
 
         if self._problem:
             raise self._problem

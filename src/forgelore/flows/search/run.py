@@ -25,16 +25,16 @@ from forgelore.core.search.snippets import (
 from forgelore.errors import InvalidValue, LoreError, StoreError
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.db import Store
+from forgelore.store.engine.fulltext import Found, raw_query_errors, search_words
+from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Allowed, Filters
-from forgelore.store.fulltext import Found, raw_query_errors, search_words
 from forgelore.store.hits import HitRow, load_hits, load_items_of
 from forgelore.store.jobs import count_waiting
-from forgelore.store.words import has_documents
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
-    from forgelore.store.vectors import Near
+    from forgelore.store.engine.vectors import Near
 
 SearchMode = Literal["hybrid", "lexical", "semantic"]
 MAX_LIMIT = 100
@@ -89,7 +89,7 @@ class RankedLists(NamedTuple):
 
     def rescored(self, cosines: Mapping[int, float]) -> "RankedLists":
         """Return them with other cosines as the vector list. Where a hit begins is still what the first one said."""
-        from forgelore.store.vectors import Near
+        from forgelore.store.engine.vectors import Near
 
         chunks = {near.document_id: near.chunk_id for near in self.vectors}
         near = [Near(document_id, cosine, chunks.get(document_id, 0)) for document_id, cosine in cosines.items()]
@@ -225,7 +225,7 @@ def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: RankedLists) -
     chunks = {near.document_id: near.chunk_id for near in lists.vectors if near.document_id in rows}
     if not chunks:
         return {}
-    from forgelore.store.vectors import load_starts
+    from forgelore.store.engine.vectors import load_starts
 
     starts = load_starts(retriever.store, chunks.values())
     return {document_id: starts.get(chunk_id, 0) for document_id, chunk_id in chunks.items()}

@@ -32,8 +32,8 @@ from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_whole_subject
+from forgelore.store.item_lists import load_head
 from forgelore.store.items import load_ids, save_files, save_items
-from forgelore.store.live_items import load_head
 from forgelore.store.triage import forget_items, save_diff
 
 DIFF_CHARS = 4_000

@@ -1,9 +1,10 @@
-"""How many documents hold a word: what tells a rare word from a common one.
+"""Words as full text has them: a text's stems, and how many documents hold one, which tells a rare word from a common.
 
 FTS5 counts by walking a word's whole list, milliseconds for a common one. So the common ones are counted once, when
 the index has grown by a quarter, and the rare ones when they are asked for.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -23,14 +24,30 @@ Stemmer = Callable[[str], list[tuple[int, int, str]]]
 
 def make_stemmer(store: Store) -> Stemmer:
     """Return the index's own tokenizer: text -> (first character, character behind the last, stem) of each word."""
-    tokenize = store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+    tokenize = _tokenizer(store)
 
     def stem(text: str) -> list[tuple[int, int, str]]:
         data = text.encode()
-        tokens: Any = tokenize(data, apsw.FTS5_TOKENIZE_DOCUMENT, None)
-        return char_offsets(data, tokens)
+        return char_offsets(data, tokenize(data, apsw.FTS5_TOKENIZE_DOCUMENT, None))
 
     return stem
+
+
+def make_stems(store: Store) -> Callable[[str], list[str]]:
+    """Return the index's own tokenizer: text -> stems, in order. Without places it takes a quarter of the time."""
+    tokenize = _tokenizer(store)
+
+    def stems(text: str) -> list[str]:
+        data = text.encode(errors="replace")
+        found = tokenize(data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+        return list(found)
+
+    return stems
+
+
+def _tokenizer(store: Store) -> Any:
+    """What a call gives depends on its flags, which apsw's types do not tell."""
+    return store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
 
 def count_documents(store: Store) -> int:
@@ -47,13 +64,23 @@ def estimate_documents(store: Store) -> int:
 
 
 def load_document_counts(store: Store, stems: Iterable[str]) -> dict[str, int]:
-    """Return how many documents hold each stem; a stem that none holds is missing."""
-    found: dict[str, int] = {}
-    for stem in dict.fromkeys(stems):
-        common = store.value("SELECT documents FROM common_words WHERE word = ?", stem)
-        count = common or store.value("SELECT doc FROM documents_vocab WHERE term = ?", stem)
-        if count:
-            found[stem] = count
+    """Return how many documents hold each stem; a stem that none holds is missing.
+
+    Two questions for all: one by one they take three times as long.
+    """
+    wanted = list(dict.fromkeys(stems))
+    common = """
+        SELECT word, documents
+        FROM common_words
+        WHERE word IN (SELECT value FROM json_each(?))
+    """
+    found: dict[str, int] = dict(store.rows(common, json.dumps(wanted)))
+    rare = """
+        SELECT term, doc
+        FROM documents_vocab
+        WHERE term IN (SELECT value FROM json_each(?))
+    """
+    found.update(store.rows(rare, json.dumps([stem for stem in wanted if stem not in found])))
     return found
 
 
@@ -65,11 +92,19 @@ def refresh_common_words(store: Store, *, is_forced: bool = False) -> bool:
         return False
     floor = max(MIN_COMMON, int(now * COMMON_SHARE))
     rows = store.rows("SELECT term, doc FROM documents_vocab WHERE doc >= ?", floor)  # before the writer's turn begins
+    counted = """
+        INSERT INTO index_facts (name, value)
+        VALUES ('documents_counted', ?)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    """
     with store.transaction():
         store.run("DELETE FROM common_words")
         store.run_many("INSERT INTO common_words (word, documents) VALUES (?, ?)", rows)
-        store.run(
-            "INSERT INTO index_facts (name, value) VALUES ('documents_counted', ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value", now,
-        )  # fmt: skip
+        store.run(counted, now)
     return True
+
+
+def forget_common_words(store: Store) -> None:
+    """Delete the counts: those of words that were deleted must not stay."""
+    store.run("DELETE FROM common_words")
+    store.run("DELETE FROM index_facts WHERE name = 'documents_counted'")

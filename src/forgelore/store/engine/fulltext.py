@@ -1,0 +1,76 @@
+"""Full text: the words of documents, and ranked ids for an FTS5 expression, within what a filter allows."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import apsw
+
+from forgelore.errors import InvalidValue, StoreError
+from forgelore.store.db import Store
+from forgelore.store.filters import Allowed
+
+# What a word is worth in the title, in the text, and among the split terms.
+TITLE_WEIGHT, TEXT_WEIGHT, TERMS_WEIGHT = 3.0, 1.0, 0.5
+
+
+class Found(NamedTuple):
+    document_id: int
+    score: float  # BM25, larger is better
+
+
+def add_text(store: Store, document_id: int, title: str, text: str, terms: str) -> None:
+    """Make a document findable by its words."""
+    sql = """
+        INSERT INTO documents_fts (rowid, title, text, terms)
+        VALUES (?, ?, ?, ?)
+    """
+    store.run(sql, document_id, title, text, terms)
+
+
+def remove_text(store: Store, document_id: int, title: str, text: str, terms: str) -> None:
+    """Take a document out. FTS5 must be told the *old* text, or its terms stay behind."""
+    sql = """
+        INSERT INTO documents_fts (documents_fts, rowid, title, text, terms)
+        VALUES ('delete', ?, ?, ?, ?)
+    """
+    store.run(sql, document_id, title, text, terms)
+
+
+def compact_words(store: Store) -> None:
+    """Write the index anew, without anything that was removed from it."""
+    store.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
+
+
+def overwrite_words(store: Store) -> None:
+    """Overwrite from now on what is removed."""
+    store.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('secure-delete', 1)")
+
+
+def search_words(store: Store, expression: str, limit: int, allowed: Allowed | None = None) -> list[Found]:
+    """Return matching documents, best first; equal scores in the order of their ids."""
+    # Asked of each match before it is scored. (`rowid IN (…)` would ask the index once per allowed id.)
+    within = f"AND {allowed.condition}" if allowed else ""
+    sql = f"""
+        SELECT rowid, -bm25(documents_fts, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
+        FROM documents_fts
+        WHERE documents_fts MATCH ? {within}
+        ORDER BY score DESC, rowid
+        LIMIT ?
+    """
+    return [Found(*row) for row in store.rows(sql, expression, *(allowed.bindings if allowed else ()), limit)]
+
+
+@contextlib.contextmanager
+def raw_query_errors(expression: str) -> Iterator[None]:
+    """Turn FTS5's complaints about what a person wrote into a message for that person."""
+    try:
+        yield
+    except StoreError as error:
+        if not isinstance(error.__cause__, apsw.SQLError):
+            raise  # the file, not the words
+        reason = str(error.__cause__)
+        hint = (
+            'raw mode takes FTS5 syntax: "a phrase", a AND b, a NOT b, auth*, title: word; or leave out --fts-mode raw'
+        )
+        raise InvalidValue(f"{expression!r} is not a full-text query: {reason}", hint=hint) from error
