@@ -16,6 +16,7 @@
 import json
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, NoReturn
 
 import msgspec
@@ -134,6 +135,16 @@ def line_schema() -> dict[str, Any]:
     ]
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "One line of an import or an export"}
     return {**head, **schema}
+
+
+def numbered_lines(source: Iterable[bytes], *, hint: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers; raises InvalidValue with the hint where it breaks off."""
+    number = 0
+    try:
+        for number, line in enumerate(source, 1):
+            yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # some editors sign their files
+    except (OSError, EOFError) as error:
+        raise InvalidValue(f"the file breaks off after line {number}: {error}", hint=hint) from error
 
 
 def parse_line(line: bytes) -> Parsed:

@@ -20,13 +20,15 @@ from forgelore.words import ForgeName, ItemKey, Kind, ProjectName
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
 _PATH = re.compile(rf"{_SEGMENT}(/{_SEGMENT})*\Z")
 _REF = re.compile(r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>\d{1,18})\Z")
-_PAGE = re.compile(
-    r"/(?P<path>.+?)(?:/-)?/(?P<kind>issues|pull|pulls|merge_requests|discussions|work_items)/(?P<number>\d{1,18})"
-)
-_PAGE_KINDS: dict[str, Kind] = {
+# What stands before the number in the address of an item's page.
+PAGE_KINDS: dict[str, Kind] = {
     "issues": "issue", "work_items": "issue", "pull": "change", "pulls": "change", "merge_requests": "change",
     "discussions": "discussion",
 }  # fmt: skip
+_END_OF_PAGE = rf"(?:/-)?/({'|'.join(PAGE_KINDS)})/(\d{{1,18}}+)"
+_PAGE = re.compile(rf"/(.+?){_END_OF_PAGE}")
+# Nothing to unquote and no query: nearly all of them, in a fifth of the time that taking any URL apart needs.
+_PLAIN_PAGE = re.compile(rf"https?://([A-Za-z0-9.\-]+/[A-Za-z0-9_.\-/]+?){_END_OF_PAGE}(?![%\s])")
 _USERINFO = re.compile(r"(https?://|ssh://|git://)[^/@\s]*@")
 _TAG = re.compile(r"[^\s#!]+\Z")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
@@ -109,11 +111,20 @@ def parse_ref(text: str) -> Ref:
 
 def key_in_url(url: str) -> tuple[str, ItemKey] | None:
     """Return (host/path of the project, item) of an item's page; None for any other URL."""
+    page = page_in_url(url)
+    return (page[0], ItemKey(page[1], page[2])) if page else None
+
+
+def page_in_url(url: str) -> tuple[str, Kind, int] | None:
+    """Return (host/path of the project, kind, number) of an item's page; None for any other URL."""
+    plain = _PLAIN_PAGE.match(url)
+    if plain:
+        return plain[1], PAGE_KINDS[plain[2]], int(plain[3])
     split = urlsplit(url)
     match = _PAGE.match(unquote(split.path))
     if not match or not split.hostname:
         return None
-    return f"{split.netloc}/{match['path']}", ItemKey(_PAGE_KINDS[match["kind"]], int(match["number"]))
+    return f"{split.netloc}/{match[1]}", PAGE_KINDS[match[2]], int(match[3])
 
 
 def _checked_path(path: str, original: str) -> str:

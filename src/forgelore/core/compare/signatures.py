@@ -21,6 +21,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from forgelore.core.names import PAGE_KINDS
+
 What = Literal["error", "frame", "path", "identifier", "version", "title"]
 
 READ = 6_000  # characters; what names the failure stands before that
@@ -63,9 +65,7 @@ _FRAME = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _URL = re.compile(r"\b(?:https?|ftp|file)://[^\s<>()\[\]{}\"'|`]{1,600}")
-_REF_URL = re.compile(
-    r"/(?:issues|pull|pulls|merge_requests|discussions|work_items|browse)/(?:[A-Z][A-Z0-9]{1,15}-)?(\d{1,9})\b"
-)
+_REF_URL = re.compile(rf"/(?:{'|'.join(PAGE_KINDS)}|browse)/(?:[A-Z][A-Z0-9]{{1,15}}-)?(\d{{1,9}})\b")
 _REF = re.compile(r"(?<![\w#&])(?:[#!]|[Bb]ug |[Ii]ssue )(\d{1,9})\b")
 _EXTENSIONS = (
     "am|asm|bat|bmp|c|cc|cfg|cmake|conf|cpp|cs|css|csv|dat|db|dll|dmg|exe|gif|go|gradle|h|hpp|htm|html|in|ini|ipynb|jar"

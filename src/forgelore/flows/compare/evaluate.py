@@ -7,12 +7,11 @@ What cannot be asked is left out and told: a line nobody understands, an item th
 which is. Answers that are there but that the protocol hides (later, excluded) were not found and count as missed.
 """
 
-import gzip
-from collections.abc import Iterable
 from typing import BinaryIO, Literal, NamedTuple
 
 from forgelore.core.compare.queryfile import Duplicate, Golden, parse_query_line
 from forgelore.core.compare.scoring import DEPTH, DecisionScores, Score, score_ranks
+from forgelore.core.jsonl import numbered_lines
 from forgelore.core.names import Hosts, Ref
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.flows.browse.items import find_item, shown_ref
@@ -87,7 +86,7 @@ class Evaluation(NamedTuple):
 def read_suite(source: BinaryIO) -> Suite:
     """Return the queries of a file, one per line. Raises InvalidValue when not one line can be used."""
     suite = Suite([], [])
-    for number, line in enumerate(_lines(source), 1):
+    for number, line in numbered_lines(source, hint="get a whole copy"):
         if not line.strip():
             continue
         try:
@@ -98,14 +97,6 @@ def read_suite(source: BinaryIO) -> Suite:
         reason = f"; line {suite.bad[0].number}: {suite.bad[0].reason}" if suite.bad else ""
         raise InvalidValue(f"there is no query in the file{reason}", hint=_EXAMPLE)
     return suite
-
-
-def _lines(source: BinaryIO) -> Iterable[bytes]:
-    try:
-        for number, line in enumerate(source, 1):
-            yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # some editors sign their files
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
-        raise InvalidValue(f"the file breaks off: {error}", hint="get a whole copy") from error
 
 
 def evaluate(

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from forgelore.core.jsonl import Parsed, parse_line
+from forgelore.core.jsonl import Parsed, numbered_lines, parse_line
 from forgelore.errors import InvalidValue, LoreError, NotFound, Refused
 from forgelore.model import ItemKey, Kind, Project, ProjectName
 from forgelore.store.db import Store
@@ -169,7 +169,7 @@ def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error:
 
 
 def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict: bool) -> Iterator[Parsed]:
-    for number, line in _lines(source):
+    for number, line in numbered_lines(source, hint="what came before is saved; get a whole copy"):
         if not line or line.isspace():
             continue
         result.read += 1
@@ -188,16 +188,6 @@ def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict:
             if len(result.unknown) < MOST_UNKNOWN:
                 result.unknown.setdefault(key[:MOST_CHARS], number)
         yield parsed
-
-
-def _lines(source: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    try:
-        for number, line in enumerate(source, 1):
-            yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # some editors sign their files
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
-        hint = "what came before is saved; get a whole copy"
-        raise InvalidValue(f"the file breaks off after line {number}: {error}", hint=hint) from error
 
 
 def _batches(rows: Iterable[Parsed]) -> Iterator[list[Parsed]]:
