@@ -4,19 +4,22 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.config import EMBEDDERS, Config, check_api_url, host_of, hosts_of, load_config
+from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError
+from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
 from forgelore.store.readonly import read_only
-from forgelore.words import ForgeName, ProjectName
+from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
+    from forgelore.forges.answers import TokenAccess
+    from forgelore.net.client import Client
     from forgelore.ports import Embedder, Forge, IndexBranch, PayloadReader
 
 
@@ -114,7 +117,7 @@ class App:
     def _remote_name(self, text: str) -> ProjectName:
         name = self.parse_project(text)
         if name.forge == "local":
-            raise InvalidValue(f"{text!r} is not on a forge", hint="write owner/repo, gitlab:group/project or a URL")
+            raise InvalidValue(f"{text!r} is not on a forge", hint=f"write {NAMING} or a URL")
         return name
 
     def _expand(self, pattern: str) -> Iterator[ProjectName]:
@@ -122,9 +125,9 @@ class App:
         deep = pattern.endswith("/**")
         owner = pattern.removesuffix("/**").removesuffix("/*")
         if "*" in owner:
-            raise InvalidValue(f"{pattern!r}: * may stand only at the end", hint="write owner/* or gitlab:group/**")
+            raise InvalidValue(f"{pattern!r}: * may stand only at the end", hint=f"write {PATTERNS}")
         is_short = ":" not in owner and "/" not in owner
-        name = ProjectName("github", self.hosts.github, owner) if is_short else self.parse_project(owner)
+        name = ProjectName(DEFAULT.name, self.hosts.of(DEFAULT.name), owner) if is_short else self.parse_project(owner)
         yield from self.forge(name).list_projects(name.path, deep=deep)
 
     def forge(self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None) -> "Forge":
@@ -132,42 +135,32 @@ class App:
         if name.forge == "local":
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
         if name.host not in self._forges:
-            self._forges[name.host] = self._make_forge(name.forge, name.host, on_wait)
+            self._forges[name.host] = self._make_forge(_adapter(name.forge), name.forge, name.host, on_wait)
         return self._forges[name.host]
 
-    def _make_forge(self, kind: ForgeName, host: str, on_wait: Callable[[float, str], None] | None) -> "Forge":
+    def _make_forge(
+        self, adapter: "Adapter", kind: str, host: str, on_wait: Callable[[float, str], None] | None
+    ) -> "Forge":
         from forgelore.forges.answers import TokenAccess
-        from forgelore.forges.github.forge import HEADERS, GitHub
-        from forgelore.forges.gitlab.forge import GitLab
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, kind, host)
         access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
-        api_url, graphql_url = self.api_urls(kind, host)
-        secret = {"Authorization": f"Bearer {token}"} if kind == "github" else {"PRIVATE-TOKEN": token}
+        api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
         client = Client(
-            api_url, HEADERS if kind == "github" else {"Accept": "application/json"},
-            secret_headers=secret if token else None,
+            api_url, adapter.headers, secret_headers=PROFILES[kind].token_headers(token) if token else None,
             rate=self.config.requests_per_second, max_wait_s=self.config.max_wait_s,
             ca_file=self.config.ca_file or None,
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, on_wait=on_wait,
         )  # fmt: skip
-        if kind == "github":
-            return GitHub(client, graphql_url, host=host, access=access)
-        return GitLab(client, host=host, access=access)
+        return adapter.make(client, graphql_url, host, access)
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
         if name.forge == "local":
             return None
-        if name.forge == "github":
-            from forgelore.forges.github.payloads import GitHubPayloads
-
-            return GitHubPayloads()
-        from forgelore.forges.gitlab.payloads import GitLabPayloads
-
-        return GitLabPayloads()
+        return _adapter(name.forge).payloads()
 
     def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
@@ -178,17 +171,16 @@ class App:
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
         advice = token_advice(self.config, self.environ, name.forge, name.host, source)
-        user = "oauth2" if name.forge == "gitlab" else "x-access-token"
         environ = {**self.environ, **({"GIT_SSL_CAINFO": self.config.ca_file} if self.config.ca_file else {})}
         url = f"{self._git_root(name)}/{name.path}.git"
         return StateBranch(
-            url, branch, token=token or None, folder=folder, environ=environ, user=user, mark=mark, token_advice=advice
-        )
+            url, branch, token=token or None, folder=folder, environ=environ, profile=PROFILES[name.forge], mark=mark,
+            token_advice=advice,
+        )  # fmt: skip
 
     def _git_root(self, name: ProjectName) -> str:
         """Return where git finds a host's repositories: CI says so, else it is the address of its pages."""
-        variable = "GITHUB_SERVER_URL" if name.forge == "github" else "CI_SERVER_URL"
-        url = self.environ.get(variable) or ""
+        url = self.environ.get(PROFILES[name.forge].ci_server) or ""
         return check_api_url(url) if url and host_of(url) == name.host else web_root(name.host)
 
     def embedder(
@@ -238,28 +230,7 @@ class App:
         if self.stop.wait(seconds):
             raise KeyboardInterrupt
 
-    def api_urls(self, kind: ForgeName, host: str) -> tuple[str, str]:
-        """Return the REST and GraphQL addresses of a host: its `[[forges]]` table, CI's variables, or the usual
-        places.
-        """
-        environ = self.environ
-        setting = next((forge for forge in self.config.forges if forge.host == host), None)
-        if setting and setting.api_url:
-            rest = check_api_url(setting.api_url)
-            return rest, setting.graphql_url or _graphql_beside(rest)
-        if kind == "github" and host == self.hosts.github and environ.get("GITHUB_API_URL"):
-            rest = check_api_url(environ["GITHUB_API_URL"])
-            return rest, check_api_url(environ.get("GITHUB_GRAPHQL_URL") or _graphql_beside(rest))
-        if kind == "gitlab" and host == self.hosts.gitlab and environ.get("CI_API_V4_URL"):
-            return check_api_url(environ["CI_API_V4_URL"]), ""
-        if kind == "gitlab" and host == self.hosts.gitlab and environ.get("CI_SERVER_URL"):
-            return check_api_url(environ["CI_SERVER_URL"]) + "/api/v4", ""
-        if host == "github.com":
-            return "https://api.github.com", "https://api.github.com/graphql"
-        rest = f"{web_root(host)}/api/{'v3' if kind == 'github' else 'v4'}"
-        return rest, _graphql_beside(rest)
-
-    def _probe(self, host: str) -> ForgeName:
+    def _probe(self, host: str) -> str:
         """Return which forge a host is: from the store, else by asking it."""
         if os.path.exists(self.config.db):
             for project in list_projects(self.store()):
@@ -291,5 +262,33 @@ def _make_minilm() -> "Embedder":
     return embedder
 
 
-def _graphql_beside(rest: str) -> str:
-    return rest.removesuffix("/v3") + "/graphql"
+class Adapter(NamedTuple):
+    """The code of one forge, beside its profile."""
+
+    headers: dict[str, str]
+    make: "Callable[[Client, str, str, TokenAccess], Forge]"  # the second is GraphQL's address, the third the host
+    payloads: "Callable[[], PayloadReader]"
+
+
+def _github() -> Adapter:
+    from forgelore.forges.github.forge import HEADERS, GitHub
+    from forgelore.forges.github.payloads import GitHubPayloads
+
+    return Adapter(HEADERS, lambda *known: GitHub(known[0], known[1], host=known[2], access=known[3]), GitHubPayloads)
+
+
+def _gitlab() -> Adapter:
+    from forgelore.forges.gitlab.forge import HEADERS, GitLab
+    from forgelore.forges.gitlab.payloads import GitLabPayloads
+
+    return Adapter(HEADERS, lambda *known: GitLab(known[0], host=known[2], access=known[3]), GitLabPayloads)
+
+
+_ADAPTERS: dict[str, Callable[[], Adapter]] = {"github": _github, "gitlab": _gitlab}
+
+
+def _adapter(forge: str) -> Adapter:
+    """Return the adapter of a forge; a file may come from a version that knows more of them."""
+    if forge not in _ADAPTERS:
+        raise InvalidValue(f"this version knows no forge called {forge!r}", hint="upgrade forgelore")
+    return _ADAPTERS[forge]()

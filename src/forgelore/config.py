@@ -10,9 +10,9 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from forgelore.core.names import Hosts, is_loopback
+from forgelore.core.names import Hosts, is_loopback, web_root
 from forgelore.errors import ConfigError
-from forgelore.words import ForgeName
+from forgelore.profiles import PROFILES, ForgeProfile
 
 CLONE_FILE = "forgelore.toml"
 
@@ -83,7 +83,7 @@ FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
 
 class ForgeSetting(NamedTuple):
     host: str
-    kind: ForgeName
+    kind: str
     api_url: str = ""
     graphql_url: str = ""
     token_env: str = ""
@@ -150,11 +150,29 @@ def _take(values: dict[str, Any], path: str, warnings: list[str], *, is_trusted:
 def hosts_of(config: Config, environ: Mapping[str, str]) -> Hosts:
     """Return which servers `owner/repo` and `gitlab:…` mean: CI's own variables win over the public ones."""
     kinds = {forge.host: forge.kind for forge in config.forges}
-    github = host_of(environ.get("GITHUB_SERVER_URL") or "") or _api_host(
-        environ.get("GITHUB_API_URL") or "", "api.github.com", "github.com"
-    )
-    gitlab = host_of(environ.get("CI_SERVER_URL") or environ.get("CI_API_V4_URL") or "")
-    return Hosts(github or "github.com", gitlab or "gitlab.com", kinds)
+    return Hosts({name: _ci_host(profile, environ) for name, profile in PROFILES.items()}, kinds)
+
+
+def api_urls(config: Config, environ: Mapping[str, str], forge: str, host: str) -> tuple[str, str]:
+    """Return the REST and GraphQL addresses of a host: its `[[forges]]` table, CI's variables, or the usual places."""
+    profile = PROFILES[forge]
+    setting = next((one for one in config.forges if one.host == host), None)
+    if setting and setting.api_url:
+        rest = check_api_url(setting.api_url)
+        return rest, setting.graphql_url or _graphql_beside(rest)
+    is_of_ci = host == hosts_of(config, environ).of(forge)
+    if is_of_ci and environ.get(profile.ci_api):
+        rest = check_api_url(environ[profile.ci_api])
+        return rest, check_api_url(environ.get(profile.ci_graphql) or _graphql_beside(rest))
+    if host == profile.host and profile.api_url:
+        return profile.api_url, profile.graphql_url
+    server = environ.get(profile.ci_server) if is_of_ci else None
+    rest = (check_api_url(server) if server else web_root(host)) + profile.api_path
+    return rest, _graphql_beside(rest)
+
+
+def _graphql_beside(rest: str) -> str:
+    return rest.removesuffix("/v3") + "/graphql"
 
 
 def host_of(url: str) -> str:
@@ -163,9 +181,11 @@ def host_of(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2].lower() if url else ""
 
 
-def _api_host(url: str, api: str, web: str) -> str:
-    host = host_of(url)
-    return web if host == api else host
+def _ci_host(profile: ForgeProfile, environ: Mapping[str, str]) -> str:
+    """Return the server that CI's variables name, "" where there are none: its own, else the one of its API."""
+    api = host_of(environ.get(profile.ci_api) or "")
+    is_public = bool(api) and api == host_of(profile.api_url)
+    return host_of(environ.get(profile.ci_server) or "") or (profile.host if is_public else api)
 
 
 def check_api_url(url: str) -> str:
@@ -255,8 +275,9 @@ def _forges(value: Any, where: str) -> tuple[ForgeSetting, ...]:
     for entry in value if isinstance(value, list) else [None]:
         if not isinstance(entry, dict) or set(entry) - set(FORGE_KEYS) or not entry.get("host"):
             raise ConfigError(f"{where}: each [[forges]] needs host and kind, and knows {', '.join(FORGE_KEYS)}")
-        if entry.get("kind") not in ("github", "gitlab"):
-            raise ConfigError(f"{where}: kind of {entry['host']} must be github or gitlab, not {entry.get('kind')!r}")
+        if entry.get("kind") not in PROFILES:
+            known = " or ".join(PROFILES)
+            raise ConfigError(f"{where}: kind of {entry['host']} must be {known}, not {entry.get('kind')!r}")
         for name in ("api_url", "graphql_url"):
             if entry.get(name):
                 check_api_url(entry[name])

@@ -12,54 +12,50 @@ from collections.abc import Mapping
 
 from forgelore.config import Config, host_of, hosts_of
 from forgelore.core.names import is_loopback
-from forgelore.words import ForgeName
-
-_VARIABLES = {"github": ("GITHUB_TOKEN", "GH_TOKEN"), "gitlab": ("GITLAB_TOKEN",)}
-_HOST_VARIABLE = {"github": "GH_HOST", "gitlab": "GITLAB_HOST"}
-_PROGRAMS = {"github": ("gh", "auth", "token", "--hostname"), "gitlab": ("glab", "config", "get", "token", "--host")}
+from forgelore.profiles import PROFILES
 
 
-def find_token(config: Config, environ: Mapping[str, str], forge: ForgeName, host: str) -> tuple[str, str]:
+def find_token(config: Config, environ: Mapping[str, str], forge: str, host: str) -> tuple[str, str]:
     """Return (token, where it came from), or two empty texts."""
     for setting in config.forges:
         if setting.host == host and setting.token_env and environ.get(setting.token_env):
             return environ[setting.token_env].strip(), setting.token_env
     if host == _variables_host(config, environ, forge):
-        for name in _VARIABLES[forge]:
+        for name in PROFILES[forge].token_variables:
             if environ.get(name, "").strip():
                 return environ[name].strip(), name
     return _ask_program(forge, host)
 
 
-def token_advice(config: Config, environ: Mapping[str, str], forge: ForgeName, host: str, source: str) -> str:
+def token_advice(config: Config, environ: Mapping[str, str], forge: str, host: str, source: str) -> str:
     """Return what to do about the token of a host: the refused one, which came from `source`, or a missing one ("")."""
-    sign_in = f"{_PROGRAMS[forge][0]} auth login --hostname {host}"
-    if source == _PROGRAMS[forge][0]:
-        return f"the sign-in of {source} may have expired; run: {sign_in}"
+    profile = PROFILES[forge]
+    if source in profile.program[:1]:
+        return f"the sign-in of {source} may have expired; run: {profile.sign_in} {host}"
     if source:
         return f"the token in {source} may be wrong or expired; set {source} to a new one"
+    or_sign_in = f", or run: {profile.sign_in} {host}" if profile.sign_in else ""
     named = next((one.token_env for one in config.forges if one.host == host and one.token_env), "")
     if named:
         return f"set {named}, which [[forges]] names for {host}"
     if host == _variables_host(config, environ, forge):
-        return f"set {_VARIABLES[forge][0]}, or run: {sign_in}"
-    other = next((name for name in _VARIABLES[forge] if environ.get(name)), "")
+        return f"set {profile.token_variables[0]}{or_sign_in}"
+    other = next((name for name in profile.token_variables if environ.get(name)), "")
     belongs = f"{other} is set, but belongs to another host; " if other else ""
     add_host = f"forgelore init --host {host} --kind {forge} --token-env NAME"
-    return f"{belongs}name a variable for {host} under [[forges]] ({add_host}), or run: {sign_in}"
+    return f"{belongs}name a variable for {host} under [[forges]] ({add_host}){or_sign_in}"
 
 
-def _variables_host(config: Config, environ: Mapping[str, str], forge: ForgeName) -> str:
-    named = environ.get(_HOST_VARIABLE[forge]) or ""
+def _variables_host(config: Config, environ: Mapping[str, str], forge: str) -> str:
+    named = environ.get(PROFILES[forge].host_variable) or ""
     if named:
         return host_of(named) if "://" in named else named.lower()
-    hosts = hosts_of(config, environ)
-    return hosts.github if forge == "github" else hosts.gitlab
+    return hosts_of(config, environ).of(forge)
 
 
-def _ask_program(forge: ForgeName, host: str) -> tuple[str, str]:
-    program = _PROGRAMS[forge]
-    found = None if is_loopback(host) else shutil.which(program[0])
+def _ask_program(forge: str, host: str) -> tuple[str, str]:
+    program = PROFILES[forge].program
+    found = shutil.which(program[0]) if program and not is_loopback(host) else None
     if not found:
         return "", ""
     try:

@@ -5,7 +5,8 @@ Plain tuples and no libraries: a command that only reads pays for nothing more.
 
 from typing import Literal, NamedTuple
 
-ForgeName = Literal["github", "gitlab", "local"]
+from forgelore.profiles import DEFAULT, PROFILES
+
 Kind = Literal["issue", "change", "discussion", "release"]
 
 KINDS: tuple[Kind, ...] = ("issue", "change", "discussion", "release")
@@ -22,17 +23,18 @@ KIND_WORDS: dict[str, Kind] = {
 
 
 class ProjectName(NamedTuple):
-    """Where a project lives: `github.com` + `acme/web`. `forge` is "local" for imported trackers."""
+    """Where a project lives: `github.com` + `acme/web`. `forge` is a profile's name, or "local"."""
 
-    forge: ForgeName
+    forge: str
     host: str
     path: str
 
     def __str__(self) -> str:
-        if self.forge == "local" or (self.forge == "github" and self.host == "github.com"):
+        profile = PROFILES.get(self.forge)
+        if profile is None:
             return self.path
-        if self.forge == "gitlab" and self.host == "gitlab.com":
-            return f"gitlab:{self.path}"
+        if self.host == profile.host:
+            return self.path if profile is DEFAULT else f"{profile.prefix}{self.path}"
         scheme = "http" if self.host.startswith(("127.", "localhost", "[::1]")) else "https"
         return f"{scheme}://{self.host}/{self.path}"
 

@@ -106,10 +106,10 @@ def test_every_setting_has_a_default_a_range_and_a_line_of_text():
 
 def test_ci_variables_name_the_servers(tmp_path):
     config = load(tmp_path)
-    assert hosts_of(config, {}).github == "github.com"
-    assert hosts_of(config, {"GITHUB_API_URL": "https://api.github.com"}).github == "github.com"
-    assert hosts_of(config, {"GITHUB_SERVER_URL": "https://ghe.example"}).github == "ghe.example"
-    assert hosts_of(config, {"CI_SERVER_URL": "https://git.example:8443"}).gitlab == "git.example:8443"
+    assert hosts_of(config, {}).of("github") == "github.com"
+    assert hosts_of(config, {"GITHUB_API_URL": "https://api.github.com"}).of("github") == "github.com"
+    assert hosts_of(config, {"GITHUB_SERVER_URL": "https://ghe.example"}).of("github") == "ghe.example"
+    assert hosts_of(config, {"CI_SERVER_URL": "https://git.example:8443"}).of("gitlab") == "git.example:8443"
     assert host_of("https://u:p@Host.example/x") == "host.example"
 
 

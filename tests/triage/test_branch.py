@@ -24,6 +24,7 @@ from forgelore.forges.branch import files as branch_module
 from forgelore.forges.branch.files import StateBranch
 from forgelore.forges.branch.git import Address, GitResult, build_environ, parse_address
 from forgelore.forges.branch.refusals import MOST_SHOWN, Scene, explain
+from forgelore.profiles import GITHUB, GITLAB
 from servers.githttp import GitServer, has_backend
 
 pytestmark = pytest.mark.skipif(not has_backend(), reason="this machine's git has no http-backend")
@@ -367,26 +368,26 @@ PROTECTED = """error: GH006: Protected branch update failed for refs/heads/forge
 error: Cannot force-push to this branch"""
 LARGE = """error: File index.db is 123.45 MB; this exceeds GitHub's file size limit of 100.00 MB
 error: GH001: Large files detected. You may want to try Git Large File Storage"""
-GITLAB = "GitLab: You are not allowed to push code to protected branches on this project."
+GITLAB_RULE = "GitLab: You are not allowed to push code to protected branches on this project."
 GITLAB_FORCE = "GitLab: You are not allowed to force push code to a protected branch on this project."
 
 
 @pytest.mark.parametrize(
-    ("text", "user", "hint"),
+    ("text", "profile", "hint"),
     [
-        (RULES, "x-access-token", "exclude the branch forgelore-index from the ruleset"),
-        (PROTECTED, "x-access-token", "Settings > Rules > Rulesets"),
-        (LARGE, "x-access-token", "too large for an index"),
-        ("no such luck", "x-access-token", "ruleset"),
-        (GITLAB, "oauth2", "Settings > Repository > Protected branches"),
-        (GITLAB_FORCE, "oauth2", "Settings > Repository > Protected branches"),
+        (RULES, GITHUB, "exclude the branch forgelore-index from the ruleset"),
+        (PROTECTED, GITHUB, "Settings > Rules > Rulesets"),
+        (LARGE, GITHUB, "too large for an index"),
+        ("no such luck", GITHUB, "ruleset"),
+        (GITLAB_RULE, GITLAB, "Settings > Repository > Protected branches"),
+        (GITLAB_FORCE, GITLAB, "Settings > Repository > Protected branches"),
     ],
     ids=["ruleset", "protected", "large", "hook", "gitlab", "gitlab-force"],
 )
-def test_a_rule_of_the_repository_is_a_refusal_that_names_the_setting(forge, text, user, hint):
+def test_a_rule_of_the_repository_is_a_refusal_that_names_the_setting(forge, text, profile, hint):
     forge.server.refuse_pushes(REPO, text)
     with pytest.raises(StateRefused) as refusal:
-        forge.put("one", user=user)
+        forge.put("one", profile=profile)
     assert text.split(".")[0].split("\n")[0][:40] in refusal.value.message
     assert hint in refusal.value.hint
 
@@ -424,17 +425,17 @@ def test_a_wrong_or_missing_token_is_an_error_of_tokens(forge, token, verb):
 
 
 @pytest.mark.parametrize(
-    ("user", "words", "hint"),
+    ("profile", "words", "hint"),
     [
-        ("x-access-token", "Permission to acme/web.git denied to github-actions[bot].", "contents: write"),
-        ("x-access-token", "Write access to repository not granted.", "contents: write"),
-        ("gitlab-ci-token", "You are not allowed to upload code to this project.", "Settings > Access tokens"),
+        (GITHUB, "Permission to acme/web.git denied to github-actions[bot].", "contents: write"),
+        (GITHUB, "Write access to repository not granted.", "contents: write"),
+        (GITLAB, "You are not allowed to upload code to this project.", "Settings > Access tokens"),
     ],
 )
-def test_a_token_without_the_permission_hears_which_one(forge, user, words, hint):
+def test_a_token_without_the_permission_hears_which_one(forge, profile, words, hint):
     forge.server.status, forge.server.words = 403, words
     with pytest.raises(AuthError) as refusal:
-        forge.put("one", user=user)
+        forge.put("one", profile=profile)
     assert words in refusal.value.message
     assert hint in refusal.value.hint
     assert not refusal.value.is_rejected
@@ -512,7 +513,7 @@ def test_a_git_that_is_too_old_is_told_so(forge, tmp_path):
 
 def scene(**more):
     address = Address("https://github.com/acme/web.git", "github.com", "https://github.com/")
-    return Scene(**{"address": address, "branch": BRANCH, "has_token": True, "is_gitlab": False, **more})
+    return Scene(**{"address": address, "branch": BRANCH, "has_token": True, "profile": GITHUB, **more})
 
 
 @pytest.mark.parametrize(
@@ -587,7 +588,7 @@ def test_the_token_travels_as_a_header_and_nowhere_else(forge, tmp_path):
 def test_the_user_before_the_token_can_be_chosen(forge):
     import base64
 
-    forge.branch(user="oauth2").pull()
+    forge.branch(profile=GITLAB).pull()
     header = forge.server.heard[0][1]["authorization"]
     assert base64.b64decode(header.split()[1]).decode() == f"oauth2:{TOKEN}"
 

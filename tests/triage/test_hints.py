@@ -14,9 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MODULES = [
     *sorted((SOURCE / "forges" / "branch").glob("*.py")), *sorted((SOURCE / "flows" / "triage").glob("*.py")),
-    *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "github/rest", "gitlab/rest")),
     *sorted((SOURCE / "core" / "triage").glob("*.py")), *sorted((SOURCE / "surfaces" / "ci").glob("*.py")),
-    SOURCE / "surfaces" / "cli" / "checkup.py", SOURCE / "store" / "packing.py",
+    *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "github/rest", "gitlab/rest")),
+    SOURCE / "surfaces" / "cli" / "checkup.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",
 ]  # fmt: skip
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 RECIPE = (ROOT / "docs" / "triage" / "gitlab-ci.yml").read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def test_an_input_that_is_named_exists(where, name):
 
 @pytest.mark.parametrize(("where", "name"), found(r"\b[A-Z]{2,}(?:_[A-Z0-9]+)+\b"))
 def test_a_variable_that_is_named_is_read_by_the_program(where, name):
-    readers = [SOURCE / name for name in ("tokens.py", "config.py", "surfaces/ci/runner.py", "surfaces/ci/action.py")]
+    readers = [SOURCE / name for name in ("profiles.py", "config.py", "surfaces/ci/runner.py", "surfaces/ci/action.py")]
     assert any(f'"{name}"' in path.read_text(encoding="utf-8") for path in readers) or name in SETTINGS
 
 
@@ -88,7 +88,7 @@ def flags_of(command: str) -> set[str]:
 @pytest.mark.parametrize(("where", "option"), found(r"(?<!\w)--[a-z]+(?:-[a-z]+)*"))
 def test_an_option_that_is_named_is_one_of_ours_or_of_git(where, option):
     ours = {flag for name in COMMANDS for flag in flags_of(name)}
-    assert option in ours | {"--delete"}
+    assert option in ours | {"--delete", "--hostname"}  # of git; of gh and glab
 
 
 def test_no_hint_asks_for_what_no_setting_does():

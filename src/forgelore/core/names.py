@@ -1,11 +1,14 @@
 """How people name projects and items, and what they mean.
 
-owner/repo            a project on GitHub (the host that settings or CI variables name) gitlab:group/project  a project
-on GitLab https://HOST/PATH     a project on any host name                  an imported tracker owner/*  gitlab:group/*
-gitlab:group/**      every project of an owner, of a group, of a group and its subgroups
+owner/repo               a project on GitHub (the host that settings or CI variables name)
+gitlab:group/project     a project on GitLab
+https://HOST/PATH        a project on any host
+name                     an imported tracker
+owner/*, gitlab:group/*  every project of an owner, of a group
+gitlab:group/**          every project of a group and its subgroups
 
-#12  !34  12          an item of the current project (`!` is a change, `#` anything with that number) owner/repo#12
-group/sub/project!34  gitlab:group/p#3  https://…/issues/12    an item anywhere
+#12  !34  12             an item of the current project (`!` is a change, `#` anything with that number)
+owner/repo#12            an item anywhere; also: group/sub/project!34, gitlab:group/p#3, https://…/issues/12
 """
 
 import re
@@ -15,7 +18,8 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from forgelore.errors import InvalidValue
-from forgelore.words import ForgeName, ItemKey, Kind, ProjectName
+from forgelore.profiles import DEFAULT, NAMING, PROFILES
+from forgelore.words import ItemKey, Kind, ProjectName
 
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
 _PATH = re.compile(rf"{_SEGMENT}(/{_SEGMENT})*\Z")
@@ -37,9 +41,11 @@ _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
 class Hosts(NamedTuple):
     """Which servers the short spellings mean, and what is known of others."""
 
-    github: str = "github.com"
-    gitlab: str = "gitlab.com"
-    kinds: Mapping[str, ForgeName] = MappingProxyType({})
+    named: Mapping[str, str] = MappingProxyType({})  # forge -> its server, where it is not the public one
+    kinds: Mapping[str, str] = MappingProxyType({})  # server -> forge
+
+    def of(self, forge: str) -> str:
+        return self.named.get(forge) or PROFILES[forge].host
 
 
 class Ref(NamedTuple):
@@ -68,22 +74,22 @@ def web_root(host: str) -> str:
     return f"{'http' if is_loopback(host) else 'https'}://{host}"
 
 
-def parse_project(text: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ProjectName:
+def parse_project(text: str, hosts: Hosts, probe: Callable[[str], str]) -> ProjectName:
     """Return the project that `text` names. `probe(host)` is asked only for a host nobody described."""
     text = without_userinfo(text.strip())
     if text.startswith(("http://", "https://", "git@", "ssh://", "git://")):
         return _from_url(text, hosts, probe)
     forge, _, path = text.partition(":")
-    if forge in ("github", "gitlab") and path:
-        host = hosts.github if forge == "github" else hosts.gitlab
-        return ProjectName(forge, host, _checked_path(path, text))  # type: ignore[arg-type]
+    if forge in PROFILES and path:
+        return ProjectName(forge, hosts.of(forge), _checked_path(path, text))
     path = _checked_path(text, text)
     if "/" not in path:
         return ProjectName("local", "local", path)
     if path.count("/") > 1:
-        hint = f"write gitlab:{path} for a GitLab project, or its URL"
+        grouping = next(profile for profile in PROFILES.values() if profile.has_groups)
+        hint = f"write {grouping.prefix}{path} for a {grouping.title} project, or its URL"
         raise InvalidValue(f"project {text!r} has more than two parts", hint=hint)
-    return ProjectName("github", hosts.github, path)
+    return ProjectName(DEFAULT.name, hosts.of(DEFAULT.name), path)
 
 
 def is_pattern(text: str) -> bool:
@@ -130,12 +136,12 @@ def page_in_url(url: str) -> tuple[str, Kind, int] | None:
 def _checked_path(path: str, original: str) -> str:
     path = path.removesuffix(".git")
     if not _PATH.match(path) or ".." in path:
-        hint = "write owner/repo, gitlab:group/project or the project's URL"
+        hint = f"write {NAMING} or the project's URL"
         raise InvalidValue(f"{original!r} is not a project's name", hint=hint)
     return path
 
 
-def _from_url(text: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ProjectName:
+def _from_url(text: str, hosts: Hosts, probe: Callable[[str], str]) -> ProjectName:
     if text.startswith("git@"):  # git@host:group/project.git
         text = "ssh://" + text.replace(":", "/", 1)
     try:
@@ -152,14 +158,11 @@ def _from_url(text: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> Pro
     return ProjectName(_forge_of(host, hosts, probe), host, path)
 
 
-def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], ForgeName]) -> ForgeName:
+def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], str]) -> str:
     if host in hosts.kinds:
         return hosts.kinds[host]
-    if host in ("github.com", hosts.github):
-        return "github"
-    if host in ("gitlab.com", hosts.gitlab):
-        return "gitlab"
-    return probe(host)
+    known = (name for name, profile in PROFILES.items() if host in (profile.host, hosts.of(name)))
+    return next(known, None) or probe(host)
 
 
 def _ref_from_url(text: str) -> Ref:

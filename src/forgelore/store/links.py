@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from forgelore.model import ItemKey, Link, LinkSource
+from forgelore.profiles import profile_of
 from forgelore.store.db import SqlRow, Store
 
 _COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
@@ -30,7 +31,8 @@ class LinkTargets:
     def __init__(self, store: Store, project_id: int) -> None:
         self._project_id = project_id
         row = store.row("SELECT forge, host, path FROM projects WHERE id = ?", project_id)
-        self._forge, self._host, self._path = row or ("", "", "")
+        forge, self._host, self._path = row or ("", "", "")
+        self._numbering = profile_of(forge).numbering
         # Oldest meaning first: what is a project's name now counts more than what was another's once.
         names = store.rows("SELECT path_key, project_id FROM project_aliases WHERE host = ?", self._host)
         there = store.rows("SELECT path_key, id, forge_id, path FROM projects WHERE host = ?", self._host)
@@ -58,9 +60,9 @@ class LinkTargets:
         """
         if link.number != key.number or self.name(link.project):
             return False
-        if self._forge == "github" and "release" not in (key.kind, link.kind):
+        if self._numbering == "shared" and "release" not in (key.kind, link.kind):
             return True
-        return (link.kind or ("issue" if self._forge == "gitlab" else key.kind)) == key.kind
+        return (link.kind or ("issue" if self._numbering == "apart" else key.kind)) == key.kind
 
     def rows(self, row: LinkRow) -> list[SqlRow]:
         """Return the columns of what an item or note says of others."""

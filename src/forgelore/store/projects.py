@@ -2,6 +2,7 @@
 
 from forgelore.core.names import Hosts, parse_project, without_userinfo
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.profiles import DEFAULT, PROFILES
 from forgelore.store.db import SqlRow, Store
 from forgelore.words import ProjectName
 
@@ -45,12 +46,13 @@ def resolve_project(store: Store, text: str, hosts: Hosts) -> StoredProject:
     """Return the stored project that a person means by `text`; a bare path is enough when only one host has it."""
     text = without_userinfo(text)
     try:
-        found = find_project(store, parse_project(text, hosts, probe=lambda _host: "github"))
+        found = find_project(store, parse_project(text, hosts, probe=lambda _host: DEFAULT.name))
     except InvalidValue:
         found = None
     if found:
         return found
-    key = text.removeprefix("gitlab:").removeprefix("github:").strip("/").lower()
+    prefix, _, rest = text.partition(":")
+    key = (rest if prefix in PROFILES else text).strip("/").lower()
     rows = store.rows(f"SELECT {_COLUMNS} FROM projects WHERE path_key = ?", key)
     if len(rows) == 1:
         return StoredProject(rows[0])

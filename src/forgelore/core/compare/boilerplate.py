@@ -21,7 +21,7 @@ _MOST_WORDS = 40  # a paragraph that is repeated word by word is a quotation
 
 # What GitHub's own templates for bugs and features bring along (docs.github.com, "About issue and pull request
 # templates"): a young project has them before there is anything to learn from.
-_GITHUBS = """\
+_USUAL_LINES = """\
 Describe the bug
 A clear and concise description of what the bug is.
 To Reproduce
@@ -127,4 +127,4 @@ def without_boilerplate(text: str, known: Collection[int]) -> str:
     return "".join([*kept, *lines[_MOST_LINES:]])
 
 
-USUAL = frozenset(key for key in map(line_key, _GITHUBS.splitlines()) if key is not None)
+USUAL = frozenset(key for key in map(line_key, _USUAL_LINES.splitlines()) if key is not None)

@@ -16,13 +16,12 @@ import re
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from forgelore.core.names import key_in_url
+from forgelore.profiles import PROFILES, profile_of
 
 BREAK = "\u200b"
 ELLIPSIS = "…"
-QUIET_HOST = "redirect.github.com"
 QUIET_FRAGMENT = "forgelore.triage"
 _MAX_URL = 2_000
-_GITHUB = ("github.com", "www.github.com")
 
 _JOINERS = "\u200c\u200d"  # part of emoji and of several scripts, nothing between Latin letters
 _INVISIBLE = re.compile(
@@ -105,11 +104,12 @@ def quiet_url(url: str, forge: str) -> str | None:
     if safe is None or key_in_url(safe) is None:
         return safe
     split = urlsplit(safe)
-    if forge == "github":
-        if split.netloc.lower() in _GITHUB:
-            return urlunsplit(("https", QUIET_HOST, split.path, split.query, split.fragment))
+    here, host = profile_of(forge), split.netloc.lower()
+    if here.quiet_host:
+        if host in here.web_hosts:
+            return urlunsplit(("https", here.quiet_host, split.path, split.query, split.fragment))
         return safe if "/-/" in split.path else None  # another forge's page; or perhaps one of this very server
-    if split.netloc.lower() in _GITHUB:
+    if any(host in other.web_hosts for other in PROFILES.values() if other is not here):
         return safe
     return urlunsplit((split.scheme, split.netloc, split.path, split.query, QUIET_FRAGMENT))
 

@@ -21,6 +21,7 @@ from enum import IntEnum
 from typing import Literal
 
 from forgelore.model import Kind, Project
+from forgelore.profiles import profile_of
 
 Feature = Literal["issues", "changes", "repository"]
 
@@ -35,23 +36,8 @@ class Readers(IntEnum):
 
 _N, _R, _M, _S, _E = Readers
 _FEATURES: tuple[Feature, ...] = ("issues", "changes", "repository")
-# (forge, visibility, level) -> readers of issues, changes, repository
-_READERS: dict[tuple[str, str, str], tuple[Readers, Readers, Readers]] = {
-    ("gitlab", "public", "enabled"): (_E, _E, _E),
-    ("gitlab", "public", "private"): (_M, _R, _M),
-    ("gitlab", "internal", "enabled"): (_S, _S, _S),
-    ("gitlab", "internal", "private"): (_M, _R, _M),
-    ("gitlab", "private", "enabled"): (_M, _R, _R),
-    ("gitlab", "private", "private"): (_M, _R, _R),
-    ("github", "public", "enabled"): (_E, _E, _E),
-    ("github", "internal", "enabled"): (_S, _S, _S),
-    ("github", "private", "enabled"): (_M, _M, _M),
-}
+_BY_LETTER = {readers.name[0]: readers for readers in Readers}  # as profiles name them
 _FEATURE_OF: dict[Kind, Feature] = {"issue": "issues", "change": "changes"}
-_TITLES: dict[Kind, dict[str, str]] = {
-    "issue": {"github": "issues", "gitlab": "issues"},
-    "change": {"github": "pull requests", "gitlab": "merge requests"},
-}
 _WORDS = {_N: "nobody", _R: "reporters", _M: "members", _S: "everybody who is signed in", _E: "everybody"}
 
 
@@ -93,13 +79,19 @@ def _level(project: Project, feature: Feature | None) -> str | None:
 
 
 def _look_up(project: Project, feature: Feature, level: str | None) -> Readers | None:
-    found = _READERS.get((project.name.forge, project.access.visibility or "", level or ""))
-    return found[_FEATURES.index(feature)] if found else None
+    table = profile_of(project.name.forge).readers
+    found = table.get((project.access.visibility or "", level or ""))
+    return _BY_LETTER[found[_FEATURES.index(feature)]] if found else None
+
+
+def _title(project: Project, kind: Kind) -> str:
+    """Return what the project's forge calls all items of a kind."""
+    return f"{profile_of(project.name.forge).nouns[kind]}s"
 
 
 def why_not_indexed(project: Project, kind: Kind) -> str:
     """Return what to tell about a kind that is left out of the project's own index; empty for one that is off."""
-    feature, title = _FEATURE_OF[kind], _TITLES[kind].get(project.name.forge, kind)
+    feature, title = _FEATURE_OF[kind], _title(project, kind)
     if _level(project, feature) == "disabled":
         return ""
     if doubt := _doubt(project, feature) or _doubt(project, "repository"):
@@ -117,7 +109,7 @@ def why_not_indexed_from(sibling: Project) -> str:
     left = [kind for kind in left if _level(sibling, _FEATURE_OF[kind]) != "disabled"]
     if not left:
         return ""
-    titles = " and ".join(_TITLES[kind].get(sibling.name.forge, kind) for kind in left)
+    titles = " and ".join(_title(sibling, kind) for kind in left)
     doubts = [doubt for kind in left if (doubt := _doubt(sibling, _FEATURE_OF[kind]))]
     reason = doubts[0] if doubts else "not everybody may read them"
     return f"{titles} are left out: {reason}, and of another project only what is public is compared"
@@ -130,7 +122,8 @@ def _doubt(project: Project, feature: Feature) -> str:
         return ""
     name, value = ("visibility", project.access.visibility)
     if value in ("public", "internal", "private"):
-        name, value = f"the access level of {'merge requests' if feature == 'changes' else feature}", level
+        title = _title(project, "change") if feature == "changes" else feature
+        name, value = f"the access level of {title}", level
     if value is None:
         return f"{project.name.host} did not say {name}"
     return f"{name} is {value[:40]!r}, which is unknown here"

@@ -12,7 +12,6 @@ from forgelore.core.marker import MARKER
 from forgelore.core.triage.markdown import code, link, plain, visible_line
 from forgelore.core.triage.report_rows import (
     NAME_CHARS,
-    ReportForge,
     ReportRow,
     address_of,
     likeness_of,
@@ -52,7 +51,7 @@ class Report(NamedTuple):
     quotes: tuple[Quoted, ...]  # of the first row
     labels: tuple[tuple[str, float], ...]
     related: tuple[ReportRow, ...]  # of other kinds or other projects
-    forge: ReportForge
+    forge: str
     kind: str  # of the item that is triaged
     max_chars: int
     is_own: bool = True  # similarity is a position among this project's items; else among those of other projects

@@ -10,16 +10,12 @@ from typing import Literal, NamedTuple
 
 from forgelore.core.compare.sameness import Sameness
 from forgelore.core.triage.markdown import link, plain, quiet_url, safe_url
+from forgelore.profiles import profile_of
 
-ReportForge = Literal["github", "gitlab"]
 Ending = Literal["open", "merged", "fixed", "duplicate", "declined", "moved", "unmerged", "closed"]
 
 TITLE_CHARS = 120
 NAME_CHARS = 60
-_NOUNS = {
-    "github": {"issue": "issue", "change": "pull request", "discussion": "discussion", "release": "release"},
-    "gitlab": {"issue": "issue", "change": "merge request", "discussion": "discussion", "release": "release"},
-}
 _REASONS: dict[str, Ending] = {"duplicate": "duplicate", "not_planned": "declined", "moved": "moved"}
 _STATUS: dict[Ending, str] = {
     "open": "🟢 open", "merged": "🟣 merged", "fixed": "✅ closed as fixed", "duplicate": "🔁 closed as duplicate",
@@ -77,11 +73,11 @@ def likeness_of(row: ReportRow) -> str:
     return _LIKENESS.get(row.sameness) or percent(row.similarity)
 
 
-def noun_of(forge: ReportForge, kind: str) -> str:
-    return _NOUNS[forge].get(kind, "item")
+def noun_of(forge: str, kind: str) -> str:
+    return profile_of(forge).nouns.get(kind, "item")
 
 
-def name_of(forge: ReportForge, row: ReportRow) -> str:
+def name_of(forge: str, row: ReportRow) -> str:
     """`issue 12`: in words, because `#12` would be a reference."""
     place = f"{plain(row.project, limit=NAME_CHARS)} " if row.project else ""
     return f"{place}{noun_of(forge, row.kind)} {number_of(row)}"
@@ -97,12 +93,12 @@ def title_of(row: ReportRow) -> str:
     return plain(row.title, limit=TITLE_CHARS) or "(no title)"
 
 
-def linked(forge: ReportForge, row: ReportRow, *, is_first: bool, has_title: bool = True) -> str:
+def linked(forge: str, row: ReportRow, *, is_first: bool, has_title: bool = True) -> str:
     """`[issue 12: Title](address)`."""
     name = name_of(forge, row)
     return link(f"{name}: {title_of(row)}" if has_title else name, address_of(forge, row, is_first=is_first))
 
 
-def address_of(forge: ReportForge, row: ReportRow, *, is_first: bool) -> str | None:
+def address_of(forge: str, row: ReportRow, *, is_first: bool) -> str | None:
     """Return where a row's link leads. Servers that offer no quiet way get one plain link, to the best match."""
     return quiet_url(row.url, forge) or (safe_url(row.url) if is_first else None)

@@ -12,7 +12,8 @@ is its author sent there: nobody is asked to add something to what was closed as
 """
 
 from forgelore.core.compare.sameness import Sameness
-from forgelore.core.triage.report_rows import Ending, ReportForge, ReportRow, ending_of, linked, noun_of, percent
+from forgelore.core.triage.report_rows import Ending, ReportRow, ending_of, linked, noun_of, percent
+from forgelore.profiles import profile_of
 
 _CLAIMS: dict[tuple[Sameness, bool], str] = {  # of an issue, and of a change, whose text is more than what it says
     ("same_text", False): "has the same text as",
@@ -43,9 +44,9 @@ _ADVICE: dict[Ending | None, str] = {
 _BACK = "If the same problem is back, please say so there and leave this {noun} open."
 
 
-def build_warning(first: ReportRow, *, forge: ReportForge, kind: str, is_likely: bool, chance: str) -> str:
-    """Return the block that is seen first. GitLab before 17.10 knows no alerts: a plain quote looks right on all."""
-    opening = "> [!WARNING]\n>" if forge == "github" else "> ⚠️"
+def build_warning(first: ReportRow, *, forge: str, kind: str, is_likely: bool, chance: str) -> str:
+    """Return the block that is seen first."""
+    opening = profile_of(forge).alert
     noun = noun_of(forge, kind)
     if is_regression(first):
         return f"{opening} {_regression(first, forge, noun)}\n> {_BACK.format(noun=noun)}"
@@ -64,7 +65,7 @@ def is_regression(row: ReportRow) -> bool:
     return row.is_regression or bool(row.original and row.original.is_regression)
 
 
-def _regression(first: ReportRow, forge: ReportForge, noun: str) -> str:
+def _regression(first: ReportRow, forge: str, noun: str) -> str:
     claim = _CLAIMS[first.sameness, first.kind == "change"]
     near = "" if first.sameness != "similar" else f" ({percent(first.similarity)} similar)"
     said = f"**Possible regression:** this {noun} {claim} {_link(first, forge)}{near}"
@@ -78,7 +79,7 @@ def _regression(first: ReportRow, forge: ReportForge, noun: str) -> str:
     )
 
 
-def _advice(row: ReportRow, forge: ReportForge, noun: str) -> str:
+def _advice(row: ReportRow, forge: str, noun: str) -> str:
     ending = ending_of(row)
     if ending == "duplicate" and row.original is not None:
         named = f"{linked(forge, row.original, is_first=False)}{_facts(_open(row.original))}"
@@ -88,12 +89,12 @@ def _advice(row: ReportRow, forge: ReportForge, noun: str) -> str:
     return advice.format(noun=noun, fix=_fix(row, forge))
 
 
-def _fix(row: ReportRow, forge: ReportForge) -> str:
+def _fix(row: ReportRow, forge: str) -> str:
     """Name the change that fixed a row; its title may be for fewer eyes than this comment."""
     return linked(forge, row.fixed_by, is_first=False, has_title=False) if row.fixed_by else "a merged change"
 
 
-def _link(row: ReportRow, forge: ReportForge) -> str:
+def _link(row: ReportRow, forge: str) -> str:
     """Of an item with the same text the title is known already."""
     return linked(forge, row, is_first=True, has_title=row.sameness != "same_text")
 

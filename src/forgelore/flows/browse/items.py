@@ -5,6 +5,7 @@ from typing import Any
 
 from forgelore.core.names import Hosts, Ref
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.profiles import profile_of
 from forgelore.store.browse import (
     NOTE_COLUMNS,
     SHOWN,
@@ -54,14 +55,14 @@ def list_items(store: Store, filters: Filters, *, sort: str = "updated", limit: 
 
 
 def _name(forge: str, host: str, path: str) -> str:
-    return str(ProjectName(forge, host, path))  # type: ignore[arg-type]
+    return str(ProjectName(forge, host, path))
 
 
 def shown_ref(forge: str, kind: str, number: int, tag: str | None = None) -> str:
     """Return what people of that forge write: #12, GitLab's !34 for changes, a release's tag."""
     if kind == "release":
         return tag or str(number)
-    return f"{'!' if forge == 'gitlab' and kind == 'change' else '#'}{number}"
+    return f"{profile_of(forge).sigil(kind)}{number}"
 
 
 def count_rows(store: Store, what: str, filters: Filters) -> dict[str, int]:

@@ -26,6 +26,7 @@ from forgelore.flows.sync.replay import work_off_replays
 from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Page, Resource
+from forgelore.profiles import profile_of
 from forgelore.store.db import Store
 from forgelore.store.items import move_urls
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_jobs
@@ -212,7 +213,7 @@ class _Sync:
 
     def _queue_recounts(self) -> None:
         """Comments that the stream did not bring, or that are gone: read those items' conversations whole."""
-        if self.forge.name == "github" and (self.result.written or self.known.was_interrupted()):
+        if profile_of(self.forge.name).has_comment_stream and (self.result.written or self.known.was_interrupted()):
             self._queue("threads", self.known.miscounted())
 
     def _queue_owed(self) -> None:

@@ -10,9 +10,9 @@ from forgelore.core.marker import is_report
 from forgelore.errors import AuthError, InvalidValue, NotFound
 from forgelore.model import ItemKey, Project
 from forgelore.ports import Comment, Forge, LostWrite
+from forgelore.profiles import profile_of
 
 Action = Literal["created", "updated", "deleted", "unchanged", "nothing"]
-ACTIONS_LOGIN = "github-actions[bot]"  # the likeliest, where a server tells nobody who it is
 REMOVED = "removed by a person"
 NOTHING_TO_SAY = "nothing to say"
 CLOSED = "the item is closed"
@@ -77,14 +77,15 @@ def is_ours(comment: Comment, login: str) -> bool:
 
 def _ask_login(forge: Forge) -> str:
     """Return whose comments are ours."""
+    profile = profile_of(forge.name)
     try:
         identity = forge.fetch_identity()
     except (AuthError, NotFound) as error:
-        if forge.name != "github" or (isinstance(error, AuthError) and error.is_rejected):
+        if not profile.ci_login or (isinstance(error, AuthError) and error.is_rejected):
             raise
-        return ACTIONS_LOGIN
+        return profile.ci_login
     if identity is None:
-        raise AuthError("posting a comment needs a token", hint="set GITHUB_TOKEN or GITLAB_TOKEN")
+        raise AuthError("posting a comment needs a token", hint=f"set {profile.token_variables[0]}")
     return identity.login
 
 

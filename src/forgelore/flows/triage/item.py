@@ -28,6 +28,7 @@ from forgelore.flows.triage.endings import build_row, is_closed_for, order_match
 from forgelore.flows.triage.intake import make_searchable
 from forgelore.model import File, Item, ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge
+from forgelore.profiles import profile_of
 from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
@@ -38,7 +39,6 @@ from forgelore.store.triage import forget_items, save_diff
 
 DIFF_CHARS = 4_000
 RELATED_ROWS = 3
-MAX_CHARS = {"github": 65_536, "gitlab": 1_000_000}
 _MIN_WORDS = 3  # below that, "Crash" resembles every crash
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -223,13 +223,13 @@ def _build(
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
     is_first = bool(matches) and matches[0].hit.row.item_id == ranking.matches[0].hit.row.item_id
     chance = ranking.chance if is_first else None
-    forge: Literal["github", "gitlab"] = "gitlab" if context.project.name.forge == "gitlab" else "github"
+    profile = profile_of(context.project.name.forge)
     report = Report(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
         labels=() if context.inputs.apply_labels else silent.labels,
         related=tuple(map(tell, related)),
-        forge=forge, kind=subject.kind, is_own=ranking.is_own, max_chars=MAX_CHARS[forge],
+        forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
     )  # fmt: skip
     first = matches[0] if matches else None
     outcome: TriageOutcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
@@ -267,7 +267,7 @@ def _cited(context: TriageContext, subject: Subject) -> set[int]:
     name = context.project.name
     page = (context.project.url or "").partition("://")[2]
     here = ("", name.path.lower(), f"{name.host}/{name.path}".lower(), page.lower())
-    default: tuple[Kind, ...] = ("issue",) if name.forge == "gitlab" else ("issue", "change")  # "#" is an issue there
+    default: tuple[Kind, ...] = ("issue",) if profile_of(name.forge).numbering == "apart" else ("issue", "change")
     keys = [
         ItemKey(kind, link.number)
         for link in links_in_text(f"{subject.title}\n{subject.body}")

@@ -21,6 +21,7 @@ from forgelore.core.triage.branch_names import is_branch_name
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StateRefused
 from forgelore.forges.branch.git import ADDRESS, AUTHOR, Git, GitResult, parse_address
 from forgelore.forges.branch.refusals import TOO_LARGE, Scene, explain, is_missing_branch, is_passing
+from forgelore.profiles import DEFAULT, ForgeProfile
 
 MAX_FILE = (
     100 << 20
@@ -42,12 +43,12 @@ class Pulled(NamedTuple):
 class StateBranch:
     """One branch of one repository.
 
-    `mark` is a file that only such a branch has; `user` is what the forge wants before the token: `oauth2` on GitLab.
+    `mark` is a file that only such a branch has; `profile` says which user the forge wants before the token.
     """
 
     def __init__(
         self, url: str, branch: str, *, token: str | None, folder: str, environ: Mapping[str, str],
-        mark: str | None = None, timeout_s: float = 120, user: str = "x-access-token", token_advice: str = "",
+        mark: str | None = None, timeout_s: float = 120, profile: ForgeProfile = DEFAULT, token_advice: str = "",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:  # fmt: skip
         self._mark = mark
@@ -57,10 +58,9 @@ class StateBranch:
                 f"the token for {self._address.host} holds characters that no token has", hint="copy it again"
             )
         self.name = checked_branch(branch)
-        self._credentials = f"{user}:{token}" if token else None
+        self._credentials = f"{profile.git_user}:{token}" if token else None
         self._secrets = _spellings(token, self._credentials) if token and self._credentials else ()
-        is_gitlab = user != "x-access-token"
-        self._scene = Scene(self._address, branch, bool(token), is_gitlab, token_advice=token_advice)
+        self._scene = Scene(self._address, branch, bool(token), profile, token_advice=token_advice)
         self._folder, self._environ = os.path.abspath(folder), environ
         self._timeout_s, self._sleep = timeout_s, sleep
         self._opened: Git | None = None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from forgelore.core.text import printable
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, RateLimited, StateMoved, StateRefused
 from forgelore.forges.branch.git import Address, GitResult
+from forgelore.profiles import ForgeProfile
 
 # There is no setting that makes it smaller: 100 MB are some 45,000 items.
 TOO_LARGE = "the project is too large for an index on a branch: leave the input also empty, or remove the workflow"
@@ -25,7 +26,7 @@ class Scene(NamedTuple):
     address: Address
     branch: str
     has_token: bool
-    is_gitlab: bool
+    profile: ForgeProfile
     said: str = ""
     token_advice: str = ""
 
@@ -62,15 +63,7 @@ def _archived(scene: Scene) -> LoreError:
 
 
 def _forbidden_by_rule(scene: Scene) -> LoreError:
-    if scene.is_gitlab:
-        hint = (
-            f"let the bot push and force-push to {scene.branch}: Settings > Repository > Protected branches, Push rules"
-        )
-    else:
-        hint = (
-            f"exclude the branch {scene.branch} from the ruleset or the branch protection, or let this app bypass it: "
-            "Settings > Rules > Rulesets, Settings > Branches"
-        )
+    hint = scene.profile.push_hints.rule.format(branch=scene.branch)
     return StateRefused(f"a rule of the repository forbids the push to {scene.branch}: {scene.said}", hint=hint)
 
 
@@ -83,16 +76,12 @@ def _unknown_token(scene: Scene) -> LoreError:
     if scene.has_token:
         hint = scene.token_advice or "the token is wrong, expired or for another host"
         return AuthError(f"{scene.address.host} does not accept the token", hint=hint, is_rejected=True)
-    usual = "set GITLAB_TOKEN" if scene.is_gitlab else "set GITHUB_TOKEN; in a workflow, leave the input token as it is"
-    hint = scene.token_advice or usual
+    hint = scene.token_advice or scene.profile.push_hints.token
     return AuthError(f"{scene.address.host} wants a token for the index branch", hint=hint)
 
 
 def _not_allowed(scene: Scene) -> LoreError:
-    if scene.is_gitlab:
-        hint = "give GITLAB_TOKEN the scope write_repository and the role Developer: Settings > Access tokens"
-    else:
-        hint = "give the workflow `permissions: contents: write`"
+    hint = scene.profile.push_hints.rights
     return AuthError(f"the token may not use the branch {scene.branch}: {scene.said}", hint=hint)
 
 

@@ -28,6 +28,8 @@ from forgelore.net.rows import ParsedRows, read_rows
 from forgelore.net.walk import WalkedRow, walk, walk_links
 from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
 
+HEADERS = {"Accept": "application/json"}
+
 RESOURCES = (
     Resource("issues", "issues", 1, ("issue",), ("issue",)),
     Resource("merge_requests", "merge requests", 1, ("change",), ("change",)),

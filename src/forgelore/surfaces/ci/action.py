@@ -82,17 +82,13 @@ def _run(context: Any, voice: RunLog, inputs: Inputs, places: _Places) -> BotRes
     event = read_event(voice.where, voice.environ)
     if event.task == "ignore":
         return BotResult(event.name)
-    name = ProjectName(voice.where, _host(context, voice.where), event.project)
+    name = ProjectName(voice.where, context.app.hosts.of(voice.where), event.project)
     context.app.config = context.app.config._replace(max_wait_s=min(context.app.config.max_wait_s, MAX_WAIT_S))
     forge: Forge = context.app.forge(name)
     bot = _make_bot(context, forge, forge.fetch_project(name), inputs, places)
     if places.judgement:
         bot = bot._replace(judgement=_read_judgement(places.judgement, event, bot.project))
     return run_bot(bot, event)
-
-
-def _host(context: Any, where: CiName) -> str:
-    return str(context.app.hosts.github if where == "github" else context.app.hosts.gitlab)
 
 
 def _make_bot(context: Any, forge: Forge, project: Project, inputs: Inputs, places: _Places) -> BotSetup:

@@ -10,6 +10,7 @@ from forgelore.app import App
 from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.flows.index.searchable import look_at_search
+from forgelore.profiles import profile_of
 from forgelore.store.health import check_quickly
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from forgelore.ports import Forge
 
 LITTLE_SPACE = 200_000_000  # bytes
-# Where a project that follows docs/triage/README.md names the bot.
-_SETUPS = {
-    "github": (".github/workflows/triage.yml", "forgelore/forgelore@"),
-    "gitlab": (".gitlab-ci.yml", "forgelore-triage"),
-}
 _RUNS_HINT = (
     "look at the newest run of the triage workflow: it is red where the push to {branch} is refused, and says what to"
     " do; where there is no run, the workflow is switched off"
@@ -191,7 +187,7 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
 
 def _unborn(forge: "Forge", project: "Project", branch: str) -> Iterator[DoctorCheck]:
     """A set-up without an index: either nobody has started a run yet, or none could push."""
-    path, mark = _SETUPS[project.name.forge]
+    path, mark = profile_of(project.name.forge).bot_setup
     text = forge.fetch_text(project, path, branch=project.default_branch or "HEAD", max_chars=200_000)
     if text is not None and mark in text:
         message = f"{path} sets up triage, and no run has pushed its index to {branch} yet"

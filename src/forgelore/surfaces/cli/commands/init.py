@@ -7,6 +7,7 @@ from typing import Any
 
 from forgelore.core.names import without_userinfo
 from forgelore.errors import ConfigError, InvalidValue, UsageError
+from forgelore.profiles import NAMING, PROFILES
 
 EXAMPLES = (
     "forgelore init                             asks; inside a clone its origin is the suggestion",
@@ -19,7 +20,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", action="append", help="a project to sync; repeat for more")
     parser.add_argument("--host", help="also describe a server of your own, in your config.toml")
-    parser.add_argument("--kind", choices=("github", "gitlab"), help="what runs on --host")
+    parser.add_argument("--kind", choices=tuple(PROFILES), help="what runs on --host")
     parser.add_argument("--token-env", metavar="NAME", help="the environment variable that holds the token for --host")
     parser.add_argument("--yes", action="store_true", help="ask nothing")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing forgelore.toml")
@@ -49,7 +50,7 @@ def _suggested(app: Any, *, asks: bool) -> list[str]:
     if not asks:
         return [suggestion] if suggestion else []
     shown = f" [{suggestion}]" if suggestion else ""
-    answer = input(f"Which project?{shown} (owner/repo, gitlab:group/project or a URL) ").strip() or suggestion
+    answer = input(f"Which project?{shown} ({NAMING} or a URL) ").strip() or suggestion
     return answer.split()
 
 
@@ -71,7 +72,7 @@ def _add_host(context: Any, arguments: argparse.Namespace) -> str:
 
     host = arguments.host.removeprefix("https://").strip("/").lower()
     if not arguments.kind:
-        raise UsageError("--host needs --kind", hint="add --kind github or --kind gitlab")
+        raise UsageError("--host needs --kind", hint="add " + " or ".join(f"--kind {name}" for name in PROFILES))
     if not host or any(character in host for character in '/"\\ \n'):
         raise InvalidValue(f"{arguments.host!r} is not a host name", hint="for example: --host gitlab.example.com")
     if arguments.token_env and not arguments.token_env.replace("_", "a").isalnum():
