@@ -158,9 +158,7 @@ class App:
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
-        if name.forge == "local":
-            return None
-        return _adapter(name.forge).payloads()
+        return _adapter(name.forge).payloads() if name.forge in _ADAPTERS else None
 
     def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is

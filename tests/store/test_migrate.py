@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from forgelore.errors import CorruptStore, NewerStore, NotFound, StoreError
+from forgelore.store.checks import find_rows
 from forgelore.store.db import Store
 from forgelore.store.migrate import load_migrations, migrate, newest_version, open_store
 
@@ -40,6 +41,40 @@ def test_an_old_database_migrates_forward_and_keeps_its_rows(tmp_path, version):
     assert schema(store) == schema(fresh)
     assert store.value("SELECT path FROM projects") == "Acme/Web"
     assert store.value("SELECT count(*) FROM items") == (1 if version >= 2 else 0)
+
+
+def test_words_of_the_program_leave_the_schema_and_nothing_else_does(tmp_path):
+    """Migration 8 edits the text of two tables in place: rows, ids, what hangs on them and all other rules stay."""
+    old = Store(str(tmp_path / "old.db"))
+    migrate(old, load_migrations()[:7])
+    for number, forge in enumerate(["github", "gitlab", "local"], start=1):
+        sql = "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (?, ?, ?, 'A/B', 'a/b', 1)"
+        old.run(sql, number * 10, forge, forge)
+        old.run(
+            "INSERT INTO items (id, project_id, kind, number, title, content_hash, row_hash)"
+            " VALUES (?, ?, 'change', 7, 't', 'x', x'00')",
+            number * 100, number * 10,
+        )  # fmt: skip
+        old.run("INSERT INTO item_labels VALUES (?, ?, 'bug')", number * 10, number * 100)
+    tables = [
+        name for (name,) in old.rows("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
+    ]
+    tables = [name for name in tables if name not in ("schema_version", "sqlite_schema")]
+    before = {name: sorted(map(repr, old.rows(f"SELECT * FROM {name}"))) for name in tables}
+    other = Store(old.path)  # a reader that was there before
+    assert other.value("SELECT count(*) FROM items") == 3
+    migrate(old)
+    assert {name: sorted(map(repr, old.rows(f"SELECT * FROM {name}"))) for name in tables} == before
+    assert old.value("PRAGMA integrity_check") == "ok"
+    assert old.rows("PRAGMA foreign_key_check") == []
+    assert old.value("PRAGMA writable_schema") == 0
+    other.run("UPDATE items SET kind = 'commit' WHERE id = 100")
+    other.run("UPDATE projects SET forge = 'forge of tomorrow' WHERE id = 10")
+    assert find_rows(old, "row_malformed") == [100, 10], "what is no word of this program is told by its check instead"
+    with pytest.raises(StoreError, match="CHECK"):
+        old.run("UPDATE items SET state = 'odd'")
+    old.run("DELETE FROM projects WHERE id = 20")
+    assert old.rows("SELECT item_id FROM item_labels ORDER BY 1") == [(100,), (300,)]
 
 
 def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path):

@@ -5,12 +5,14 @@ Each check is one statement whose rows are what is wrong, named for people. Noth
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
+from forgelore.profiles import LOCAL, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.schema import load_schema
+from forgelore.words import KINDS
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 
@@ -25,6 +27,10 @@ class SqlCheck(NamedTuple):
 
     name: str
     sql: str
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
 
 
 _NO_DOCUMENT_JOB = (
@@ -130,6 +136,14 @@ CHECKS = (
     SqlCheck(
         "learned_malformed",
         " UNION ALL ".join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
+    ),
+    SqlCheck(
+        "row_malformed",
+        f"""
+        SELECT 'item ' || id, id FROM items WHERE kind NOT IN ({_quoted(KINDS)})
+        UNION ALL
+        SELECT 'project ' || id, id FROM projects WHERE forge NOT IN ({_quoted([LOCAL.name, *PROFILES])})
+        """,
     ),
     SqlCheck(
         "row_gone",
