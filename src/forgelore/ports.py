@@ -25,7 +25,7 @@ from forgelore.model import (
     ProjectName,
     Thread,
 )
-from forgelore.words import Passage
+from forgelore.words import JobKind, NoteScope, Passage
 
 
 class Resource(Struct, frozen=True):
@@ -45,7 +45,7 @@ class Owed(Struct, frozen=True):
     nobody asked for, because nothing before it came.
     """
 
-    kind: str
+    kind: JobKind
     reason: str
     is_asked: bool = True
 
@@ -53,7 +53,7 @@ class Owed(Struct, frozen=True):
 class Page(Struct):
     """Everything one answer said. `cursor` is where reading goes on once this page is saved.
 
-    `whole` names items of which this page holds every note of a scope ("all", "comments", "reviews"): others are gone.
+    `whole` names items of which this page holds every note of a scope: others are gone.
     `thread_states` carry resolution and place but no notes. `review_ids` are the review comments a change still has.
     """
 
@@ -61,7 +61,7 @@ class Page(Struct):
     items: list[Item] = []
     threads: list[Thread] = []
     thread_states: list[Thread] = []
-    whole: dict[ItemKey, str] = {}
+    whole: dict[ItemKey, NoteScope] = {}
     review_ids: dict[ItemKey, set[str]] = {}
     thread_etags: dict[ItemKey, str] = {}
     unchanged: list[ItemKey] = []  # items whose threads were asked for and are as before (304)
@@ -144,16 +144,16 @@ class Forge(Protocol):
     def resources(self, project: Project) -> list[Resource]: ...
     def pages(self, project: Project, resource: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]: ...
 
-    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
+    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[JobKind]:
         """Return the kinds of jobs ("threads", "detail") that an item of a page needs now."""
         ...
 
-    def owed(self) -> dict[str, tuple[Kind, ...]]:
+    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
         """Return the kinds of jobs that every item of some kinds must have had once, for this reader."""
         ...
 
-    def batch_size(self, job_kind: str) -> int: ...
-    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
+    def batch_size(self, job_kind: JobKind) -> int: ...
+    def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
         """Return what these items' jobs bring. A job is done unless the page says that its item is still `owed`."""
         ...
 

@@ -3,6 +3,7 @@
 Plain tuples and no libraries: a command that only reads pays for nothing more.
 """
 
+from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from forgelore.profiles import DEFAULT, PROFILES
@@ -20,6 +21,28 @@ KIND_WORDS: dict[str, Kind] = {
     "discussion": "discussion", "discussions": "discussion",
     "release": "release", "releases": "release",
 }  # fmt: skip
+
+
+class JobKind(StrEnum):
+    """What waits to be done. The first five are fetched from the forge, by item; the others need no request."""
+
+    ITEM = "item"  # an item that something else names and that no list brought
+    THREADS = "threads"
+    DETAIL = "detail"  # files, reviews, closing references, duplicate marks
+    LINKS = "links"  # of a change whose files and reviews came another way
+    LOOK = "look"  # a second look at an item that seems gone
+    DOCUMENT = "document"
+    EMBED = "embed"
+    REPLAY = "replay"
+
+
+class NoteScope(StrEnum):
+    """Which notes of an item are complete, so that others are gone. Two of them are the key of the thread they mean."""
+
+    ALL = "all"
+    COMMENTS = "comments"  # the plain stream below an item
+    REVIEW_SUMMARIES = "reviews"  # what reviewers wrote above their remarks
+    LINE_COMMENTS = "line_comments"  # their remarks at lines of the change
 
 
 class ProjectName(NamedTuple):

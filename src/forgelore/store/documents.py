@@ -15,6 +15,7 @@ from forgelore.store.db import SqlRow, Store
 from forgelore.store.engine.fulltext import add_text, remove_text
 from forgelore.store.item_parts import load_labels_of
 from forgelore.store.jobs import queue_jobs
+from forgelore.words import JobKind
 
 _FACTS = ", ".join(Facts._fields)
 _MARKS = ", ".join("?" * len(Facts._fields))
@@ -198,4 +199,4 @@ def remove_documents(store: Store, project_id: int, document_ids: Iterable[int])
 
 
 def _queue_embedding(store: Store, project_id: int, document_id: int) -> None:
-    queue_jobs(store, project_id, "embed", [str(document_id)], 0)
+    queue_jobs(store, project_id, JobKind.EMBED, [str(document_id)], 0)

@@ -4,8 +4,9 @@ import os
 from typing import Any
 
 from forgelore.store.db import Store
+from forgelore.words import JobKind
 
-QUEUES = ("item", "threads", "detail", "look", "replay", "document", "embed")
+QUEUES = (JobKind.ITEM, JobKind.THREADS, JobKind.DETAIL, JobKind.LOOK, JobKind.REPLAY, JobKind.DOCUMENT, JobKind.EMBED)
 _ERRORS = 5
 
 

@@ -9,26 +9,27 @@ from typing import NamedTuple
 
 from forgelore.core.backoff import next_attempt_at
 from forgelore.store.db import Store
+from forgelore.words import JobKind
 
 # What a sync does by itself after everything was fetched. The other kinds are parts that a forge still owes.
-INDEX_JOBS = ("document", "embed")
+INDEX_JOBS = (JobKind.DOCUMENT, JobKind.EMBED)
 
 # Items that never had such a job done.
 _NEVER_HAD = {
-    "threads": "i.threads_fetched_at IS NULL",
-    "detail": "i.detail_hash IS NULL",
-    "links": "i.detail_hash IS NOT NULL AND i.files_sha IS NULL",  # files without a head: GitHub's REST alone
+    JobKind.THREADS: "i.threads_fetched_at IS NULL",
+    JobKind.DETAIL: "i.detail_hash IS NULL",
+    JobKind.LINKS: "i.detail_hash IS NOT NULL AND i.files_sha IS NULL",  # files without a head: GitHub's REST alone
 }
 
 
 class Job(NamedTuple):
-    kind: str
+    kind: JobKind
     key: str
     version: int
     attempt_count: int
 
 
-def queue_jobs(store: Store, project_id: int, kind: str, keys: Iterable[str], now_ms: int) -> None:
+def queue_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str], now_ms: int) -> None:
     """Queue each key once; a key that is waiting gets a new version and its turn at once.
 
     Versions start anywhere: were each row to start at 1, a job that was finished and queued anew would look like the
@@ -68,7 +69,7 @@ def queue_replays(store: Store, project_id: int, kinds: Iterable[str] = ()) -> N
 
 
 def ready_jobs(
-    store: Store, project_id: int, kind: str, now_ms: int, limit: int, *, max_attempts: int = 1 << 30
+    store: Store, project_id: int, kind: JobKind, now_ms: int, limit: int, *, max_attempts: int = 1 << 30
 ) -> list[Job]:
     """Return jobs whose time has come. A time more than the cap away was written under another clock: it counts as
     come. One that has failed `max_attempts` times waits until somebody asks for it.
@@ -79,7 +80,7 @@ def ready_jobs(
         " ORDER BY attempt_count, queued_at, key LIMIT ?",
         project_id, kind, max_attempts, now_ms, now_ms + 2 * 3_600_000, limit,
     )  # fmt: skip
-    return [Job(*row) for row in rows]
+    return [Job(JobKind(row[0]), *row[1:]) for row in rows]
 
 
 def finish_job(store: Store, project_id: int, job: Job) -> bool:
@@ -118,7 +119,7 @@ def excuse_job(store: Store, project_id: int, job: Job, error: str) -> None:
     )  # fmt: skip
 
 
-def drop_jobs(store: Store, project_id: int, kind: str, keys: Iterable[str]) -> None:
+def drop_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str]) -> None:
     """Forget jobs that something else has done by the way."""
     sql = "DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ?"
     store.run_many(sql, [(project_id, kind, key) for key in keys])
@@ -150,7 +151,7 @@ def load_failures(store: Store, project_id: int, limit: int) -> list[tuple[str, 
     return [(kind, key, attempts, error, when) for kind, key, attempts, error, when in rows]
 
 
-def find_owing(store: Store, project_id: int, job_kind: str, kinds: Sequence[str]) -> list[str]:
+def find_owing(store: Store, project_id: int, job_kind: JobKind, kinds: Sequence[str]) -> list[str]:
     """Return job keys of items of these kinds that never had such a job done and do not wait for one."""
     rows = store.rows(
         f"""
@@ -171,7 +172,7 @@ def find_owing(store: Store, project_id: int, job_kind: str, kinds: Sequence[str
     return [key for (key,) in rows]
 
 
-def retry_jobs(store: Store, project_id: int, kind: str) -> list[Job]:
+def retry_jobs(store: Store, project_id: int, kind: JobKind) -> list[Job]:
     """Give every failed job of a kind its turn now; returns them."""
     rows = store.rows(
         "UPDATE jobs SET attempt_count = 0, last_attempt_at = NULL, next_attempt_at = NULL"
@@ -179,7 +180,7 @@ def retry_jobs(store: Store, project_id: int, kind: str) -> list[Job]:
         " AND attempt_count > 0 RETURNING kind, key, version, attempt_count",
         project_id, kind,
     )  # fmt: skip
-    return [Job(*row) for row in rows]
+    return [Job(JobKind(row[0]), *row[1:]) for row in rows]
 
 
 def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
@@ -190,12 +191,12 @@ def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
     return {kind: (total, failing or 0) for kind, total, failing in rows}
 
 
-def count_untired(store: Store, kind: str, max_attempts: int) -> int:
+def count_untired(store: Store, kind: JobKind, max_attempts: int) -> int:
     """Return how many jobs of a kind will still be tried, in all projects."""
     return int(store.value("SELECT count(*) FROM jobs WHERE kind = ? AND attempt_count < ?", kind, max_attempts))
 
 
-def count_waiting(store: Store, kind: str, project_ids: Iterable[int] = ()) -> int:
+def count_waiting(store: Store, kind: JobKind, project_ids: Iterable[int] = ()) -> int:
     """Return how many jobs of a kind wait, failing ones too; of all projects when none is named."""
     # The index knows jobs by project and kind: by kind alone it would be read from end to end.
     ids = list(project_ids) or [row[0] for row in store.rows("SELECT id FROM projects")]

@@ -11,6 +11,7 @@ from forgelore.store.checks import COUNTED_TABLES, LEARNED, PLACED, find_rows
 from forgelore.store.db import Store
 from forgelore.store.documents import remove_documents
 from forgelore.store.jobs import queue_documents, queue_jobs
+from forgelore.words import JobKind
 
 _WITHIN = "IN (SELECT value FROM json_each(?))"
 
@@ -103,7 +104,7 @@ def drop_vectors(store: Store, document_ids: Iterable[int], chunk_ids: Iterable[
     """
     for project_id, document_id in store.rows(sql, json.dumps(list(document_ids)), json.dumps(list(chunk_ids))):
         store.run("DELETE FROM chunks WHERE document_id = ?", document_id)
-        queue_jobs(store, project_id, "embed", [str(document_id)], 0)
+        queue_jobs(store, project_id, JobKind.EMBED, [str(document_id)], 0)
 
 
 def forget_unused_dimensions(store: Store) -> None:

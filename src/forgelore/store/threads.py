@@ -18,6 +18,7 @@ from forgelore.store.items import load_ids
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
+from forgelore.words import NoteScope
 
 NOTE_FIELDS = (
     "author", "author_role", "body", "created_at", "updated_at", "type", "path", "line", "old_path", "old_line",
@@ -41,6 +42,9 @@ class SavedNotes(NamedTuple):
     unknown: list[ItemKey]
 
 
+_SCOPES = {NoteScope.ALL: "1", NoteScope.LINE_COMMENTS: "n.key LIKE 'r%'"}  # the others are keys of threads
+
+
 class _NoteWork(Struct, gc=False):
     note_id: int
     item_id: int
@@ -52,12 +56,12 @@ class _NoteWork(Struct, gc=False):
 
 
 def save_threads(
-    store: Store, project_id: int, threads: list[Thread], *, whole: dict[ItemKey, str] | None = None,
+    store: Store, project_id: int, threads: list[Thread], *, whole: dict[ItemKey, NoteScope] | None = None,
     fresh: dict[ItemKey, int] | None = None, keep_raw: bool = True,
 ) -> SavedNotes:  # fmt: skip
     """Save threads. `whole` items lose notes that are not in `threads`; `fresh` are items known to have none yet.
 
-    `whole` maps an item to the scope that is complete: "all", or the key of one thread. `fresh` items were written in
+    `whole` maps an item to the scope that is complete. `fresh` items were written in
     this very transaction, which queued their documents.
     """
     whole = whole or {}
@@ -68,7 +72,7 @@ def save_threads(
     removed = 0
     if threads:
         thread_ids, restated = _save_thread_rows(
-            store, project_id, ids, threads, is_fresh=fresh is not None, keeps_state="all" in whole.values()
+            store, project_id, ids, threads, is_fresh=fresh is not None, keeps_state=NoteScope.ALL in whole.values()
         )
         work = _note_work(store, ids, thread_ids, threads, is_fresh=fresh is not None)
         _write_notes(store, project_id, work, keep_raw=keep_raw)
@@ -197,13 +201,13 @@ def note_values(note: Note) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def remove_notes(store: Store, project_id: int, item_id: int, keep: set[str], scope: str) -> int:
+def remove_notes(store: Store, project_id: int, item_id: int, keep: set[str], scope: NoteScope) -> int:
     """Delete the notes of an item that the forge no longer has, within a scope; returns how many.
 
     Forges hide internal notes, and system notes that name hidden items, from readers with fewer rights. So a system
     note is never missed, and an internal one only by a reader who is shown another.
     """
-    condition = {"all": "1", "review": "n.key LIKE 'r%'"}.get(scope, "t.key = ?")
+    condition = _SCOPES.get(scope, "t.key = ?")
     rows = store.rows(
         "SELECT n.id, n.key, n.row_hash, n.is_internal FROM notes n JOIN threads t ON t.id = n.thread_id"
         f" WHERE n.item_id = ? AND NOT n.is_system AND {condition}",

@@ -33,6 +33,7 @@ from forgelore.store.health import (
 )
 from forgelore.store.migrate import load_version
 from forgelore.store.schema import SOURCES, find_gaps
+from forgelore.words import JobKind
 
 SAMPLE = 200  # documents
 # With one of these there is no use in looking at the rest: a repair begins here, and checks again.
@@ -50,7 +51,7 @@ def load_stats(store: Store, fingerprint: str | None = None) -> dict[str, Any]:
             "documents": {
                 "total": total, "by_kind": kinds, "truncated": sum(truncated.values()), "truncated_by": truncated,
             },
-            "vectors": _vector_stats(store, total, queues["embed"], fingerprint),
+            "vectors": _vector_stats(store, total, queues[JobKind.EMBED], fingerprint),
             "full_text": {"indexed": count_documents(store)},
             "queues": queues,
             "file": {

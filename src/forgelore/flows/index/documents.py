@@ -18,6 +18,7 @@ from forgelore.store.engine.words import refresh_common_words
 from forgelore.store.health import count_project_documents
 from forgelore.store.item_batches import count_items, next_items
 from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
+from forgelore.words import JobKind
 
 BATCH = 500  # items in a transaction: bounds the log, and how long a reader's view lags
 
@@ -49,12 +50,12 @@ def index_items(
     """Bring the documents of changed items up to date."""
     watcher = watcher or Watcher()
     result = Indexed()
-    waiting = {project_id: count_jobs(store, project_id).get("document", (0, 0))[0] for project_id in project_ids}
+    waiting = {project_id: count_jobs(store, project_id).get(JobKind.DOCUMENT, (0, 0))[0] for project_id in project_ids}
     if not any(waiting.values()):
         return result
     watcher.begin("documents", "items indexed", sum(waiting.values()))
     for project_id in waiting:
-        while jobs := ready_jobs(store, project_id, "document", _now(), BATCH):
+        while jobs := ready_jobs(store, project_id, JobKind.DOCUMENT, _now(), BATCH):
             _index_batch(store, project_id, jobs, result)
             watcher.saved("documents", len(jobs))
             if should_stop():
@@ -121,14 +122,14 @@ def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexe
     try:
         with store.transaction():
             written = _write(store, project_id, ids, is_full=True)
-            drop_jobs(store, project_id, "document", map(str, ids))
+            drop_jobs(store, project_id, JobKind.DOCUMENT, map(str, ids))
     except LoreError:
         raise
     except Exception:  # noqa: BLE001 - the item that is to blame is found, and waits with its reason
         with store.transaction():
             queue_documents(store, project_id, ids)
         wanted = {str(item_id) for item_id in ids}
-        waiting = ready_jobs(store, project_id, "document", _now(), -1)
+        waiting = ready_jobs(store, project_id, JobKind.DOCUMENT, _now(), -1)
         _index_batch(store, project_id, [job for job in waiting if job.key in wanted], result)
         return
     result.add(written)

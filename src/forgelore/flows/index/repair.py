@@ -18,6 +18,7 @@ from forgelore.store.db import Store
 from forgelore.store.health import find_current_embedder
 from forgelore.store.projects import list_projects
 from forgelore.store.waiting import count_waiting
+from forgelore.words import JobKind
 
 _ROUNDS = 5
 _HOPELESS = frozenset(["damaged_file", "source_missing"])
@@ -90,7 +91,7 @@ def _embed(context: RepairContext, projects: list[int]) -> None:
     """Make the vectors that wait now, if that can be done with the embedder that the others are of."""
     store, embedder = context.store, context.request.embedder
     is_lost = any(name.startswith("vector_") or name in _LOSES_VECTORS for name in context.findings)
-    if not count_waiting(store, "embed") and not is_lost:
+    if not count_waiting(store, JobKind.EMBED) and not is_lost:
         return
     try:
         fingerprint = embedder.fingerprint() if embedder else ""
@@ -99,5 +100,5 @@ def _embed(context: RepairContext, projects: list[int]) -> None:
             embed_documents(store, embedder, projects, watcher=context.request.watcher)
     except EmbedderError as error:
         context.notes[f"some vectors could not be made: {error.message}"] = None
-    if count := count_waiting(store, "embed"):
+    if count := count_waiting(store, JobKind.EMBED):
         context.notes[f"{count:,} documents wait for their vectors; run: forgelore embed"] = None

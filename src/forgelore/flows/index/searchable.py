@@ -9,6 +9,7 @@ from forgelore.store.health import count_all_documents
 from forgelore.store.live_items import count_live
 from forgelore.store.schema import find_gaps
 from forgelore.store.waiting import count_waiting
+from forgelore.words import JobKind
 
 _ASKED = 20  # documents: some milliseconds
 _REPAIR = "run: forgelore stats --check --repair"
@@ -36,7 +37,7 @@ def look_at_search(store: Store) -> Searchable:
 def _look_at_documents(store: Store) -> Searchable:
     items = count_live(store)
     documents = count_all_documents(store)
-    waiting = count_waiting(store, "document")
+    waiting = count_waiting(store, JobKind.DOCUMENT)
     if not items:
         return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
     if not documents:

@@ -31,6 +31,7 @@ from forgelore.store.embedders import (
 )
 from forgelore.store.engine.vectors import load_unembedded, save_chunks
 from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
+from forgelore.words import JobKind
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
@@ -80,7 +81,7 @@ def embed_documents(
                 raise KeyboardInterrupt
     watcher.done("vectors")
     run.result.waiting = _waiting(store, projects)
-    if has_other_embedders(store, run.stored.id) and not count_untired(store, "embed", MAX_ATTEMPTS):
+    if has_other_embedders(store, run.stored.id) and not count_untired(store, JobKind.EMBED, MAX_ATTEMPTS):
         with store.transaction():
             run.result.dropped = drop_other_embedders(store, run.stored.id)
     return run.result
@@ -117,19 +118,21 @@ def register(store: Store, embedder: Embedder) -> StoredEmbedder:
 
 
 def _ready(store: Store, project_id: int, limit: int = 1) -> list[Job]:
-    return ready_jobs(store, project_id, "embed", _now(), limit, max_attempts=MAX_ATTEMPTS)
+    return ready_jobs(store, project_id, JobKind.EMBED, _now(), limit, max_attempts=MAX_ATTEMPTS)
 
 
 def _waiting(store: Store, projects: list[int]) -> int:
-    return sum(count_jobs(store, project_id).get("embed", (0, 0))[0] for project_id in projects)
+    return sum(count_jobs(store, project_id).get(JobKind.EMBED, (0, 0))[0] for project_id in projects)
 
 
 def _todo(store: Store, project_id: int, *, is_retry: bool) -> tuple[int, Callable[[], list[Job]]]:
     """Return how many documents there are to do, and what hands out the next few."""
     if not is_retry:
-        return count_jobs(store, project_id).get("embed", (0, 0))[0], lambda: _ready(store, project_id, _DOCUMENTS)
+        return count_jobs(store, project_id).get(JobKind.EMBED, (0, 0))[0], lambda: _ready(
+            store, project_id, _DOCUMENTS
+        )
     with store.transaction():
-        failed = retry_jobs(store, project_id, "embed")
+        failed = retry_jobs(store, project_id, JobKind.EMBED)
     batches = iter([failed[at : at + _DOCUMENTS] for at in range(0, len(failed), _DOCUMENTS)])
     return len(failed), lambda: next(batches, [])
 

@@ -30,6 +30,7 @@ from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.hits import HitRow, load_hits, load_items_of
 from forgelore.store.jobs import count_waiting
+from forgelore.words import JobKind
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
@@ -174,7 +175,7 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
     """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
     documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
     """
-    waiting = count_waiting(store, "document", filters.project_ids)
+    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids)
     if not waiting:
         return []
     items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
@@ -182,7 +183,7 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
 
 
 def _warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
-    waiting = count_waiting(store, "embed", filters.project_ids)
+    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids)
     if waiting:
         warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")
 

@@ -19,6 +19,7 @@ from forgelore.ports import Forge, SecondLook
 from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync_state import load_cursor, save_cursor
+from forgelore.words import JobKind
 
 # (more than so many, and more than this share of all): that is a lost permission rather than somebody tidying up
 TOO_MANY = ((20, 0.2), (3, 0.5))
@@ -74,8 +75,8 @@ def _compare(context: SyncContext, forge: Forge, kind: Kind) -> list[str]:
     with context.store.transaction():
         context.lock.confirm(context.now())
         looks = [job_key(ItemKey(kind, number)) for number in gone]
-        queue_jobs(context.store, context.project_id, "look", looks, context.now())
-        for job_kind in ("item", "threads") if kind != "discussion" else ("item",):
+        queue_jobs(context.store, context.project_id, JobKind.LOOK, looks, context.now())
+        for job_kind in (JobKind.ITEM, JobKind.THREADS) if kind != "discussion" else (JobKind.ITEM,):
             queue_jobs(context.store, context.project_id, job_kind, missed, context.now())
         last = load_cursor(context.store, context.project_id, f"sweep:{kind}")
         save_cursor(
@@ -110,7 +111,7 @@ def _seem_gone(context: SyncContext, forge: Forge) -> list[tuple[Job, SecondLook
     """Return the looks that found nothing; those that found the item, or may not tell, are over."""
     store, project_id, now = context.store, context.project_id, context.now
     gone = []
-    for job in ready_jobs(store, project_id, "look", now(), 1_000_000):
+    for job in ready_jobs(store, project_id, JobKind.LOOK, now(), 1_000_000):
         key = parse_job_key(job.key)
         if is_switched_off(context.project, job.key):
             continue

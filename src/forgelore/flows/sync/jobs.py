@@ -23,9 +23,10 @@ from forgelore.store.jobs import (
     ready_jobs,
 )
 from forgelore.store.sync_state import Lock
+from forgelore.words import JobKind
 
 POLL_S = 0.1
-PARTS = {"detail": ("links",)}  # jobs that another one does as well
+PARTS = {JobKind.DETAIL: (JobKind.LINKS,)}  # jobs that another one does as well
 
 
 class FetchPool:
@@ -77,7 +78,11 @@ class SyncContext(NamedTuple):
 
 
 def work_off(
-    context: SyncContext, kind: str, size: int, fetch: Callable[[list[ItemKey]], Page], finished: Callable[[int], None]
+    context: SyncContext,
+    kind: JobKind,
+    size: int,
+    fetch: Callable[[list[ItemKey]], Page],
+    finished: Callable[[int], None],
 ) -> None:
     """Do all jobs of a kind whose time has come, `size` at a time."""
     running: dict[Future[Page], list[Job]] = {}
@@ -97,7 +102,7 @@ def ends_the_run(error: LoreError) -> bool:
     return error.is_rejected if isinstance(error, AuthError) else isinstance(error, RateLimited | Locked)
 
 
-def _batches(context: SyncContext, kind: str, size: int) -> Iterator[list[Job]]:
+def _batches(context: SyncContext, kind: JobKind, size: int) -> Iterator[list[Job]]:
     done: set[tuple[str, int]] = set()
     while True:
         found = ready_jobs(context.store, context.project_id, kind, context.now(), 1000 + len(done))
@@ -117,7 +122,7 @@ def _keys(jobs: list[Job]) -> list[ItemKey]:
 
 
 def _collect(
-    context: SyncContext, kind: str, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
+    context: SyncContext, kind: JobKind, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
     finished: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Save what has arrived, all of it in one transaction; wait for the first if nothing has."""
@@ -173,9 +178,9 @@ def _failed(context: SyncContext, job: Job, error: LoreError) -> None:
     """An item that is gone gets a second look; one that we never had needs none. Anything else waits for its turn."""
     with context.store.transaction():
         context.lock.confirm(context.now())
-        if isinstance(error, NotFound) and job.kind == "item":
+        if isinstance(error, NotFound) and job.kind == JobKind.ITEM:
             finish_job(context.store, context.project_id, job)
             return
         if isinstance(error, NotFound):
-            queue_jobs(context.store, context.project_id, "look", [job.key], context.now())
+            queue_jobs(context.store, context.project_id, JobKind.LOOK, [job.key], context.now())
         fail_job(context.store, context.project_id, job, error.message, context.now())

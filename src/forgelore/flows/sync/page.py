@@ -9,6 +9,7 @@ from forgelore.store.jobs import queue_jobs
 from forgelore.store.project_rows import save_labels, save_members
 from forgelore.store.sync_state import save_cursor
 from forgelore.store.threads import remember_fetch, remove_notes, save_thread_states, save_threads
+from forgelore.words import JobKind, NoteScope
 
 
 class PageSaver:
@@ -42,7 +43,7 @@ class PageSaver:
     def _queue_follow_ups(self, page: Page, saved: Saved, now_ms: int) -> None:
         changed = {*saved.new, *saved.changed}
         times = self._known.fetch_times([item.key for item in page.items])
-        jobs: dict[str, list[str]] = {}
+        jobs: dict[JobKind, list[str]] = {}
         for item in page.items:
             wanted = self._forge.jobs_for(
                 item, is_changed=item.key in changed, is_wide=page.is_wide, threads_fetched_at=times.get(item.key)
@@ -58,17 +59,18 @@ class PageSaver:
             self._count("note", saved.written + saved.removed)
             # A whole conversation of an item that nobody shows us is dropped: asking again would bring the same.
             unknown = [job_key(key) for key in saved.unknown if key not in page.whole]
-            for kind in ("item", "threads"):
+            for kind in (JobKind.ITEM, JobKind.THREADS):
                 queue_jobs(self._store, self._project_id, kind, unknown, now_ms)
         if page.thread_states:
             self._count("thread", save_thread_states(self._store, self._project_id, page.thread_states))
         ids = load_ids(self._store, self._project_id, page.review_ids) if page.review_ids else {}
         for key, item_id in ids.items():
             keep = {f"r{number}" for number in page.review_ids[key]}
-            self._count("note", remove_notes(self._store, self._project_id, item_id, keep, "review"))
+            self._count("note", remove_notes(self._store, self._project_id, item_id, keep, NoteScope.LINE_COMMENTS))
         fetched_at = page.server_ms or now_ms
         for key, scope in page.whole.items():
-            if scope != "reviews" and key.kind != "discussion":  # those are read whole each time, and always in full
+            # Discussions are read whole each time, and always in full.
+            if scope != NoteScope.REVIEW_SUMMARIES and key.kind != "discussion":
                 remember_fetch(self._store, self._project_id, key, fetched_at, page.thread_etags.get(key))
         for key in page.unchanged:
             remember_fetch(self._store, self._project_id, key, fetched_at, self._known.thread_etag(key))
@@ -79,7 +81,7 @@ class PageSaver:
             live = self._known.live_numbers(kind)
             keys = [ItemKey(kind, number) for number, is_hidden in live.items() if not is_hidden]
             gone = [job_key(key) for key in keys if key not in page.seen]
-            queue_jobs(self._store, self._project_id, "look", gone, now_ms)
+            queue_jobs(self._store, self._project_id, JobKind.LOOK, gone, now_ms)
 
     def _count(self, what: str, number: int = 1) -> None:
         if number:

@@ -37,6 +37,7 @@ from forgelore.store.replays import (
     restore_thread_state,
 )
 from forgelore.store.sync_state import Lock, acquire_lock
+from forgelore.words import JobKind
 
 BATCH = 200  # items in a transaction: others may write in between
 T = TypeVar("T")
@@ -78,11 +79,11 @@ def work_off_replays(
     """Read again what waits for it: a migration has asked, or a replay was cut off. The caller holds the lock."""
     watcher = watcher or Watcher()
     result = Replayed()
-    waiting, _ = count_jobs(store, project_id).get("replay", (0, 0))
+    waiting, _ = count_jobs(store, project_id).get(JobKind.REPLAY, (0, 0))
     if not waiting:
         return result
-    watcher.begin("replay", "items read again", waiting)
-    while jobs := ready_jobs(store, project_id, "replay", _now(), BATCH):
+    watcher.begin(JobKind.REPLAY, "items read again", waiting)
+    while jobs := ready_jobs(store, project_id, JobKind.REPLAY, _now(), BATCH):
         with store.transaction():
             lock.confirm(_now())
             part = replay_items(store, reader, project_id, [int(job.key) for job in jobs])
@@ -91,10 +92,10 @@ def work_off_replays(
         result.read += part.read
         result.restored += part.restored
         result.incomplete += part.incomplete
-        watcher.saved("replay", len(jobs))
+        watcher.saved(JobKind.REPLAY, len(jobs))
         if should_stop():
             raise KeyboardInterrupt
-    watcher.done("replay")
+    watcher.done(JobKind.REPLAY)
     return result
 
 

@@ -33,8 +33,14 @@ from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_job
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync_state import acquire_lock, finish_run, load_cursor, reset_cursors, start_run
+from forgelore.words import JobKind
 
-JOB_TITLES = {"item": "missing items", "threads": "threads", "detail": "details", "links": "closing links"}
+JOB_TITLES = {
+    JobKind.ITEM: "missing items",
+    JobKind.THREADS: "threads",
+    JobKind.DETAIL: "details",
+    JobKind.LINKS: "closing links",
+}
 
 REASONS = 3  # that are told one by one
 
@@ -195,14 +201,14 @@ class _Sync:
 
     def _work_off_all(self) -> None:
         """Missing items first: what they need is known only then."""
-        self._work_off("item")
+        self._work_off(JobKind.ITEM)
         self._queue_recounts()
         self._queue_owed()
-        self._work_off("threads")
-        self._work_off("detail")
-        self._work_off("links")
+        self._work_off(JobKind.THREADS)
+        self._work_off(JobKind.DETAIL)
+        self._work_off(JobKind.LINKS)
 
-    def _work_off(self, kind: str) -> None:
+    def _work_off(self, kind: JobKind) -> None:
         waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
         if not waiting:
             return
@@ -214,7 +220,7 @@ class _Sync:
     def _queue_recounts(self) -> None:
         """Comments that the stream did not bring, or that are gone: read those items' conversations whole."""
         if profile_of(self.forge.name).has_comment_stream and (self.result.written or self.known.was_interrupted()):
-            self._queue("threads", self.known.miscounted())
+            self._queue(JobKind.THREADS, self.known.miscounted())
 
     def _queue_owed(self) -> None:
         """What an earlier reader could not see (no token, another version) is fetched once somebody can."""
@@ -222,7 +228,7 @@ class _Sync:
         for job_kind, item_kinds in self.forge.owed().items():
             self._queue(job_kind, self.known.owing(job_kind, [k for k in item_kinds if not wanted or k in wanted]))
 
-    def _queue(self, job_kind: str, keys: list[str]) -> None:
+    def _queue(self, job_kind: JobKind, keys: list[str]) -> None:
         if keys:
             with self.store.transaction():
                 queue_jobs(self.store, self.project_id, job_kind, keys, self.now())

@@ -10,6 +10,7 @@ from forgelore.store.item_facts import FactName, load_fact, load_fetch_times, lo
 from forgelore.store.jobs import find_owing
 from forgelore.store.live_items import count_live, load_live_numbers
 from forgelore.store.sync_history import was_interrupted
+from forgelore.words import JobKind
 
 
 class KnownStore:
@@ -61,7 +62,7 @@ class KnownStore:
         """Return job keys of items whose plain comments are more or fewer than the forge counts."""
         return find_miscounted(self._store, self._project_id)
 
-    def owing(self, job_kind: str, kinds: Sequence[Kind]) -> list[str]:
+    def owing(self, job_kind: JobKind, kinds: Sequence[Kind]) -> list[str]:
         """Return job keys of items that never had such a job done and do not wait for one."""
         return find_owing(self._store, self._project_id, job_kind, kinds)
 

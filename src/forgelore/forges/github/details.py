@@ -20,6 +20,7 @@ from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Th
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports import Known, Owed, Page
+from forgelore.words import JobKind, NoteScope
 
 CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
 ISSUES_AT_ONCE = 100
@@ -46,12 +47,12 @@ class Details:
             if not isinstance(node, Hole):
                 self._change_from_graph(page, repo_path(project), project, key, node)
             elif node is not NOBODY:
-                page.owed[key] = Owed("links", node.reason, is_asked=node.is_asked)
+                page.owed[key] = Owed(JobKind.LINKS, node.reason, is_asked=node.is_asked)
         return page
 
     def comments_of(self, root: str, key: ItemKey) -> Page:
         """All comments of one item: the streams missed some, or some were deleted."""
-        page = Page(whole={key: "comments"})
+        page = Page(whole={key: NoteScope.COMMENTS})
         for answer in walk_links(self._rest.client, f"{root}/issues/{key.number}/comments", {}):
             page.server_ms = page.server_ms or answer.date_ms
             rows = split_rows(self._rest.checked(answer, f"comments of {key.number}").body)
@@ -68,7 +69,7 @@ class Details:
     def _issue_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
         for key, node in _paired(keys, known, self._graph.issues).items():
             if isinstance(node, Hole):
-                page.owed[key] = Owed("detail", node.reason, is_asked=node.is_asked)
+                page.owed[key] = Owed(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
                 continue
             links = wire.parse_graph_issue(node, project.name.path)
             page.details.append(Detail(key, raw=wire.dump(node), links=links))
@@ -81,7 +82,7 @@ class Details:
             elif node is NOBODY:
                 self._change_from_rest(page, repo_path(project), key)
             elif lost is not None and not lost.is_refused:  # all of them at two requests each: rather a later GraphQL
-                page.owed[key] = Owed("detail", node.reason, is_asked=node.is_asked)
+                page.owed[key] = Owed(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
             else:
                 page.owed[key] = self._half_from_rest(page, repo_path(project), key, node)
 
@@ -90,8 +91,8 @@ class Details:
         try:
             self._change_from_rest(page, root, key)
         except ForgeError as error:
-            return Owed("detail", error.message)
-        return Owed("links", hole.reason)
+            return Owed(JobKind.DETAIL, error.message)
+        return Owed(JobKind.LINKS, hole.reason)
 
     def _change_nodes(self, keys: list[ItemKey], known: Known) -> dict[ItemKey, Node]:
         if not self._has_token:
@@ -109,7 +110,7 @@ class Details:
         reviews = self._graph_reviews(root, key, node["reviews"])
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
-        page.whole[key] = "reviews"
+        page.whole[key] = NoteScope.REVIEW_SUMMARIES
         if node.get("reviewThreads"):
             found = self._graph.rest_of(MORE_THREADS, node["id"], "reviewThreads", node["reviewThreads"])
             roots = review_threads(key, found)
@@ -158,7 +159,7 @@ class Details:
         files, reviews = self.rest_files(root, key), self._rest_reviews(root, key)
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
-        page.whole[key] = "reviews"
+        page.whole[key] = NoteScope.REVIEW_SUMMARIES
         raw = wire.dump(
             {"number": key.number, "files": [(file.new_path, file.old_path, file.status) for file in files]}
         )

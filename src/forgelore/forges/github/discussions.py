@@ -19,6 +19,7 @@ from forgelore.forges.windows import advance, distrusted_from, since
 from forgelore.model import Cursor, Item, ItemKey, Note, Thread
 from forgelore.net.jsontext import OddValueError, read_ms
 from forgelore.ports import Known, Page
+from forgelore.words import NoteScope
 
 PAGE_SIZE = 25
 
@@ -142,7 +143,7 @@ def _add(graph: Graph | _NoMore, page: Page, node: dict[str, Any]) -> None:
         threads.append(Thread(key, root, notes))
     page.items.append(item)  # all of it or nothing: half a conversation must not look whole
     page.threads += threads
-    page.whole[key] = "all"
+    page.whole[key] = NoteScope.ALL
 
 
 def parse_discussion(key: ItemKey, node: dict[str, Any]) -> Item:

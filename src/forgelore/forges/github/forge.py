@@ -34,6 +34,7 @@ from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import read_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.words import JobKind
 
 API_VERSION = "2022-11-28"
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}
@@ -50,7 +51,7 @@ RESOURCES = (
 # Issues are switched off and `/issues` answers 410. A cursor of its own: that of "items" must not pass issues it never
 # saw.
 PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
-_BATCH = {"detail": 100, "links": 100, "threads": 1}
+_BATCH = {JobKind.DETAIL: 100, JobKind.LINKS: 100, JobKind.THREADS: 1}
 _CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
 
 
@@ -152,7 +153,7 @@ class GitHub:
             hint = f"they need discussions=read; {error.hint}"
             yield Page(warnings=[f"discussions are left out: {error.message} ({hint})"])
 
-    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
+    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[JobKind]:
         """Comments come as a stream of their own; only the second look remains.
 
         It is for what changed, and in the wider net for everything: resolving a thread moves no time.
@@ -160,22 +161,24 @@ class GitHub:
         del threads_fetched_at
         if not is_changed and not is_wide:
             return []
-        return ["detail"] if item.key.kind in self.owed().get("detail", ()) else []
+        return [JobKind.DETAIL] if item.key.kind in self.owed().get(JobKind.DETAIL, ()) else []
 
-    def owed(self) -> dict[str, tuple[Kind, ...]]:
+    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
         """With a token also the links of changes that were read through REST alone, by whomever."""
-        return {"detail": ("issue", "change"), "links": ("change",)} if self._has_token else {"detail": ("change",)}
+        if not self._has_token:
+            return {JobKind.DETAIL: ("change",)}
+        return {JobKind.DETAIL: ("issue", "change"), JobKind.LINKS: ("change",)}
 
-    def batch_size(self, job_kind: str) -> int:
+    def batch_size(self, job_kind: JobKind) -> int:
         return _BATCH.get(job_kind, 1) if self._has_token else 1
 
-    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
-        if job_kind == "item":
+    def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
+        if job_kind == JobKind.ITEM:
             return self._item_by_itself(project, keys[0])
-        if job_kind == "threads":  # queued for a comment's number before anybody knew whose it is
+        if job_kind == JobKind.THREADS:  # queued for a comment's number before anybody knew whose it is
             kind = known.kinds([keys[0].number]).get(keys[0].number, keys[0].kind)
             return self._details.comments_of(repo_path(project), ItemKey(kind, keys[0].number))
-        fetch = self._details.fetch_links if job_kind == "links" else self._details.fetch
+        fetch = self._details.fetch_links if job_kind == JobKind.LINKS else self._details.fetch
         return fetch(project, keys, known)
 
     def _item_by_itself(self, project: Project, key: ItemKey) -> Page:

@@ -27,6 +27,7 @@ from forgelore.net.jsontext import split_rows
 from forgelore.net.rows import ParsedRows, read_rows
 from forgelore.net.walk import WalkedRow, walk, walk_links
 from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.words import JobKind, NoteScope
 
 HEADERS = {"Accept": "application/json"}
 
@@ -161,32 +162,35 @@ class GitLab:
             warnings += found.warnings
         yield whole_list_page(resource, rows, whole_list_end(cursor, tags, now_ms), warnings)
 
-    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[str]:
+    def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[JobKind]:
         """Threads of whatever changed or may hide a comment behind a throttled bump; files of changes whose head
         moved.
         """
         kind, owed = item.key.kind, self.owed()
         may_hide = threads_fetched_at is None or threads_fetched_at < (item.updated_at or 0) + OVERLAP_MS
-        jobs = ["threads"] if kind in owed.get("threads", ()) and (is_wide or is_changed or may_hide) else []
-        return [*jobs, "detail"] if kind in owed["detail"] and is_changed else jobs
+        has_threads = kind in owed.get(JobKind.THREADS, ())
+        jobs = [JobKind.THREADS] if has_threads and (is_wide or is_changed or may_hide) else []
+        return [*jobs, JobKind.DETAIL] if kind in owed[JobKind.DETAIL] and is_changed else jobs
 
-    def owed(self) -> dict[str, tuple[Kind, ...]]:
+    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
         """GitLab shows threads to nobody without a token, and says so once per sync."""
-        return {"threads": ("issue", "change"), "detail": ("change",)} if self._has_token else {"detail": ("change",)}
+        if not self._has_token:
+            return {JobKind.DETAIL: ("change",)}
+        return {JobKind.THREADS: ("issue", "change"), JobKind.DETAIL: ("change",)}
 
-    def batch_size(self, job_kind: str) -> int:
+    def batch_size(self, job_kind: JobKind) -> int:
         del job_kind
         return 1
 
-    def fetch_jobs(self, project: Project, job_kind: str, keys: list[ItemKey], known: Known) -> Page:
+    def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
         key = keys[0]
-        if job_kind == "item":
+        if job_kind == JobKind.ITEM:
             return Page(items=[self.fetch_item(project, key)])
         root = f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}"
-        return self._threads(root, key, known) if job_kind == "threads" else self._files(root, key, known)
+        return self._threads(root, key, known) if job_kind == JobKind.THREADS else self._files(root, key, known)
 
     def _threads(self, root: str, key: ItemKey, known: Known) -> Page:
-        page, tags = Page(whole={key: "all"}), []
+        page, tags = Page(whole={key: NoteScope.ALL}), []
         for answer in walk_links(self._client, f"{root}/discussions", {}, etag=known.thread_etag(key)):
             page.server_ms = page.server_ms or answer.date_ms
             if answer.status == 304:

@@ -17,6 +17,7 @@ from forgelore.core.values import check_filled
 from forgelore.errors import LoreError, UsageError
 from forgelore.surfaces.cli.main import COMMANDS, as_data, report
 from forgelore.surfaces.cli.terminal import Style, width
+from forgelore.words import JobKind
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -147,7 +148,7 @@ def _tell_of_replays(context: Context) -> None:
     from forgelore.store.waiting import count_waiting
 
     store = context.app.opened_store
-    waiting = count_waiting(store, "replay") if store else 0
+    waiting = count_waiting(store, JobKind.REPLAY) if store else 0
     if waiting:
         context.warn(f"{waiting:,} items wait to be read again, after an upgrade; run: forgelore replay")
 
