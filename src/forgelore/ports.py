@@ -1,6 +1,6 @@
 """What the flows need from the outside, and nothing more.
 
-A `Forge` hands out *pages*: everything one answer said, plus where the next page begins. The sync flow saves a page
+A forge hands out *pages*: everything one answer said, plus where the next page begins. The sync flow saves a page
 and its cursor in one transaction and knows nothing else of the forge.
 """
 
@@ -132,12 +132,13 @@ class ConversationLocked(ForgeError):
     """Somebody locked the conversation: the forge takes no comment from this token."""
 
 
-class Forge(Protocol):
-    """A forge, for one signed-in (or anonymous) reader."""
+class ForgeReader(Protocol):
+    """What is read of a forge, by one signed-in (or anonymous) reader."""
 
     name: str
     host: str
 
+    def server_ms(self) -> int | None: ...
     def fetch_identity(self) -> Identity | None: ...
     def fetch_project(self, name: ProjectName) -> Project: ...
     def list_projects(self, owner: str, *, deep: bool) -> Iterator[ProjectName]: ...
@@ -163,39 +164,8 @@ class Forge(Protocol):
         """Return how many items of each kind there are; None for a kind that must be swept because nobody counts it."""
         ...
 
-    def cost(self, missing: dict[Kind, int], notes: int) -> int:
-        """Return about how many requests it takes to fetch that many items and notes."""
-        ...
-
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         """Return the numbers of every item of a kind."""
-        ...
-
-    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
-        """Yield the plain comments of an issue or change, oldest first; no system notes, no comments on lines.
-
-        Raises NotFound for an item that was deleted or moved to another project.
-        """
-        ...
-
-    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
-        """Post a comment. Sent once: raises LostWrite when nobody can know whether it arrived.
-
-        ConversationLocked when the conversation is locked, AuthError (with the permission's name) when the token may
-        not write, NotFound when the item is gone or lives in another project now.
-        """
-        ...
-
-    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
-        """Replace a comment's text; None when it is gone."""
-        ...
-
-    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
-        """Delete a comment; False when it was gone already."""
-        ...
-
-    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        """Give an item labels on top of those it has; none is taken away. The forge makes those it does not know."""
         ...
 
     def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
@@ -226,13 +196,58 @@ class Forge(Protocol):
         """Return when something last happened among the issues and changes that this reader is shown."""
         ...
 
+
+class ForgeComments(Protocol):
+    """What is written on a forge: comments and labels of an item."""
+
+    name: str
+
+    def fetch_identity(self) -> Identity | None: ...
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        """Yield the plain comments of an issue or change, oldest first; no system notes, no comments on lines.
+
+        Raises NotFound for an item that was deleted or moved to another project.
+        """
+        ...
+
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
+        """Post a comment. Sent once: raises LostWrite when nobody can know whether it arrived.
+
+        ConversationLocked when the conversation is locked, AuthError (with the permission's name) when the token may
+        not write, NotFound when the item is gone or lives in another project now.
+        """
+        ...
+
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        """Replace a comment's text; None when it is gone."""
+        ...
+
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        """Delete a comment; False when it was gone already."""
+        ...
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        """Give an item labels on top of those it has; none is taken away. The forge makes those it does not know."""
+        ...
+
+
+class ForgeMeter(Protocol):
+    """What reading costs: requests made, left and still needed."""
+
+    def cost(self, missing: dict[Kind, int], notes: int) -> int:
+        """Return about how many requests it takes to fetch that many items and notes."""
+        ...
+
     def requests(self) -> int: ...
 
     def requests_left(self) -> int | None:
         """Return how many requests the forge said are left in this window (the scarcest kind); None when unknown."""
         ...
 
-    def server_ms(self) -> int | None: ...
+
+class Forge(ForgeReader, ForgeComments, ForgeMeter, Protocol):
+    """A forge as its adapter makes it. Flows ask for the part that they use."""
+
     def close(self) -> None: ...
 
 

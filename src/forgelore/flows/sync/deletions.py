@@ -15,7 +15,7 @@ from forgelore.flows.sync.jobs import SyncContext, ends_the_run
 from forgelore.flows.sync.page import is_switched_off, job_key, parse_job_key
 from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Cursor, ItemKey, Kind
-from forgelore.ports import Forge, SecondLook
+from forgelore.ports import ForgeReader, SecondLook
 from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync_state import load_cursor, save_cursor
@@ -31,7 +31,7 @@ AT_ONCE = 0  # swept so long ago that it is due, whatever the totals were before
 Totals = dict[Kind, int | None]
 
 
-def compare_totals(context: SyncContext, forge: Forge, totals: Totals) -> list[str]:
+def compare_totals(context: SyncContext, forge: ForgeReader, totals: Totals) -> list[str]:
     """Queue a look at everything that seems gone and a fetch of everything that was missed. Returns warnings."""
     return [
         warning
@@ -63,7 +63,7 @@ def _is_within(span_ms: int, context: SyncContext, last: Cursor) -> bool:
     return last.swept_at is not None and 0 <= context.now() - last.swept_at < span_ms
 
 
-def _compare(context: SyncContext, forge: Forge, kind: Kind) -> list[str]:
+def _compare(context: SyncContext, forge: ForgeReader, kind: Kind) -> list[str]:
     there = forge.sweep(context.project, kind)
     mine = KnownStore(context.store, context.project_id).live_numbers(kind)
     gone = [number for number, is_hidden in mine.items() if number not in there and not is_hidden]
@@ -85,7 +85,7 @@ def _compare(context: SyncContext, forge: Forge, kind: Kind) -> list[str]:
     return warnings
 
 
-def look_again(context: SyncContext, forge: Forge) -> tuple[int, list[str]]:
+def look_again(context: SyncContext, forge: ForgeReader) -> tuple[int, list[str]]:
     """Ask for each item that seems gone by itself and bury those that are; returns how many were, and warnings.
 
     Nothing is buried before every answer is in: a reader who lost the project, or most of it, is told 404 as well.
@@ -107,7 +107,7 @@ def look_again(context: SyncContext, forge: Forge) -> tuple[int, list[str]]:
     return buried, warnings
 
 
-def _seem_gone(context: SyncContext, forge: Forge) -> list[tuple[Job, SecondLook]]:
+def _seem_gone(context: SyncContext, forge: ForgeReader) -> list[tuple[Job, SecondLook]]:
     """Return the looks that found nothing; those that found the item, or may not tell, are over."""
     store, project_id, now = context.store, context.project_id, context.now
     gone = []

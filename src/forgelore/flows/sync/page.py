@@ -2,7 +2,7 @@
 
 from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import ItemKey, Project
-from forgelore.ports import Forge, Page
+from forgelore.ports import ForgeReader, Page
 from forgelore.store.db import Store
 from forgelore.store.items import Saved, load_ids, save_details, save_items
 from forgelore.store.jobs import queue_jobs
@@ -15,7 +15,7 @@ from forgelore.words import JobKind, NoteScope
 class PageSaver:
     """Writes pages of one project and counts, by name, what was really written."""
 
-    def __init__(self, store: Store, forge: Forge, project: Project, project_id: int) -> None:
+    def __init__(self, store: Store, forge: ForgeReader, project: Project, project_id: int) -> None:
         self._store, self._forge, self._project, self._project_id = store, forge, project, project_id
         self.written: dict[str, int] = {}
         self._known = KnownStore(store, project_id)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from forgelore.core.marker import is_report
 from forgelore.errors import AuthError, InvalidValue, NotFound
 from forgelore.model import ItemKey, Project
-from forgelore.ports import Comment, Forge, LostWrite
+from forgelore.ports import Comment, ForgeComments, LostWrite
 from forgelore.profiles import profile_of
 
 Action = Literal["created", "updated", "deleted", "unchanged", "nothing"]
@@ -28,14 +28,14 @@ class Posted(NamedTuple):
 
 
 class _Place(NamedTuple):
-    forge: Forge
+    forge: ForgeComments
     project: Project
     key: ItemKey
     own: str | None
 
 
 def post_report(
-    forge: Forge, project: Project, key: ItemKey, body: str, *, own: str | None = None,
+    forge: ForgeComments, project: Project, key: ItemKey, body: str, *, own: str | None = None,
     posted_before: bool = False, is_new_warning: bool = False, may_create: bool = True,
 ) -> Posted:  # fmt: skip
     """Make the item's one comment say `body`; an empty one takes it away. `own` is our login, None to ask the forge.
@@ -75,7 +75,7 @@ def is_ours(comment: Comment, login: str) -> bool:
     return is_report(comment.body) and (comment.author or "").lower() == login.lower()
 
 
-def _ask_login(forge: Forge) -> str:
+def _ask_login(forge: ForgeComments) -> str:
     """Return whose comments are ours."""
     profile = profile_of(forge.name)
     try:

@@ -16,7 +16,7 @@ from forgelore.flows.sync.deletions import lost_too_many
 from forgelore.flows.sync.lists import is_refusal
 from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import ItemKey, Kind, Project
-from forgelore.ports import Embedder, Forge
+from forgelore.ports import Embedder, ForgeMeter, ForgeReader
 from forgelore.store.db import Store
 from forgelore.store.items import save_items
 from forgelore.store.sync_state import load_cursor, save_cursor
@@ -43,7 +43,7 @@ class Coverage(NamedTuple):
 class Budget:
     """What a run may spend: half of the requests that are left, and some time."""
 
-    def __init__(self, forge: Forge, is_late: Callable[[], bool]) -> None:
+    def __init__(self, forge: ForgeMeter, is_late: Callable[[], bool]) -> None:
         self._forge, self._is_late = forge, is_late
         self._floor: int | None = None
 
@@ -59,7 +59,7 @@ class Budget:
 
 
 def cover(
-    store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, now_ms: int,
+    store: Store, forge: ForgeReader, project: Project, project_id: int, *, budget: Budget, now_ms: int,
     kinds: tuple[Kind, ...] = KINDS, watcher: Watcher | None = None,
 ) -> Coverage:  # fmt: skip
     """Read what changed since the last run, as far as the budget goes. Every page is saved with its cursor. Items of
@@ -101,7 +101,7 @@ def cover(
     )
 
 
-def _total(forge: Forge, project: Project, kinds: tuple[Kind, ...]) -> int | None:
+def _total(forge: ForgeReader, project: Project, kinds: tuple[Kind, ...]) -> int | None:
     try:
         counts = forge.counts(project)
     except LoreError:
@@ -110,7 +110,7 @@ def _total(forge: Forge, project: Project, kinds: tuple[Kind, ...]) -> int | Non
     return sum(number or 0 for number in found) if found and None not in found else None
 
 
-def _coverage(store: Store, forge: Forge, project: Project, project_id: int, kinds: tuple[Kind, ...]) -> Coverage:
+def _coverage(store: Store, forge: ForgeReader, project: Project, project_id: int, kinds: tuple[Kind, ...]) -> Coverage:
     lists = [resource.name for resource in forge.resources(project) if set(resource.lists) & set(kinds)]
     is_complete = all(load_cursor(store, project_id, name).is_complete for name in lists)
     known = KnownStore(store, project_id)
@@ -132,7 +132,13 @@ class Dropped(NamedTuple):
 
 
 def drop_missing(
-    store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, kinds: tuple[Kind, ...] = KINDS
+    store: Store,
+    forge: ForgeReader,
+    project: Project,
+    project_id: int,
+    *,
+    budget: Budget,
+    kinds: tuple[Kind, ...] = KINDS,
 ) -> Dropped:
     """Forget what the forge no longer has: an item's deletion may have started no workflow.
 

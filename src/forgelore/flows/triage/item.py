@@ -27,7 +27,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage.endings import build_row, is_closed_for, order_matches
 from forgelore.flows.triage.intake import make_searchable
 from forgelore.model import File, Item, ItemKey, Kind, Project
-from forgelore.ports import Embedder, Forge
+from forgelore.ports import Embedder, Forge, ForgeReader
 from forgelore.profiles import profile_of
 from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.db import Store
@@ -114,7 +114,7 @@ class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def fetch_current(
-    forge: Forge, project: Project, key: ItemKey, told: Item | None = None, *, is_whole: bool = True
+    forge: ForgeReader, project: Project, key: ItemKey, told: Item | None = None, *, is_whole: bool = True
 ) -> Fetched:
     """Return the item as it is now, with `is_whole` a change's paths and diff too. Raises NotFound when it is gone.
 

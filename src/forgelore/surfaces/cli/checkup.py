@@ -21,7 +21,7 @@ from forgelore.words import ProjectName
 if TYPE_CHECKING:
     from forgelore.core.triage.health_log import HealthLog
     from forgelore.model import Project
-    from forgelore.ports import Forge
+    from forgelore.ports import ForgeReader
 
 LITTLE_SPACE = 200_000_000  # bytes
 _RUNS_HINT = (
@@ -185,7 +185,7 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
     return DoctorCheck("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
 
 
-def _unborn(forge: "Forge", project: "Project", branch: str) -> Iterator[DoctorCheck]:
+def _unborn(forge: "ForgeReader", project: "Project", branch: str) -> Iterator[DoctorCheck]:
     """A set-up without an index: either nobody has started a run yet, or none could push."""
     path, mark = profile_of(project.name.forge).bot_setup
     text = forge.fetch_text(project, path, branch=project.default_branch or "HEAD", max_chars=200_000)
