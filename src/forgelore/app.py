@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, host_of, hosts_of, load_config
@@ -134,13 +135,13 @@ class App:
         """Return the forge a project lives on, with the token that belongs to it."""
         if name.forge == "local":
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
+        if name.forge not in _ADAPTERS:  # a file may come from a version that knows more of them
+            raise InvalidValue(f"this version knows no forge called {name.forge!r}", hint="upgrade forgelore")
         if name.host not in self._forges:
-            self._forges[name.host] = self._make_forge(_adapter(name.forge), name.forge, name.host, on_wait)
+            self._forges[name.host] = _ADAPTERS[name.forge].make(self._connection(name.forge, name.host, on_wait))
         return self._forges[name.host]
 
-    def _make_forge(
-        self, adapter: "Adapter", kind: str, host: str, on_wait: Callable[[float, str], None] | None
-    ) -> "Forge":
+    def _connection(self, kind: str, host: str, on_wait: Callable[[float, str], None] | None) -> "Connection":
         from forgelore.forges.answers import TokenAccess
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
@@ -148,17 +149,17 @@ class App:
         token, source = find_token(self.config, self.environ, kind, host)
         access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
         api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
-        client = Client(
-            api_url, adapter.headers, secret_headers=PROFILES[kind].token_headers(token) if token else None,
+        client = partial(
+            Client, api_url, secret_headers=PROFILES[kind].token_headers(token) if token else None,
             rate=self.config.requests_per_second, max_wait_s=self.config.max_wait_s,
             ca_file=self.config.ca_file or None,
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, on_wait=on_wait,
         )  # fmt: skip
-        return adapter.make(client, graphql_url, host, access)
+        return Connection(host, graphql_url, access, client)
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
-        return _adapter(name.forge).payloads() if name.forge in _ADAPTERS else None
+        return _ADAPTERS[name.forge].payloads() if name.forge in _ADAPTERS else None
 
     def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
@@ -260,33 +261,44 @@ def _make_minilm() -> "Embedder":
     return embedder
 
 
-class Adapter(NamedTuple):
-    """The code of one forge, beside its profile."""
+class Connection(NamedTuple):
+    """What an adapter is made with."""
 
-    headers: dict[str, str]
-    make: "Callable[[Client, str, str, TokenAccess], Forge]"  # the second is GraphQL's address, the third the host
+    host: str
+    graphql_url: str
+    access: "TokenAccess"
+    client: "Callable[[dict[str, str]], Client]"  # given the headers that the API wants
+
+
+class Adapter(NamedTuple):
+    """The code of one forge, beside its profile. Payloads are read without what talks to the network."""
+
+    make: "Callable[[Connection], Forge]"
     payloads: "Callable[[], PayloadReader]"
 
 
-def _github() -> Adapter:
+def _github(to: Connection) -> "Forge":
     from forgelore.forges.github.forge import HEADERS, GitHub
+
+    return GitHub(to.client(HEADERS), to.graphql_url, host=to.host, access=to.access)
+
+
+def _github_payloads() -> "PayloadReader":
     from forgelore.forges.github.payloads import GitHubPayloads
 
-    return Adapter(HEADERS, lambda *known: GitHub(known[0], known[1], host=known[2], access=known[3]), GitHubPayloads)
+    return GitHubPayloads()
 
 
-def _gitlab() -> Adapter:
+def _gitlab(to: Connection) -> "Forge":
     from forgelore.forges.gitlab.forge import HEADERS, GitLab
+
+    return GitLab(to.client(HEADERS), host=to.host, access=to.access)
+
+
+def _gitlab_payloads() -> "PayloadReader":
     from forgelore.forges.gitlab.payloads import GitLabPayloads
 
-    return Adapter(HEADERS, lambda *known: GitLab(known[0], host=known[2], access=known[3]), GitLabPayloads)
+    return GitLabPayloads()
 
 
-_ADAPTERS: dict[str, Callable[[], Adapter]] = {"github": _github, "gitlab": _gitlab}
-
-
-def _adapter(forge: str) -> Adapter:
-    """Return the adapter of a forge; a file may come from a version that knows more of them."""
-    if forge not in _ADAPTERS:
-        raise InvalidValue(f"this version knows no forge called {forge!r}", hint="upgrade forgelore")
-    return _ADAPTERS[forge]()
+_ADAPTERS = {"github": Adapter(_github, _github_payloads), "gitlab": Adapter(_gitlab, _gitlab_payloads)}
