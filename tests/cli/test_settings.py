@@ -2,9 +2,11 @@
 
 import pytest
 
-from forgelore.config import SETTINGS, host_of, hosts_of, load_config
-from forgelore.errors import ConfigError
+from forgelore.app import App
+from forgelore.config import SETTINGS, api_urls, host_of, hosts_of, load_config
+from forgelore.errors import ConfigError, InvalidValue
 from forgelore.tokens import find_token
+from forgelore.words import ProjectName
 
 
 def load(tmp_path, text="", *, user="", db=None, **environ):
@@ -111,6 +113,33 @@ def test_ci_variables_name_the_servers(tmp_path):
     assert hosts_of(config, {"GITHUB_SERVER_URL": "https://ghe.example"}).of("github") == "ghe.example"
     assert hosts_of(config, {"CI_SERVER_URL": "https://git.example:8443"}).of("gitlab") == "git.example:8443"
     assert host_of("https://u:p@Host.example/x") == "host.example"
+
+
+@pytest.mark.parametrize(
+    ("forge", "host", "environ", "rest", "graphql"),
+    [
+        ("github", "github.com", {}, "https://api.github.com", "https://api.github.com/graphql"),
+        ("github", "github.com", {"GITHUB_SERVER_URL": "https://github.com"}, "https://api.github.com", None),
+        ("github", "ghe.example", {}, "https://ghe.example/api/v3", "https://ghe.example/api/graphql"),
+        ("github", "ghe.example", {"GITHUB_API_URL": "https://ghe.example/x/v3/"}, "https://ghe.example/x/v3", None),
+        ("github", "other.example", {"GITHUB_API_URL": "https://ghe.example/x"}, "https://other.example/api/v3", None),
+        ("gitlab", "gitlab.com", {}, "https://gitlab.com/api/v4", None),
+        ("gitlab", "git.example", {"CI_SERVER_URL": "https://git.example/lab"}, "https://git.example/lab/api/v4", None),
+        ("gitlab", "git.example", {"CI_API_V4_URL": "https://git.example/v4"}, "https://git.example/v4", None),
+        ("gitlab", "127.0.0.1:80", {}, "http://127.0.0.1:80/api/v4", None),
+    ],
+)
+def test_every_forge_has_its_usual_address(tmp_path, forge, host, environ, rest, graphql):
+    found = api_urls(load(tmp_path), environ, forge, host)
+    assert found[0] == rest
+    assert graphql in (None, found[1])
+
+
+def test_a_forge_of_a_later_version_is_refused_in_words(tmp_path):
+    app = App({"FORGELORE_DB": str(tmp_path / "a.db")}, cwd=str(tmp_path))
+    with pytest.raises(InvalidValue, match="knows no forge called 'tomorrow'"):
+        app.forge(ProjectName("tomorrow", "git.example", "a/b"))
+    assert app.payload_reader(ProjectName("tomorrow", "git.example", "a/b")) is None
 
 
 def test_a_token_belongs_to_one_host(tmp_path):
