@@ -16,47 +16,35 @@ class StoredConversation(NamedTuple):
 
 def load_conversation(store: Store, project_id: int, key: ItemKey) -> StoredConversation | None:
     """Return what is stored of an item's conversation; None for an item that is unknown or gone."""
-    found = store.row(
-        """
+    sql = """
         SELECT id, updated_at, comment_count
         FROM items
         WHERE project_id = ? AND kind = ? AND number = ? AND deleted_at IS NULL
-        """,
-        project_id,
-        key.kind,
-        key.number,
-    )
+    """
+    found = store.row(sql, project_id, key.kind, key.number)
     if found is None:
         return None
-    sizes = store.rows(
-        """
+    sql = """
         SELECT t.key, count(*)
         FROM threads t
         JOIN notes n ON n.thread_id = t.id
         WHERE t.item_id = ?
         GROUP BY t.id
-        """,
-        found[0],
-    )
+    """
+    sizes = store.rows(sql, found[0])
     return StoredConversation(found[1], found[2], dict(sizes))
 
 
 def has_review_notes(store: Store, project_id: int, key: ItemKey) -> bool:
-    return bool(
-        store.value(
-            """
-            SELECT EXISTS (
-              SELECT 1
-              FROM items i
-              JOIN notes n ON n.item_id = i.id
-              WHERE i.project_id = ? AND i.kind = ? AND i.number = ? AND n.key LIKE 'r%'
-            )
-            """,
-            project_id,
-            key.kind,
-            key.number,
+    sql = """
+        SELECT EXISTS (
+          SELECT 1
+          FROM items i
+          JOIN notes n ON n.item_id = i.id
+          WHERE i.project_id = ? AND i.kind = ? AND i.number = ? AND n.key LIKE 'r%'
         )
-    )
+    """
+    return bool(store.value(sql, project_id, key.kind, key.number))
 
 
 def count_notes(store: Store, project_id: int) -> int:
@@ -65,16 +53,12 @@ def count_notes(store: Store, project_id: int) -> int:
 
 def sum_comment_counts(store: Store, project_id: int) -> int:
     """Return how many plain comments the forge counts over all issues and changes."""
-    return int(
-        store.value(
-            """
-            SELECT coalesce(sum(comment_count), 0)
-            FROM items
-            WHERE project_id = ? AND kind IN ('issue', 'change')
-            """,
-            project_id,
-        )
-    )
+    sql = """
+        SELECT coalesce(sum(comment_count), 0)
+        FROM items
+        WHERE project_id = ? AND kind IN ('issue', 'change')
+    """
+    return int(store.value(sql, project_id))
 
 
 def find_miscounted(store: Store, project_id: int) -> list[str]:
@@ -83,8 +67,7 @@ def find_miscounted(store: Store, project_id: int) -> list[str]:
     An item whose conversation was read whole after its last update stays as it is: GitHub may count what it does not
     show.
     """
-    rows = store.rows(
-        """
+    sql = """
         SELECT i.kind || ':' || i.number
         FROM items i
         WHERE i.project_id = ? AND i.kind IN ('issue', 'change')
@@ -96,7 +79,6 @@ def find_miscounted(store: Store, project_id: int) -> list[str]:
             JOIN notes n ON n.thread_id = t.id
             WHERE t.item_id = i.id AND t.key = 'comments'
           )
-        """,
-        project_id,
-    )
+    """
+    rows = store.rows(sql, project_id)
     return [key for (key,) in rows]

@@ -11,16 +11,12 @@ FactName = Literal["threads_etag", "files_sha", "head_sha", "is_confidential", "
 
 def load_fact(store: Store, project_id: int, key: ItemKey, name: FactName) -> Any:
     """Return one column of an item; None for an item that is not there."""
-    return store.value(
-        f"""
+    sql = f"""
         SELECT {name}
         FROM items
         WHERE project_id = ? AND kind = ? AND number = ?
-        """,
-        project_id,
-        key.kind,
-        key.number,
-    )
+    """
+    return store.value(sql, project_id, key.kind, key.number)
 
 
 def find_key(store: Store, item_id: int) -> ItemKey | None:
@@ -33,34 +29,27 @@ def load_kinds(store: Store, project_id: int, numbers: list[int]) -> dict[int, K
     """Return the kind of the issue or change with each number. Live ones before tombstones, and changes before
     issues: an issue can become a change.
     """
-    rows = store.rows(
-        """
+    sql = """
         SELECT number, kind
         FROM items
         WHERE project_id = ? AND kind IN ('issue', 'change')
           AND number IN (SELECT value FROM json_each(?))
         ORDER BY deleted_at IS NULL, kind = 'change'
-        """,
-        project_id,
-        json.dumps(numbers),
-    )
+    """
+    rows = store.rows(sql, project_id, json.dumps(numbers))
     return dict(rows)  # the last of two rows with one number wins
 
 
 def load_fetch_times(store: Store, project_id: int, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
     """Return when the threads of these items were last read whole."""
+    sql = """
+        SELECT number, threads_fetched_at
+        FROM items
+        WHERE project_id = ? AND kind = ?
+          AND number IN (SELECT value FROM json_each(?))
+    """
     found: dict[ItemKey, int | None] = {}
     for kind in {key.kind for key in keys}:
-        rows = store.rows(
-            """
-            SELECT number, threads_fetched_at
-            FROM items
-            WHERE project_id = ? AND kind = ?
-              AND number IN (SELECT value FROM json_each(?))
-            """,
-            project_id,
-            kind,
-            json.dumps([key.number for key in keys if key.kind == kind]),
-        )
+        rows = store.rows(sql, project_id, kind, json.dumps([key.number for key in keys if key.kind == kind]))
         found.update((ItemKey(kind, number), fetched_at) for number, fetched_at in rows)
     return found

@@ -137,24 +137,20 @@ def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
 
 def load_failures(store: Store, project_id: int, limit: int) -> list[tuple[str, str, int, str, int | None]]:
     """Return (kind, key, attempts, error, time of the next attempt) of jobs that failed, the most tried first."""
-    rows = store.rows(
-        """
+    sql = """
         SELECT kind, key, attempt_count, last_error, next_attempt_at
         FROM jobs
         WHERE project_id = ? AND last_error IS NOT NULL
         ORDER BY attempt_count DESC, key
         LIMIT ?
-        """,
-        project_id,
-        limit,
-    )
+    """
+    rows = store.rows(sql, project_id, limit)
     return [(kind, key, attempts, error, when) for kind, key, attempts, error, when in rows]
 
 
 def find_owing(store: Store, project_id: int, job_kind: JobKind, kinds: Sequence[str]) -> list[str]:
     """Return job keys of items of these kinds that never had such a job done and do not wait for one."""
-    rows = store.rows(
-        f"""
+    sql = f"""
         SELECT i.kind || ':' || i.number
         FROM items i
         WHERE i.project_id = ? AND {_NEVER_HAD[job_kind]} AND i.deleted_at IS NULL
@@ -164,11 +160,8 @@ def find_owing(store: Store, project_id: int, job_kind: JobKind, kinds: Sequence
             FROM jobs j
             WHERE j.project_id = i.project_id AND j.kind = ? AND j.key = i.kind || ':' || i.number
           )
-        """,
-        project_id,
-        json.dumps(list(kinds)),
-        job_kind,
-    )
+    """
+    rows = store.rows(sql, project_id, json.dumps(list(kinds)), job_kind)
     return [key for (key,) in rows]
 
 

@@ -5,15 +5,13 @@ from forgelore.store.db import SqlRow, Store
 
 def load_positions(store: Store, project_id: int) -> list[tuple[str, int | None, bool]]:
     """Return (list, read up to, whether it was read to its end) of every list; sweeps for deletions are none."""
-    rows = store.rows(
-        """
+    sql = """
         SELECT resource, updated_at, is_complete
         FROM sync_cursors
         WHERE project_id = ? AND resource NOT LIKE 'sweep:%'
         ORDER BY resource
-        """,
-        project_id,
-    )
+    """
+    rows = store.rows(sql, project_id)
     return [(resource, updated_at, bool(is_complete)) for resource, updated_at, is_complete in rows]
 
 
@@ -24,42 +22,35 @@ def has_cursors(store: Store, project_id: int) -> bool:
 
 def load_runs(store: Store, project_id: int, limit: int) -> list[SqlRow]:
     """Return (command, started, finished, status, error, requests, rows written, summary) of the last runs."""
-    return store.rows(
-        """
+    sql = """
         SELECT command, started_at, finished_at, status, error, requests, rows_written, summary
         FROM sync_runs
         WHERE project_id = ?
         ORDER BY id DESC
         LIMIT ?
-        """,
-        project_id,
-        limit,
-    )
+    """
+    return store.rows(sql, project_id, limit)
 
 
 def was_interrupted(store: Store, project_id: int) -> bool:
     """True when the run before this one did not come to its end."""
-    rows = store.rows(
-        """
+    sql = """
         SELECT status
         FROM sync_runs
         WHERE project_id = ?
         ORDER BY id DESC
         LIMIT 2
-        """,
-        project_id,
-    )
+    """
+    rows = store.rows(sql, project_id)
     return len(rows) == 2 and rows[1][0] != "succeeded"
 
 
 def find_lock_holder(store: Store, name: str) -> tuple[str, int, int] | None:
     """Return (machine, process, last heartbeat) of who holds a lock."""
-    row = store.row(
-        """
+    sql = """
         SELECT machine, pid, heartbeat_at
         FROM locks
         WHERE name = ?
-        """,
-        name,
-    )
+    """
+    row = store.row(sql, name)
     return (row[0], row[1], row[2]) if row else None
