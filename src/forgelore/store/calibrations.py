@@ -44,23 +44,30 @@ def save_boilerplate(
     """Replace what is known of a kind. In a transaction."""
     store.run("DELETE FROM boilerplate_lines WHERE project_id = ? AND kind = ?", project_id, kind)
     store.run_many(
-        "INSERT INTO boilerplate_lines (project_id, kind, line_hash, items) VALUES (?, ?, ?, ?)",
+        """
+        INSERT INTO boilerplate_lines (project_id, kind, line_hash, items)
+        VALUES (?, ?, ?, ?)
+        """,
         [(project_id, kind, key, count) for key, count in sorted(lines.items())],
     )
-    store.run(
-        "INSERT INTO boilerplate_runs (project_id, kind, items, learned_at) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (project_id, kind) DO UPDATE SET items = excluded.items, learned_at = excluded.learned_at",
-        project_id, kind, items, now_ms,
-    )  # fmt: skip
+    run = """
+        INSERT INTO boilerplate_runs (project_id, kind, items, learned_at)
+        VALUES (?, ?, ?, ?)
+        ON CONFLICT (project_id, kind) DO UPDATE SET items = excluded.items, learned_at = excluded.learned_at
+    """
+    store.run(run, project_id, kind, items, now_ms)
 
 
 def load_strengths(store: Store, scope: CalibrationScope, *, limit: int) -> list[float]:
     """Return the best strengths of the newest items, in no order that matters."""
-    rows = store.rows(
-        "SELECT strength FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
-        " ORDER BY created_at DESC, item_id DESC LIMIT ?", *scope, limit,
-    )  # fmt: skip
-    return [strength for (strength,) in rows]
+    sql = """
+        SELECT strength
+        FROM nearest_strengths
+        WHERE project_id = ? AND kind = ? AND model = ?
+        ORDER BY created_at DESC, item_id DESC
+        LIMIT ?
+    """
+    return [strength for (strength,) in store.rows(sql, *scope, limit)]
 
 
 def load_sampled(store: Store, scope: CalibrationScope) -> set[int]:
@@ -74,21 +81,34 @@ def save_strengths(store: Store, scope: CalibrationScope, rows: Iterable[tuple[i
     transaction.
     """
     store.run_many(
-        "INSERT INTO nearest_strengths (project_id, kind, model, item_id, created_at, strength)"
-        " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (project_id, kind, model, item_id)"
-        " DO UPDATE SET strength = excluded.strength, created_at = excluded.created_at",
+        """
+        INSERT INTO nearest_strengths (project_id, kind, model, item_id, created_at, strength)
+        VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (project_id, kind, model, item_id)
+        DO UPDATE SET strength = excluded.strength, created_at = excluded.created_at
+        """,
         [(*scope, *row) for row in rows],
     )
-    store.run(
-        "DELETE FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ? AND item_id NOT IN"
-        " (SELECT item_id FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ?"
-        " ORDER BY created_at DESC, item_id DESC LIMIT ?)", *scope, *scope, keep,
-    )  # fmt: skip
+    oldest = """
+        DELETE FROM nearest_strengths
+        WHERE project_id = ? AND kind = ? AND model = ? AND item_id NOT IN (
+            SELECT item_id
+            FROM nearest_strengths
+            WHERE project_id = ? AND kind = ? AND model = ?
+            ORDER BY created_at DESC, item_id DESC
+            LIMIT ?)
+    """
+    store.run(oldest, *scope, *scope, keep)
 
 
 def load_strengths_of(store: Store, scope: CalibrationScope, *, without: set[int]) -> list[float]:
     """Return the strengths of sampled items, without some items."""
-    sql = "SELECT item_id, strength FROM nearest_strengths WHERE project_id = ? AND kind = ? AND model = ? ORDER BY 1"
+    sql = """
+        SELECT item_id, strength
+        FROM nearest_strengths
+        WHERE project_id = ? AND kind = ? AND model = ?
+        ORDER BY item_id
+    """
     return [strength for item_id, strength in store.each(sql, *scope) if item_id not in without]
 
 
@@ -97,26 +117,30 @@ def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> 
 
     What somebody merely wrote counts once the item is closed: until then it is an opinion.
     """
-    rows = store.rows(
-        "SELECT i.id, t.id FROM item_links l JOIN items i ON i.id = l.item_id"
-        " JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind"
-        " WHERE l.project_id = ? AND i.kind = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn"
-        " AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind AND t.created_at < i.created_at"
-        " AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND (l.source <> 'text' OR i.state IS NOT 'open')"
-        " ORDER BY i.created_at DESC, i.id DESC, t.id", project_id, kind,
-    )  # fmt: skip
+    sql = """
+        SELECT i.id, t.id
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind
+        WHERE l.project_id = ? AND i.kind = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn
+          AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind AND t.created_at < i.created_at
+          AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND (l.source <> 'text' OR i.state IS NOT 'open')
+        ORDER BY i.created_at DESC, i.id DESC, t.id
+    """
     found: dict[int, set[int]] = {}
-    for item_id, target_id in rows:
+    for item_id, target_id in store.rows(sql, project_id, kind):
         if item_id in found or len(found) < limit:
             found.setdefault(item_id, set()).add(target_id)
     return found
 
 
 def load_calibration(store: Store, scope: CalibrationScope) -> StoredCalibration | None:
-    row = store.row(
-        "SELECT slope, intercept, most, pairs, others, report, calibrated_at FROM calibrations"
-        " WHERE project_id = ? AND kind = ? AND model = ?", *scope,
-    )  # fmt: skip
+    sql = """
+        SELECT slope, intercept, most, pairs, others, report, calibrated_at
+        FROM calibrations
+        WHERE project_id = ? AND kind = ? AND model = ?
+    """
+    row = store.row(sql, *scope)
     if row is None:
         return None
     return StoredCalibration._make((*row[:5], json.loads(row[5]), row[6]))
@@ -126,8 +150,9 @@ def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredC
     """Replace what was fitted before, of whatever model. In a transaction."""
     store.run("DELETE FROM calibrations WHERE project_id = ? AND kind = ?", scope.project_id, scope.kind)
     report = json.dumps(calibration.report, sort_keys=True)
-    store.run(
-        "INSERT INTO calibrations (project_id, kind, model, slope, intercept, most, pairs, others, report,"
-        " calibrated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *scope, *calibration[:5], report, calibration.calibrated_at,
-    )  # fmt: skip
+    sql = """
+        INSERT INTO calibrations
+            (project_id, kind, model, slope, intercept, most, pairs, others, report, calibrated_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+    store.run(sql, *scope, *calibration[:5], report, calibration.calibrated_at)

@@ -20,9 +20,12 @@ class Ended(NamedTuple):
 
 
 def load_ended(store: Store, item_id: int) -> Ended | None:
-    row = store.row(
-        f"SELECT {_COLUMNS} FROM items WHERE id = ? AND deleted_at IS NULL AND NOT is_confidential", item_id
-    )
+    sql = f"""
+        SELECT {_COLUMNS}
+        FROM items
+        WHERE id = ? AND deleted_at IS NULL AND NOT is_confidential
+    """
+    row = store.row(sql, item_id)
     return Ended._make(row) if row else None
 
 
@@ -69,6 +72,7 @@ def load_original(store: Store, item_id: int, *, is_told: bool) -> Ended | None:
           AND t.deleted_at IS NULL AND NOT t.is_confidential
         ORDER BY l.source = 'text', l.id DESC LIMIT 1
         """,
-        item_id, is_told,
-    )  # fmt: skip
+        item_id,
+        is_told,
+    )
     return Ended._make(row) if row else None

@@ -60,10 +60,11 @@ def _item(column: str, item_id: str) -> str:
 
 # What people said in a thread, in order; system and internal notes belong to no document, so they are not asked here.
 _SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
-_NOTE_PATHS = (
-    "(SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path"
-    " FROM notes s JOIN threads h ON h.id = s.thread_id)"
-)
+_NOTE_PATHS = """(
+    SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path
+    FROM notes s
+    JOIN threads h ON h.id = s.thread_id
+)"""
 
 DOCUMENTS = Columns(
     "d.item_id", "d.project_id", "d.kind", "d.state", "d.author", "d.created_at", "d.updated_at", "d.is_confidential",

@@ -91,10 +91,12 @@ def find_unmatched(store: Store, size: int) -> tuple[list[tuple[int, str]], int]
     """
     stem = make_stemmer(store)
     missed: list[tuple[int, str]] = []
-    rows = store.rows(
-        "SELECT id, title || char(10) || substr(text, 1, ?) FROM document_texts WHERE id IN"
-        " (SELECT id FROM document_texts ORDER BY random() LIMIT ?)", _CHARS, size,
-    )  # fmt: skip
+    sql = """
+        SELECT id, title || char(10) || substr(text, 1, ?)
+        FROM document_texts
+        WHERE id IN (SELECT id FROM document_texts ORDER BY random() LIMIT ?)
+    """
+    rows = store.rows(sql, _CHARS, size)
     for document_id, text in rows:
         words = list(dict.fromkeys(text[start:end] for start, end, _ in stem(text)))
         for word in random.sample(words, min(_WORDS, len(words))):

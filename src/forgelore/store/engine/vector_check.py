@@ -13,6 +13,26 @@ from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 
 _LENGTH_SLACK = 1e-3
+_SAMPLE = """
+    SELECT d.id, t.title, t.text
+    FROM documents d
+    JOIN document_texts t ON t.id = d.id
+    WHERE d.id IN (
+        SELECT DISTINCT c.document_id
+        FROM chunks c
+        WHERE c.embedder_id = ? AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = c.project_id AND j.kind = 'embed' AND j.key = CAST(c.document_id AS TEXT))
+        ORDER BY random()
+        LIMIT ?)
+"""
+_CHUNKS_OF_SAMPLE = """
+    SELECT document_id, start_at, end_at, scale, vector
+    FROM chunks
+    WHERE embedder_id = ? AND document_id IN (SELECT value FROM json_each(?))
+    ORDER BY document_id, position
+"""
 
 
 class MalformedChunk(NamedTuple):
@@ -78,17 +98,9 @@ def packed_size(scale: Any, vector: Any) -> int:
 
 def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDocument]:
     """Return some documents that have vectors of this embedder and do not wait for new ones, chosen at random."""
-    rows = store.rows(
-        "SELECT d.id, t.title, t.text FROM documents d JOIN document_texts t ON t.id = d.id WHERE d.id IN"
-        " (SELECT DISTINCT c.document_id FROM chunks c WHERE c.embedder_id = ? AND NOT EXISTS"
-        " (SELECT 1 FROM jobs j WHERE j.project_id = c.project_id AND j.kind = 'embed'"
-        " AND j.key = CAST(c.document_id AS TEXT)) ORDER BY random() LIMIT ?)", embedder_id, size,
-    )  # fmt: skip
+    rows = store.rows(_SAMPLE, embedder_id, size)
     chunks: dict[int, list[StoredChunk]] = {}
-    for document_id, start, end, *packed in store.each(
-        "SELECT document_id, start_at, end_at, scale, vector FROM chunks WHERE embedder_id = ?"
-        " AND document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, position",
-        embedder_id, json.dumps([row[0] for row in rows]),
-    ):  # fmt: skip
+    ids = json.dumps([row[0] for row in rows])
+    for document_id, start, end, *packed in store.each(_CHUNKS_OF_SAMPLE, embedder_id, ids):
         chunks.setdefault(document_id, []).append(StoredChunk(start, end, PackedVector(*packed)))
     return [SampledDocument(document_id, title, text, chunks[document_id]) for document_id, title, text in rows]

@@ -42,9 +42,10 @@ def save_chunks(
         return False
     store.run("DELETE FROM chunks WHERE document_id = ? AND embedder_id = ?", document_id, embedder_id)
     store.run_many(
-        "INSERT INTO chunks"
-        " (project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT INTO chunks (project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
         [
             (row[0], document_id, embedder_id, position, chunk.start, chunk.end, content_hash[:_HASH_BYTES], *packed)
             for position, (chunk, packed) in enumerate(chunks)
@@ -55,10 +56,12 @@ def save_chunks(
 
 def load_vector(store: Store, embedder_id: int, document_id: int) -> PackedVector | None:
     """Return the vector of a document's first chunk, which stands for the whole."""
-    row = store.row(
-        "SELECT scale, vector FROM chunks WHERE document_id = ? AND embedder_id = ? AND position = 0",
-        document_id, embedder_id,
-    )  # fmt: skip
+    sql = """
+        SELECT scale, vector
+        FROM chunks
+        WHERE document_id = ? AND embedder_id = ? AND position = 0
+    """
+    row = store.row(sql, document_id, embedder_id)
     return PackedVector(*row) if row else None
 
 
