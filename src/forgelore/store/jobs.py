@@ -187,11 +187,3 @@ def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
 def count_untired(store: Store, kind: JobKind, max_attempts: int) -> int:
     """Return how many jobs of a kind will still be tried, in all projects."""
     return int(store.value("SELECT count(*) FROM jobs WHERE kind = ? AND attempt_count < ?", kind, max_attempts))
-
-
-def count_waiting(store: Store, kind: JobKind, project_ids: Iterable[int] = ()) -> int:
-    """Return how many jobs of a kind wait, failing ones too; of all projects when none is named."""
-    # The index knows jobs by project and kind: by kind alone it would be read from end to end.
-    ids = list(project_ids) or [row[0] for row in store.rows("SELECT id FROM projects")]
-    sql = "SELECT count(*) FROM jobs WHERE project_id IN (SELECT value FROM json_each(?)) AND kind = ?"
-    return int(store.value(sql, json.dumps(ids), kind))

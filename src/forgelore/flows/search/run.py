@@ -29,7 +29,7 @@ from forgelore.store.engine.fulltext import Found, raw_query_errors, search_word
 from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.hits import HitRow, load_hits, load_items_of
-from forgelore.store.jobs import count_waiting
+from forgelore.store.waiting import count_waiting
 from forgelore.words import JobKind
 
 if TYPE_CHECKING:
