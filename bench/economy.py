@@ -3,7 +3,7 @@
 import pathlib
 import tempfile
 
-from common import forge, forgelore, report, table
+from lib.common import forge, forgelore, report, table
 
 HALF = 5000
 

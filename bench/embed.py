@@ -11,10 +11,10 @@ import statistics
 import sys
 import tempfile
 
-from common import SHARED, Skipped, clean_environ, measure, report, table, verdict
 from forgelore.core.search.chunks import build_chunks
 from forgelore.words import Passage
 from forgelore_minilm.model import MiniLM
+from lib.common import SHARED, Skipped, clean_environ, measure, report, table, verdict
 
 DOCUMENTS = 2_000
 ROUNDS = 15

@@ -18,7 +18,7 @@ import tempfile
 import time
 import typing
 
-from common import HERE, ROOT, Cost, Forge, measure, report, table, verdict
+from lib.common import LIB, ROOT, Cost, Forge, measure, report, table, verdict
 
 ITEMS = 10_000
 ROUNDS = 5
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> None:
 
 @contextlib.contextmanager
 def stage(folder: pathlib.Path, items: int):
-    command = [sys.executable, str(HERE / "stage.py"), str(folder), str(items)]
+    command = [sys.executable, str(LIB / "stage.py"), str(folder), str(items)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Forge(process)

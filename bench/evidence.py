@@ -5,7 +5,8 @@ on the third.
 
     python bench/run.py evidence                 the tables, with the built-in embedder
     python bench/run.py evidence minilm          ... another one; `words` for none
-    python bench/run.py evidence ship            fit on all three, and write src/forgelore/core/compare/shipped.py
+
+What is shipped is fitted on all three, by training/evidence_ship.py.
 """
 
 import collections
@@ -13,14 +14,14 @@ import typing
 
 import numpy as np
 
-from common import Skipped, report, table, verdict
-from evidence_chance import chance_table
-from evidence_data import Ranked, Tracker, load_trackers, rank_costs
-from evidence_fit import GROUPS, Fit, Held, columns, fit_trackers, gold_ranks, is_asked
 from forgelore.core.compare.calibration import LEAST, Distribution
 from forgelore.core.compare.evidence import FEATURES
 from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
 from forgelore.flows.compare.reference import SAMPLE, similarity_of
+from lib.common import Skipped, report, table, verdict
+from lib.evidence_chance import chance_table
+from lib.evidence_data import Ranked, Tracker, load_trackers, rank_costs
+from lib.evidence_fit import GROUPS, Fit, Held, columns, fit_trackers, gold_ranks, is_asked
 from quality import CORPORA
 
 WARNED, SHOWN, ROWS = 0.92, 0.75, 5  # the thresholds of triage, and the rows of its table
@@ -30,11 +31,6 @@ WINDOW = SAMPLE  # ordinary items before a query that make its distribution
 def main(arguments: list[str]) -> None:
     if not CORPORA.is_dir():
         raise Skipped(f"there are no trackers in {CORPORA.name}/")
-    if arguments[:1] == ["ship"]:
-        import evidence_ship
-
-        evidence_ship.ship()
-        return
     embedder = arguments[0] if arguments else "lore"
     trackers = load_trackers(embedder)
     used = columns(with_vectors=embedder != "words")

@@ -9,7 +9,7 @@ import pathlib
 import sys
 import tempfile
 
-from common import SHARED, Skipped, clean_environ, forge, forgelore, measure, report, table, verdict
+from lib.common import SHARED, Skipped, clean_environ, forge, forgelore, measure, report, table, verdict
 
 ITEMS = 100_000
 ROWS_ONLY = ("--no-docs", "--no-embed")

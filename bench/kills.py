@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from common import report, table  # also puts the tests on the path
+from lib.common import report, table  # also puts the tests on the path
 
 KILLS = 500
 NOTE = """Every fifth chain kills two runs and every tenth three before the last is left in peace. Byte-equal means: the

@@ -11,17 +11,17 @@ import json
 import statistics
 import sys
 
-from common import ROOT, SHARED, Skipped, report, table, verdict
+from lib.common import ROOT, SHARED, Skipped, report, table, verdict
 
 sys.path.insert(0, str(ROOT / "training"))
 import numpy as np
 
 import bm25
-import lore_cost
 from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
 from forgelore.core.search.fuse import fuse, fuse_scores
 from forgelore.embedders.lore import LoreEmbedder
+from lib import lore_cost
 
 CORPORA = SHARED / "corpora"
 RESULTS = ROOT / "training" / "results.json"

@@ -8,13 +8,13 @@ stand before ours. Ranking 10,000 items takes twenty minutes of CPU; they are ke
 
 import numpy as np
 
-from common import Skipped, report, table
 from evidence import SHOWN, WARNED, dated, similarity, uses
-from evidence_data import load_tracker
-from evidence_fit import Fit, Held, gold_ranks, is_asked
 from forgelore.core.compare.evidence import FEATURES
 from forgelore.core.compare.scoring import METRICS, score_ranks, wilson
 from forgelore.core.compare.shipped import DISTRIBUTIONS, MODELS
+from lib.common import Skipped, report, table
+from lib.evidence_data import load_tracker
+from lib.evidence_fit import Fit, Held, gold_ranks, is_asked
 from quality import CORPORA
 
 TRACKER = "rust"

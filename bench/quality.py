@@ -15,11 +15,11 @@ import pathlib
 import subprocess
 import tempfile
 
-from common import FORGELORE, SHARED, Skipped, clean_environ, report, table, verdict
-from floors import FLOORS, load_tracker
 from forgelore.api import open_lore
 from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
 from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
+from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table, verdict
+from lib.floors import FLOORS, load_tracker
 
 CORPORA = SHARED / "corpora"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")
@@ -54,8 +54,8 @@ NOTE = (
     "The query is an item's title and body, as if just filed; candidates are all items of its kind created earlier,"
     " minus the excluded ones; a hit at k is any item of its duplicate group among the first k. Only queries that have"
     " an answer count. Items without their notes. In brackets: 95 % intervals (Wilson for recall, bootstrap for MRR).\n"
-    "\nBoth floors are written out in bench/floors.py. The notes that come with the trackers have their own, R@10 of"
-    " bitcoin, hadoop, seamonkey and bitcoin changes: BM25 .707, .818, .826, .778; TF-IDF .733, .894, .891, .733."
+    "\nBoth floors are written out in bench/lib/floors.py. The notes that come with the trackers have their own, R@10"
+    " of bitcoin, hadoop, seamonkey and bitcoin changes: BM25 .707, .818, .826, .778; TF-IDF .733, .894, .891, .733."
     "\n\nThe shipped table of lore and the tuned MiniLM have read the text of these trackers, never which items repeat"
     " which, and the weights of the ranking were fitted on these very duplicates: what holds on a tracker that took no"
     " part is in lore.md and evidence.md."

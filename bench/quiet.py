@@ -6,7 +6,7 @@ import tempfile
 
 import apsw
 
-from common import forge, forgelore, report, table, verdict
+from lib.common import forge, forgelore, report, table, verdict
 
 NOT_HISTORY = ("sync_runs", "locks")
 

@@ -11,7 +11,6 @@ import time
 import typing
 from collections.abc import Iterator
 
-from common import Skipped, clean_environ, report, table
 from forgelore.api import History, open_lore
 from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
@@ -23,6 +22,7 @@ from forgelore.flows.search.run import RESCORED, Hit, SearchRequest, search
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from lib.common import Skipped, clean_environ, report, table
 from quality import CORPORA, TRACKERS, prepare, query_lines
 
 METRICS = ("recall@1", "recall@10", "mrr")

@@ -18,8 +18,8 @@ import sys
 import tempfile
 import zlib
 
-from common import HERE, ROOT, Skipped, clean_environ, measure, report, table
-from tracker import SEED, TENTH, THOUSANDTH, load_items, make_items, sample_questions
+from lib.common import LIB, ROOT, Skipped, clean_environ, measure, report, table
+from lib.tracker import SEED, TENTH, THOUSANDTH, load_items, make_items, sample_questions
 
 DOCUMENTS = 20_000
 DIMENSION = 384
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
     missing = [name for module, name in PACKAGES.items() if importlib.util.find_spec(module) is None]
     if missing:
         raise Skipped(f"{', '.join(missing)} not installed here; see the top of bench/rivals.py")
-    from engines import ENGINES
+    from lib.engines import ENGINES
 
     size = int(arguments[0]) if arguments else DOCUMENTS
     with tempfile.TemporaryDirectory() as text:
@@ -153,7 +153,7 @@ def right_answers(rows: list[dict], vectors, queries, questions: dict) -> dict:
 def run_engine(name: str, folder: pathlib.Path) -> dict:
     out = folder / "found.json"
     environ = clean_environ(folder, PYTHONPATH=str(ROOT / "src"))
-    cost = measure([sys.executable, str(HERE / "engines.py"), name, str(folder), str(out)], environ)
+    cost = measure([sys.executable, str(LIB / "engines.py"), name, str(folder), str(out)], environ)
     return {**json.loads(out.read_text(encoding="utf-8")), "peak_mb": cost.peak_mb}
 
 

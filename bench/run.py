@@ -1,6 +1,7 @@
 """Run all benches, or one: `python bench/run.py [NAME [ARGUMENT…]]`.
 
-Each prints a table and keeps it in results/NAME.md.
+Each prints a table and keeps it in results/NAME.md. What they share, and what they start in processes of their own, is
+in lib/; what writes a part of the program is in training/.
 """
 
 import importlib
@@ -9,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-from common import Skipped
+from lib.common import Skipped
 
 BENCHES = (
     "startup",

@@ -12,9 +12,9 @@ import sys
 import tempfile
 import typing
 
-from common import HERE, clean_environ, forgelore, measure, report, table, verdict
+from lib.common import LIB, clean_environ, forgelore, measure, report, table, verdict
+from lib.tracker import Built, Question, get_store, load_items, sample_questions
 from startup import script, spread
-from tracker import Built, Question, get_store, load_items, sample_questions
 
 SIZES = (10_000, 100_000)
 TARGET_SIZE = 100_000
@@ -51,7 +51,7 @@ class Measured(typing.NamedTuple):
 
 
 LARGE = (
-    "A million documents are ten exact copies of 100,000 (bench/multiply.py). A word is then in ten times as many"
+    "A million documents are ten exact copies of 100,000 (bench/lib/multiply.py). A word is then in ten times as many"
     " documents, the AND is nearly always enough, and equal copies tie: an exhaustive search may list another of them"
     " first. A filter that allows 100,000 documents has to name them all before vectors are compared, which takes"
     " longer here than the comparison saves: by label 10 % is slower than no filter, as the table shows. The target of"
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> None:
 
 
 def measure_size(built: Built, questions: list[Question]) -> Measured:
-    import warm
+    from lib import warm
 
     desk = warm.Desk(built.path)
     is_large = built.documents > TARGET_SIZE
@@ -95,7 +95,7 @@ def peak_of(path: pathlib.Path, kind: str, questions: list[Question]) -> float:
     with tempfile.TemporaryDirectory() as text:
         asked = pathlib.Path(text) / "questions.json"
         asked.write_text(json.dumps([question.text for question in questions[:60]]), encoding="utf-8")
-        command = [sys.executable, str(HERE / "resident.py"), str(path), kind, str(asked)]
+        command = [sys.executable, str(LIB / "resident.py"), str(path), kind, str(asked)]
         return measure(command, clean_environ(pathlib.Path(text))).peak_mb
 
 

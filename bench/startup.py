@@ -8,7 +8,7 @@ import statistics
 import sys
 import tempfile
 
-from common import FORGELORE, clean_environ, forgelore, measure, report, table, verdict
+from lib.common import FORGELORE, clean_environ, forgelore, measure, report, table, verdict
 
 ROUNDS = 40
 COMMANDS = {

@@ -15,7 +15,7 @@ import time
 
 import apsw
 
-from common import ROOT, TOKEN, Skipped, report, table, verdict
+from lib.common import ROOT, TOKEN, Skipped, report, table, verdict
 
 DOCUMENTS = 9_700
 ROUNDS = 9
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
 def find_store(arguments: list[str]) -> str:
     if arguments:
         return arguments[0]
-    from tracker import get_store, load_items
+    from lib.tracker import get_store, load_items
 
     return str(get_store(load_items(), DOCUMENTS).path)
 

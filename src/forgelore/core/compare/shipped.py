@@ -1,6 +1,6 @@
 """The models, distributions and curves that come with the program, by family of embedder.
 
-Written by `python bench/run.py evidence ship` from three public trackers; what they are worth on a tracker they were
+Written by `python training/evidence_ship.py` from three public trackers; what they are worth on a tracker they were
 not fitted on is in bench/results/evidence.md. "other" is for embedders that nobody measured: it looks at positions in
 the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
 """

@@ -9,9 +9,9 @@ import typing
 
 import numpy as np
 
-from evidence_data import Ranked, Tracker
 from forgelore.core.compare.calibration import Distribution
 from forgelore.core.compare.evidence import FEATURES
+from lib.evidence_data import Ranked, Tracker
 
 GROUPS = {
     "vectors": ("cosine", "cosine_z"),

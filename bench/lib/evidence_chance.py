@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from common import HERE, table
-from diagram import save_diagram
-from evidence_data import STEPS, Tracker
-from evidence_fit import Fit, Held, is_asked
 from forgelore.core.compare.calibration import Case, Curve, calibration_error, fit_curve, reliability
+from lib.common import HERE, table
+from lib.diagram import save_diagram
+from lib.evidence_data import STEPS, Tracker
+from lib.evidence_fit import Fit, Held, is_asked
 
 START = Curve(1.0, -3.0, 0)
 

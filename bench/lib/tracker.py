@@ -18,7 +18,7 @@ import tempfile
 import time
 import typing
 
-from common import ROOT, SHARED, Skipped
+from lib.common import ROOT, SHARED, Skipped
 
 NAMES = ("bitcoin", "hadoop", "seamonkey")
 SEED = 5
@@ -142,7 +142,7 @@ def get_store(items: list[dict], documents: int, *, is_fresh: bool = False) -> B
 
 
 def multiply(small: Built, times: int, path: pathlib.Path) -> Built:
-    from multiply import multiply_store
+    from lib.multiply import multiply_store
 
     multiply_store(small.path, path, times)
     counts = (small.documents * times, small.items * times, small.chunks * times)

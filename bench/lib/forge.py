@@ -12,7 +12,7 @@ import re
 import sys
 import urllib.parse
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 
 from servers.base import Clock
 from servers.github import GitHubServer

@@ -10,12 +10,12 @@ import time
 
 import apsw
 
-from common import clean_environ, forgelore, measure, table, verdict
 from forgelore.core.search.chunks import build_chunks
 from forgelore.embedders.lore import LoreEmbedder
 from forgelore_minilm.model import MiniLM
+from lib.common import clean_environ, forgelore, measure, table, verdict
+from lib.tracker import get_store, load_items, sample_questions
 from startup import script
-from tracker import get_store, load_items, sample_questions
 
 EMBEDDERS = {"lore": LoreEmbedder, "minilm": MiniLM}
 ROUNDS = 15

@@ -16,10 +16,11 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 
-from common import SHARED, TOKEN
-from forge import Tally
+from lib.common import SHARED, TOKEN
+from lib.forge import Tally
 from servers.base import Clock
 from servers.githttp import GitServer
 from servers.github import GitHubServer, Token

@@ -22,7 +22,7 @@ from forgelore.store.engine.fulltext import search_words
 from forgelore.store.engine.vectors import Near
 from forgelore.store.filters import Filters
 from forgelore.store.migrate import open_store
-from tracker import TENTH, THOUSANDTH, Dice, Question
+from lib.tracker import TENTH, THOUSANDTH, Dice, Question
 
 DEPTH = 100  # of each list, as `search` takes for its 20 hits
 LIMIT = 20

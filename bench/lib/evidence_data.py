@@ -10,7 +10,6 @@ import typing
 
 import numpy as np
 
-from common import clean_environ
 from forgelore.api import open_lore
 from forgelore.core.compare.evidence import FEATURES
 from forgelore.core.times import parse_ms
@@ -18,6 +17,7 @@ from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matche
 from forgelore.flows.compare.sample import learn_boilerplate
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from lib.common import clean_environ
 from quality import CORPORA, TRACKERS, prepare, query_lines
 
 # Every n-th item of (issues, changes) is a sample of what is usual: some of the large tracker, all of the others.

@@ -11,7 +11,8 @@ import sys
 import tempfile
 import typing
 
-HERE = pathlib.Path(__file__).parent
+LIB = pathlib.Path(__file__).parent  # some of it runs in processes of its own
+HERE = LIB.parent
 ROOT = HERE.parent
 SHARED = ROOT.parent / "shared"
 FORGELORE = (sys.executable, "-m", "forgelore.surfaces.cli.main")
@@ -41,7 +42,7 @@ def measure(command, environ: dict[str, str]) -> Cost:
     """Run a command to its end and return what it cost; the forge it talks to is another process and not counted."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "cost.json"
-        whole = [sys.executable, "-S", str(HERE / "measure.py"), str(out), *command]
+        whole = [sys.executable, "-S", str(LIB / "measure.py"), str(out), *command]
         done = subprocess.run(whole, env=environ, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{command[:6]} ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -71,7 +72,7 @@ class Forge:
 
 @contextlib.contextmanager
 def forge(kind: str, **sizes: int):
-    command = [sys.executable, str(HERE / "forge.py"), kind, json.dumps({"seed": 5, **sizes})]
+    command = [sys.executable, str(LIB / "forge.py"), kind, json.dumps({"seed": 5, **sizes})]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         yield Forge(process)

@@ -1,22 +1,28 @@
 """Fit on all trackers and write src/forgelore/core/compare/shipped.py: weights, distributions and curves by embedder
-family."""
+family.
 
+    python training/evidence_ship.py [VERSION]      the trackers and how they are ranked are those of bench/evidence.py
+"""
+
+import pathlib
+import sys
 import textwrap
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import evidence
-from common import ROOT
-from evidence_chance import START, cases_of
-from evidence_data import Tracker, load_trackers
-from evidence_fit import Fit, columns, fit_trackers, is_asked
 from forgelore.core.compare.calibration import fit_curve
 from forgelore.core.compare.evidence import FEATURES
+from lib.common import ROOT
+from lib.evidence_chance import START, cases_of
+from lib.evidence_data import Tracker, load_trackers
+from lib.evidence_fit import Fit, columns, fit_trackers, is_asked
 
-TARGET = ROOT / "src" / "forgelore" / "core" / "shipped.py"
+TARGET = ROOT / "src" / "forgelore" / "core" / "compare" / "shipped.py"
 HEAD = '''"""The models, distributions and curves that come with the program, by family of embedder.
 
-Written by `python bench/run.py evidence ship` from three public trackers; what they are worth on a tracker they were
+Written by `python training/evidence_ship.py` from three public trackers; what they are worth on a tracker they were
 not fitted on is in bench/results/evidence.md. "other" is for embedders that nobody measured: it looks at positions in
 the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
 """
@@ -85,3 +91,7 @@ def usual(trackers: list[Tracker]) -> tuple[float, float]:
                 means.append(mean)
                 deviations.append(deviation)
     return round(float(np.mean(means)), 3), round(float(np.mean(deviations)), 3)
+
+
+if __name__ == "__main__":
+    ship(*(int(version) for version in sys.argv[1:2]))

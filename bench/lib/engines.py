@@ -27,7 +27,7 @@ class Forgelore:
         from forgelore.store.engine.vectors import save_chunks
         from forgelore.store.migrate import open_store
         from forgelore.words import Passage
-        from tracker import Dice
+        from lib.tracker import Dice
 
         self.store = store = open_store(str(folder.parent / "base.db"), create=False)
         reindex_items(store, [1])

@@ -7,6 +7,8 @@ import json
 import pathlib
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # run by itself
+
 
 def main() -> None:
     path, kind, questions = sys.argv[1:]
@@ -14,7 +16,7 @@ def main() -> None:
     from forgelore.flows.search.retriever import Retriever
     from forgelore.flows.search.run import SearchRequest, search
     from forgelore.store.migrate import open_store
-    from tracker import Dice
+    from lib.tracker import Dice
 
     retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else LoreEmbedder())
     for text in json.loads(pathlib.Path(questions).read_text(encoding="utf-8")):
