@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from examples import demo_project, refresh
@@ -128,8 +129,8 @@ def schema() -> str:
         store.close()
     names = ", ".join(f"{m.number:04d} {m.name}" for m in load_migrations())
     body = "\n\n".join(f"{sql.strip()};" for _, sql in rows)
-    head = f"# Schema\n\n{NOTE}Version {load_migrations()[-1].number} (migrations: {names})."
-    return f"{head} Times are milliseconds since 1970, UTC.\n\n```sql\n{body}\n```\n"
+    head = f"Version {load_migrations()[-1].number} (migrations: {names}). Times are milliseconds since 1970, UTC."
+    return f"# Schema\n\n{NOTE}{textwrap.fill(head, 120)}\n\n```sql\n{body}\n```\n"
 
 
 def import_schema() -> str:
