@@ -4,6 +4,7 @@ import pathlib
 import re
 
 import pytest
+import yaml
 
 ROOT = pathlib.Path(__file__).parents[2]
 DOOR = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -53,3 +54,17 @@ def test_every_target_of_make_that_it_names_is_there():
     assert {
         name for pair in named for name in pair if name and not re.search(rf"^{name}:", makefile, re.MULTILINE)
     } == set()
+
+
+def hooks():
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert local["repo"] == "local"
+    return local["hooks"]
+
+
+def test_the_hooks_run_what_ci_runs_and_download_nothing():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(BIN)", ".venv/bin")
+    commands = {hook["entry"].removesuffix(" --force-exclude") for hook in hooks()}
+    checks = re.findall(r"^(?:lint|types|imports|docs-check): setup\n((?:\t.+\n)+)", makefile, re.MULTILINE)
+    assert commands == {line.strip().removesuffix(" .") for block in checks for line in block.splitlines()}
+    assert {hook["language"] for hook in hooks()} == {"system"}
