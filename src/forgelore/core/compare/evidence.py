@@ -1,18 +1,25 @@
 """How alike are two items, and what shows it? Numbers that a model can weigh, and quotes that a person can check.
 
-`Asked` is the item that asks: taken apart once, its words weighed by how rare they are. `Profile` is any item, read
-once. `compare` makes the numbers of a pair. They mean the same on every tracker: shares of what is possible, cosines,
-logarithms of days. What a list of candidates is like comes in as `Signals`.
+`QueryProfile` is the item that asks: taken apart once, its words weighed by how rare they are. `Profile` is any item,
+read once. `compare` makes the numbers of a pair. They mean the same on every tracker: shares of what is possible,
+cosines, logarithms of days. What a list of candidates is like comes in as `Signals`.
 
-    cosine      how near the vectors are                       cosine_z      ... compared with the others of the list
-    words_z     BM25 compared with the others of the list      cover         of the words that tell, what both have
-    title       rare words of both titles, of all of them      title_in      of its title's words, what the other has
-    in_title    of its telling words, what the other title has known_title   of the other title's words, what it has
-    jaccard     of the words of either text, what both have    info          how much all the shared words say error
-    frame identifier path version                        marks that both have recency     how soon one followed the
-    other                length        how alike the texts are in length refs        other items that both name
-    same          1 the same text, 0.5 nearly (core/compare/sameness) cites       one names the other; told, and never
-    weighed: whoever names an item has found it already
+    cosine        how near the vectors are
+    cosine_z      ... compared with the others of the list
+    words_z       BM25 compared with the others of the list
+    cover         of the words that tell, what both have
+    title         rare words of both titles, of all of them
+    title_in      of its title's words, what the other has
+    in_title      of its telling words, what the other title has
+    known_title   of the other title's words, what it has
+    jaccard       of the words of either text, what both have
+    info          how much all the shared words say
+    error, frame, identifier, path, version: marks that both have
+    recency       how soon one followed the other
+    length        how alike the texts are in length
+    refs          other items that both name
+    same          1 the same text, 0.5 nearly (core/compare/sameness)
+    cites         one names the other; told, and never weighed: whoever names an item has found it already
 """
 
 import math
