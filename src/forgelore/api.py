@@ -55,7 +55,7 @@ class History:
         found = None if project is None else self.app.find_project(project)
         filters = parse_filters(
             types=type, states=state, authors=author, labels=label, paths=path, after=after, before=before,
-            updated_after=updated_after, project_ids=only_projects(self.app.store(), found),
+            updated_after=updated_after, project_ids=only_projects(self.app.store(), found), now_ms=self.app.now_ms(),
         )  # fmt: skip
         return self.search_for(SearchRequest(text, mode, filters, limit))
 

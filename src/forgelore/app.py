@@ -41,6 +41,9 @@ class App:
         self._forges: dict[str, Forge] = {}
         self._embedders: dict[str, Embedder] = {}
 
+    def now_ms(self) -> int:
+        return int(self.wall_clock() * 1000)
+
     def store(self, *, create: bool = False) -> Store:
         """Return the open store. `create=True` is for commands that write: it makes the file, or says why not."""
         if self._store is None:

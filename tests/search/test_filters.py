@@ -171,3 +171,8 @@ def test_any_text_is_a_date_or_a_clear_error(text):
         assert isinstance(parse_when(text, NOW), int)
     except InvalidValue as error:
         assert error.hint
+
+
+def test_ago_is_counted_from_the_moment_that_is_given():
+    now_ms = 1_760_000_000_000
+    assert parse_filters(after="7 days ago", now_ms=now_ms).after == now_ms - 7 * 86_400_000

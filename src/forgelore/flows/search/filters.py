@@ -22,12 +22,12 @@ _STATES = {"open": "open", "opened": "open", "closed": "closed", "merged": "merg
 def parse_filters(
     *, types: Words = (), states: Words = (), authors: Words = (), labels: Words = (), paths: Words = (),
     after: str | None = None, before: str | None = None, updated_after: str | None = None,
-    project_ids: Iterable[int] = (), is_public: bool = False,
+    project_ids: Iterable[int] = (), is_public: bool = False, now_ms: int | None = None,
 ) -> Filters:  # fmt: skip
     """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`. What several of one mean:
-    store/filters.
+    store/filters. `now_ms` is what "ago" is counted from; None: this moment.
     """
-    now = int(time.time() * 1000)
+    now = int(time.time() * 1000) if now_ms is None else now_ms
     filters = Filters(
         types=tuple(_type(word) for word in _several("type", types)),
         states=tuple(_state(word) for word in _several("state", states)),

@@ -52,19 +52,26 @@ class Replayed(Struct):
     is_project_restored: bool = False
 
 
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
 def replay_project(
     store: Store, reader: PayloadReader | None, project: StoredProject, *, kinds: Sequence[str] = (),
     force: bool = False, watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
+    now: Callable[[], int] = _now,
 ) -> Replayed:  # fmt: skip
     """Read everything that is stored of a project again, or of some kinds of items. Safe to interrupt."""
-    lock = acquire_lock(store, f"project {project.id}", _now(), shown=str(project.name), force=force)
+    lock = acquire_lock(store, f"project {project.id}", now(), shown=str(project.name), force=force)
     try:
-        with beating(lock, _now):
+        with beating(lock, now):
             with store.transaction():
-                lock.confirm(_now())
+                lock.confirm(now())
                 is_restored = reader is not None and not kinds and replay_project_row(store, reader, project.id)
                 queue_replays(store, project.id, kinds)
-            result = work_off_replays(store, reader, project.id, lock, watcher=watcher, should_stop=should_stop)
+            result = work_off_replays(
+                store, reader, project.id, lock, watcher=watcher, should_stop=should_stop, now=now
+            )
     finally:
         with store.transaction():
             lock.release()
@@ -74,7 +81,7 @@ def replay_project(
 
 def work_off_replays(
     store: Store, reader: PayloadReader | None, project_id: int, lock: Lock, *, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False, now: Callable[[], int] = _now,
 ) -> Replayed:  # fmt: skip
     """Read again what waits for it: a migration has asked, or a replay was cut off. The caller holds the lock."""
     watcher = watcher or Watcher()
@@ -83,9 +90,9 @@ def work_off_replays(
     if not waiting:
         return result
     watcher.begin(JobKind.REPLAY, "items read again", waiting)
-    while jobs := ready_jobs(store, project_id, JobKind.REPLAY, _now(), BATCH):
+    while jobs := ready_jobs(store, project_id, JobKind.REPLAY, now(), BATCH):
         with store.transaction():
-            lock.confirm(_now())
+            lock.confirm(now())
             part = replay_items(store, reader, project_id, [int(job.key) for job in jobs])
             for job in jobs:
                 finish_job(store, project_id, job)
@@ -177,7 +184,3 @@ def replay_project_row(store: Store, reader: PayloadReader, project_id: int) -> 
     raw = load_project_payload(store, project_id)
     home = load_home(store, project_id)
     return raw is not None and restore_project(store, project_id, reader.project(raw, home.name))
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -156,7 +156,7 @@ class _Sync:
         """What an older version read wrongly is mended from its payloads, before anything is compared with it."""
         done = work_off_replays(
             self.store, self.forge.payloads, self.project_id, self.context.lock, watcher=self.watcher,
-            should_stop=self.context.stop.is_set,
+            should_stop=self.context.stop.is_set, now=self.now,
         )  # fmt: skip
         self.result.replayed = len(done.restored)
 

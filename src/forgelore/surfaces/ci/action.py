@@ -8,7 +8,6 @@ the run fails with what to do, after everything else was done: a bot that looks 
 import os
 import shutil
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from forgelore.core.triage.events import Event
@@ -96,11 +95,10 @@ def _make_bot(context: Any, forge: Forge, project: Project, inputs: Inputs, plac
     started = time.monotonic()
     git = os.path.join(places.scratch, "git")
     branch = app.index_branch(project.name, inputs.index_branch, folder=git, mark=INDEX_FILE)
-    now: Callable[[], int] = lambda: int(app.wall_clock() * 1000)  # noqa: E731
     return BotSetup(
         forge, project, branch, places.scratch, places.kept,
         open_context=lambda path: _open_context(app, forge, project, inputs, path),
-        now_ms=now, is_late=lambda: time.monotonic() - started > LIMIT_S, is_dry=inputs.dry_run,
+        now_ms=app.now_ms, is_late=lambda: time.monotonic() - started > LIMIT_S, is_dry=inputs.dry_run,
     )  # fmt: skip
 
 
@@ -117,7 +115,7 @@ def _open_context(app: Any, forge: Forge, project: Project, inputs: Inputs, path
         embedder = app.embedder()
     except (ConfigError, EmbedderError) as error:
         problem = error
-    project_id = open_project(store, project, int(app.wall_clock() * 1000))
+    project_id = open_project(store, project, app.now_ms())
     retriever = Retriever(store, embedder, problem=problem)
     return TriageContext(store, forge, project, project_id, retriever, embedder, inputs, is_compact=True)
 

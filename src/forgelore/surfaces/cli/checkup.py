@@ -141,7 +141,7 @@ def _triage(app: App, name: ProjectName) -> Iterator[DoctorCheck]:
     from forgelore.core.triage.inputs import parse_inputs
 
     branch = parse_inputs(app.environ)[0].index_branch
-    now = int(app.wall_clock() * 1000)
+    now = app.now_ms()
     try:
         forge = app.forge(name)
         project = forge.fetch_project(name)

@@ -75,18 +75,19 @@ def build_filters(context: Any, arguments: argparse.Namespace) -> Any:
     from forgelore.flows.search.filters import only_projects
 
     project = context.app.find_project(arguments.project)
-    return _parse(arguments, arguments.type, only_projects(context.app.store(), project))
+    return _parse(context, arguments, arguments.type, only_projects(context.app.store(), project))
 
 
-def build_row_filters(arguments: argparse.Namespace, project: Any, kinds: tuple[str, ...]) -> Any:
+def build_row_filters(context: Any, arguments: argparse.Namespace, project: Any, kinds: tuple[str, ...]) -> Any:
     """Return the filters of a list or a count. The project is always one of them: items lie by project."""
-    return _parse(arguments, kinds, (project.id,) if project else ())
+    return _parse(context, arguments, kinds, (project.id,) if project else ())
 
 
-def _parse(arguments: argparse.Namespace, types: Any, project_ids: tuple[int, ...]) -> Any:
+def _parse(context: Any, arguments: argparse.Namespace, types: Any, project_ids: tuple[int, ...]) -> Any:
     from forgelore.flows.search.filters import parse_filters
 
     return parse_filters(
         types=types, states=arguments.state, authors=arguments.author, labels=arguments.label, paths=arguments.path,
         after=arguments.after, before=arguments.before, updated_after=arguments.updated_after, project_ids=project_ids,
+        now_ms=context.app.now_ms(),
     )  # fmt: skip

@@ -28,7 +28,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         else {"issue": "issues", "change": "changes"}.get(parse_kind(arguments.kind), arguments.kind)
     )
     kinds = () if what in ("items", "threads", "notes") else (parse_kind(what),)
-    filters = build_row_filters(arguments, context.app.find_project(arguments.project), kinds)
+    filters = build_row_filters(context, arguments, context.app.find_project(arguments.project), kinds)
     counts = count_rows(context.app.store(), what, filters)
     total = sum(counts.values())
     parts = ", ".join(f"{number(count)} {name}" for name, count in counts.items()) if len(counts) > 1 else ""

@@ -35,9 +35,8 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     name = context.app.parse_project(arguments.project)
     tick = _ticker(context)
     with open_source(arguments.file) as source:
-        now = int(time.time() * 1000)
         store = partial(context.app.store, create=True)
-        result = import_lines(store, name, source, now, is_strict=arguments.strict, on_batch=tick)
+        result = import_lines(store, name, source, context.app.now_ms(), is_strict=arguments.strict, on_batch=tick)
     if tick:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # the counting line makes room for the result
     _warn(context, result)

@@ -35,7 +35,7 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         raise InvalidValue(f"--limit {arguments.limit} is out of range", hint="use 1 to 1,000,000")
     kind = parse_kind(arguments.kind)
     project = context.app.find_project(arguments.project)
-    filters = build_row_filters(arguments, project, (kind,))
+    filters = build_row_filters(context, arguments, project, (kind,))
     items = list_items(context.app.store(), filters, sort=arguments.sort, limit=arguments.limit)
     if not items:
         context.print("nothing matches" if project is None else f"nothing in {project.name} matches")

@@ -44,7 +44,7 @@ def _replay_one(
     with make_watcher(str(project.name), is_json=context.is_json) as watcher:
         done = replay_project(
             app.store(), app.payload_reader(project.name), project, kinds=kinds, force=arguments.force,
-            watcher=watcher, should_stop=app.stop.is_set,
+            watcher=watcher, should_stop=app.stop.is_set, now=app.now_ms,
         )  # fmt: skip
         indexed = bring_up_to_date(
             context, [project.id], watcher=watcher,

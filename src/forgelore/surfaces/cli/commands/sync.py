@@ -80,7 +80,7 @@ def _sync_one(context: Any, name: Any, options: Any, arguments: argparse.Namespa
         forge = app.forge(name, on_wait=watcher.waiting)
         store = app.store(create=True) if app.has_store else partial(app.store, create=True)
         try:
-            result = sync_project(store, forge, name, options, watcher=watcher, stop=app.stop)
+            result = sync_project(store, forge, name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop)
         except (ForgeError, AuthError, NotFound, RateLimited):
             if app.has_store:
                 _index(context, name, arguments, watcher)  # what came before is kept, and can be found

@@ -1,7 +1,6 @@
 """`forgelore sync-status`."""
 
 import argparse
-import time
 from typing import Any
 
 from forgelore.core.times import ago
@@ -22,7 +21,7 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     if not found:
         context.print("no projects yet; fetch one with: forgelore sync owner/repo")
     for status in found:
-        _print_status(context, status, int(time.time() * 1000))
+        _print_status(context, status, context.app.now_ms())
     return found
 
 
