@@ -278,6 +278,21 @@ def test_a_comment_names_only_what_the_readers_of_its_page_may_read(gitlab_place
     assert (SECRET_CHANGE in said) is is_named
 
 
+@pytest.mark.parametrize(("visibility", "is_named"), [("public", True), ("private", False)])
+def test_a_fix_is_named_only_where_the_readers_of_the_issue_may_read_it(gitlab_place, visibility, is_named):
+    """That it was fixed is told to all of them: the issue's own page says that it is closed."""
+    place = gitlab_place
+    place.project.visibility = visibility
+    fix = place.project.add_change("Lock the file before it is opened", f"Closes #{place.issue_number}")
+    place.project.merge(fix)
+    place.server.clock.advance(3600)
+    number, _ = place.issue(f"{CRASH[0]} {SECRET_ISSUE}", CRASH[1] + SECRET_ISSUE)
+    said = "".join(note.body for note in place.project.issues[number].notes() if not note.system)
+    assert "Possible regression" in said
+    assert (f"merge_requests/{fix}" in said, f"merge request {fix}" in said) == (is_named, is_named)
+    assert ("fixed by a merged change" in said) is not is_named
+
+
 def test_a_comment_that_named_it_is_taken_back_also_where_the_issue_is_closed(gitlab_place):
     place = gitlab_place
     place.project.delete("issue", place.issue_number)
