@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rendering import references, render
 from test_markdown import ANY, HOSTILE, PIECES
@@ -266,6 +266,9 @@ def repeated(words: Words) -> ReportRow:
 
 @settings(max_examples=200)
 @given(WORDS, st.sampled_from(["github", "gitlab"]), st.sampled_from(SAMENESS), st.booleans())
+@example(
+    words=Words("", "@", "", "", ""), forge="github", sameness="same_text", is_regression=False
+)  # our full stop: "@."
 def test_whatever_the_original_is_called_its_name_does_nothing(words, forge, sameness, is_regression):
     row = repeated(words)
     original = row.original._replace(is_regression=is_regression)

@@ -35,8 +35,9 @@ _PILED_MARKS = re.compile(f"([{_MARKS}]{{3}})[{_MARKS}]+")  # letters that grow 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 # A sigil and what follows it, on either forge: @name #12 !34 ~label %milestone $snippet &epic ^alert#1 *iteration:1
-# [issue:12]. The variation selector makes an emoji of the sign before it.
-_SIGIL = re.compile("([@#!$&~%^*\\[])(?=[^\\s\ufe0f])")
+# [issue:12]. The variation selector makes an emoji of the sign before it. At the end of a text our own words follow:
+# the full stop behind a title that ends in @ would be the beginning of a name.
+_SIGIL = re.compile("([@#!$&~%^*\\[])(?=[^\\s\ufe0f]|\\Z)")
 _TRACKER = re.compile(r"(?<![A-Za-z0-9])((?:[A-Z][A-Z0-9_]+|[Gg][HhLl])-)(?=\d)")  # GH-12, GL-12, JIRA-12
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)(?=//)")
 _WWW = re.compile(r"(www)(?=\.)", re.IGNORECASE)
