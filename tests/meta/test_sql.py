@@ -1,4 +1,7 @@
-"""SQL lives in `store/`: everybody else asks its named functions, and nobody else holds the connection."""
+"""SQL lives in `store/`: everybody else asks its named functions, and nobody else holds the connection.
+
+There it is written as it would be typed into a shell: on one line, or triple-quoted and broken at its clauses.
+"""
 
 import ast
 import pathlib
@@ -25,6 +28,18 @@ STATEMENT = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 PART = re.compile(r"\(\s*SELECT\s.*\sFROM\s|\bIN\s*\(\s*SELECT\b|\bFROM\s+\w+(?:\s+\w+)?\s+WHERE\b", re.DOTALL)
+WORDS = re.compile(r"\b(?:SELECT|FROM|WHERE|VALUES|JOIN|(?:ORDER|GROUP) BY|INSERT INTO|DELETE FROM|UPDATE \w+ SET)\b")
+# What begins a line of a statement that has several. `DELETE FROM` and `DO UPDATE SET` are one clause each.
+CLAUSES = re.compile(
+    r"""
+    (?:(?<=\S)\s+|\()(?:
+        (?<!DELETE\ )FROM | SELECT | WHERE | VALUES | HAVING | LIMIT | RETURNING | UNION | ON\ CONFLICT
+      | (?:ORDER|GROUP)\ BY | (?<!LEFT\ )(?:LEFT\ )?JOIN | (?<!DO\ UPDATE\ )SET
+    )\b
+    """,
+    re.VERBOSE,
+)
+INNERMOST = re.compile(r"\([^()]*\)")
 STORES_OWN = {"rows", "row", "value", "run", "run_many", "each", "insert", "connection"}
 STORES = re.compile(r"(?:\A|_)store\Z|\AStore\Z")  # `store`, `self._store`, `context.store`, `app.store()`
 
@@ -68,6 +83,54 @@ def find_sql(tree: ast.Module) -> list[str]:
     return found
 
 
+def strings(tree: ast.Module) -> list[ast.expr]:
+    """Return the strings of a module, f-strings as one, without docstrings."""
+    skipped = docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(part) for part in ast.walk(node) if part is not node}
+    return [node for node in ast.walk(tree) if id(node) not in skipped and text_of(node)]
+
+
+def find_ragged(source: str) -> list[str]:
+    """Return SQL that nobody would type so: glued from pieces, not broken at its clauses, or held by `fmt: skip`."""
+    tree = ast.parse(source)
+    sql = [node for node in strings(tree) if WORDS.search(text_of(node))]
+    lines = source.splitlines()
+    held = {
+        node.end_lineno: node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and "# fmt: skip" in lines[node.end_lineno - 1]
+    }
+    found = [
+        f"{node.lineno}: held by fmt: skip"
+        for node in sql
+        if any(first <= node.lineno <= last for last, first in held.items())
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and any(part in (node.left, node.right) for part in sql):
+            found.append(f"{node.lineno}: glued")
+    for node in sql:
+        literal = ast.get_source_segment(source, node) or ""
+        if literal.lstrip("rf").startswith('"""'):
+            found += [f"{node.lineno + at}: {line}" for at, line in unbroken_lines(text_of(node))]
+        elif node.lineno != node.end_lineno:
+            found.append(f"{node.lineno}: glued")
+    return found
+
+
+def unbroken_lines(sql: str) -> list[tuple[int, str]]:
+    """Return the lines that hold a clause after something else. A question in brackets may stand on one line."""
+    found = []
+    for at, line in enumerate(sql.splitlines()):
+        rest, before = line.strip(), ""
+        while rest != before:
+            rest, before = INNERMOST.sub("[]", rest), rest
+        if CLAUSES.search(rest):
+            found.append((at, line.strip()))
+    return found
+
+
 def modules_outside() -> dict[str, ast.Module]:
     paths = [path for path in SOURCE.rglob("*.py") if SOURCE / "store" not in path.parents]
     return {path.relative_to(SOURCE).as_posix(): parse(path) for path in sorted(paths)}
@@ -90,6 +153,50 @@ def test_nobody_outside_the_store_knows_the_library_below_it():
         or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("apsw", "sqlite3"))
     }
     assert known <= {"surfaces/cli/checkup.py"}
+
+
+def test_sql_in_the_store_is_written_as_in_a_shell():
+    ragged = {
+        path.relative_to(SOURCE).as_posix(): found
+        for path in sorted((SOURCE / "store").rglob("*.py"))
+        if (found := find_ragged(path.read_text(encoding="utf-8")))
+    }
+    assert ragged == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'sql = (\n    "SELECT id"\n    " FROM items"\n)',
+        'sql = f"SELECT {names} FROM items" + where',
+        'store.run(\n    "DELETE FROM items WHERE id = ?", 5,\n)  # fmt: skip',
+        'sql = """\n    SELECT id FROM items\n    WHERE id = ?\n"""',
+        'sql = """\n    SELECT id\n    FROM items WHERE id = ?\n"""',
+        'sql = """\n    SELECT id\n    FROM items i JOIN notes n ON n.item_id = i.id\n"""',
+        'sql = """\n    INSERT INTO items (id) VALUES (?)\n    ON CONFLICT DO NOTHING\n"""',
+        'sql = """\n    UPDATE items SET title = ?\n    WHERE id = ?\n"""',
+        'sql = """\n    SELECT id\n    FROM items\n    WHERE id IN (SELECT item_id\n      FROM notes)\n"""',
+        'sql = f"""\n    SELECT id\n    FROM items\n    ORDER BY {order} LIMIT 5\n"""',
+    ],
+)
+def test_ragged_sql_is_seen(code):
+    assert find_ragged(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'sql = "SELECT id FROM items WHERE id = ?"',
+        'sql = """\n    SELECT id\n    FROM items\n    WHERE id IN (SELECT value FROM json_each(?))\n"""',
+        'sql = """\n    DELETE FROM items\n    WHERE id = ?\n"""',
+        'sql = """\n    SELECT 1\n    FROM items\n    LEFT JOIN notes n ON n.item_id = (SELECT max(id) FROM items)\n"""',
+        'sql = """\n    INSERT INTO t (id)\n    VALUES (?)\n    ON CONFLICT (id) DO UPDATE SET id = excluded.id\n"""',
+        'names = (\n    "id", "title",\n)  # fmt: skip\nsql = "SELECT id FROM items"',
+        'hint = (\n    "select from the list,"\n    " or set another limit"\n)',
+    ],
+)
+def test_plain_sql_is_left_alone(code):
+    assert find_ragged(code) == []
 
 
 @pytest.mark.parametrize(

@@ -33,134 +33,211 @@ def _quoted(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-_NO_DOCUMENT_JOB = (
-    " NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = i.project_id AND j.kind = 'document'"
-    " AND j.key = CAST(i.id AS TEXT))"
-)
-_NO_EMBED_JOB = (
-    " NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = d.project_id AND j.kind = 'embed'"
-    " AND j.key = CAST(d.id AS TEXT))"
-)
+_NO_DOCUMENT_JOB = """NOT EXISTS (
+    SELECT 1
+    FROM jobs j
+    WHERE j.project_id = i.project_id AND j.kind = 'document' AND j.key = CAST(i.id AS TEXT)
+)"""
+_NO_EMBED_JOB = """NOT EXISTS (
+    SELECT 1
+    FROM jobs j
+    WHERE j.project_id = d.project_id AND j.kind = 'embed' AND j.key = CAST(d.id AS TEXT)
+)"""
 _ITEM = "i.kind || ' ' || i.number"
 _DOCUMENT = "'document ' || d.id"
 _JOB = "j.kind || ' job ' || j.key, j.rowid"
+_UNION = "\nUNION ALL\n"
 
 # A row of the first kind says which project it belongs to, and so does the row it hangs on.
 PLACED = (
-    ("documents", "item_id", "items"), ("threads", "item_id", "items"), ("notes", "item_id", "items"),
-    ("item_links", "item_id", "items"), ("item_labels", "item_id", "items"), ("item_files", "item_id", "items"),
-    ("document_labels", "document_id", "documents"), ("document_paths", "document_id", "documents"),
+    ("documents", "item_id", "items"),
+    ("threads", "item_id", "items"),
+    ("notes", "item_id", "items"),
+    ("item_links", "item_id", "items"),
+    ("item_labels", "item_id", "items"),
+    ("item_files", "item_id", "items"),
+    ("document_labels", "document_id", "documents"),
+    ("document_paths", "document_id", "documents"),
     ("chunks", "document_id", "documents"),
-)  # fmt: skip
+)
 COUNTED_TABLES = ("documents", "chunks")  # never use an id twice
 LEARNED = (
     ("calibrations", "json_valid(report) AND abs(slope) < 9e999 AND abs(intercept) < 9e999 AND most BETWEEN 0 AND 1"),
     ("nearest_strengths", "typeof(strength) = 'real' AND abs(strength) < 9e999"),
     ("boilerplate_lines", "typeof(line_hash) = 'integer' AND typeof(items) = 'integer' AND items > 0"),
     ("label_trust", "typeof(share) = 'real' AND share BETWEEN 0 AND 1 AND precision BETWEEN 0 AND 1"),
-)  # fmt: skip
+)
+_PAYLOADS = (("item", "items", "row_hash"), ("detail", "items", "detail_hash"), ("note", "notes", "row_hash"))
 
 CHECKS = (
     SqlCheck(
         "words_missing",
-        "SELECT 'document ' || t.id, t.id FROM document_texts t"
-        " WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)",
+        """
+        SELECT 'document ' || t.id, t.id
+        FROM document_texts t
+        WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)
+        """,
     ),
     SqlCheck(
         "words_extra",
-        "SELECT 'document ' || f.id, f.id FROM documents_fts_docsize f"
-        " WHERE f.id NOT IN (SELECT id FROM document_texts)",
+        """
+        SELECT 'document ' || f.id, f.id
+        FROM documents_fts_docsize f
+        WHERE f.id NOT IN (SELECT id FROM document_texts)
+        """,
     ),
     SqlCheck(
         "text_missing",
-        f"SELECT {_DOCUMENT}, d.id FROM documents d WHERE d.id NOT IN (SELECT id FROM document_texts)",
+        f"""
+        SELECT {_DOCUMENT}, d.id
+        FROM documents d
+        WHERE d.id NOT IN (SELECT id FROM document_texts)
+        """,
     ),
     SqlCheck(
         "text_without_document",
-        "SELECT 'document ' || t.id, t.id FROM document_texts t WHERE t.id NOT IN (SELECT id FROM documents)",
+        """
+        SELECT 'document ' || t.id, t.id
+        FROM document_texts t
+        WHERE t.id NOT IN (SELECT id FROM documents)
+        """,
     ),
     SqlCheck(
         "document_of_deleted_item",
-        f"SELECT {_ITEM}, i.id FROM items i WHERE i.deleted_at IS NOT NULL"
-        f" AND i.id IN (SELECT item_id FROM documents) AND{_NO_DOCUMENT_JOB}",
+        f"""
+        SELECT {_ITEM}, i.id
+        FROM items i
+        WHERE i.deleted_at IS NOT NULL AND i.id IN (SELECT item_id FROM documents) AND {_NO_DOCUMENT_JOB}
+        """,
     ),
     SqlCheck(
         "item_without_document",
-        f"SELECT {_ITEM}, i.id FROM items i WHERE i.deleted_at IS NULL AND i.id NOT IN"
-        f" (SELECT item_id FROM documents WHERE representation = 'item') AND{_NO_DOCUMENT_JOB}",
+        f"""
+        SELECT {_ITEM}, i.id
+        FROM items i
+        WHERE i.deleted_at IS NULL
+          AND i.id NOT IN (SELECT item_id FROM documents WHERE representation = 'item')
+          AND {_NO_DOCUMENT_JOB}
+        """,
     ),
     SqlCheck(
         "vector_of_other_text",
-        "SELECT 'document ' || d.id || ', chunk ' || c.position, c.id FROM chunks c JOIN documents d"
-        f" ON d.id = c.document_id WHERE c.text_hash <> substr(d.content_hash, 1, 8) AND{_NO_EMBED_JOB}",
+        f"""
+        SELECT 'document ' || d.id || ', chunk ' || c.position, c.id
+        FROM chunks c
+        JOIN documents d ON d.id = c.document_id
+        WHERE c.text_hash <> substr(d.content_hash, 1, 8) AND {_NO_EMBED_JOB}
+        """,
     ),
     SqlCheck(
         "vector_incomplete",
-        "SELECT 'document ' || document_id, min(id) FROM chunks GROUP BY document_id, embedder_id"
-        " HAVING count(*) <> max(position) + 1",
+        """
+        SELECT 'document ' || document_id, min(id)
+        FROM chunks
+        GROUP BY document_id, embedder_id
+        HAVING count(*) <> max(position) + 1
+        """,
     ),
     SqlCheck(
         "job_of_nothing",
-        f"SELECT {_JOB} FROM jobs j WHERE (j.kind IN ('document', 'replay') AND NOT EXISTS (SELECT 1 FROM items i"
-        " WHERE CAST(i.id AS TEXT) = j.key AND i.id = CAST(j.key AS INTEGER) AND i.project_id = j.project_id))"
-        " OR (j.kind = 'embed' AND NOT EXISTS (SELECT 1 FROM documents d"
-        " WHERE CAST(d.id AS TEXT) = j.key AND d.id = CAST(j.key AS INTEGER) AND d.project_id = j.project_id))",
+        f"""
+        SELECT {_JOB}
+        FROM jobs j
+        WHERE (
+            j.kind IN ('document', 'replay') AND NOT EXISTS (
+              SELECT 1
+              FROM items i
+              WHERE CAST(i.id AS TEXT) = j.key AND i.id = CAST(j.key AS INTEGER) AND i.project_id = j.project_id
+            )
+          )
+          OR (
+            j.kind = 'embed' AND NOT EXISTS (
+              SELECT 1
+              FROM documents d
+              WHERE CAST(d.id AS TEXT) = j.key AND d.id = CAST(j.key AS INTEGER) AND d.project_id = j.project_id
+            )
+          )
+        """,
     ),
     SqlCheck(
         "job_miscounted",
-        f"SELECT {_JOB} FROM jobs j"
-        " WHERE j.attempt_count < 0 OR (j.attempt_count = 0 AND j.last_attempt_at IS NOT NULL)",
+        f"""
+        SELECT {_JOB}
+        FROM jobs j
+        WHERE j.attempt_count < 0 OR (j.attempt_count = 0 AND j.last_attempt_at IS NOT NULL)
+        """,
     ),
     SqlCheck(
         "row_misplaced",
-        " UNION ALL ".join(
-            f"SELECT '{table}, of {owner} ' || o.id, o.id FROM {table} t JOIN {owner} o ON o.id = t.{column}"
-            " WHERE t.project_id <> o.project_id"
+        _UNION.join(
+            f"""
+            SELECT '{table}, of {owner} ' || o.id, o.id
+            FROM {table} t
+            JOIN {owner} o ON o.id = t.{column}
+            WHERE t.project_id <> o.project_id
+            """
             for table, column, owner in PLACED
         ),
     ),
     SqlCheck(
         "note_misplaced",
-        "SELECT 'note ' || n.key || ' of item ' || n.item_id, n.id FROM notes n JOIN threads t ON t.id = n.thread_id"
-        " WHERE t.item_id <> n.item_id",
+        """
+        SELECT 'note ' || n.key || ' of item ' || n.item_id, n.id
+        FROM notes n
+        JOIN threads t ON t.id = n.thread_id
+        WHERE t.item_id <> n.item_id
+        """,
     ),
     SqlCheck(
         "id_counter_wrong",
-        " UNION ALL ".join(
-            f"SELECT '{table}', 0 WHERE (SELECT max(id) FROM {table}) IS NOT NULL AND NOT EXISTS"
-            f" (SELECT 1 FROM sqlite_sequence WHERE name = '{table}' AND typeof(seq) = 'integer'"
-            f" AND seq >= (SELECT max(id) FROM {table}) AND seq < 1 << 60)"
+        _UNION.join(
+            f"""
+            SELECT '{table}', 0
+            WHERE (SELECT max(id) FROM {table}) IS NOT NULL AND NOT EXISTS (
+              SELECT 1
+              FROM sqlite_sequence
+              WHERE name = '{table}' AND typeof(seq) = 'integer'
+                AND seq >= (SELECT max(id) FROM {table}) AND seq < 1 << 60
+            )
+            """
             for table in COUNTED_TABLES
         ),
     ),
     SqlCheck(
         "learned_malformed",
-        " UNION ALL ".join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
+        _UNION.join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
     ),
     SqlCheck(
         "row_malformed",
         f"""
-        SELECT 'item ' || id, id FROM items WHERE kind NOT IN ({_quoted(KINDS)})
+        SELECT 'item ' || id, id
+        FROM items
+        WHERE kind NOT IN ({_quoted(KINDS)})
         UNION ALL
-        SELECT 'project ' || id, id FROM projects WHERE forge NOT IN ({_quoted([LOCAL.name, *PROFILES])})
+        SELECT 'project ' || id, id
+        FROM projects
+        WHERE forge NOT IN ({_quoted([LOCAL.name, *PROFILES])})
         """,
     ),
     SqlCheck(
         "row_gone",
-        " UNION ALL ".join(
-            f"SELECT '{resource} payload ' || id, id FROM raw_payloads WHERE resource = '{resource}'"
-            f" AND hash NOT IN (SELECT {column} FROM {table} WHERE {column} IS NOT NULL)"
-            for resource, table, column in (
-                ("item", "items", "row_hash"), ("detail", "items", "detail_hash"), ("note", "notes", "row_hash"),
-            )
+        _UNION.join(
+            f"""
+            SELECT '{resource} payload ' || id, id
+            FROM raw_payloads
+            WHERE resource = '{resource}'
+              AND hash NOT IN (SELECT {column} FROM {table} WHERE {column} IS NOT NULL)
+            """
+            for resource, table, column in _PAYLOADS
         ),
     ),
-)  # fmt: skip
-
-_UNEMBEDDED = (
-    f"SELECT {_DOCUMENT}, d.id FROM documents d WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id"
-    f" AND c.embedder_id = ?) AND{_NO_EMBED_JOB}"
 )
+
+_UNEMBEDDED = f"""
+    SELECT {_DOCUMENT}, d.id
+    FROM documents d
+    WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id AND c.embedder_id = ?) AND {_NO_EMBED_JOB}
+"""
 
 
 def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
@@ -214,9 +291,13 @@ def find_broken_references(store: Store) -> Iterator[Fault]:
 
 # Long texts, where garbled bytes are likely to be. Elsewhere they are a damaged file.
 _TEXTS = (
-    ("items", "title"), ("items", "body"), ("notes", "body"),
-    ("document_texts", "title"), ("document_texts", "text"), ("document_texts", "terms"),
-)  # fmt: skip
+    ("items", "title"),
+    ("items", "body"),
+    ("notes", "body"),
+    ("document_texts", "title"),
+    ("document_texts", "text"),
+    ("document_texts", "terms"),
+)
 
 
 def find_unreadable(store: Store) -> Iterator[tuple[str, str, int]]:

@@ -19,6 +19,35 @@ from forgelore.words import JobKind
 
 _FACTS = ", ".join(Facts._fields)
 _MARKS = ", ".join("?" * len(Facts._fields))
+_INSERT = f"""
+    INSERT INTO documents (project_id, item_id, representation, thread_key, {_FACTS})
+    VALUES (?, ?, ?, ?, {_MARKS})
+"""
+_UPDATE = f"UPDATE documents SET {', '.join(f'{name} = ?' for name in Facts._fields)} WHERE id = ?"
+_ITEMS = """
+    SELECT id, project_id, kind, title, body, state, author, created_at, updated_at, url, is_confidential
+    FROM items
+    WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL
+"""
+_PATHS = """
+    SELECT item_id, new_path
+    FROM item_files
+    WHERE item_id IN (SELECT value FROM json_each(?1))
+    UNION
+    SELECT item_id, old_path
+    FROM item_files
+    WHERE item_id IN (SELECT value FROM json_each(?1))
+    ORDER BY 1, 2
+"""
+_DIFFS = "SELECT item_id, excerpt FROM item_diffs WHERE item_id IN (SELECT value FROM json_each(?))"
+_NOTES = """
+    SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url
+    FROM notes n
+    JOIN threads t ON t.id = n.thread_id
+    WHERE n.item_id IN (SELECT value FROM json_each(?))
+      AND NOT n.is_system AND NOT n.is_internal AND n.body <> ''
+    ORDER BY n.created_at, length(n.key), n.key
+"""
 
 
 class Written(NamedTuple):
@@ -39,25 +68,20 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
     item_ids = list(item_ids)
     ids = json.dumps(item_ids)
     labels = load_labels_of(store, item_ids)
-    paths = _grouped(store.each(
-        "SELECT item_id, new_path FROM item_files WHERE item_id IN (SELECT value FROM json_each(?))"
-        " UNION SELECT item_id, old_path FROM item_files WHERE item_id IN (SELECT value FROM json_each(?))"
-        " ORDER BY 1, 2", ids, ids,
-    ))  # fmt: skip
+    paths = _grouped(store.each(_PATHS, ids))
     threads = _load_threads(store, ids)
-    diffs: dict[int, str] = dict(store.rows(
-        "SELECT item_id, excerpt FROM item_diffs WHERE item_id IN (SELECT value FROM json_each(?))", ids
-    ))  # fmt: skip
-    return {
-        row[0]: DocumentSource._make((
-            *row, tuple(labels.get(row[0], ())), tuple(path for path in paths.get(row[0], ()) if path),
-            tuple((key, tuple(notes)) for key, notes in threads.get(row[0], {}).items()), diffs.get(row[0]),
-        ))
-        for row in store.each(
-            "SELECT id, project_id, kind, title, body, state, author, created_at, updated_at, url, is_confidential"
-            " FROM items WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL", ids,
+    diffs: dict[int, str] = dict(store.rows(_DIFFS, ids))
+    found = {}
+    for row in store.each(_ITEMS, ids):
+        item_id = row[0]
+        parts = (
+            tuple(labels.get(item_id, ())),
+            tuple(path for path in paths.get(item_id, ()) if path),
+            tuple((key, tuple(notes)) for key, notes in threads.get(item_id, {}).items()),
+            diffs.get(item_id),
         )
-    }  # fmt: skip
+        found[item_id] = DocumentSource._make((*row, *parts))
+    return found
 
 
 def _grouped(rows: Iterator[SqlRow]) -> dict[int, list[str]]:
@@ -72,12 +96,7 @@ def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[DocumentNo
     document.
     """
     found: dict[int, dict[str, list[DocumentNote]]] = {}
-    for item_id, key, *note in store.each(
-        "SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url"
-        " FROM notes n JOIN threads t ON t.id = n.thread_id"
-        " WHERE n.item_id IN (SELECT value FROM json_each(?)) AND NOT n.is_system AND NOT n.is_internal"
-        " AND n.body <> '' ORDER BY n.created_at, length(n.key), n.key", ids,
-    ):  # fmt: skip
+    for item_id, key, *note in store.each(_NOTES, ids):
         written = DocumentNote(*note)
         if not is_report(written.body):
             found.setdefault(item_id, {}).setdefault(key, []).append(written)
@@ -96,12 +115,8 @@ def save_documents(
 
     `is_full` distrusts what lies in the index: the terms of a text may follow rules of an older program.
     """
-    known = {
-        (row[1], row[2]): _Known(row[0], Facts(*row[3:]))
-        for row in store.rows(
-            f"SELECT id, representation, thread_key, {_FACTS} FROM documents WHERE item_id = ?", item_id
-        )
-    }
+    sql = f"SELECT id, representation, thread_key, {_FACTS} FROM documents WHERE item_id = ?"
+    known = {(row[1], row[2]): _Known(row[0], Facts(*row[3:])) for row in store.rows(sql, item_id)}
     new, changed, touched, same = 0, 0, 0, 0
     for document in documents:
         before = known.pop((document.representation, document.thread_key), None)
@@ -120,11 +135,8 @@ def save_documents(
 
 
 def _insert(store: Store, item_id: int, project_id: int, document: Document) -> None:
-    document_id = store.insert(
-        f"INSERT INTO documents (project_id, item_id, representation, thread_key, {_FACTS})"
-        f" VALUES (?, ?, ?, ?, {_MARKS})",
-        project_id, item_id, document.representation, document.thread_key, *document.facts,
-    )  # fmt: skip
+    place = (project_id, item_id, document.representation, document.thread_key)
+    document_id = store.insert(_INSERT, *place, *document.facts)
     _save_lists(store, project_id, document_id, document, {"labels", "paths"})
     save_text(store, document_id, document.title, document.text)
     _queue_embedding(store, project_id, document_id)
@@ -133,9 +145,7 @@ def _insert(store: Store, item_id: int, project_id: int, document: Document) -> 
 def _update(store: Store, before: _Known, project_id: int, document: Document) -> bool:
     """Write what differs; returns whether the text did."""
     facts = document.facts
-    store.run(
-        f"UPDATE documents SET {', '.join(f'{name} = ?' for name in Facts._fields)} WHERE id = ?", *facts, before.id
-    )
+    store.run(_UPDATE, *facts, before.id)
     stale = {
         name
         for name, old, now in (
@@ -168,11 +178,12 @@ def _save_lists(store: Store, project_id: int, document_id: int, document: Docum
         if name in which:
             store.run(f"DELETE FROM document_{name} WHERE document_id = ?", document_id)
             if values:
-                store.run_many(
-                    f"INSERT INTO document_{name} (project_id, document_id, {column}) VALUES (?, ?, ?)"
-                    " ON CONFLICT DO NOTHING",
-                    [(project_id, document_id, value) for value in values],
-                )
+                sql = f"""
+                    INSERT INTO document_{name} (project_id, document_id, {column})
+                    VALUES (?, ?, ?)
+                    ON CONFLICT DO NOTHING
+                """
+                store.run_many(sql, [(project_id, document_id, value) for value in values])
 
 
 def save_text(store: Store, document_id: int, title: str, text: str) -> None:

@@ -6,9 +6,27 @@ from typing import Any
 from forgelore.store.db import SqlRow, Store
 
 _COLUMNS = (
-    "id", "kind", "number", "title", "body", "state", "state_reason", "author", "created_at", "updated_at", "closed_at",
-    "merged_at", "url", "source_branch", "target_branch", "tag", "category", "is_draft", "is_confidential", "assignees",
-)  # fmt: skip
+    "id",
+    "kind",
+    "number",
+    "title",
+    "body",
+    "state",
+    "state_reason",
+    "author",
+    "created_at",
+    "updated_at",
+    "closed_at",
+    "merged_at",
+    "url",
+    "source_branch",
+    "target_branch",
+    "tag",
+    "category",
+    "is_draft",
+    "is_confidential",
+    "assignees",
+)
 
 
 def next_exported(

@@ -67,28 +67,54 @@ _NOTE_PATHS = """(
 )"""
 
 DOCUMENTS = Columns(
-    "d.item_id", "d.project_id", "d.kind", "d.state", "d.author", "d.created_at", "d.updated_at", "d.is_confidential",
-    Values("document_labels", "document_id", "d.id", ("name",)),
-    Values("document_paths", "document_id", "d.id", ("path",)), "d.representation",
-)  # fmt: skip
+    item_id="d.item_id",
+    project_id="d.project_id",
+    kind="d.kind",
+    state="d.state",
+    author="d.author",
+    created_at="d.created_at",
+    updated_at="d.updated_at",
+    is_confidential="d.is_confidential",
+    labels=Values("document_labels", "document_id", "d.id", ("name",)),
+    paths=Values("document_paths", "document_id", "d.id", ("path",)),
+    representation="d.representation",
+)
 ITEMS = Columns(
-    "i.id", "i.project_id", "i.kind", "i.state", "i.author", "i.created_at", "i.updated_at", "i.is_confidential",
-    Values("item_labels", "item_id", "i.id", ("name",)),
-    Values("item_files", "item_id", "i.id", ("new_path", "old_path")),
-)  # fmt: skip
+    item_id="i.id",
+    project_id="i.project_id",
+    kind="i.kind",
+    state="i.state",
+    author="i.author",
+    created_at="i.created_at",
+    updated_at="i.updated_at",
+    is_confidential="i.is_confidential",
+    labels=Values("item_labels", "item_id", "i.id", ("name",)),
+    paths=Values("item_files", "item_id", "i.id", ("new_path", "old_path")),
+)
 THREADS = Columns(
-    "t.item_id", "t.project_id", _item("kind", "t.item_id"), _item("state", "t.item_id"),
-    f"(SELECT s.author {_SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
-    f"coalesce((SELECT min(s.created_at) {_SAID}), {_item('created_at', 't.item_id')})",
-    f"coalesce((SELECT max(s.created_at) {_SAID}), {_item('updated_at', 't.item_id')})",
-    _item("is_confidential", "t.item_id"), Values("item_labels", "item_id", "t.item_id", ("name",)),
-    Values(_NOTE_PATHS, "thread_id", "t.id", ("path",)),
-)  # fmt: skip
+    item_id="t.item_id",
+    project_id="t.project_id",
+    kind=_item("kind", "t.item_id"),
+    state=_item("state", "t.item_id"),
+    author=f"(SELECT s.author {_SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
+    created_at=f"coalesce((SELECT min(s.created_at) {_SAID}), {_item('created_at', 't.item_id')})",
+    updated_at=f"coalesce((SELECT max(s.created_at) {_SAID}), {_item('updated_at', 't.item_id')})",
+    is_confidential=_item("is_confidential", "t.item_id"),
+    labels=Values("item_labels", "item_id", "t.item_id", ("name",)),
+    paths=Values(_NOTE_PATHS, "thread_id", "t.id", ("path",)),
+)
 NOTES = Columns(
-    "n.item_id", "n.project_id", _item("kind", "n.item_id"), _item("state", "n.item_id"), "n.author", "n.created_at",
-    "n.updated_at", _item("is_confidential", "n.item_id"), Values("item_labels", "item_id", "n.item_id", ("name",)),
-    Values(_NOTE_PATHS, "note_id", "n.id", ("path",)),
-)  # fmt: skip
+    item_id="n.item_id",
+    project_id="n.project_id",
+    kind=_item("kind", "n.item_id"),
+    state=_item("state", "n.item_id"),
+    author="n.author",
+    created_at="n.created_at",
+    updated_at="n.updated_at",
+    is_confidential=_item("is_confidential", "n.item_id"),
+    labels=Values("item_labels", "item_id", "n.item_id", ("name",)),
+    paths=Values(_NOTE_PATHS, "note_id", "n.id", ("path",)),
+)
 
 
 class Condition(NamedTuple):
@@ -138,10 +164,9 @@ def build_allowed(filters: Filters) -> Allowed | None:
         return Allowed(ids, asked, _bindings(conditions))
     within = " AND ".join(f"d.id IN ({one.ids()})" if one.values else one.sql for one in conditions)
     asked = " AND ".join(one.of_row() for one in conditions)
-    return Allowed(
-        f"SELECT d.id AS id FROM documents d WHERE {within}",
-        f"EXISTS (SELECT 1 FROM documents d WHERE d.id = documents_fts.rowid AND {asked})", _bindings(conditions),
-    )  # fmt: skip
+    ids = f"SELECT d.id AS id FROM documents d WHERE {within}"
+    condition = f"EXISTS (SELECT 1 FROM documents d WHERE d.id = documents_fts.rowid AND {asked})"
+    return Allowed(ids, condition, _bindings(conditions))
 
 
 def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
@@ -157,15 +182,17 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
         spelling for name in filters.authors for spelling in (name.removeprefix("@"), "@" + name.removeprefix("@"))
     ]
     for column, wanted in (
-        (columns.project_id, filters.project_ids), (columns.state, filters.states),
+        (columns.project_id, filters.project_ids),
+        (columns.state, filters.states),
         (f"{columns.author} COLLATE NOCASE", authors),
-    ):  # fmt: skip
+    ):
         if wanted:
             found.append(Condition(f"{column} IN ({_marks(wanted)})", (*wanted,)))
     for condition, moment in (
-        (f"{columns.created_at} >= ?", filters.after), (f"{columns.created_at} < ?", filters.before),
+        (f"{columns.created_at} >= ?", filters.after),
+        (f"{columns.created_at} < ?", filters.before),
         (f"coalesce({columns.updated_at}, {columns.created_at}) >= ?", filters.updated_after),
-    ):  # fmt: skip
+    ):
         if moment is not None:
             found.append(Condition(condition, (moment,)))
     if filters.not_items:

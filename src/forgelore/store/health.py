@@ -12,20 +12,27 @@ _ERRORS = 5
 
 def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple[int, str, str, int] | None:
     """Return (id, name, model, dimension) of the embedder with that fingerprint, or of the last one that was used."""
-    row = store.row(
-        "SELECT id, name, model, dimension FROM embedders WHERE ?1 IS NULL OR fingerprint = ?1"
-        " ORDER BY id DESC LIMIT 1",
-        fingerprint,
-    )
+    sql = """
+        SELECT id, name, model, dimension
+        FROM embedders
+        WHERE ?1 IS NULL OR fingerprint = ?1
+        ORDER BY id DESC
+        LIMIT 1
+    """
+    row = store.row(sql, fingerprint)
     return (row[0], row[1], row[2], row[3]) if row else None
 
 
 def count_kinds(store: Store) -> dict[str, dict[str, int]]:
     """Return kind -> representation -> documents."""
+    sql = """
+        SELECT kind, representation, count(*)
+        FROM documents
+        GROUP BY 1, 2
+        ORDER BY 1, 2
+    """
     found: dict[str, dict[str, int]] = {}
-    for kind, representation, count in store.rows(
-        "SELECT kind, representation, count(*) FROM documents GROUP BY 1, 2 ORDER BY 1, 2"
-    ):
+    for kind, representation, count in store.rows(sql):
         found.setdefault(kind, {})[representation] = count
     return found
 
@@ -60,18 +67,24 @@ def count_vectors(store: Store, embedder_id: int) -> tuple[int, int]:
 def load_queues(store: Store) -> dict[str, dict[str, Any]]:
     """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros."""
     found: dict[str, dict[str, Any]] = {kind: {"waiting": 0, "failing": 0, "errors": []} for kind in QUEUES}
-    for kind, waiting, failing in store.rows(
-        "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs GROUP BY kind ORDER BY kind"
-    ):
-        found[kind] = {"waiting": waiting, "failing": failing, "errors": []}
-        if failing:
-            found[kind]["errors"] = [
-                {"key": key, "attempts": attempts, "error": error, "next_attempt_at": when}
-                for key, attempts, error, when in store.rows(
-                    "SELECT key, attempt_count, last_error, next_attempt_at FROM jobs"
-                    " WHERE kind = ? AND attempt_count > 0 ORDER BY attempt_count DESC, key LIMIT ?", kind, _ERRORS,
-                )
-            ]  # fmt: skip
+    counted = """
+        SELECT kind, count(*), sum(attempt_count > 0)
+        FROM jobs
+        GROUP BY kind
+        ORDER BY kind
+    """
+    failed = """
+        SELECT key, attempt_count, last_error, next_attempt_at
+        FROM jobs
+        WHERE kind = ? AND attempt_count > 0
+        ORDER BY attempt_count DESC, key
+        LIMIT ?
+    """
+    for kind, waiting, failing in store.rows(counted):
+        rows = store.rows(failed, kind, _ERRORS) if failing else []
+        names = ("key", "attempts", "error", "next_attempt_at")
+        errors = [dict(zip(names, row, strict=True)) for row in rows]
+        found[kind] = {"waiting": waiting, "failing": failing, "errors": errors}
     return found
 
 

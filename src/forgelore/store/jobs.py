@@ -35,12 +35,14 @@ def queue_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str]
     Versions start anywhere: were each row to start at 1, a job that was finished and queued anew would look like the
     old one.
     """
-    store.run_many(
-        "INSERT INTO jobs (project_id, kind, key, version, queued_at) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1, queued_at = excluded.queued_at,"
-        " attempt_count = 0, last_error = NULL, last_attempt_at = NULL, next_attempt_at = NULL",
-        [(project_id, kind, key, random.getrandbits(48), now_ms) for key in dict.fromkeys(keys)],
-    )
+    sql = """
+        INSERT INTO jobs (project_id, kind, key, version, queued_at)
+        VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (project_id, kind, key) DO UPDATE
+        SET version = version + 1, queued_at = excluded.queued_at,
+          attempt_count = 0, last_error = NULL, last_attempt_at = NULL, next_attempt_at = NULL
+    """
+    store.run_many(sql, [(project_id, kind, key, random.getrandbits(48), now_ms) for key in dict.fromkeys(keys)])
 
 
 def queue_documents(store: Store, project_id: int, item_ids: Iterable[int]) -> None:
@@ -48,24 +50,30 @@ def queue_documents(store: Store, project_id: int, item_ids: Iterable[int]) -> N
     ids = list(dict.fromkeys(item_ids))
     if not ids:
         return
-    store.run(  # one statement for all: half the time of one per item, and every row of an import passes here
-        "INSERT INTO jobs (project_id, kind, key, version, queued_at)"
-        " SELECT ?, 'document', value, abs(random() >> 16), 0 FROM json_each(?) WHERE true"
-        " ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1,"
-        " attempt_count = 0, last_error = NULL, last_attempt_at = NULL, next_attempt_at = NULL",
-        project_id, json.dumps(ids),
-    )  # fmt: skip
+    # One statement for all: half the time of one per item, and every row of an import passes here.
+    sql = """
+        INSERT INTO jobs (project_id, kind, key, version, queued_at)
+        SELECT ?, 'document', value, abs(random() >> 16), 0
+        FROM json_each(?)
+        WHERE true
+        ON CONFLICT (project_id, kind, key) DO UPDATE
+        SET version = version + 1,
+          attempt_count = 0, last_error = NULL, last_attempt_at = NULL, next_attempt_at = NULL
+    """
+    store.run(sql, project_id, json.dumps(ids))
 
 
 def queue_replays(store: Store, project_id: int, kinds: Iterable[str] = ()) -> None:
     """Say that what the forge said of these kinds of items (none: of all) is to be read again from its payloads."""
-    store.run(
-        "INSERT INTO jobs (project_id, kind, key, version, queued_at)"
-        " SELECT project_id, 'replay', id, abs(random() >> 16), 0 FROM items WHERE project_id = ?1"
-        " AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))"
-        " ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1",
-        project_id, json.dumps(list(kinds)),
-    )  # fmt: skip
+    sql = """
+        INSERT INTO jobs (project_id, kind, key, version, queued_at)
+        SELECT project_id, 'replay', id, abs(random() >> 16), 0
+        FROM items
+        WHERE project_id = ?1 AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))
+        ON CONFLICT (project_id, kind, key) DO UPDATE
+        SET version = version + 1
+    """
+    store.run(sql, project_id, json.dumps(list(kinds)))
 
 
 def ready_jobs(
@@ -74,49 +82,46 @@ def ready_jobs(
     """Return jobs whose time has come. A time more than the cap away was written under another clock: it counts as
     come. One that has failed `max_attempts` times waits until somebody asks for it.
     """
-    rows = store.rows(
-        "SELECT kind, key, version, attempt_count FROM jobs WHERE project_id = ? AND kind = ? AND attempt_count < ?"
-        " AND (next_attempt_at IS NULL OR next_attempt_at <= ? OR next_attempt_at > ?)"
-        " ORDER BY attempt_count, queued_at, key LIMIT ?",
-        project_id, kind, max_attempts, now_ms, now_ms + 2 * 3_600_000, limit,
-    )  # fmt: skip
+    sql = """
+        SELECT kind, key, version, attempt_count
+        FROM jobs
+        WHERE project_id = ? AND kind = ? AND attempt_count < ?
+          AND (next_attempt_at IS NULL OR next_attempt_at <= ? OR next_attempt_at > ?)
+        ORDER BY attempt_count, queued_at, key
+        LIMIT ?
+    """
+    rows = store.rows(sql, project_id, kind, max_attempts, now_ms, now_ms + 2 * 3_600_000, limit)
     return [Job(JobKind(row[0]), *row[1:]) for row in rows]
 
 
 def finish_job(store: Store, project_id: int, job: Job) -> bool:
     """Clear a job unless it was queued again since it was taken; returns whether it was cleared."""
-    return bool(
-        store.run(
-            "DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ? AND version = ?",
-            project_id, job.kind, job.key, job.version,
-        )
-    )  # fmt: skip
+    sql = "DELETE FROM jobs WHERE project_id = ? AND kind = ? AND key = ? AND version = ?"
+    return bool(store.run(sql, project_id, job.kind, job.key, job.version))
 
 
 def fail_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -> None:
     when = next_attempt_at(now_ms, job.attempt_count + 1, random.uniform(0.9, 1.1))  # noqa: S311 - jitter, not a secret
-    store.run(
-        "UPDATE jobs SET attempt_count = attempt_count + 1, last_attempt_at = ?, last_error = ?, next_attempt_at = ?"
-        " WHERE project_id = ? AND kind = ? AND key = ? AND version = ?",
-        now_ms, error[:500], when, project_id, job.kind, job.key, job.version,
-    )  # fmt: skip
+    sql = """
+        UPDATE jobs
+        SET attempt_count = attempt_count + 1, last_attempt_at = ?, last_error = ?, next_attempt_at = ?
+        WHERE project_id = ? AND kind = ? AND key = ? AND version = ?
+    """
+    store.run(sql, now_ms, error[:500], when, project_id, job.kind, job.key, job.version)
 
 
 def owe_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -> None:
     """Queue what was just tried in vain as a part of another job, with the reason."""
     queue_jobs(store, project_id, job.kind, [job.key], now_ms)
-    version = store.value(
-        "SELECT version FROM jobs WHERE project_id = ? AND kind = ? AND key = ?", project_id, job.kind, job.key
-    )
+    sql = "SELECT version FROM jobs WHERE project_id = ? AND kind = ? AND key = ?"
+    version = store.value(sql, project_id, job.kind, job.key)
     fail_job(store, project_id, job._replace(version=version, attempt_count=0), error, now_ms)
 
 
 def excuse_job(store: Store, project_id: int, job: Job, error: str) -> None:
     """Say why a job was not begun. That is no attempt: it goes first next time."""
-    store.run(
-        "UPDATE jobs SET last_error = ? WHERE project_id = ? AND kind = ? AND key = ? AND version = ?",
-        error[:500], project_id, job.kind, job.key, job.version,
-    )  # fmt: skip
+    sql = "UPDATE jobs SET last_error = ? WHERE project_id = ? AND kind = ? AND key = ? AND version = ?"
+    store.run(sql, error[:500], project_id, job.kind, job.key, job.version)
 
 
 def drop_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str]) -> None:
@@ -127,11 +132,14 @@ def drop_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str])
 
 def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
     """Return why parts are still owed by the forge: (reason, how many, the first), most first."""
-    rows = store.rows(
-        "SELECT last_error, count(*), min(key) FROM jobs WHERE project_id = ? AND last_error IS NOT NULL"
-        " AND kind NOT IN (SELECT value FROM json_each(?)) GROUP BY 1 ORDER BY 2 DESC, 3",
-        project_id, json.dumps(INDEX_JOBS),
-    )  # fmt: skip
+    sql = """
+        SELECT last_error, count(*), min(key)
+        FROM jobs
+        WHERE project_id = ? AND last_error IS NOT NULL AND kind NOT IN (SELECT value FROM json_each(?))
+        GROUP BY 1
+        ORDER BY 2 DESC, 3
+    """
+    rows = store.rows(sql, project_id, json.dumps(INDEX_JOBS))
     return [(reason, count, first) for reason, count, first in rows]
 
 
@@ -167,20 +175,20 @@ def find_owing(store: Store, project_id: int, job_kind: JobKind, kinds: Sequence
 
 def retry_jobs(store: Store, project_id: int, kind: JobKind) -> list[Job]:
     """Give every failed job of a kind its turn now; returns them."""
-    rows = store.rows(
-        "UPDATE jobs SET attempt_count = 0, last_attempt_at = NULL, next_attempt_at = NULL"
-        " WHERE project_id = ? AND kind = ?"
-        " AND attempt_count > 0 RETURNING kind, key, version, attempt_count",
-        project_id, kind,
-    )  # fmt: skip
+    sql = """
+        UPDATE jobs
+        SET attempt_count = 0, last_attempt_at = NULL, next_attempt_at = NULL
+        WHERE project_id = ? AND kind = ? AND attempt_count > 0
+        RETURNING kind, key, version, attempt_count
+    """
+    rows = store.rows(sql, project_id, kind)
     return [Job(JobKind(row[0]), *row[1:]) for row in rows]
 
 
 def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
     """Return kind -> (waiting, failing)."""
-    rows = store.rows(
-        "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs WHERE project_id = ? GROUP BY kind", project_id
-    )
+    sql = "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs WHERE project_id = ? GROUP BY kind"
+    rows = store.rows(sql, project_id)
     return {kind: (total, failing or 0) for kind, total, failing in rows}
 
 

@@ -66,19 +66,22 @@ class LinkTargets:
 
     def rows(self, row: LinkRow) -> list[SqlRow]:
         """Return the columns of what an item or note says of others."""
+        when = row.created_at
         return [
-            (link.relation, link.source, self.name(link.project), link.kind, link.number, link.is_withdrawn,
-             row.created_at)
+            (link.relation, link.source, self.name(link.project), link.kind, link.number, link.is_withdrawn, when)
             for link in row.links
             if not self.is_self(row.key, link)
-        ]  # fmt: skip
+        ]
 
 
 def save_links(store: Store, project_id: int, rows: Iterable[LinkRow], targets: LinkTargets | None = None) -> None:
     targets = targets or LinkTargets(store, project_id)
+    sql = f"""
+        INSERT INTO item_links (project_id, item_id, note_id, {_COLUMNS})
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
     store.run_many(
-        f"INSERT INTO item_links (project_id, item_id, note_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        ((project_id, row.item_id, row.note_id, *columns) for row in rows for columns in targets.rows(row)),
+        sql, ((project_id, row.item_id, row.note_id, *columns) for row in rows for columns in targets.rows(row))
     )
 
 
@@ -106,11 +109,14 @@ def _told(rows: Iterable[SqlRow], targets: LinkTargets) -> list[str]:
 
 def adopt_names(store: Store, project_id: int) -> None:
     """Make links that name a project by the name it has just got links inside it."""
+    sql = """
+        SELECT l.id, l.target_project, i.kind, i.number, l.target_kind, l.target_number
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        WHERE l.project_id = ? AND l.target_project <> ''
+    """
     targets = LinkTargets(store, project_id)
-    for link_id, said, kind, number, target_kind, target in store.rows(
-        "SELECT l.id, l.target_project, i.kind, i.number, l.target_kind, l.target_number FROM item_links l"
-        " JOIN items i ON i.id = l.item_id WHERE l.project_id = ? AND l.target_project <> ''", project_id,
-    ):  # fmt: skip
+    for link_id, said, kind, number, target_kind, target in store.rows(sql, project_id):
         if targets.is_self(ItemKey(kind, number), Link("mentions", target, target_kind, said)):
             store.run("DELETE FROM item_links WHERE id = ?", link_id)
         elif not targets.name(said):
@@ -119,11 +125,11 @@ def adopt_names(store: Store, project_id: int) -> None:
 
 def drop_item_links(store: Store, item_ids: list[int], sources: tuple[LinkSource, ...]) -> None:
     """Forget what the items themselves (not their notes) said through these sources."""
-    marks = ", ".join("?" * len(sources))
-    store.run_many(
-        f"DELETE FROM item_links WHERE item_id = ? AND note_id IS NULL AND source IN ({marks})",
-        [(item_id, *sources) for item_id in item_ids],
-    )
+    sql = f"""
+        DELETE FROM item_links
+        WHERE item_id = ? AND note_id IS NULL AND source IN ({", ".join("?" * len(sources))})
+    """
+    store.run_many(sql, [(item_id, *sources) for item_id in item_ids])
 
 
 def drop_note_links(store: Store, note_ids: Iterable[int]) -> None:

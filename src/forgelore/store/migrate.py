@@ -23,6 +23,7 @@ from forgelore.store.readonly import too_old_to_read
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql\Z")
+_VERSION_COLUMNS = "version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at BIGINT NOT NULL"
 
 
 class Migration(NamedTuple):
@@ -87,16 +88,11 @@ def _apply(store: Store, migration: Migration) -> None:
             return
         if migration.number == 1:
             store.run(f"PRAGMA application_id={APPLICATION_ID}")
-            store.run(
-                "CREATE TABLE schema_version (version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL,"
-                " applied_at BIGINT NOT NULL)"
-            )
+            store.run(f"CREATE TABLE schema_version ({_VERSION_COLUMNS})")
         with errors_in_our_words(store.path):
             _execute(store, migration)
-        store.run(
-            "INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
-            migration.number, migration.name, migration.checksum, int(time.time() * 1000),
-        )  # fmt: skip
+        sql = "INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
+        store.run(sql, migration.number, migration.name, migration.checksum, int(time.time() * 1000))
 
 
 def _execute(store: Store, migration: Migration) -> None:

@@ -4,8 +4,15 @@ from forgelore.store.db import Store
 from forgelore.store.replays import forget_rows
 
 _OF_ITEMS = (
-    "threads", "notes", "item_labels", "item_files", "item_links", "item_diffs", "nearest_strengths", "triage_reports",
-)  # fmt: skip
+    "threads",
+    "notes",
+    "item_labels",
+    "item_files",
+    "item_links",
+    "item_diffs",
+    "nearest_strengths",
+    "triage_reports",
+)
 _OF_DOCUMENTS = ("document_texts.id", "document_labels.document_id", "document_paths.document_id", "chunks.document_id")
 
 
@@ -19,10 +26,17 @@ def drop_orphans(store: Store) -> int:
     forget_rows(store, [item_id for (item_id,) in homeless])
     gone = sum(store.run(f"DELETE FROM {table} WHERE item_id NOT IN (SELECT id FROM items)") for table in _OF_ITEMS)
     store.run("DELETE FROM item_links WHERE note_id IS NOT NULL AND note_id NOT IN (SELECT id FROM notes)")
-    live = "SELECT d.id FROM documents d JOIN items i ON i.id = d.item_id JOIN projects p ON p.id = d.project_id"
     for place in (*_OF_DOCUMENTS, "documents.id"):
         table, column = place.split(".")
-        store.run(f"DELETE FROM {table} WHERE {column} NOT IN ({live})")
+        store.run(f"""
+            DELETE FROM {table}
+            WHERE {column} NOT IN (
+              SELECT d.id
+              FROM documents d
+              JOIN items i ON i.id = d.item_id
+              JOIN projects p ON p.id = d.project_id
+            )
+        """)
     store.run("DELETE FROM chunks WHERE embedder_id NOT IN (SELECT id FROM embedders)")
     store.run("DELETE FROM jobs WHERE project_id NOT IN (SELECT id FROM projects)")
     return gone

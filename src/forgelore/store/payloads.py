@@ -40,23 +40,22 @@ def without_secrets(raw: bytes) -> bytes:
 
 def save_payloads(store: Store, project_id: int, resource: str, payloads: Iterable[tuple[bytes, bytes]]) -> None:
     """Save (hash, raw) pairs; one that is already there costs nothing."""
+    sql = """
+        INSERT INTO raw_payloads (project_id, hash, resource, codec, size, body)
+        VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (project_id, hash) DO NOTHING
+    """
+    kept = ((digest, raw) for digest, raw in payloads if raw)
     store.run_many(
-        "INSERT INTO raw_payloads (project_id, hash, resource, codec, size, body) VALUES (?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (project_id, hash) DO NOTHING",
-        (
-            (project_id, digest, resource, CODEC, len(raw), _compress(without_secrets(raw)))
-            for digest, raw in payloads
-            if raw
-        ),
+        sql,
+        ((project_id, digest, resource, CODEC, len(raw), _compress(without_secrets(raw))) for digest, raw in kept),
     )
 
 
 def drop_payloads(store: Store, project_id: int, hashes: Iterable[bytes | None]) -> None:
     """Forget payloads that a newer one replaced."""
-    store.run_many(
-        "DELETE FROM raw_payloads WHERE project_id = ? AND hash = ?",
-        [(project_id, digest) for digest in hashes if digest],
-    )
+    sql = "DELETE FROM raw_payloads WHERE project_id = ? AND hash = ?"
+    store.run_many(sql, [(project_id, digest) for digest in hashes if digest])
 
 
 def load_payload(store: Store, project_id: int, digest: bytes) -> bytes | None:

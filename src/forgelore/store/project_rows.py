@@ -6,6 +6,18 @@ from forgelore.store.links import adopt_names
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.projects import StoredProject, find_project
 
+_FACTS = (  # columns, and what `Project` calls them
+    "forge_id",
+    "url",
+    "default_branch",
+    "description",
+    "is_private",
+    "is_archived",
+    "has_issues",
+    "has_changes",
+    "has_discussions",
+)
+
 
 def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
     """Insert or update; a project found under a new name keeps its rows and remembers the old name."""
@@ -33,12 +45,10 @@ def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
 
 def restore_project(store: Store, project_id: int, project: Project) -> bool:
     """Make a project's row what its payload says; returns whether it was not."""
-    names = "forge_id, url, default_branch, description, is_private, is_archived, has_issues, has_changes"
-    names += ", has_discussions"
-    if store.row(f"SELECT {names} FROM projects WHERE id = ?", project_id) == _facts(project):
+    facts = _facts(project)
+    if store.row(f"SELECT {', '.join(_FACTS)} FROM projects WHERE id = ?", project_id) == facts:
         return False
-    marks = ", ".join(f"{name} = ?" for name in names.split(", "))
-    store.run(f"UPDATE projects SET {marks} WHERE id = ?", *_facts(project), project_id)
+    store.run(f"UPDATE projects SET {', '.join(f'{name} = ?' for name in _FACTS)} WHERE id = ?", *facts, project_id)
     return True
 
 
@@ -52,12 +62,11 @@ def _set_aside(store: Store, known: StoredProject, name: ProjectName) -> None:
 
 def _insert(store: Store, project: Project, digest: bytes, now_ms: int) -> StoredProject:
     name = project.name
-    store.run(
-        "INSERT INTO projects (forge, host, path, path_key, forge_id, url, default_branch, description, is_private,"
-        " is_archived, has_issues, has_changes, has_discussions, row_hash, added_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        name.forge, name.host, name.path, name.path.lower(), *_facts(project), digest, now_ms,
-    )  # fmt: skip
+    sql = f"""
+        INSERT INTO projects (forge, host, path, path_key, {", ".join(_FACTS)}, row_hash, added_at)
+        VALUES (?, ?, ?, ?, {", ".join("?" * len(_FACTS))}, ?, ?)
+    """
+    store.run(sql, name.forge, name.host, name.path, name.path.lower(), *_facts(project), digest, now_ms)
     made = find_project(store, name)
     assert made is not None
     save_payloads(store, made.id, "project", [(digest, project.raw)])
@@ -65,38 +74,34 @@ def _insert(store: Store, project: Project, digest: bytes, now_ms: int) -> Store
 
 
 def _facts(project: Project) -> tuple[object, ...]:
-    return (
-        project.forge_id, project.url, project.default_branch, project.description, project.is_private,
-        project.is_archived,
-        project.has_issues, project.has_changes, project.has_discussions,
-    )  # fmt: skip
+    return tuple(getattr(project, name) for name in _FACTS)
 
 
 def _rename(store: Store, known: StoredProject, name: ProjectName) -> None:
     if known.name.path.lower() == name.path.lower():
         store.run("UPDATE projects SET path = ? WHERE id = ?", name.path, known.id)
         return
-    store.run(
-        "INSERT INTO project_aliases (host, path_key, project_id) VALUES (?, ?, ?)"
-        " ON CONFLICT (host, path_key) DO UPDATE SET project_id = excluded.project_id",
-        known.name.host, known.name.path.lower(), known.id,
-    )  # fmt: skip
+    alias = """
+        INSERT INTO project_aliases (host, path_key, project_id)
+        VALUES (?, ?, ?)
+        ON CONFLICT (host, path_key) DO UPDATE SET project_id = excluded.project_id
+    """
+    store.run(alias, known.name.host, known.name.path.lower(), known.id)
     store.run("DELETE FROM project_aliases WHERE host = ? AND path_key = ?", name.host, name.path.lower())
     store.run("UPDATE projects SET path = ?, path_key = ? WHERE id = ?", name.path, name.path.lower(), known.id)
 
 
 def save_labels(store: Store, project_id: int, labels: list[Label], *, is_whole: bool) -> None:
     """Save label descriptions; `is_whole` also forgets the ones the forge no longer lists."""
-    before = {
-        row[0]: row
-        for row in store.rows("SELECT name, color, description FROM labels WHERE project_id = ?", project_id)
-    }
+    rows = store.rows("SELECT name, color, description FROM labels WHERE project_id = ?", project_id)
+    before = {row[0]: row for row in rows}
     now = {label.name: (label.name, label.color, label.description) for label in labels}
-    store.run_many(
-        "INSERT INTO labels (project_id, name, color, description) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (project_id, name) DO UPDATE SET color = excluded.color, description = excluded.description",
-        [(project_id, *row) for name, row in now.items() if before.get(name) != row],
-    )
+    sql = """
+        INSERT INTO labels (project_id, name, color, description)
+        VALUES (?, ?, ?, ?)
+        ON CONFLICT (project_id, name) DO UPDATE SET color = excluded.color, description = excluded.description
+    """
+    store.run_many(sql, [(project_id, *row) for name, row in now.items() if before.get(name) != row])
     if is_whole:
         _forget(store, "labels", "name", project_id, before.keys() - now.keys())
 
@@ -105,15 +110,15 @@ def save_members(store: Store, project_id: int, members: list[Member]) -> None:
     """Replace the list of people with a role, writing only what differs."""
     before: dict[str, str] = dict(store.rows("SELECT login, role FROM members WHERE project_id = ?", project_id))
     now = {member.login: member.role for member in members}
-    store.run_many(
-        "INSERT INTO members (project_id, login, role) VALUES (?, ?, ?)"
-        " ON CONFLICT (project_id, login) DO UPDATE SET role = excluded.role",
-        [(project_id, login, role) for login, role in now.items() if before.get(login) != role],
-    )
+    sql = """
+        INSERT INTO members (project_id, login, role)
+        VALUES (?, ?, ?)
+        ON CONFLICT (project_id, login) DO UPDATE SET role = excluded.role
+    """
+    store.run_many(sql, [(project_id, login, role) for login, role in now.items() if before.get(login) != role])
     _forget(store, "members", "login", project_id, before.keys() - now.keys())
 
 
 def _forget(store: Store, table: str, column: str, project_id: int, names: set[str]) -> None:
-    store.run_many(
-        f"DELETE FROM {table} WHERE project_id = ? AND {column} = ?", [(project_id, name) for name in sorted(names)]
-    )
+    sql = f"DELETE FROM {table} WHERE project_id = ? AND {column} = ?"
+    store.run_many(sql, [(project_id, name) for name in sorted(names)])

@@ -35,10 +35,13 @@ def find_project(store: Store, name: ProjectName, forge_id: int | None = None) -
         if found:
             return StoredProject(found)
     key = name.path.lower()
-    found = store.row(f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND path_key = ?", name.host, key) or store.row(
-        f"SELECT {_COLUMNS} FROM projects WHERE id ="
-        " (SELECT project_id FROM project_aliases WHERE host = ? AND path_key = ?)", name.host, key
-    )  # fmt: skip
+    now = f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND path_key = ?"
+    formerly = f"""
+        SELECT {_COLUMNS}
+        FROM projects
+        WHERE id = (SELECT project_id FROM project_aliases WHERE host = ? AND path_key = ?)
+    """
+    found = store.row(now, name.host, key) or store.row(formerly, name.host, key)
     return StoredProject(found) if found else None
 
 

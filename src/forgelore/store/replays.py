@@ -18,7 +18,21 @@ from forgelore.store.links import LinkRow, LinkTargets, restore_links
 from forgelore.store.payloads import drop_payloads, unpack_payload
 from forgelore.store.threads import NOTE_FIELDS, note_links, note_values
 
-_PAYLOAD = "LEFT JOIN raw_payloads r ON r.project_id = ? AND r.hash ="
+_PAYLOADS_OF_ITEM = """
+    SELECT i.kind, i.number, i.row_hash, r.codec, r.body, i.detail_hash, d.codec, d.body
+    FROM items i
+    LEFT JOIN raw_payloads r ON r.project_id = i.project_id AND r.hash = i.row_hash
+    LEFT JOIN raw_payloads d ON d.project_id = i.project_id AND d.hash = i.detail_hash
+    WHERE i.id = ? AND i.project_id = ?
+"""
+_PAYLOADS_OF_NOTES = """
+    SELECT n.id, n.key, n.row_hash, t.key, r.codec, r.body
+    FROM notes n
+    JOIN threads t ON t.id = n.thread_id
+    LEFT JOIN raw_payloads r ON r.project_id = ? AND r.hash = n.row_hash
+    WHERE n.item_id = ?
+    ORDER BY n.created_at, length(n.key), n.key
+"""
 
 
 class NotePayload(NamedTuple):
@@ -52,18 +66,11 @@ def load_home(store: Store, project_id: int) -> Project:
 
 def load_payloads(store: Store, project_id: int, item_id: int) -> ItemPayloads | None:
     """Return what the forge said of an item, its second look and its notes, these in their order; None for no item."""
-    row = store.row(
-        "SELECT i.kind, i.number, i.row_hash, r.codec, r.body, i.detail_hash, d.codec, d.body FROM items i"
-        f" {_PAYLOAD} i.row_hash LEFT JOIN raw_payloads d ON d.project_id = ? AND d.hash = i.detail_hash"
-        " WHERE i.id = ? AND i.project_id = ?", project_id, project_id, item_id, project_id,
-    )  # fmt: skip
+    row = store.row(_PAYLOADS_OF_ITEM, item_id, project_id)
     if row is None:
         return None
     threads: dict[str, list[NotePayload]] = {}
-    for note_id, key, digest, thread, codec, body in store.rows(
-        f"SELECT n.id, n.key, n.row_hash, t.key, r.codec, r.body FROM notes n JOIN threads t ON t.id = n.thread_id"
-        f" {_PAYLOAD} n.row_hash WHERE n.item_id = ? ORDER BY n.created_at, length(n.key), n.key", project_id, item_id,
-    ):  # fmt: skip
+    for note_id, key, digest, thread, codec, body in store.rows(_PAYLOADS_OF_NOTES, project_id, item_id):
         threads.setdefault(thread, []).append(NotePayload(note_id, key, unpack_payload(digest, codec, body)))
     item, detail = unpack_payload(*row[2:5]), unpack_payload(*row[5:8])
     return ItemPayloads(item_id, ItemKey(*row[:2]), item, detail, row[5] is not None, threads)
@@ -123,10 +130,8 @@ def _restore_labels(store: Store, project_id: int, item_id: int, labels: list[st
     if stored == set(labels):
         return False
     store.run("DELETE FROM item_labels WHERE item_id = ?", item_id)
-    store.run_many(
-        "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?)",
-        [(project_id, item_id, label) for label in sorted(set(labels))],
-    )
+    sql = "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?)"
+    store.run_many(sql, [(project_id, item_id, label) for label in sorted(set(labels))])
     return True
 
 
@@ -188,7 +193,6 @@ def _columns(store: Store, table: str, names: tuple[str, ...], row_id: int) -> d
 def _write(store: Store, table: str, row_id: int, stored: dict[str, Any], wanted: dict[str, Any]) -> bool:
     stale = {name: value for name, value in wanted.items() if stored[name] != value}
     if stale:
-        store.run(
-            f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in stale)} WHERE id = ?", *stale.values(), row_id
-        )
+        sql = f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in stale)} WHERE id = ?"
+        store.run(sql, *stale.values(), row_id)
     return bool(stale)

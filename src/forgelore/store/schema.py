@@ -16,10 +16,21 @@ from forgelore.store.migrate import open_store
 FULL_TEXT = "documents_fts"
 SHADOWS = ("data", "idx", "docsize", "config")
 SOURCES = frozenset(["schema_version", "projects", "items", "threads", "notes"])
-DERIVED = frozenset([
-    "documents", "document_texts", "document_labels", "document_paths", FULL_TEXT, "documents_vocab", "common_words",
-    "index_facts", "embedders", "chunks", "item_links",
-])  # fmt: skip
+DERIVED = frozenset(
+    [
+        "documents",
+        "document_texts",
+        "document_labels",
+        "document_paths",
+        FULL_TEXT,
+        "documents_vocab",
+        "common_words",
+        "index_facts",
+        "embedders",
+        "chunks",
+        "item_links",
+    ]
+)
 
 
 class SchemaEntry(NamedTuple):
@@ -64,10 +75,12 @@ def load_schema(store: Store) -> dict[str, SchemaEntry]:
     rows = store.rows("SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL")
     columns: dict[str, set[str]] = {}
     # Asked of ordinary tables alone: a full-text table that is broken cannot even tell its columns.
-    for table, column in store.each(
-        "SELECT s.name, c.name || ' ' || c.type FROM main.sqlite_schema s, pragma_table_xinfo(s.name) c"
-        " WHERE s.type = 'table' AND s.sql NOT LIKE 'CREATE VIRTUAL%'"
-    ):
+    sql = """
+        SELECT s.name, c.name || ' ' || c.type
+        FROM main.sqlite_schema s, pragma_table_xinfo(s.name) c
+        WHERE s.type = 'table' AND s.sql NOT LIKE 'CREATE VIRTUAL%'
+    """
+    for table, column in store.each(sql):
         columns.setdefault(table, set()).add(column)
     return {
         name: SchemaEntry(kind, name, table, sql, frozenset(columns.get(name, ())) if kind == "table" else frozenset())

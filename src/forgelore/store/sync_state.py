@@ -16,11 +16,12 @@ _held_here: set[str] = set()  # owners that this very process holds: its number 
 
 
 def load_cursor(store: Store, project_id: int, resource: str) -> Cursor:
-    row = store.row(
-        "SELECT updated_at, tie_id, token, etag, swept_at, is_complete FROM sync_cursors WHERE project_id = ? AND"
-        " resource = ?",
-        project_id, resource,
-    )  # fmt: skip
+    sql = """
+        SELECT updated_at, tie_id, token, etag, swept_at, is_complete
+        FROM sync_cursors
+        WHERE project_id = ? AND resource = ?
+    """
+    row = store.row(sql, project_id, resource)
     if row is None:
         return Cursor()
     updated_at, tie_id, token, etag, swept_at, is_complete = row
@@ -31,15 +32,15 @@ def save_cursor(store: Store, project_id: int, resource: str, cursor: Cursor) ->
     """Move the cursor; called in the transaction that saves the rows it has passed. Equal cursors write nothing."""
     if load_cursor(store, project_id, resource) == cursor:
         return
-    store.run(
-        "INSERT INTO sync_cursors (project_id, resource, updated_at, tie_id, token, etag, swept_at, is_complete)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project_id, resource) DO UPDATE SET updated_at ="
-        " excluded.updated_at,"
-        " tie_id = excluded.tie_id, token = excluded.token, etag = excluded.etag, swept_at = excluded.swept_at,"
-        " is_complete = excluded.is_complete",
-        project_id, resource, cursor.updated_at, cursor.tie_id, cursor.token, cursor.etag, cursor.swept_at,
-        cursor.is_complete,
-    )  # fmt: skip
+    sql = """
+        INSERT INTO sync_cursors (project_id, resource, updated_at, tie_id, token, etag, swept_at, is_complete)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (project_id, resource) DO UPDATE
+        SET updated_at = excluded.updated_at, tie_id = excluded.tie_id, token = excluded.token, etag = excluded.etag,
+          swept_at = excluded.swept_at, is_complete = excluded.is_complete
+    """
+    place = (cursor.updated_at, cursor.tie_id, cursor.token, cursor.etag)
+    store.run(sql, project_id, resource, *place, cursor.swept_at, cursor.is_complete)
 
 
 def reset_cursors(store: Store, project_id: int, resources: list[str] | None = None) -> None:
@@ -52,27 +53,39 @@ def reset_cursors(store: Store, project_id: int, resources: list[str] | None = N
 
 def start_run(store: Store, project_id: int, command: str, now_ms: int) -> int:
     """Open a row in `sync_runs`; runs that died without a word are marked as interrupted."""
-    store.run(
-        "UPDATE sync_runs SET status = 'interrupted', error = 'the process ended without finishing'"
-        " WHERE project_id = ? AND status = 'running'", project_id,
-    )  # fmt: skip
-    return int(
-        store.value(
-            "INSERT INTO sync_runs (project_id, command, started_at, status) VALUES (?, ?, ?, 'running') RETURNING id",
-            project_id, command, now_ms,
-        )
-    )  # fmt: skip
+    dead = """
+        UPDATE sync_runs
+        SET status = 'interrupted', error = 'the process ended without finishing'
+        WHERE project_id = ? AND status = 'running'
+    """
+    store.run(dead, project_id)
+    new = """
+        INSERT INTO sync_runs (project_id, command, started_at, status)
+        VALUES (?, ?, ?, 'running')
+        RETURNING id
+    """
+    return int(store.value(new, project_id, command, now_ms))
 
 
 def finish_run(
-    store: Store, run_id: int, now_ms: int, *, status: str, requests: int = 0, rows_written: int = 0,
-    summary: dict[str, Any] | None = None, error_code: str | None = None, error: str | None = None,
-) -> None:  # fmt: skip
-    store.run(
-        "UPDATE sync_runs SET finished_at = ?, status = ?, error_code = ?, error = ?, requests = ?, rows_written = ?,"
-        " summary = ? WHERE id = ?",
-        now_ms, status, error_code, error, requests, rows_written, json.dumps(summary or {}), run_id,
-    )  # fmt: skip
+    store: Store,
+    run_id: int,
+    now_ms: int,
+    *,
+    status: str,
+    requests: int = 0,
+    rows_written: int = 0,
+    summary: dict[str, Any] | None = None,
+    error_code: str | None = None,
+    error: str | None = None,
+) -> None:
+    sql = """
+        UPDATE sync_runs
+        SET finished_at = ?, status = ?, error_code = ?, error = ?, requests = ?, rows_written = ?, summary = ?
+        WHERE id = ?
+    """
+    counts = (requests, rows_written, json.dumps(summary or {}))
+    store.run(sql, now_ms, status, error_code, error, *counts, run_id)
 
 
 class Lock:
@@ -82,9 +95,8 @@ class Lock:
         self._store, self._name, self._owner = store, name, owner
 
     def confirm(self, now_ms: int) -> None:
-        if not self._store.run(
-            "UPDATE locks SET heartbeat_at = ? WHERE name = ? AND owner = ?", now_ms, self._name, self._owner
-        ):
+        sql = "UPDATE locks SET heartbeat_at = ? WHERE name = ? AND owner = ?"
+        if not self._store.run(sql, now_ms, self._name, self._owner):
             raise Locked("another sync took over this project", hint="let it finish; what this one saved is kept")
 
     def release(self) -> None:
@@ -104,10 +116,8 @@ def acquire_lock(store: Store, name: str, now_ms: int, *, shown: str = "", force
         if row is not None:
             _check_takeover(shown or name, row, machine=machine, now_ms=now_ms, force=force)
             store.run("DELETE FROM locks WHERE name = ?", name)
-        store.run(
-            "INSERT INTO locks (name, owner, machine, pid, acquired_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?)",
-            name, owner, machine, pid, now_ms, now_ms,
-        )  # fmt: skip
+        sql = "INSERT INTO locks (name, owner, machine, pid, acquired_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?)"
+        store.run(sql, name, owner, machine, pid, now_ms, now_ms)
     _held_here.add(owner)
     return Lock(store, name, owner)
 

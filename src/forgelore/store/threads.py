@@ -22,16 +22,32 @@ from forgelore.words import NoteScope
 
 NOTE_FIELDS = (
     "author", "author_role", "body", "created_at", "updated_at", "type", "path", "line", "old_path", "old_line",
-    "is_system",
-    "is_internal", "is_answer", "reply_to", "url",
+    "is_system", "is_internal", "is_answer", "reply_to", "url",
 )  # fmt: skip
-_INSERT_NOTE = (
-    f"INSERT INTO notes (id, project_id, item_id, thread_id, key, {', '.join(NOTE_FIELDS)}, row_hash)"
-    f" VALUES (?, ?, ?, ?, ?, {', '.join('?' * len(NOTE_FIELDS))}, ?)"
-)
-_UPDATE_NOTE = (
-    f"UPDATE notes SET thread_id = ?, {', '.join(f'{name} = ?' for name in NOTE_FIELDS)}, row_hash = ? WHERE id = ?"
-)
+_INSERT_NOTE = f"""
+    INSERT INTO notes (id, project_id, item_id, thread_id, key, {", ".join(NOTE_FIELDS)}, row_hash)
+    VALUES (?, ?, ?, ?, ?, {", ".join("?" * len(NOTE_FIELDS))}, ?)
+"""
+_UPDATE_NOTE = f"""
+    UPDATE notes
+    SET thread_id = ?, {", ".join(f"{name} = ?" for name in NOTE_FIELDS)}, row_hash = ?
+    WHERE id = ?
+"""
+_INSERT_THREAD = """
+    INSERT INTO threads (id, project_id, item_id, key, is_resolvable, is_resolved, path, line)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_UPDATE_THREAD = "UPDATE threads SET is_resolvable = ?, is_resolved = ?, path = ?, line = ? WHERE id = ?"
+_THREADS_OF_ITEMS = """
+    SELECT item_id, key, id, is_resolvable, is_resolved, path, line
+    FROM threads
+    WHERE item_id IN (SELECT value FROM json_each(?))
+"""
+_NOTES_OF_ITEMS = """
+    SELECT item_id, key, id, row_hash, thread_id
+    FROM notes
+    WHERE item_id IN (SELECT value FROM json_each(?))
+"""
 
 
 class SavedNotes(NamedTuple):
@@ -56,9 +72,14 @@ class _NoteWork(Struct, gc=False):
 
 
 def save_threads(
-    store: Store, project_id: int, threads: list[Thread], *, whole: dict[ItemKey, NoteScope] | None = None,
-    fresh: dict[ItemKey, int] | None = None, keep_raw: bool = True,
-) -> SavedNotes:  # fmt: skip
+    store: Store,
+    project_id: int,
+    threads: list[Thread],
+    *,
+    whole: dict[ItemKey, NoteScope] | None = None,
+    fresh: dict[ItemKey, int] | None = None,
+    keep_raw: bool = True,
+) -> SavedNotes:
     """Save threads. `whole` items lose notes that are not in `threads`; `fresh` are items known to have none yet.
 
     `whole` maps an item to the scope that is complete. `fresh` items were written in
@@ -95,10 +116,7 @@ def _save_thread_rows(
     known: dict[tuple[int, str], tuple[int, tuple[object, ...]]] = {}
     if not is_fresh:
         item_ids = json.dumps(sorted({ids[thread.item] for thread in threads}))
-        for item_id, key, thread_id, *before in store.rows(
-            "SELECT item_id, key, id, is_resolvable, is_resolved, path, line FROM threads"
-            " WHERE item_id IN (SELECT value FROM json_each(?))", item_ids,
-        ):  # fmt: skip
+        for item_id, key, thread_id, *before in store.rows(_THREADS_OF_ITEMS, item_ids):
             known[item_id, key] = (thread_id, tuple(before))
     next_id = (store.value("SELECT max(id) FROM threads") or 0) + 1
     found: dict[tuple[int, str], int] = {}
@@ -119,11 +137,8 @@ def _save_thread_rows(
         if known[place][1] != state and keeps_state:
             updates.append((*state, found[place]))
             restated.append(place[0])
-    store.run_many(
-        "INSERT INTO threads (id, project_id, item_id, key, is_resolvable, is_resolved, path, line)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)", inserts,
-    )  # fmt: skip
-    store.run_many("UPDATE threads SET is_resolvable = ?, is_resolved = ?, path = ?, line = ? WHERE id = ?", updates)
+    store.run_many(_INSERT_THREAD, inserts)
+    store.run_many(_UPDATE_THREAD, updates)
     return found, restated
 
 
@@ -138,10 +153,7 @@ def _note_work(
     known: dict[tuple[int, str], tuple[int, bytes, int]] = {}
     if not is_fresh:
         item_ids = json.dumps(sorted({ids[thread.item] for thread in threads}))
-        for item_id, key, *rest in store.rows(
-            "SELECT item_id, key, id, row_hash, thread_id FROM notes WHERE item_id IN (SELECT value FROM json_each(?))",
-            item_ids,
-        ):
+        for item_id, key, *rest in store.rows(_NOTES_OF_ITEMS, item_ids):
             known[item_id, key] = (rest[0], rest[1], rest[2])
     next_id = (store.value("SELECT max(id) FROM notes") or 0) + 1
     work: dict[tuple[int, str], _NoteWork] = {}
@@ -163,12 +175,12 @@ def _note_work(
 
 
 def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_raw: bool) -> None:
+    fresh = (entry for entry in work if entry.old_digest is None)
     stale = [entry for entry in work if entry.old_digest is not None]
     store.run_many(
         _INSERT_NOTE,
-        ((e.note_id, project_id, e.item_id, e.thread_id, e.note.key, *note_values(e.note), e.digest)
-         for e in work if e.old_digest is None),
-    )  # fmt: skip
+        ((e.note_id, project_id, e.item_id, e.thread_id, e.note.key, *note_values(e.note), e.digest) for e in fresh),
+    )
     if stale:
         store.run_many(_UPDATE_NOTE, ((e.thread_id, *note_values(e.note), e.digest, e.note_id) for e in stale))
         drop_payloads(store, project_id, [e.old_digest for e in stale if e.old_digest != e.digest])
@@ -195,6 +207,7 @@ def note_links(note: Note) -> list[Link]:
 
 
 def note_values(note: Note) -> tuple[object, ...]:
+    """Return what a note says, in the order of `NOTE_FIELDS`."""
     return (
         note.author, note.author_role, note.body, note.created_at, note.updated_at, note.type, note.path, note.line,
         note.old_path, note.old_line, note.is_system, note.is_internal, note.is_answer, note.reply_to, note.url,
@@ -208,11 +221,13 @@ def remove_notes(store: Store, project_id: int, item_id: int, keep: set[str], sc
     note is never missed, and an internal one only by a reader who is shown another.
     """
     condition = _SCOPES.get(scope, "t.key = ?")
-    rows = store.rows(
-        "SELECT n.id, n.key, n.row_hash, n.is_internal FROM notes n JOIN threads t ON t.id = n.thread_id"
-        f" WHERE n.item_id = ? AND NOT n.is_system AND {condition}",
-        item_id, *([scope] if "?" in condition else []),
-    )  # fmt: skip
+    sql = f"""
+        SELECT n.id, n.key, n.row_hash, n.is_internal
+        FROM notes n
+        JOIN threads t ON t.id = n.thread_id
+        WHERE n.item_id = ? AND NOT n.is_system AND {condition}
+    """
+    rows = store.rows(sql, item_id, *([scope] if "?" in condition else []))
     sees_internal = any(is_internal and key in keep for _, key, _, is_internal in rows)
     gone = [
         (note_id, digest)
@@ -222,10 +237,11 @@ def remove_notes(store: Store, project_id: int, item_id: int, keep: set[str], sc
     if gone:
         store.run_many("DELETE FROM notes WHERE id = ?", [(note_id,) for note_id, _ in gone])
         drop_payloads(store, project_id, [digest for _, digest in gone])
-        store.run(
-            "DELETE FROM threads WHERE item_id = ? AND NOT EXISTS (SELECT 1 FROM notes WHERE thread_id = threads.id)",
-            item_id,
-        )
+        empty = """
+            DELETE FROM threads
+            WHERE item_id = ? AND NOT EXISTS (SELECT 1 FROM notes WHERE thread_id = threads.id)
+        """
+        store.run(empty, item_id)
         queue_documents(store, project_id, [item_id])
     return len(gone)
 
@@ -235,18 +251,18 @@ def save_thread_states(store: Store, project_id: int, threads: list[Thread]) -> 
 
     `key` names a note of the thread: the first may have been deleted, and the thread is still called by it.
     """
+    sql = """
+        UPDATE threads
+        SET is_resolved = ?1, path = ?2, line = ?3
+        WHERE id = (SELECT thread_id FROM notes WHERE item_id = ?4 AND key = ?5)
+          AND (is_resolved, path, line) IS NOT (?1, ?2, ?3)
+    """
     ids = load_ids(store, project_id, {thread.item for thread in threads})
     changed = [
         ids[thread.item]
         for thread in threads
-        if store.run(
-            "UPDATE threads SET is_resolved = ?, path = ?, line = ?"
-            " WHERE id = (SELECT thread_id FROM notes WHERE item_id = ? AND key = ?) AND (is_resolved, path, line) IS"
-            " NOT (?, ?, ?)",
-            thread.is_resolved, thread.path, thread.line, ids.get(thread.item), thread.key,
-            thread.is_resolved, thread.path, thread.line,
-        )
-    ]  # fmt: skip
+        if store.run(sql, thread.is_resolved, thread.path, thread.line, ids.get(thread.item), thread.key)
+    ]
     queue_documents(store, project_id, changed)
     return len(changed)
 
@@ -261,7 +277,5 @@ def drop_threads(store: Store, item_ids: Iterable[int]) -> None:
 
 def remember_fetch(store: Store, project_id: int, key: ItemKey, fetched_at: int, etag: str | None) -> None:
     """Note when (on the forge's clock) an item's threads were read whole."""
-    store.run(
-        "UPDATE items SET threads_fetched_at = ?, threads_etag = ? WHERE project_id = ? AND kind = ? AND number = ?",
-        fetched_at, etag, project_id, key.kind, key.number,
-    )  # fmt: skip
+    sql = "UPDATE items SET threads_fetched_at = ?, threads_etag = ? WHERE project_id = ? AND kind = ? AND number = ?"
+    store.run(sql, fetched_at, etag, project_id, key.kind, key.number)

@@ -115,9 +115,8 @@ def forget_kinds(store: Store, project_id: int, kinds: Collection[Kind]) -> int:
     """
     found = forget_items(store, project_id, [ItemKey(*row) for row in store.rows(sql, project_id, names)])
     for table in ("label_trust", "label_runs", "boilerplate_lines", "boilerplate_runs", "calibrations"):
-        store.run(
-            f"DELETE FROM {table} WHERE project_id = ? AND kind IN (SELECT value FROM json_each(?))", project_id, names
-        )
+        sql = f"DELETE FROM {table} WHERE project_id = ? AND kind IN (SELECT value FROM json_each(?))"
+        store.run(sql, project_id, names)
     return found
 
 
