@@ -6,12 +6,14 @@ Each check is one statement whose rows are what is wrong, named for people. Noth
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.profiles import LOCAL, PROFILES
 from forgelore.store.db import Store
+from forgelore.store.engine.row_checks import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS
+from forgelore.store.engine.tables import COUNTED, OF_DOCUMENTS, is_own_complaint
 from forgelore.store.schema import load_schema
+from forgelore.store.sql_check import UNION, SqlCheck, has_no_job
 from forgelore.words import KINDS
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
@@ -22,31 +24,12 @@ _OF_INDEX = re.compile(r"(?:missing|differ) from index |(?:entries|entry) in ind
 _OF_ROW = re.compile(r"CHECK constraint failed in | value in ")
 
 
-class SqlCheck(NamedTuple):
-    """`sql` returns (what people call it, id of the row to repair) of everything that is wrong."""
-
-    name: str
-    sql: str
-
-
 def _quoted(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-_NO_DOCUMENT_JOB = """NOT EXISTS (
-    SELECT 1
-    FROM jobs j
-    WHERE j.project_id = i.project_id AND j.kind = 'document' AND j.key = CAST(i.id AS TEXT)
-)"""
-_NO_EMBED_JOB = """NOT EXISTS (
-    SELECT 1
-    FROM jobs j
-    WHERE j.project_id = d.project_id AND j.kind = 'embed' AND j.key = CAST(d.id AS TEXT)
-)"""
 _ITEM = "i.kind || ' ' || i.number"
-_DOCUMENT = "'document ' || d.id"
 _JOB = "j.kind || ' job ' || j.key, j.rowid"
-_UNION = "\nUNION ALL\n"
 
 # A row of the first kind says which project it belongs to, and so does the row it hangs on.
 PLACED = (
@@ -58,9 +41,9 @@ PLACED = (
     ("item_files", "item_id", "items"),
     ("document_labels", "document_id", "documents"),
     ("document_paths", "document_id", "documents"),
-    ("chunks", "document_id", "documents"),
+    *((table, column, "documents") for table, column in OF_DOCUMENTS),
 )
-COUNTED_TABLES = ("documents", "chunks")  # never use an id twice
+COUNTED_TABLES = ("documents", *COUNTED)  # never use an id twice
 LEARNED = (
     ("calibrations", "json_valid(report) AND abs(slope) < 9e999 AND abs(intercept) < 9e999 AND most BETWEEN 0 AND 1"),
     ("nearest_strengths", "typeof(strength) = 'real' AND abs(strength) < 9e999"),
@@ -70,26 +53,11 @@ LEARNED = (
 _PAYLOADS = (("item", "items", "row_hash"), ("detail", "items", "detail_hash"), ("note", "notes", "row_hash"))
 
 CHECKS = (
-    SqlCheck(
-        "words_missing",
-        """
-        SELECT 'document ' || t.id, t.id
-        FROM document_texts t
-        WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)
-        """,
-    ),
-    SqlCheck(
-        "words_extra",
-        """
-        SELECT 'document ' || f.id, f.id
-        FROM documents_fts_docsize f
-        WHERE f.id NOT IN (SELECT id FROM document_texts)
-        """,
-    ),
+    *WORD_CHECKS,
     SqlCheck(
         "text_missing",
-        f"""
-        SELECT {_DOCUMENT}, d.id
+        """
+        SELECT 'document ' || d.id, d.id
         FROM documents d
         WHERE d.id NOT IN (SELECT id FROM document_texts)
         """,
@@ -107,7 +75,7 @@ CHECKS = (
         f"""
         SELECT {_ITEM}, i.id
         FROM items i
-        WHERE i.deleted_at IS NOT NULL AND i.id IN (SELECT item_id FROM documents) AND {_NO_DOCUMENT_JOB}
+        WHERE i.deleted_at IS NOT NULL AND i.id IN (SELECT item_id FROM documents) AND {has_no_job("document", "i")}
         """,
     ),
     SqlCheck(
@@ -117,27 +85,10 @@ CHECKS = (
         FROM items i
         WHERE i.deleted_at IS NULL
           AND i.id NOT IN (SELECT item_id FROM documents WHERE representation = 'item')
-          AND {_NO_DOCUMENT_JOB}
+          AND {has_no_job("document", "i")}
         """,
     ),
-    SqlCheck(
-        "vector_of_other_text",
-        f"""
-        SELECT 'document ' || d.id || ', chunk ' || c.position, c.id
-        FROM chunks c
-        JOIN documents d ON d.id = c.document_id
-        WHERE c.text_hash <> substr(d.content_hash, 1, 8) AND {_NO_EMBED_JOB}
-        """,
-    ),
-    SqlCheck(
-        "vector_incomplete",
-        """
-        SELECT 'document ' || document_id, min(id)
-        FROM chunks
-        GROUP BY document_id, embedder_id
-        HAVING count(*) <> max(position) + 1
-        """,
-    ),
+    *VECTOR_CHECKS,
     SqlCheck(
         "job_of_nothing",
         f"""
@@ -169,7 +120,7 @@ CHECKS = (
     ),
     SqlCheck(
         "row_misplaced",
-        _UNION.join(
+        UNION.join(
             f"""
             SELECT '{table}, of {owner} ' || o.id, o.id
             FROM {table} t
@@ -190,7 +141,7 @@ CHECKS = (
     ),
     SqlCheck(
         "id_counter_wrong",
-        _UNION.join(
+        UNION.join(
             f"""
             SELECT '{table}', 0
             WHERE (SELECT max(id) FROM {table}) IS NOT NULL AND NOT EXISTS (
@@ -205,7 +156,7 @@ CHECKS = (
     ),
     SqlCheck(
         "learned_malformed",
-        _UNION.join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
+        UNION.join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
     ),
     SqlCheck(
         "row_malformed",
@@ -221,7 +172,7 @@ CHECKS = (
     ),
     SqlCheck(
         "row_gone",
-        _UNION.join(
+        UNION.join(
             f"""
             SELECT '{resource} payload ' || id, id
             FROM raw_payloads
@@ -233,12 +184,6 @@ CHECKS = (
     ),
 )
 
-_UNEMBEDDED = f"""
-    SELECT {_DOCUMENT}, d.id
-    FROM documents d
-    WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id AND c.embedder_id = ?) AND {_NO_EMBED_JOB}
-"""
-
 
 def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
     """Yield everything that contradicts itself by one statement."""
@@ -246,8 +191,8 @@ def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
         for shown, row_id in store.each(check.sql):
             yield check.name, shown, row_id
     if embedder_id is not None:
-        for shown, row_id in store.each(_UNEMBEDDED, embedder_id):
-            yield "document_without_vectors", shown, row_id
+        for shown, row_id in store.each(UNEMBEDDED.sql, embedder_id):
+            yield UNEMBEDDED.name, shown, row_id
 
 
 def find_rows(store: Store, name: str) -> list[int]:
@@ -258,10 +203,10 @@ def find_rows(store: Store, name: str) -> list[int]:
 def find_damage(store: Store) -> Iterator[Fault]:
     """Yield what SQLite says of the file itself, its indexes and the rules of its columns.
 
-    Its complaints about the full-text index are left to `store/engine/fulltext_check`: that one can be made anew.
+    Its complaints about the full-text index are left to the engine's own checks: that one can be made anew.
     """
     for line in _integrity(store):
-        if line == "ok" or "fts5" in line.lower():
+        if line == "ok" or is_own_complaint(line):
             continue
         name = "index_damaged" if _OF_INDEX.search(line) else "row_malformed" if _OF_ROW.search(line) else ""
         yield name or "damaged_file", line, 0

@@ -13,6 +13,7 @@ from forgelore.core.search.documents import Document, DocumentNote, DocumentSour
 from forgelore.core.search.terms import build_terms
 from forgelore.store.db import SqlRow, Store
 from forgelore.store.engine.fulltext import add_text, remove_text
+from forgelore.store.engine.vector_rows import drop_document_vectors
 from forgelore.store.item_parts import load_labels_of
 from forgelore.store.jobs import queue_jobs
 from forgelore.words import JobKind
@@ -159,7 +160,7 @@ def _update(store: Store, before: _Known, project_id: int, document: Document) -
         return False
     drop_text(store, before.id)
     save_text(store, before.id, document.title, document.text)
-    store.run("DELETE FROM chunks WHERE document_id = ?", before.id)
+    drop_document_vectors(store, before.id)
     _queue_embedding(store, project_id, before.id)
     return True
 

@@ -142,14 +142,22 @@ def build_where(filters: Filters, columns: Columns) -> tuple[str, tuple[object, 
 
 
 class Allowed(NamedTuple):
-    """What filters allow, twice: as the ids of documents, and as a condition on `documents_fts.rowid`.
+    """Documents that filters allow, twice: `sql` returns their ids, and `condition` asks whether one is among them.
 
     Full text asks the condition of each match. Making a set of ten thousand ids first takes longer than most queries.
+    Both have the same bindings.
     """
 
     sql: str
-    condition: str
+    conditions: tuple[Condition, ...]
     bindings: tuple[object, ...]
+
+    def condition(self, document_id: str) -> str:
+        """Return the condition on a column that holds the id of a document."""
+        if all(one.values for one in self.conditions):
+            return " AND ".join(one.of_row(document_id) for one in self.conditions)
+        asked = " AND ".join(one.of_row() for one in self.conditions)
+        return f"EXISTS (SELECT 1 FROM documents d WHERE d.id = {document_id} AND {asked})"
 
 
 def build_allowed(filters: Filters) -> Allowed | None:
@@ -160,13 +168,10 @@ def build_allowed(filters: Filters) -> Allowed | None:
     if all(one.values for one in conditions):
         # Labels and paths know the ids by themselves: looking up each document takes five times as long.
         ids = " INTERSECT ".join(one.ids() for one in conditions)
-        asked = " AND ".join(one.of_row("documents_fts.rowid") for one in conditions)
-        return Allowed(ids, asked, _bindings(conditions))
-    within = " AND ".join(f"d.id IN ({one.ids()})" if one.values else one.sql for one in conditions)
-    asked = " AND ".join(one.of_row() for one in conditions)
-    ids = f"SELECT d.id AS id FROM documents d WHERE {within}"
-    condition = f"EXISTS (SELECT 1 FROM documents d WHERE d.id = documents_fts.rowid AND {asked})"
-    return Allowed(ids, condition, _bindings(conditions))
+    else:
+        within = " AND ".join(f"d.id IN ({one.ids()})" if one.values else one.sql for one in conditions)
+        ids = f"SELECT d.id AS id FROM documents d WHERE {within}"
+    return Allowed(ids, tuple(conditions), _bindings(conditions))
 
 
 def _bindings(conditions: list[Condition]) -> tuple[object, ...]:

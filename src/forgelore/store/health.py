@@ -58,12 +58,6 @@ def count_all_documents(store: Store) -> int:
     return int(store.value("SELECT count(*) FROM documents"))
 
 
-def count_vectors(store: Store, embedder_id: int) -> tuple[int, int]:
-    """Return (documents, chunks) that have vectors of an embedder; both from an index, no vector is read."""
-    row = store.row("SELECT count(DISTINCT document_id), count(*) FROM chunks WHERE embedder_id = ?", embedder_id)
-    return (row[0], row[1]) if row else (0, 0)
-
-
 def load_queues(store: Store) -> dict[str, dict[str, Any]]:
     """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros."""
     found: dict[str, dict[str, Any]] = {kind: {"waiting": 0, "failing": 0, "errors": []} for kind in QUEUES}

@@ -1,6 +1,8 @@
 """Rows that hang on rows which do not exist, and that nobody can reach any more."""
 
 from forgelore.store.db import Store
+from forgelore.store.engine.tables import OF_DOCUMENTS
+from forgelore.store.engine.vector_rows import drop_unowned_vectors
 from forgelore.store.replays import forget_rows
 
 _OF_ITEMS = (
@@ -13,7 +15,13 @@ _OF_ITEMS = (
     "nearest_strengths",
     "triage_reports",
 )
-_OF_DOCUMENTS = ("document_texts.id", "document_labels.document_id", "document_paths.document_id", "chunks.document_id")
+_OF_DOCUMENTS = (
+    ("document_texts", "id"),
+    ("document_labels", "document_id"),
+    ("document_paths", "document_id"),
+    *OF_DOCUMENTS,
+    ("documents", "id"),
+)
 
 
 def drop_orphans(store: Store) -> int:
@@ -26,8 +34,7 @@ def drop_orphans(store: Store) -> int:
     forget_rows(store, [item_id for (item_id,) in homeless])
     gone = sum(store.run(f"DELETE FROM {table} WHERE item_id NOT IN (SELECT id FROM items)") for table in _OF_ITEMS)
     store.run("DELETE FROM item_links WHERE note_id IS NOT NULL AND note_id NOT IN (SELECT id FROM notes)")
-    for place in (*_OF_DOCUMENTS, "documents.id"):
-        table, column = place.split(".")
+    for table, column in _OF_DOCUMENTS:
         store.run(f"""
             DELETE FROM {table}
             WHERE {column} NOT IN (
@@ -37,6 +44,6 @@ def drop_orphans(store: Store) -> int:
               JOIN projects p ON p.id = d.project_id
             )
         """)
-    store.run("DELETE FROM chunks WHERE embedder_id NOT IN (SELECT id FROM embedders)")
+    drop_unowned_vectors(store)
     store.run("DELETE FROM jobs WHERE project_id NOT IN (SELECT id FROM projects)")
     return gone

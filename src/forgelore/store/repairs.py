@@ -10,8 +10,7 @@ from forgelore.core.search.terms import build_terms
 from forgelore.store.checks import COUNTED_TABLES, LEARNED, PLACED, find_rows
 from forgelore.store.db import Store
 from forgelore.store.documents import remove_documents
-from forgelore.store.jobs import queue_documents, queue_jobs
-from forgelore.words import JobKind
+from forgelore.store.jobs import queue_documents
 
 _WITHIN = "IN (SELECT value FROM json_each(?))"
 
@@ -92,28 +91,6 @@ def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
         WHERE item_id {_WITHIN}
     """
     store.run(sql, json.dumps(list(item_ids)))
-
-
-def drop_vectors(store: Store, document_ids: Iterable[int], chunk_ids: Iterable[int]) -> None:
-    """Delete all vectors of these documents and of those that have these chunks, and queue new ones."""
-    sql = f"""
-        SELECT project_id, id
-        FROM documents
-        WHERE id {_WITHIN}
-          OR id IN (SELECT document_id FROM chunks WHERE id {_WITHIN})
-    """
-    for project_id, document_id in store.rows(sql, json.dumps(list(document_ids)), json.dumps(list(chunk_ids))):
-        store.run("DELETE FROM chunks WHERE document_id = ?", document_id)
-        queue_jobs(store, project_id, JobKind.EMBED, [str(document_id)], 0)
-
-
-def forget_unused_dimensions(store: Store) -> None:
-    """Let an embedder that has no vectors left learn its dimension from its next one."""
-    store.run("""
-        UPDATE embedders
-        SET dimension = 0
-        WHERE id NOT IN (SELECT embedder_id FROM chunks)
-    """)
 
 
 def drop_malformed_learned(store: Store) -> None:

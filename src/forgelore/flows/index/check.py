@@ -22,11 +22,11 @@ from forgelore.store.checks import Fault, find_broken_references, find_damage, f
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext_check import compare_words, find_unmatched, find_word_damage
 from forgelore.store.engine.vector_check import SampledDocument, measure_vectors, sample_vectors
+from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_documents
 from forgelore.store.health import (
     count_kinds,
     count_truncated,
-    count_vectors,
     find_current_embedder,
     load_queues,
     measure_file,

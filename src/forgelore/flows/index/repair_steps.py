@@ -14,10 +14,18 @@ from forgelore.flows.index.findings import AGAIN, Finding
 from forgelore.flows.sync.replay import replay_items, replay_project_row
 from forgelore.store.checks import blank_unreadable
 from forgelore.store.db import Store
-from forgelore.store.embedders import mark_stale, queue_unembedded, save_dimension
+from forgelore.store.embedders import save_dimension
+from forgelore.store.engine.remake import remake_full_text
 from forgelore.store.engine.vector_check import measure_vectors
+from forgelore.store.engine.vector_rows import (
+    count_vectors,
+    drop_wrong_vectors,
+    forget_unused_dimensions,
+    mark_stale,
+    queue_unembedded,
+)
 from forgelore.store.engine.words import refresh_common_words
-from forgelore.store.health import count_vectors, find_current_embedder
+from forgelore.store.health import find_current_embedder
 from forgelore.store.item_hashes import load_hashed_items, save_content_hash
 from forgelore.store.jobs import queue_documents
 from forgelore.store.orphans import drop_orphans
@@ -26,11 +34,9 @@ from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.repairs import (
     drop_documents,
     drop_malformed_learned,
-    drop_vectors,
     forget_all_rows,
     forget_document_lists,
     forget_unproved_rows,
-    forget_unused_dimensions,
     load_owners,
     mend_jobs,
     place_rows,
@@ -39,7 +45,8 @@ from forgelore.store.repairs import (
     split_words,
 )
 from forgelore.store.replays import forget_lost_payloads, forget_rows
-from forgelore.store.schema import DERIVED, fill_gaps, find_gaps, remake_full_text
+from forgelore.store.schema import DERIVED, find_gaps
+from forgelore.store.schema_repair import fill_gaps
 
 
 class RepairContext(NamedTuple):
@@ -197,7 +204,7 @@ def _drop_vectors(context: RepairContext) -> None:
     chunks = context.rows("vector_of_other_text", "vector_malformed", "vector_incomplete")
     documents = context.rows("vector_differs")
     with store.transaction():
-        drop_vectors(store, documents, chunks)
+        drop_wrong_vectors(store, documents, chunks)
         if documents and is_sampled and current:
             for project in list_projects(store):
                 mark_stale(store, current[0], project.id)

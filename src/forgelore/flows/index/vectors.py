@@ -24,11 +24,9 @@ from forgelore.store.embedders import (
     drop_other_embedders,
     find_embedder,
     has_other_embedders,
-    has_stale,
-    mark_stale,
-    queue_unembedded,
     save_dimension,
 )
+from forgelore.store.engine.vector_rows import has_stale, mark_stale, queue_unembedded
 from forgelore.store.engine.vectors import load_unembedded, save_chunks
 from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
 from forgelore.words import JobKind

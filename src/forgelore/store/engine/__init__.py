@@ -1,23 +1,41 @@
 """The search engine of the store: tokenizer, full text and vectors, in SQLite's FTS5 and packed rows.
 
 Only this folder knows how words and vectors are kept and searched. Another engine is a second folder whose modules give
-the same functions:
+the same names; a test compares this list with what others import:
 
-    words      make_stemmer, make_stems            text -> the words that full text would keep of it
-               load_document_counts                word -> how many documents hold it
-               count_documents, has_documents,     what full text holds
-               estimate_documents
-               refresh_common_words,               counts that are kept because counting is slow
-               forget_common_words
-    fulltext   add_text, remove_text               the words of one document
-               search_words                        documents for an expression, ranked, within what filters allow
-               raw_query_errors                    complaints about an expression that a person wrote
-               compact_words, overwrite_words      forgetting for good what was removed
-    vectors    save_chunks                         the vectors of one document
-               load_vector, load_starts            what is stored of a document, of chunks
-               VectorCache                         the nearest documents, within ids that filters allow
-    fulltext_check, vector_check                   whether all this is still what the texts say
+    words            make_stemmer (Stemmer), make_stems     text -> the words that full text would keep of it
+                     load_document_counts                   word -> how many documents hold it
+                     count_documents, has_documents,        what full text holds
+                     estimate_documents
+                     refresh_common_words,                  counts that are kept because counting is slow
+                     forget_common_words
+    fulltext         add_text, remove_text                  the words of one document
+                     search_words -> Found                  documents for an expression, ranked, within what filters
+                                                            allow
+                     raw_query_errors                       complaints about an expression that a person wrote
+                     compact_words, overwrite_words         forgetting for good what was removed
+    vectors          save_chunks                            the vectors of one document
+                     load_vector, load_starts               what is stored of a document, of chunks
+                     load_unembedded                        the texts of documents that have no vectors
+                     VectorCache -> Near                    the nearest documents, within Ids that filters allow
+    vector_rows      count_vectors                          how many documents have vectors
+                     queue_unembedded, mark_stale,          which documents wait for vectors, or for new ones
+                     has_stale
+                     drop_document_vectors,                 vectors that go: of a text that changed, of other
+                     drop_other_vectors,                    embedders, of an embedder that is gone, wrong ones
+                     drop_unowned_vectors,
+                     drop_wrong_vectors,
+                     forget_unused_dimensions
+    row_checks       WORD_CHECKS, VECTOR_CHECKS,            rows that contradict the documents they stand for
+                     UNEMBEDDED
+    fulltext_check   find_word_damage, compare_words,       whether full text finds what the texts say
+                     find_unmatched
+    vector_check     measure_vectors, sample_vectors        whether vectors can be those of their texts
+                     (SampledDocument), packed_size
+    remake           remake_full_text                       full text made anew, whatever state it is in
+    tables           TABLES, REMADE, OF_DOCUMENTS, COUNTED, its tables, for those who check and repair the file
+                     find_owner, is_own_complaint
 
-Expressions are those of `core/search/ftsquery`. `store/filters` says what is allowed as a condition on
-`documents_fts.rowid`, and the tables are in the migrations.
+Nobody outside names one of its tables, which are made by the migrations. Expressions are those of
+`core/search/ftsquery`; `store/filters` says which documents are allowed, for any column that holds a document's id.
 """

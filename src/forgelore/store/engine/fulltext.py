@@ -50,7 +50,7 @@ def overwrite_words(store: Store) -> None:
 def search_words(store: Store, expression: str, limit: int, allowed: Allowed | None = None) -> list[Found]:
     """Return matching documents, best first; equal scores in the order of their ids."""
     # Asked of each match before it is scored. (`rowid IN (…)` would ask the index once per allowed id.)
-    within = f"AND {allowed.condition}" if allowed else ""
+    within = f"AND {allowed.condition('documents_fts.rowid')}" if allowed else ""
     sql = f"""
         SELECT rowid, -bm25(documents_fts, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
         FROM documents_fts

@@ -1,0 +1,23 @@
+"""Making the full-text index anew from the texts, whatever state it is in."""
+
+from forgelore.store.db import Store
+from forgelore.store.engine.tables import FULL_TEXT, REMADE, SHADOWS
+from forgelore.store.schema import expected_schema
+
+
+def remake_full_text(store: Store) -> None:
+    """Drop the full-text index and fill a new one.
+
+    FTS5 opens a table before it drops it, and refuses one that is broken: so its entry is taken out of the schema by
+    hand, and its shadows, plain tables by then, are dropped one by one.
+    """
+    expected = expected_schema()
+    with store.transaction():
+        store.run("PRAGMA writable_schema=ON")
+        store.run("DELETE FROM main.sqlite_schema WHERE name IN (?, ?)", *REMADE)
+        store.run("PRAGMA writable_schema=RESET")
+        for shadow in SHADOWS:
+            store.run(f"DROP TABLE IF EXISTS {FULL_TEXT}_{shadow}")
+        for name in REMADE:
+            store.run(expected[name].sql)
+        store.run(f"INSERT INTO {FULL_TEXT} ({FULL_TEXT}) VALUES ('rebuild')")

@@ -1,0 +1,24 @@
+"""Names of the engine's own tables, and what a repair of the file must know of them.
+
+They are made by the migrations. Outside this folder nobody names them: schema, checks and repairs go by these lists.
+"""
+
+FULL_TEXT = "documents_fts"
+VOCABULARY = "documents_vocab"  # its words, as a table
+SHADOWS = ("data", "idx", "docsize", "config")  # tables that FTS5 keeps for it, behind an underscore
+VECTORS = "chunks"
+
+TABLES = frozenset([FULL_TEXT, VOCABULARY, "common_words", "index_facts", VECTORS])
+REMADE = (FULL_TEXT, VOCABULARY)  # made again as one, by `remake_full_text`, and no other way
+OF_DOCUMENTS = ((VECTORS, "document_id"),)  # rows that hang on a document, by a column, and say its project
+COUNTED = (VECTORS,)  # never use an id twice
+
+
+def find_owner(name: str) -> str:
+    """Return the table that a table of the file is a part of: itself, or the full text that it is a shadow of."""
+    return FULL_TEXT if name.startswith(f"{FULL_TEXT}_") else name
+
+
+def is_own_complaint(message: str) -> bool:
+    """Whether SQLite speaks of full text: `fulltext_check` looks at it more closely, and it can be made again."""
+    return "fts5" in message.lower()

@@ -1,0 +1,76 @@
+"""Full text and vectors are behind one seam: outside `store/engine` nobody names its tables, and what others import from
+it is in its contract, so that another engine is a second folder.
+"""
+
+import ast
+import pathlib
+import re
+
+import pytest
+
+import forgelore.store.engine
+from forgelore.store.engine.tables import TABLES
+
+SOURCE = pathlib.Path(__file__).parents[2] / "src" / "forgelore"
+ENGINE = SOURCE / "store" / "engine"
+# "chunks" is a word of people too (`stats` counts them): it is looked for where SQL can be.
+NAMES = re.compile(rf"\b(?:{'|'.join(sorted(TABLES - {'chunks'}))})(?:_\w+)?\b")
+NAMES_IN_STORE = re.compile(rf"{NAMES.pattern}|\bchunks\b")
+
+
+def modules_outside():
+    return sorted(path for path in SOURCE.rglob("*.py") if ENGINE not in path.parents)
+
+
+def find_names(tree, pattern):
+    """Return the engine's tables that the strings of a module name, docstrings left out."""
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docs = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, owners) and is_text(node.body[:1])}
+    strings = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return [found for node in strings if id(node) not in docs for found in pattern.findall(node.value)]
+
+
+def is_text(statements):
+    return any(isinstance(statement, ast.Expr) for statement in statements)
+
+
+def imported_from_engine(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("forgelore.store.engine."):
+            yield from ((node.module.rpartition(".")[2], alias.name) for alias in node.names)
+
+
+def test_only_the_engine_names_its_tables():
+    named = {}
+    for path in modules_outside():
+        pattern = NAMES_IN_STORE if SOURCE / "store" in path.parents else NAMES
+        if found := find_names(ast.parse(path.read_text(encoding="utf-8")), pattern):
+            named[path.relative_to(SOURCE).as_posix()] = found
+    assert named == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'store.rows("SELECT id FROM chunks")',
+        'sql = f"SELECT {name} FROM documents_fts_docsize WHERE id = ?"',
+        'tables = ("documents", "common_words")',
+        'condition = f"d.id = documents_fts.rowid AND {asked}"',
+    ],
+)
+def test_a_table_of_the_engine_is_seen_however_it_is_named(code):
+    assert find_names(ast.parse(code), NAMES_IN_STORE)
+
+
+@pytest.mark.parametrize(
+    "code", ['"""What chunks are."""', 'sql = "SELECT id FROM documents"', "chunks = documents_fts"]
+)
+def test_other_words_are_no_table_of_the_engine(code):
+    assert find_names(ast.parse(code), NAMES_IN_STORE) == []
+
+
+def test_what_others_import_from_the_engine_is_in_its_contract():
+    contract = set(re.findall(r"\w+", forgelore.store.engine.__doc__))
+    imported = {pair for path in modules_outside() for pair in imported_from_engine(path)}
+    assert imported
+    assert {pair for pair in imported if not contract.issuperset(pair)} == set()
