@@ -1,64 +1,93 @@
 """Items with their parts as an export reads them: a batch at a time, each part of a batch with one query."""
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
-from forgelore.store.db import SqlRow, Store
+from forgelore.model import Relation
+from forgelore.store.db import Store
 
-_COLUMNS = (
-    "id",
-    "kind",
-    "number",
-    "title",
-    "body",
-    "state",
-    "state_reason",
-    "author",
-    "created_at",
-    "updated_at",
-    "closed_at",
-    "merged_at",
-    "url",
-    "source_branch",
-    "target_branch",
-    "tag",
-    "category",
-    "is_draft",
-    "is_confidential",
-    "assignees",
-)
+Row = TypeVar("Row")
+
+
+class ExportedItem(NamedTuple):
+    """An item's own columns. Times are milliseconds; `assignees` is a JSON list of names."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    body: str | None
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+    closed_at: int | None
+    merged_at: int | None
+    url: str | None
+    source_branch: str | None
+    target_branch: str | None
+    tag: str | None
+    category: str | None
+    is_draft: int
+    is_confidential: int
+    assignees: str
+
+
+class StatedLink(NamedTuple):
+    """What a forge says of an item and another. `project` is "" for one of the same project."""
+
+    relation: Relation
+    number: int
+    kind: str | None
+    project: str
+    is_withdrawn: int
+
+
+class ExportedNote(NamedTuple):
+    """A note, and the key of its thread. `created_at` is milliseconds."""
+
+    author: str | None
+    body: str | None
+    created_at: int | None
+    path: str | None
+    line: int | None
+    is_system: int
+    thread: str
+    is_internal: int
+    is_answer: int
 
 
 def next_exported(
     store: Store, project_id: int, after: tuple[int, str], limit: int, *, include_internal: bool
-) -> list[dict[str, Any]]:
-    """Return the next live items behind (number, kind), column by column."""
+) -> list[ExportedItem]:
+    """Return the next live items behind (number, kind)."""
     hidden = "" if include_internal else "AND is_confidential = 0"
     sql = f"""
-        SELECT {", ".join(_COLUMNS)}
+        SELECT {", ".join(ExportedItem._fields)}
         FROM items
         WHERE project_id = ? AND deleted_at IS NULL AND (number, kind) > (?, ?) {hidden}
         ORDER BY number, kind
         LIMIT ?
     """
-    return [dict(zip(_COLUMNS, row, strict=True)) for row in store.rows(sql, project_id, *after, limit)]
+    return [ExportedItem._make(row) for row in store.rows(sql, project_id, *after, limit)]
 
 
-def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[SqlRow]]:
-    """Return item -> (relation, number, kind, project, whether withdrawn) of links that its text does not tell."""
+def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[StatedLink]]:
+    """Return item -> its links that are not read from its text, sorted; items without are missing."""
     sql = """
         SELECT item_id, relation, target_number, target_kind, target_project, is_withdrawn
         FROM item_links
         WHERE item_id IN (SELECT value FROM json_each(?)) AND note_id IS NULL AND source <> 'text'
         ORDER BY relation, target_project, target_number, target_kind, is_withdrawn
     """
-    return _grouped(store.rows(sql, json.dumps(item_ids)))
+    rows = store.each(sql, json.dumps(item_ids))
+    return _grouped((item_id, StatedLink(*rest)) for item_id, *rest in rows)
 
 
-def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) -> dict[int, list[SqlRow]]:
-    """Return item -> (author, body, time, path, line, whether the system wrote it, thread, whether internal, whether
-    the answer) of its notes, in their order.
-    """
+def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) -> dict[int, list[ExportedNote]]:
+    """Return item -> its notes, in their order; items without are missing."""
     hidden = "" if include_internal else "AND n.is_internal = 0"
     sql = f"""
         SELECT n.item_id, n.author, n.body, n.created_at, n.path, n.line, n.is_system, t.key, n.is_internal, n.is_answer
@@ -67,13 +96,14 @@ def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) 
         WHERE n.item_id IN (SELECT value FROM json_each(?)) {hidden}
         ORDER BY n.created_at, length(n.key), n.key
     """
-    return _grouped(store.rows(sql, json.dumps(item_ids)))
+    rows = store.each(sql, json.dumps(item_ids))
+    return _grouped((item_id, ExportedNote(*rest)) for item_id, *rest in rows)
 
 
-def _grouped(rows: list[SqlRow]) -> dict[int, list[SqlRow]]:
-    grouped: dict[int, list[SqlRow]] = {}
-    for item_id, *rest in rows:
-        grouped.setdefault(item_id, []).append(tuple(rest))
+def _grouped(rows: Iterable[tuple[int, Row]]) -> dict[int, list[Row]]:
+    grouped: dict[int, list[Row]] = {}
+    for item_id, row in rows:
+        grouped.setdefault(item_id, []).append(row)
     return grouped
 
 

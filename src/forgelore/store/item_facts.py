@@ -1,22 +1,25 @@
 """Single facts of stored items, found by kind and number: what an adapter asks before it fetches something."""
 
 import json
-from typing import Any, Literal
+from typing import Literal
 
 from forgelore.model import ItemKey, Kind
 from forgelore.store.db import Store
 
-FactName = Literal["threads_etag", "files_sha", "head_sha", "is_confidential", "node_id"]
+FactName = Literal["threads_etag", "files_sha", "head_sha", "node_id"]  # columns that hold text
 
 
-def load_fact(store: Store, project_id: int, key: ItemKey, name: FactName) -> Any:
-    """Return one column of an item; None for an item that is not there."""
-    sql = f"""
-        SELECT {name}
-        FROM items
-        WHERE project_id = ? AND kind = ? AND number = ?
-    """
-    return store.value(sql, project_id, key.kind, key.number)
+def load_fact(store: Store, project_id: int, key: ItemKey, name: FactName) -> str | None:
+    """Return one column of an item; None when it is empty, and for an item that is not there."""
+    sql = f"SELECT {name} FROM items WHERE project_id = ? AND kind = ? AND number = ?"
+    found: str | None = store.value(sql, project_id, key.kind, key.number)
+    return found
+
+
+def is_confidential(store: Store, project_id: int, key: ItemKey) -> bool:
+    """Whether an item is marked as confidential; one that is not there is not."""
+    sql = "SELECT is_confidential FROM items WHERE project_id = ? AND kind = ? AND number = ?"
+    return bool(store.value(sql, project_id, key.kind, key.number))
 
 
 def find_key(store: Store, item_id: int) -> ItemKey | None:

@@ -8,7 +8,7 @@ from forgelore.store.db import Store
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
 from forgelore.store.live_items import count_live_by_kind
 from forgelore.store.projects import StoredProject, list_projects
-from forgelore.store.sync_history import find_lock_holder, load_positions, load_runs
+from forgelore.store.sync_history import StoredRun, find_lock_holder, load_positions, load_runs
 
 _ERRORS = 5
 
@@ -27,10 +27,7 @@ def _status(store: Store, project: StoredProject, runs: int) -> dict[str, Any]:
         "project": str(project.name),
         "items": count_live_by_kind(store, project.id),
         "notes": count_notes(store, project.id),
-        "cursors": [
-            {"resource": resource, "updated_at": updated_at, "is_complete": is_complete}
-            for resource, updated_at, is_complete in load_positions(store, project.id)
-        ],
+        "cursors": [position._asdict() for position in load_positions(store, project.id)],
         "jobs": {kind: count for kind, count in jobs.items() if kind not in INDEX_JOBS},
         "index": {kind: count for kind, count in jobs.items() if kind in INDEX_JOBS},
         "errors": [
@@ -38,27 +35,16 @@ def _status(store: Store, project: StoredProject, runs: int) -> dict[str, Any]:
             for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS)
         ],
         "locked_by": _lock(store, project),
-        "runs": [_run(*row) for row in load_runs(store, project.id, runs)],
+        "runs": [_run(one) for one in load_runs(store, project.id, runs)],
     }
 
 
-def _run(
-    command: str,
-    started_at: int,
-    finished_at: int | None,
-    status: str,
-    error: str | None,
-    requests: int,
-    rows_written: int,
-    summary: str | None,
-) -> dict[str, Any]:
-    return {
-        "command": command, "started_at": started_at, "finished_at": finished_at, "status": status, "error": error,
-        "requests": requests,
-        "rows_written": rows_written, "warnings": json.loads(summary or "{}").get("warnings", []),
-    }  # fmt: skip
+def _run(run: StoredRun) -> dict[str, Any]:
+    row = run._asdict()
+    summary = json.loads(row.pop("summary") or "{}")
+    return {**row, "warnings": summary.get("warnings", [])}
 
 
 def _lock(store: Store, project: StoredProject) -> dict[str, Any] | None:
     holder = find_lock_holder(store, f"project {project.id}")
-    return dict(zip(("machine", "pid", "heartbeat_at"), holder, strict=True)) if holder else None
+    return holder._asdict() if holder else None

@@ -6,7 +6,7 @@ from forgelore.model import ItemKey, Kind
 from forgelore.ports import KnownConversation
 from forgelore.store.conversations import find_miscounted, has_review_notes, load_conversation, sum_comment_counts
 from forgelore.store.db import Store
-from forgelore.store.item_facts import FactName, load_fact, load_fetch_times, load_kinds
+from forgelore.store.item_facts import FactName, is_confidential, load_fact, load_fetch_times, load_kinds
 from forgelore.store.jobs import find_owing
 from forgelore.store.live_items import count_live, load_live_numbers
 from forgelore.store.sync_history import was_interrupted
@@ -20,8 +20,7 @@ class KnownStore:
         self._store, self._project_id = store, project_id
 
     def _fact(self, name: FactName, key: ItemKey) -> str | None:
-        value: str | None = load_fact(self._store, self._project_id, key, name)
-        return value
+        return load_fact(self._store, self._project_id, key, name)
 
     def thread_etag(self, key: ItemKey) -> str | None:
         return self._fact("threads_etag", key)
@@ -33,7 +32,7 @@ class KnownStore:
         return self._fact("head_sha", key)
 
     def is_confidential(self, key: ItemKey) -> bool:
-        return bool(self._fact("is_confidential", key))
+        return is_confidential(self._store, self._project_id, key)
 
     def node_ids(self, keys: list[ItemKey]) -> dict[ItemKey, str]:
         return {key: found for key in keys if (found := self._fact("node_id", key)) is not None}
