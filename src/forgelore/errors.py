@@ -7,6 +7,10 @@
       NotFound                        5   the user: a name
       ForgeError                      6   the forge or the network
         LostPage                      6   ... an answer that stayed unreadable
+          OddValueError               6   ... one value in it: a time, an address
+        LostWrite                     6   ... a comment that was sent and never answered: it may be there
+        ConversationLocked            6   ... a conversation that somebody locked
+        UnknownFieldError             6   ... an older server that lacks a field
         StateMoved                    6   ... another runner was faster
         StateRefused                  6   ... a rule of the repository forbids the push
       RateLimited                     7   time
@@ -16,9 +20,11 @@
         OutputError                   8   ... standard output that cannot be written: a full disk, closed
       Locked                          9   another sync
       InvalidValue                   13   the user: one value
-      EmbedderUnreachable            14   the embedding or model service
-      ModelNotFound                  15   the user: a model to install
-      EmbeddingFailed                16   the embedding or model service
+      EmbedderError                   1   the embedding or model service, as one of these:
+        EmbedderUnreachable          14   ... it does not answer
+        ModelNotFound                15   ... the user: a model to install
+        EmbeddingFailed              16   ... it answers with no vectors
+          TooLong                    16   ... a text is longer than it takes
       Refused                        20   a safety rule
       Stopped                       130   the user pressed Ctrl-C
 
