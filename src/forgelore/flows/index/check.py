@@ -7,10 +7,12 @@ another one each time: rare words that are looked up, documents that are asked f
 vectors are made again. A `Proof` tells how large it was.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, field
 
+from forgelore.clock import machine_ms
 from forgelore.errors import CorruptStore, LoreError
 from forgelore.flows.index.document_check import find_altered_texts, find_outdated
 from forgelore.flows.index.findings import Finding, collect
@@ -76,7 +78,7 @@ def _vector_stats(store: Store, total: int, queue: dict[str, Any], fingerprint: 
 
 class CheckRequest(Struct, frozen=True):
     """What a check may use: the embedder that vectors are made again with (or why there is none), what reads a
-    project's stored payloads, how many documents a sample has, and who watches.
+    project's stored payloads, how many documents a sample has, who watches, and the clock of a repair.
     """
 
     embedder: Embedder | None = None
@@ -84,6 +86,7 @@ class CheckRequest(Struct, frozen=True):
     reader_of: ReaderOf = lambda _name: None
     sample: int = SAMPLE
     watcher: Watcher = field(default_factory=Watcher)
+    now_ms: Callable[[], int] = machine_ms
 
 
 class Proof(Struct, frozen=True):

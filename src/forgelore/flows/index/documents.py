@@ -4,11 +4,11 @@ Incremental: only items that a sync or an import marked as changed. A batch, its
 share a transaction, so that a crash repeats a batch and leaves no half of one.
 """
 
-import time
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from forgelore.clock import machine_ms
 from forgelore.core.search.documents import build_documents
 from forgelore.errors import LoreError
 from forgelore.flows.progress import Watcher
@@ -45,7 +45,7 @@ class Indexed(Struct):
 
 def index_items(
     store: Store, project_ids: Iterable[int], *, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
 ) -> Indexed:  # fmt: skip
     """Bring the documents of changed items up to date."""
     watcher = watcher or Watcher()
@@ -55,8 +55,8 @@ def index_items(
         return result
     watcher.begin("documents", "items indexed", sum(waiting.values()))
     for project_id in waiting:
-        while jobs := ready_jobs(store, project_id, JobKind.DOCUMENT, _now(), BATCH):
-            _index_batch(store, project_id, jobs, result)
+        while jobs := ready_jobs(store, project_id, JobKind.DOCUMENT, now_ms(), BATCH):
+            _index_batch(store, project_id, jobs, result, now_ms)
             watcher.saved("documents", len(jobs))
             if should_stop():
                 raise KeyboardInterrupt
@@ -65,7 +65,7 @@ def index_items(
     return result
 
 
-def _index_batch(store: Store, project_id: int, jobs: list[Job], result: Indexed) -> None:
+def _index_batch(store: Store, project_id: int, jobs: list[Job], result: Indexed, now_ms: Callable[[], int]) -> None:
     try:
         with store.transaction():
             written = _write(store, project_id, [int(job.key) for job in jobs])
@@ -77,11 +77,11 @@ def _index_batch(store: Store, project_id: int, jobs: list[Job], result: Indexed
         if len(jobs) == 1:
             # One item that we cannot make a document of must not stop the others; it waits with its reason.
             with store.transaction():
-                fail_job(store, project_id, jobs[0], f"{type(error).__name__}: {error}", _now())
+                fail_job(store, project_id, jobs[0], f"{type(error).__name__}: {error}", now_ms())
             result.failed += 1
             return
         for job in jobs:
-            _index_batch(store, project_id, [job], result)
+            _index_batch(store, project_id, [job], result, now_ms)
         return
     result.add(written)
 
@@ -98,7 +98,7 @@ def _write(store: Store, project_id: int, item_ids: list[int], *, is_full: bool 
 
 def reindex_items(
     store: Store, project_ids: Iterable[int], *, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
 ) -> Indexed:  # fmt: skip
     """Build every document anew, in bounded transactions; equal ones are left alone."""
     watcher = watcher or Watcher()
@@ -109,7 +109,7 @@ def reindex_items(
         last = 0
         while ids := next_items(store, project_id, last, BATCH):
             last = ids[-1]
-            _reindex_batch(store, project_id, ids, result)
+            _reindex_batch(store, project_id, ids, result, now_ms)
             watcher.saved("documents", len(ids))
             if should_stop():
                 raise KeyboardInterrupt
@@ -118,7 +118,7 @@ def reindex_items(
     return result
 
 
-def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexed) -> None:
+def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexed, now_ms: Callable[[], int]) -> None:
     try:
         with store.transaction():
             written = _write(store, project_id, ids, is_full=True)
@@ -129,8 +129,8 @@ def _reindex_batch(store: Store, project_id: int, ids: list[int], result: Indexe
         with store.transaction():
             queue_documents(store, project_id, ids)
         wanted = {str(item_id) for item_id in ids}
-        waiting = ready_jobs(store, project_id, JobKind.DOCUMENT, _now(), -1)
-        _index_batch(store, project_id, [job for job in waiting if job.key in wanted], result)
+        waiting = ready_jobs(store, project_id, JobKind.DOCUMENT, now_ms(), -1)
+        _index_batch(store, project_id, [job for job in waiting if job.key in wanted], result, now_ms)
         return
     result.add(written)
 
@@ -139,7 +139,3 @@ def count_indexed(store: Store, project_ids: Iterable[int]) -> tuple[int, int]:
     """Return how many documents these projects have, and how many of them were cut for length."""
     counts = [count_project_documents(store, project_id) for project_id in project_ids]
     return sum(total for total, _ in counts), sum(truncated for _, truncated in counts)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

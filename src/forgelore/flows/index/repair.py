@@ -6,14 +6,16 @@ own, and doing it twice is doing it once: a repair that was cut off is simply ru
 anything else is left as it is, and the finding says what to do.
 """
 
+from functools import partial
+
 from msgspec import Struct, structs
 
 from forgelore.errors import EmbedderError
 from forgelore.flows.index.check import Checked, CheckRequest, check_store
-from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.repair_steps import STEPS, RepairContext
-from forgelore.flows.index.vectors import embed_documents
+from forgelore.flows.index.update import update_index
 from forgelore.flows.progress import Watcher
+from forgelore.ports import Embedder
 from forgelore.store.db import Store
 from forgelore.store.health import find_current_embedder
 from forgelore.store.projects import list_projects
@@ -82,23 +84,28 @@ def _mend(context: RepairContext) -> None:
         if any(name in context.findings for name in names):
             step(context)
     if not _FIRST & context.findings.keys():
-        projects = [project.id for project in list_projects(context.store)]
-        index_items(context.store, projects, watcher=context.request.watcher)
-        _embed(context, projects)
+        _update_index(context)
 
 
-def _embed(context: RepairContext, projects: list[int]) -> None:
-    """Make the vectors that wait now, if that can be done with the embedder that the others are of."""
-    store, embedder = context.store, context.request.embedder
-    is_lost = any(name.startswith("vector_") or name in _LOSES_VECTORS for name in context.findings)
-    if not count_waiting(store, JobKind.EMBED) and not is_lost:
-        return
-    try:
-        fingerprint = embedder.fingerprint() if embedder else ""
-        is_ours = find_current_embedder(store, fingerprint) or (is_lost and not find_current_embedder(store))
-        if embedder and is_ours:
-            embed_documents(store, embedder, projects, watcher=context.request.watcher)
-    except EmbedderError as error:
-        context.notes[f"some vectors could not be made: {error.message}"] = None
+def _update_index(context: RepairContext) -> None:
+    store, request = context.store, context.request
+    projects = [project.id for project in list_projects(store)]
+    update = update_index(
+        store, projects, partial(_embedder_of_the_others, context), watcher=request.watcher, now_ms=request.now_ms
+    )
+    if isinstance(update.failure, EmbedderError):
+        context.notes[f"some vectors could not be made: {update.failure.message}"] = None
+    elif update.failure is not None:
+        raise update.failure
     if count := count_waiting(store, JobKind.EMBED):
         context.notes[f"{count:,} documents wait for their vectors; run: forgelore embed"] = None
+
+
+def _embedder_of_the_others(context: RepairContext) -> Embedder | None:
+    """Return the embedder of the settings if vectors wait, and if those that are there are of it."""
+    store, embedder = context.store, context.request.embedder
+    is_lost = any(name.startswith("vector_") or name in _LOSES_VECTORS for name in context.findings)
+    if embedder is None or not (count_waiting(store, JobKind.EMBED) or is_lost):
+        return None
+    is_ours = find_current_embedder(store, embedder.fingerprint()) or (is_lost and not find_current_embedder(store))
+    return embedder if is_ours else None

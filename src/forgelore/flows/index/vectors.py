@@ -6,12 +6,12 @@ A document whose vectors are refused (wrong size, NaN, zero, or the embedder's o
 times, then until `embed --retry-failed`. When the embedder as a whole fails, nothing is counted as tried.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from forgelore.clock import machine_ms
 from forgelore.core.search.chunks import Chunk, build_chunks
 from forgelore.core.search.vectors import PackedVector, check_vector, pack_vector
 from forgelore.errors import EmbeddingFailed
@@ -58,18 +58,19 @@ class _Text(NamedTuple):
 def embed_documents(
     store: Store, embedder: Embedder, project_ids: Iterable[int], *, is_retry: bool = False, is_full: bool = False,
     watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
+    now_ms: Callable[[], int] = machine_ms,
 ) -> Embedded:  # fmt: skip
     """Compute what is missing; with `is_retry`, only what failed before; with `is_full`, everything anew, and what is
     there stays until then. Raises EmbedderError when nobody answers.
     """
     watcher = watcher or Watcher()
     projects = list(project_ids)
-    if not is_retry and not is_full and find_embedder_if_idle(store, embedder, projects):
-        return Embedded(waiting=_waiting(store, projects))
-    run = _Run(store, embedder, register(store, embedder))
+    if not is_retry and not is_full and _is_idle(store, embedder, projects, now_ms):
+        return Embedded(waiting=count_unembedded(store, projects))
+    run = _Run(store, embedder, register(store, embedder, now_ms()), now_ms)
     if is_full:
         _begin_anew(store, run.stored, projects)
-    todo = {project_id: _todo(store, project_id, is_retry=is_retry) for project_id in projects}
+    todo = {project_id: _todo(store, project_id, now_ms, is_retry=is_retry) for project_id in projects}
     watcher.begin("vectors", "vectors", sum(total for total, _ in todo.values()))
     for project_id, (_, next_jobs) in todo.items():
         while jobs := next_jobs():
@@ -78,7 +79,7 @@ def embed_documents(
             if should_stop():
                 raise KeyboardInterrupt
     watcher.done("vectors")
-    run.result.waiting = _waiting(store, projects)
+    run.result.waiting = count_unembedded(store, projects)
     if has_other_embedders(store, run.stored.id) and not count_untired(store, JobKind.EMBED, MAX_ATTEMPTS):
         with store.transaction():
             run.result.dropped = drop_other_embedders(store, run.stored.id)
@@ -93,15 +94,15 @@ def _begin_anew(store: Store, stored: StoredEmbedder, projects: list[int]) -> No
                 mark_stale(store, stored.id, project_id)
 
 
-def find_embedder_if_idle(store: Store, embedder: Embedder, projects: list[int]) -> StoredEmbedder | None:
-    """Return the known embedder when nothing waits for it: a sync with nothing new must not load a model or write."""
+def _is_idle(store: Store, embedder: Embedder, projects: list[int], now_ms: Callable[[], int]) -> bool:
+    """True when nothing waits for a known embedder: a sync with nothing new must not load a model or write."""
     known = find_embedder(store, embedder.fingerprint())
     if known is None or has_other_embedders(store, known.id):
-        return None
-    return None if any(_ready(store, project_id) for project_id in projects) else known
+        return False
+    return not any(_ready(store, project_id, now_ms()) for project_id in projects)
 
 
-def register(store: Store, embedder: Embedder) -> StoredEmbedder:
+def register(store: Store, embedder: Embedder, now_ms: int) -> StoredEmbedder:
     """Return the embedder's row. A new fingerprint queues every document: vectors of two never mix."""
     fingerprint = embedder.fingerprint()
     known = find_embedder(store, fingerprint)
@@ -110,24 +111,27 @@ def register(store: Store, embedder: Embedder) -> StoredEmbedder:
     with store.transaction():
         known = find_embedder(store, fingerprint)
         if known is None:
-            return add_embedder(store, embedder.name, embedder.model, fingerprint, _now())
+            return add_embedder(store, embedder.name, embedder.model, fingerprint, now_ms)
         queue_unembedded(store, known.id)  # somebody came back to it: what changed meanwhile has only the other's
         return known
 
 
-def _ready(store: Store, project_id: int, limit: int = 1) -> list[Job]:
-    return ready_jobs(store, project_id, JobKind.EMBED, _now(), limit, max_attempts=MAX_ATTEMPTS)
+def _ready(store: Store, project_id: int, now_ms: int, limit: int = 1) -> list[Job]:
+    return ready_jobs(store, project_id, JobKind.EMBED, now_ms, limit, max_attempts=MAX_ATTEMPTS)
 
 
-def _waiting(store: Store, projects: list[int]) -> int:
+def count_unembedded(store: Store, projects: list[int]) -> int:
+    """Return how many documents of these projects wait for a vector."""
     return sum(count_jobs(store, project_id).get(JobKind.EMBED, (0, 0))[0] for project_id in projects)
 
 
-def _todo(store: Store, project_id: int, *, is_retry: bool) -> tuple[int, Callable[[], list[Job]]]:
+def _todo(
+    store: Store, project_id: int, now_ms: Callable[[], int], *, is_retry: bool
+) -> tuple[int, Callable[[], list[Job]]]:
     """Return how many documents there are to do, and what hands out the next few."""
     if not is_retry:
         return count_jobs(store, project_id).get(JobKind.EMBED, (0, 0))[0], lambda: _ready(
-            store, project_id, _DOCUMENTS
+            store, project_id, now_ms(), _DOCUMENTS
         )
     with store.transaction():
         failed = retry_jobs(store, project_id, JobKind.EMBED)
@@ -151,8 +155,8 @@ def _groups(texts: list[_Text]) -> list[list[_Text]]:
 class _Run:
     """One run with one embedder: holds the dimension, which the first vector tells."""
 
-    def __init__(self, store: Store, embedder: Embedder, stored: StoredEmbedder) -> None:
-        self._store, self._embedder, self.stored = store, embedder, stored
+    def __init__(self, store: Store, embedder: Embedder, stored: StoredEmbedder, now_ms: Callable[[], int]) -> None:
+        self._store, self._embedder, self.stored, self._now_ms = store, embedder, stored, now_ms
         self.result = Embedded()
         self._failed: set[int] = set()  # a long run may try the same document several times
 
@@ -214,7 +218,7 @@ class _Run:
             if not isinstance(vector, str) and vector.size != self.stored.dimension:
                 reason = f"the vector has {vector.size} dimensions instead of {self.stored.dimension}"
             if reason or isinstance(vector, str):
-                fail_job(self._store, project_id, text.job, reason, _now())
+                fail_job(self._store, project_id, text.job, reason, self._now_ms())
                 self._failed.add(text.document_id)
                 self.result.failed = len(self._failed)
                 return
@@ -224,7 +228,3 @@ class _Run:
             self._failed.discard(text.document_id)
             self.result.failed = len(self._failed)
             finish_job(self._store, project_id, text.job)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

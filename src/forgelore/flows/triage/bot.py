@@ -121,7 +121,7 @@ class BotRun:
     """One run on one index. What it learned is remembered, to be put into another index when that was pushed first."""
 
     def __init__(self, bot: BotSetup, context: TriageContext, outcome: BotResult) -> None:
-        self.bot, self.context, self.outcome = bot, context, outcome
+        self.bot, self.context, self.outcome = bot, context._replace(now_ms=bot.now_ms), outcome
         self.told: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
         self.removed: list[ItemKey] = []
         self.reports: dict[ItemKey, StoredReport] = {}
@@ -183,7 +183,7 @@ class BotRun:
 
     def replay(self, context: TriageContext) -> None:
         """Put what this run learned into another index. Items are fetched anew: they may have changed or gone since."""
-        self.context = context
+        self.context = context._replace(now_ms=self.bot.now_ms)
         self._forget(self.removed)
         for key, told in self.told.items():
             with ProblemCollector(self.outcome):
@@ -202,7 +202,7 @@ class BotRun:
         self.outcome.problems += found.refused
         self.context = context._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
         projects = [context.project_id, *self.context.siblings]
-        make_searchable(context.store, context.embedder, projects, watcher=bot.watcher)
+        make_searchable(context.store, context.embedder, projects, now_ms=bot.now_ms, watcher=bot.watcher)
 
     def _cover_siblings(self, *, is_read: bool) -> tuple[int, ...]:
         """Return the projects beside this one that may be named here. Who may read them is asked each time; what is no

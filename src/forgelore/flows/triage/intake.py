@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from forgelore.errors import LoreError, RateLimited, in_words
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
+from forgelore.flows.index.update import update_index
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.deletions import lost_too_many
 from forgelore.flows.sync.lists import is_refusal
@@ -118,12 +117,13 @@ def _coverage(store: Store, forge: ForgeReader, project: Project, project_id: in
 
 
 def make_searchable(
-    store: Store, embedder: Embedder | None, project_ids: list[int], *, watcher: Watcher | None = None
-) -> None:
-    """Build the documents and vectors of what was read."""
-    index_items(store, project_ids, watcher=watcher)
-    if embedder is not None:
-        embed_documents(store, embedder, project_ids, watcher=watcher)
+    store: Store, embedder: Embedder | None, project_ids: list[int], *, now_ms: Callable[[], int],
+    watcher: Watcher | None = None,
+) -> None:  # fmt: skip
+    """Build the documents and vectors of what was read. An embedder that fails is a problem of the run."""
+    update = update_index(store, project_ids, lambda: embedder, watcher=watcher, now_ms=now_ms)
+    if update.failure is not None:
+        raise update.failure
 
 
 class Dropped(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 from msgspec import Meta, Struct
 
+from forgelore.clock import machine_ms
 from forgelore.core.compare.boilerplate import USUAL, without_boilerplate
 from forgelore.core.links import links_in_text
 from forgelore.core.search.cleaning import is_form_line, telling_text
@@ -58,6 +59,7 @@ class TriageContext(NamedTuple):
     inputs: Inputs
     siblings: tuple[int, ...] = ()  # projects whose items may be named as related
     is_compact: bool = False  # the store is the bot's index: payloads are not kept
+    now_ms: Callable[[], int] = machine_ms
 
     def may_name(self, kind: Kind, *, on: Kind) -> bool:
         """True where whoever reads a comment on an item may read items of this kind; without a forge nobody does."""
@@ -160,7 +162,7 @@ def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
                 save_files(store, project_id, item_id, files, item.head_sha)
             if item.key.kind == "change" and (files is not None or diff is not None):
                 save_diff(store, project_id, item_id, diff or "")
-    make_searchable(store, context.embedder, [project_id])
+    make_searchable(store, context.embedder, [project_id], now_ms=context.now_ms)
 
 
 def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | None = None) -> TriageResult:
