@@ -1,4 +1,4 @@
-"""What the flows need from the outside, and nothing more.
+"""Ports: what the flows need from the outside, and nothing more.
 
 A forge hands out *pages*: everything one answer said, plus where the next page begins. The sync flow saves a page
 and its cursor in one transaction and knows nothing else of the forge.

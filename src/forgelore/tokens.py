@@ -1,4 +1,4 @@
-"""Which token belongs to which host. A token is handed out for its own host and for no other.
+"""Tokens, and which belongs to which host. One is handed out for its own host and for no other.
 
 [[forges]] token_env     the host of that table
 GITHUB_TOKEN, GH_TOKEN   the GitHub that GITHUB_SERVER_URL, GITHUB_API_URL or GH_HOST names; else github.com

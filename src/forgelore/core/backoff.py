@@ -1,4 +1,4 @@
-"""When to try a failed job again: exponential, capped at an hour, with jitter that the caller supplies."""
+"""Back-off: when a failed job is tried again. Exponential, capped at an hour, with jitter that the caller supplies."""
 
 CAP_MS = 3_600_000
 

@@ -1,4 +1,4 @@
-"""What makes two versions of an item the same."""
+"""The content hash of an item: what makes two versions of it the same."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""How a comment of the bot is known: its first line is the marker.
+"""The marker: the first line of a comment of the bot, by which it is known.
 
 Not by its author: the bot posts as an app, as a project's token or as a person. Somebody who quotes a report writes
 `>` before it and keeps their words; somebody who begins a comment with the marker hides it from search, and from

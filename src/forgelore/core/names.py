@@ -1,4 +1,4 @@
-"""How people name projects and items, and what they mean.
+"""Names of projects and items as people type them, and what they mean.
 
 owner/repo               a project on GitHub (the host that settings or CI variables name)
 gitlab:group/project     a project on GitLab

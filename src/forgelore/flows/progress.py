@@ -1,4 +1,4 @@
-"""What a surface may want to know while something slow runs."""
+"""Progress of something slow, for a surface that shows it."""
 
 
 class Watcher:

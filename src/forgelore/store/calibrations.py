@@ -1,4 +1,4 @@
-"""What was learned from a project's own history: lines of templates, the nearest strengths, the fitted chance."""
+"""Calibration, learned from a project's own history: lines of templates, the nearest strengths, the fitted chance."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -41,7 +41,7 @@ def load_boilerplate_size(store: Store, project_id: int, kind: str) -> int:
 def save_boilerplate(
     store: Store, project_id: int, kind: str, *, lines: Mapping[int, int], items: int, now_ms: int
 ) -> None:
-    """Replace what is known of a kind. In a transaction."""
+    """Replace the lines of templates that are known of a kind. In a transaction."""
     store.run("DELETE FROM boilerplate_lines WHERE project_id = ? AND kind = ?", project_id, kind)
     store.run_many(
         """
@@ -147,7 +147,7 @@ def load_calibration(store: Store, scope: CalibrationScope) -> StoredCalibration
 
 
 def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredCalibration) -> None:
-    """Replace what was fitted before, of whatever model. In a transaction."""
+    """Replace the calibration of a kind, of whatever model it was. In a transaction."""
     store.run("DELETE FROM calibrations WHERE project_id = ? AND kind = ?", scope.project_id, scope.kind)
     report = json.dumps(calibration.report, sort_keys=True)
     sql = """

@@ -1,4 +1,4 @@
-"""Rows that contradict each other, and what SQLite says of the file.
+"""Checks of the file: rows that contradict each other, and what SQLite says of it.
 
 Each check is one statement whose rows are what is wrong, named for people. Nothing here is written: a check runs inside
 `Store.snapshot`, while a sync goes on. What the names mean is `flows/index/findings`, the repair `flows/index/repair`.
@@ -186,7 +186,7 @@ CHECKS = (
 
 
 def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
-    """Yield everything that contradicts itself by one statement."""
+    """Yield the rows that contradict others, by every check that is one statement."""
     for check in CHECKS:
         for shown, row_id in store.each(check.sql):
             yield check.name, shown, row_id

@@ -1,4 +1,4 @@
-"""How an item ended: the merged change that closed it, the item it was closed in favour of. Public items alone."""
+"""Endings of items: the merged change that closed one, the item it was closed in favour of. Public items alone."""
 
 from typing import NamedTuple
 

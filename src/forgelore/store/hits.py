@@ -1,4 +1,4 @@
-"""What is told about a found document: its columns, its item, its labels and its text."""
+"""Hits as rows: what is shown of a found document. Its columns, its item, its labels and its text."""
 
 import json
 from collections.abc import Iterable

@@ -23,7 +23,7 @@ def next_items(store: Store, project_id: int, after: int, limit: int) -> list[in
 
 
 def next_replayed_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
-    """The same, without those that wait for a replay."""
+    """Return the next items of a project that do not wait for a replay, behind the id `after`."""
     sql = """
         SELECT i.id
         FROM items i

@@ -12,7 +12,7 @@ from forgelore.store.db import Store
 
 
 class ItemHead(NamedTuple):
-    """What decides whether and how an item is spoken of, whatever it says."""
+    """Columns of an item that decide whether and how it is spoken of, whatever it says."""
 
     url: str | None
     content_hash: str

@@ -40,7 +40,7 @@ _UPDATE = f"""
 
 
 class Saved(NamedTuple):
-    """What a page did: ids of every item in it, which are new, which changed, which it left alone."""
+    """What saving a page did: ids of every item in it, which are new, which changed, which it left alone."""
 
     ids: dict[ItemKey, int]
     new: list[ItemKey]
@@ -58,7 +58,7 @@ class _Known(NamedTuple):
 
 
 def save_items(store: Store, project_id: int, items: list[Item], *, keep_raw: bool = True) -> Saved:
-    """Save a page. Called inside a transaction; the last of two rows with one key wins."""
+    """Save a page of items. Called inside a transaction; the last of two rows with one key wins."""
     by_key = {item.key: item for item in items}
     known = _load_known(store, project_id, by_key)
     fresh: list[tuple[int, Item, bytes]] = []

@@ -1,4 +1,4 @@
-"""The queue of work that is done later: fresh before failing, with back-off, and never cleared if queued again
+"""The queue of jobs, work that is done later: fresh before failing, with back-off, and never cleared if queued again
 meanwhile.
 """
 
@@ -46,7 +46,7 @@ def queue_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str]
 
 
 def queue_documents(store: Store, project_id: int, item_ids: Iterable[int]) -> None:
-    """Say that the documents of these items are out of date. Called in the transaction that changes them."""
+    """Queue the documents of these items: they are out of date. Called in the transaction that changes them."""
     ids = list(dict.fromkeys(item_ids))
     if not ids:
         return
@@ -64,7 +64,7 @@ def queue_documents(store: Store, project_id: int, item_ids: Iterable[int]) -> N
 
 
 def queue_replays(store: Store, project_id: int, kinds: Iterable[str] = ()) -> None:
-    """Say that what the forge said of these kinds of items (none: of all) is to be read again from its payloads."""
+    """Queue items of these kinds (none: all) for a replay: what the forge said is read again from its payloads."""
     sql = """
         INSERT INTO jobs (project_id, kind, key, version, queued_at)
         SELECT project_id, 'replay', id, abs(random() >> 16), 0

@@ -7,7 +7,7 @@ from forgelore.store.db import Store
 
 
 class Trust(NamedTuple):
-    """From which share of the votes on a label is suggested, and how often that was right, of how many."""
+    """Trust in a label: the share of votes from which on it is suggested, and how often that was right, of how many."""
 
     share: float
     precision: float

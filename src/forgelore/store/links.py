@@ -1,4 +1,4 @@
-"""`item_links`: replacing what one item or note says of others.
+"""Links of items (`item_links`): replacing what one item or note says of others.
 
 - A target in the project itself has no project's name, however it was spelled: in capitals, with its host, or by a name
   that the project had once.

@@ -1,5 +1,5 @@
-"""Bringing a database file to this program's schema: numbered SQL files, each applied once, in one transaction with
-the row that records it. An applied file never changes. A file from a newer program is refused untouched.
+"""Migrations bring a database file to this program's schema: numbered SQL files, each applied once, in one transaction
+with the row that records it. An applied file never changes. A file from a newer program is refused untouched.
 
 A migration cannot read payloads. When rows were made wrongly from them, it asks for a replay of the kinds of items that
 matter, and the next `sync` or `replay` reads these again (`flows/sync/replay`), a batch at a time. Until then every

@@ -1,4 +1,4 @@
-"""Rows that hang on rows which do not exist, and that nobody can reach any more."""
+"""Orphans: rows that hang on rows which do not exist, and that nobody can reach any more."""
 
 from forgelore.store.db import Store
 from forgelore.store.engine.tables import OF_DOCUMENTS

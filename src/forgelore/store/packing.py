@@ -1,4 +1,4 @@
-r"""One file, compressed and checked by a sum: how a store travels.
+r"""Packing a store into one file, compressed and checked by a sum: how it travels.
 
     head       8 bytes   \x93 "LORE" \r \n \x1a: a text conversion on the way damages it visibly
                2 bytes   version, 1

@@ -1,4 +1,4 @@
-"""What the forge said, kept once per content: hash, compress, save, read back.
+"""Payloads: what the forge said, kept once per content: hash, compress, save, read back.
 
 Payloads are small and alike (the same keys, the same user URLs), so zlib starts from a preset dictionary: a GitHub
 comment of 1.6 KB takes about 0.45 KB. A dictionary never changes once shipped; a better one gets a new codec name.
@@ -59,13 +59,13 @@ def drop_payloads(store: Store, project_id: int, hashes: Iterable[bytes | None])
 
 
 def load_payload(store: Store, project_id: int, digest: bytes) -> bytes | None:
-    """Return what the forge said; None when it is not there, or no longer what its hash says."""
+    """Return a payload, what the forge said; None when it is not there, or no longer what its hash says."""
     found = store.row("SELECT codec, body FROM raw_payloads WHERE project_id = ? AND hash = ?", project_id, digest)
     return unpack_payload(digest, *found) if found else None
 
 
 def load_project_payload(store: Store, project_id: int) -> bytes | None:
-    """Return what the forge said of the project itself; None as above."""
+    """Return the payload of the project itself; None as above."""
     digest = store.value("SELECT row_hash FROM projects WHERE id = ?", project_id)
     return load_payload(store, project_id, digest) if digest else None
 

@@ -67,13 +67,13 @@ def _opened(path: str, how: str, *first: str) -> apsw.Connection:
 
 
 def read_only(path: str) -> StoreError:
-    """Return what a command that writes meets."""
+    """Return the error that a command meets which writes."""
     hint = f"{_COPY} and name the copy with --db PATH; reading works where it is"
     return StoreError(f"{path} cannot be written: the file, its folder or the file system is read-only", hint=hint)
 
 
 def too_old_to_read(path: str, version: int, newest: int) -> StoreError:
-    """Return what a store of an earlier version meets where it cannot be brought up to date."""
+    """Return the error for a store of an earlier version that cannot be brought up to date here."""
     return StoreError(
         f"{path} is of an earlier forgelore (schema {version}, this program reads {newest}) and cannot be brought up"
         " to date: it is read-only here",

@@ -8,7 +8,7 @@ from forgelore.store.db import Store
 
 @contextlib.contextmanager
 def rehearsing(store: Store, tables: Iterable[str]) -> Iterator[None]:
-    """Inside, this thread reads and writes copies of the tables; the file stays as it is, and may be read-only.
+    """A dry run: inside, this thread reads and writes copies of the tables. The file stays, and may be read-only.
 
     A temporary table hides the stored one of its name (https://sqlite.org/lang_naming.html), so a dry run is the real
     run, line by line, and says the same numbers. The copies have the keys, and no references to other tables.

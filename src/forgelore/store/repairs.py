@@ -1,6 +1,6 @@
 """Writes of a repair: rows made good again, or forgotten so that something else makes them anew.
 
-When each is needed is told by the steps (`flows/index/repair_steps`), which also hold the transactions.
+When each is needed say the steps (`flows/index/repair_steps`), which also hold the transactions.
 """
 
 import json
@@ -33,7 +33,7 @@ def forget_all_rows(store: Store) -> None:
 
 
 def forget_unproved_rows(store: Store) -> None:
-    """The same for the items of projects that have no payloads."""
+    """Let the next full sync or import write the items again of projects that have no payloads."""
     store.run("""
         UPDATE items
         SET row_hash = x''
@@ -46,7 +46,7 @@ def rebuild_indexes(store: Store) -> None:
 
 
 def place_rows(store: Store) -> None:
-    """What names another project than its owner gets the owner's; a note goes where its thread is."""
+    """Move rows to the project of their owner, and notes to the item of their thread."""
     store.run("""
         UPDATE OR IGNORE notes
         SET item_id = (SELECT item_id FROM threads t WHERE t.id = thread_id)
@@ -94,13 +94,13 @@ def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
 
 
 def drop_malformed_learned(store: Store) -> None:
-    """Delete what was learned and can be no such number."""
+    """Delete learned numbers that can be none."""
     for table, good in LEARNED:
         store.run(f"DELETE FROM {table} WHERE NOT ({good})")
 
 
 def set_id_counters(store: Store) -> None:
-    """Let ids go on behind the highest."""
+    """Set the counters of ids: new ones go on behind the highest."""
     for table in COUNTED_TABLES:
         store.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
         store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)

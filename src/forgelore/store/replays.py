@@ -1,4 +1,4 @@
-"""Rows compared with what their stored payloads say, and written again where they differ.
+"""Replays: rows compared with what their stored payloads say, and written again where they differ.
 
 What a row holds beyond its payload stays: that an item is gone from the forge, when its conversation was read, which
 address it has since its project was renamed. A column that two payloads fill is right when it says what either does.
@@ -89,7 +89,7 @@ def forget_rows(store: Store, item_ids: Iterable[int]) -> None:
 
 
 def forget_lost_payloads(store: Store, project_id: int, item_ids: Iterable[int]) -> None:
-    """The same for items, and for those of their notes, whose payload is not there. In a transaction."""
+    """Forget the rows of items, and of those of their notes, whose payload is not there. In a transaction."""
     for item_id in item_ids:
         found = load_payloads(store, project_id, item_id)
         threads = found.threads.values() if found else ()

@@ -1,4 +1,4 @@
-"""The tables and indexes of a file beside those that this program makes: what is missing, and what kind of table it is.
+"""The schema of a file: its tables and indexes beside those that this program makes, and what is missing.
 
 Every table belongs to one of three kinds. What a forge said (`SOURCES`) cannot be made from anything else. What is
 derived is made again and filled from its sources. The others are made again empty, and the next `sync --full` fills
@@ -53,7 +53,7 @@ def _is_whole(entry: SchemaEntry, found: SchemaEntry | None) -> bool:
 
 
 def load_schema(store: Store) -> dict[str, SchemaEntry]:
-    """Return name -> what the file has by that name."""
+    """Return the schema of a file: name -> what it has by that name."""
     rows = store.rows("SELECT type, name, tbl_name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL")
     columns: dict[str, set[str]] = {}
     # Asked of ordinary tables alone: a full-text table that is broken cannot even tell its columns.
@@ -73,7 +73,7 @@ def load_schema(store: Store) -> dict[str, SchemaEntry]:
 
 @cache
 def expected_schema() -> dict[str, SchemaEntry]:
-    """Return what a new file has."""
+    """Return the schema of a new file."""
     store = open_store(":memory:")
     try:
         return load_schema(store)

@@ -1,4 +1,4 @@
-"""How far each list was read, who holds a lock and how the last runs went: what `sync-status` tells."""
+"""The history of syncs, for `sync-status`: how far each list was read, who holds a lock, how the last runs went."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Reports that were made, the beginnings of diffs, and how the bot's index forgets for good."""
+"""Triage reports that were made, the beginnings of diffs, and how the bot's index forgets for good."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -14,7 +14,7 @@ from forgelore.store.jobs import queue_documents
 
 
 class StoredReport(NamedTuple):
-    """The last look at an item. `shown`: numbers of the items that its comment names."""
+    """The report of the last look at an item. `shown`: numbers of the items that its comment names."""
 
     looked_at: int
     content_hash: str

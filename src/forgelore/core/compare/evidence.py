@@ -1,4 +1,4 @@
-"""How alike are two items, and what shows it? Numbers that a model can weigh, and quotes that a person can check.
+"""Evidence of how alike two items are: numbers that a model can weigh, and quotes that a person can check.
 
 `QueryProfile` is the item that asks: taken apart once, its words weighed by how rare they are. `Profile` is any item,
 read once. `compare` makes the numbers of a pair. They mean the same on every tracker: shares of what is possible,

@@ -1,4 +1,4 @@
-"""Which words of an item tell it from others: the item as a full-text query.
+"""Query terms: the words of an item that tell it from others, as a full-text query.
 
 All words of a report, ANDed, find nothing; all of them, ORed, take long and drown the subject. So the words that are
 rare in the project and frequent in the item are ORed. FTS5 adds up the phrases of an OR, so what stands there twice

@@ -26,7 +26,7 @@ _MAX_NUMBER = 1 << 63  # SQLite holds 64 bits
 
 
 class Duplicate(NamedTuple):
-    """What does this item repeat? `created_at` in milliseconds; None: as stored."""
+    """A query by an item: what does it repeat? `created_at` in milliseconds; None: as stored."""
 
     number: int
     kind: Kind
@@ -35,7 +35,7 @@ class Duplicate(NamedTuple):
 
 
 class Golden(NamedTuple):
-    """What a person would type, and what they hope to find. `filters` has the keys of `parse_filters`."""
+    """A query by words: what a person would type, and hope to find. `filters` has the keys of `parse_filters`."""
 
     text: str
     expect: tuple[tuple[str, Ref], ...]  # as written, and as understood

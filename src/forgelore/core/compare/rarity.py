@@ -1,4 +1,4 @@
-"""How much does it say that two texts share a word? The rarer the word, the more.
+"""Rarity of words, like inverse document frequency: the rarer a word, the more it says that two texts share it.
 
 The project's own counts decide, joined with what is common in any tracker: in an index of four items every word is in
 a quarter of them at least, and counts alone would call "the" as telling as "deadlock".

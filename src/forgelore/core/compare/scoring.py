@@ -1,4 +1,4 @@
-"""How good is a ranking? From the rank of each query's first right answer to recall, MRR and how sure they are.
+"""Scores of a ranking: from the rank of each query's first right answer to recall, MRR and how sure they are.
 
 A rank counts from 1; None, or a rank beyond `DEPTH`, is a miss. recall@k is the share of queries with a right answer
 among the first k, MRR the mean of 1 / rank.
@@ -48,7 +48,7 @@ class Difference(NamedTuple):
 
 
 def score_ranks(ranks: Sequence[Rank]) -> Score:
-    """Return what the ranks amount to; their order does not matter."""
+    """Return the scores of the ranks; their order does not matter."""
     if not ranks:
         return Score(0, {}, {})
     values = {metric: _mean(gains(ranks, metric)) for metric in METRICS}
@@ -136,7 +136,7 @@ FALSE_ALARMS = (0.01, 0.05)
 
 
 def score_decisions(decided: Sequence[Decided], *, threshold: float, prevalence: float | None) -> DecisionScores:
-    """Return what the decisions amount to; their order does not matter."""
+    """Return the scores of the decisions; their order does not matter."""
     known = [one for one in decided if one.has_gold]
     others = [one for one in decided if not one.has_gold]
     right = sum(one.is_flagged and one.is_right for one in known)

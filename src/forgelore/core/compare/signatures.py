@@ -1,4 +1,4 @@
-"""What a report quotes besides its words: errors, stack frames, identifiers, paths, versions, numbers of other items.
+"""Signatures: what a report quotes besides its words. Errors, stack frames, identifiers, paths, versions, other items.
 
 Each mark has a key, by which two texts are compared, and the text as its author wrote it, which is shown:
 

@@ -1,4 +1,4 @@
-"""Spans of a document that get one vector each.
+"""Chunks: spans of a document that get one vector each.
 
 Only lines worth embedding count (`core/search/cleaning`): logs and templates stay in full text and cost no vector. The
 first chunk stands for the document as a whole; the others make the rest of a long text findable.

@@ -1,4 +1,4 @@
-"""Which lines of a text say what it is about, and what is left of them: the text that gets a vector.
+"""Cleaning of a text before it gets a vector: which lines say what it is about, and what is left of them.
 
 A vector stands for some hundred words, so templates, logs, stack traces and code must not use up its room. Full text
 keeps everything; only embedding reads what is kept here.

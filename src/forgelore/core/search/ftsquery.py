@@ -1,4 +1,4 @@
-"""What somebody typed, as an FTS5 expression: any text at all makes a valid one, or None when it holds no word.
+"""Full-text queries: what somebody typed, as an FTS5 expression. Any text makes a valid one; None when it has no word.
 
     auth error            ("auth") AND ("error")
     auth*  jwt_tok*       ("auth"*) AND ("jwt_tok"* OR "jwttok"*)

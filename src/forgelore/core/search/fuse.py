@@ -1,4 +1,4 @@
-"""Several ranked lists into one.
+"""Fusion: several ranked lists into one.
 
 Two ways, because two kinds of query differ in what their scores can tell:
 

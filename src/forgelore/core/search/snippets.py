@@ -1,4 +1,4 @@
-"""The part of a text that answers a query best, and which of its words to mark.
+"""Snippets: the part of a text that answers a query best, and which of its words to mark.
 
 The store gives the text's tokens as the full-text tokenizer cut and stemmed them, so that a mark is exactly what
 matched. Identifiers found by their parts ("chunk cache" in ChunkCache) are marked as a whole, CJK by the characters

@@ -1,4 +1,4 @@
-"""What the full-text tokenizer loses, written out as words: the content of the `terms` column.
+"""Terms: what the full-text tokenizer loses, written out as words for the `terms` column.
 
 The tokenizer cuts at everything that is neither letter nor digit and folds case. So `merge_base` becomes two words by
 itself, but ChunkCache stays one, C++ loses its signs, and a Japanese sentence is a single word. The same rules rewrite

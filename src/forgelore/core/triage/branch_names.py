@@ -1,4 +1,4 @@
-"""What may be the name of a branch of ours: valid in git, and harmless in an argument or a message."""
+"""Names that a branch of ours may have: valid in git, and harmless in an argument or a message."""
 
 import re
 

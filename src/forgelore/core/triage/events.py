@@ -1,4 +1,4 @@
-"""What a forge's event asks for. The payload is written by strangers: nothing in it is trusted to have a shape.
+"""Events of a forge, and what each asks for. Strangers write the payload: nothing in it is trusted to have a shape.
 
     triage    look at the item and tell its author what it repeats
     update    the item changed in a way that its report does not depend on: keep the index true

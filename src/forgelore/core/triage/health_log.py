@@ -1,6 +1,8 @@
-"""How the bot has been doing, in a small file beside its index: what a person needs to know who never looks at runs
-that "succeed". It is written by every run, and read by the next one and by `forgelore doctor`. A bot that cannot push
-leaves no record; its silence is measured by the dates of the branch and of the project's newest items (`lag`).
+"""The bot's health log: how it has been doing, in a small file beside its index.
+
+It is for a person who never looks at runs that "succeed": written by every run, and read by the next one and by
+`forgelore doctor`. A bot that cannot push leaves no record; its silence is measured by the dates of the branch and of
+the project's newest items (`lag`).
 """
 
 import json

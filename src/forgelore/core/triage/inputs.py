@@ -1,5 +1,7 @@
-"""What a workflow may set of triage, by the names that its inputs have. A value that makes no sense is a warning and
-the default: a typing error in a workflow must not silence the bot, nor make it loud.
+"""Inputs of a workflow: what it may set of triage, and by which names.
+
+A value that makes no sense is a warning and the default: a typing error in a workflow must not silence the bot, nor
+make it loud.
 
     similarity-threshold   INPUT_SIMILARITY_THRESHOLD   0.75          an item this close is worth a row
     duplicate-threshold    INPUT_DUPLICATE_THRESHOLD    0.92          the first one this close is worth a warning

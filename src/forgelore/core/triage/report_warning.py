@@ -45,7 +45,7 @@ _BACK = "If the same problem is back, please say so there and leave this {noun} 
 
 
 def build_warning(first: ReportRow, *, forge: str, kind: str, is_likely: bool, chance: str) -> str:
-    """Return the block that is seen first."""
+    """Return the warning, the block that is seen first."""
     opening = profile_of(forge).alert
     noun = noun_of(forge, kind)
     if is_regression(first):

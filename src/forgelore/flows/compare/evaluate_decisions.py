@@ -1,4 +1,4 @@
-"""What would triage have said? Queries whose answer is known, decided on as if each had just been filed.
+"""Evaluation of what triage would have said: queries whose answer is known, as if each had just been filed.
 
 Similarity is a position among what was usual when the item was filed, so a sample of the project's items is ranked
 first, without looking at any label, and each query is compared with those that are older than it.

@@ -1,4 +1,4 @@
-"""What does an item repeat? The candidates, each pair's evidence, and how sure one may be.
+"""Ranking of what an item may repeat: the candidates, each pair's evidence, and how sure one may be.
 
     candidates -> evidence of each pair -> strength -> best first
     strength -> similarity: a position among the best strengths of the project's own items

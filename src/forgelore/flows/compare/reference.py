@@ -1,4 +1,4 @@
-"""By what is a pair measured? The model that fits the vectors, the project's distribution, its curve of chance.
+"""The reference that a pair is measured by: the model that fits the vectors, the project's distribution, its curve.
 
 What the project has of its own is used as soon as there is enough of it; what comes with the program until then.
 """
@@ -38,7 +38,7 @@ def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationSco
 
 
 def load_distribution(store: Store, scope: CalibrationScope) -> Distribution:
-    """Return the project's own, or the shipped one while it has too few items."""
+    """Return the distribution of strengths: the project's own, or the shipped one while it has too few items."""
     strengths = load_strengths(store, scope, limit=SAMPLE)
     if len(strengths) >= LEAST and estimate_documents(store) >= FEW_ITEMS:
         return Distribution.of(strengths)

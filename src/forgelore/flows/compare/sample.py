@@ -1,4 +1,4 @@
-"""What the project itself teaches: which lines its templates have, and how near its items usually are to earlier ones.
+"""Samples of a project's own items: which lines its templates have, how near items usually are to earlier ones.
 
 Both are learned from the stored texts alone, no label is looked at. The sample is of the newest items, because the
 nearest neighbour of a new item grows nearer as a tracker grows: what was usual five years ago is not usual now.

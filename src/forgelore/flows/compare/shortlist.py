@@ -1,4 +1,4 @@
-"""Which items could it repeat? Both lists, joined by scores and age, the best document of each item.
+"""The shortlist of items that an item could repeat: both lists, joined by scores and age, each item once.
 
 This step is for recall: what is not among its candidates is never compared.
 """

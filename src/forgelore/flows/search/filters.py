@@ -1,4 +1,4 @@
-"""What people say a search, a list or a count should be limited to, as filters.
+"""Filters as people type them: what a search, a list or a count is limited to.
 
 Raises InvalidValue for what cannot be meant. Something empty is never "no filter": it is an unset variable.
 """

@@ -1,4 +1,4 @@
-"""`--rescore`: how near do the best candidates look to a heavier embedder?
+"""`--rescore`: cosines of the best candidates by a heavier embedder.
 
     candidates -> the chunk that stands for each -> vectors, on the fly -> cosines in place of the stored vectors' ones
 

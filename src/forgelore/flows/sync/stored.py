@@ -1,4 +1,4 @@
-"""What the store already knows, in the shape adapters ask for it."""
+"""Facts of a project that are stored already, in the shape in which adapters ask for them."""
 
 from collections.abc import Sequence
 

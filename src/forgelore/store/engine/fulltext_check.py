@@ -1,4 +1,4 @@
-"""Whether full text finds what its texts say, proved in three ways. None of them is enough alone.
+"""Checks of full text: whether it finds what its texts say, proved in three ways. None of them is enough alone.
 
 - FTS5 compares every word of every text with its index. It reads the index from the first page to the last.
 - A search does not: it looks a word up. So words are looked up and must give as many documents as reading them gave:

@@ -1,4 +1,4 @@
-"""Whether stored vectors can be vectors at all, and a sample of them with the texts they stand for.
+"""Checks of vectors: whether stored ones can be vectors at all, and a sample of them with the texts they stand for.
 
 A packed vector restores to length 1 (`core/search/vectors`): one that does not was changed since. Whether it is the
 vector of *its* text only the embedder can tell: `flows/index/vector_check` asks it for a sample.
