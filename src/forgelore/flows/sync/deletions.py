@@ -9,12 +9,13 @@ deletion: confidential items are never buried, and when too much seems gone at o
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from forgelore.errors import LoreError
 from forgelore.flows.sync.jobs import SyncContext, ends_the_run
 from forgelore.flows.sync.page import is_switched_off, job_key, parse_job_key
 from forgelore.flows.sync.stored import KnownStore
-from forgelore.model import Cursor, ItemKey, Kind
+from forgelore.model import Cursor, ItemKey, Kind, Project
 from forgelore.ports import ForgeReader, SecondLook
 from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
@@ -63,18 +64,34 @@ def _is_within(span_ms: int, context: SyncContext, last: Cursor) -> bool:
     return last.swept_at is not None and 0 <= context.now() - last.swept_at < span_ms
 
 
+class Comparison(NamedTuple):
+    """The forge's numbers of a kind beside ours. `gone` may be what this reader lost sight of."""
+
+    live: int  # of ours
+    gone: list[ItemKey]  # which every reader could see
+    missed: list[ItemKey]
+
+    @property
+    def is_lost_sight(self) -> bool:
+        return lost_too_many(len(self.gone), self.live)
+
+
+def compare_numbers(known: KnownStore, forge: ForgeReader, project: Project, kind: Kind) -> Comparison:
+    """Ask the forge which items of a kind it has."""
+    there, mine = forge.sweep(project, kind), known.live_numbers(kind)
+    gone = [ItemKey(kind, number) for number, is_hidden in mine.items() if number not in there and not is_hidden]
+    return Comparison(len(mine), gone, [ItemKey(kind, number) for number in sorted(there - mine.keys())])
+
+
 def _compare(context: SyncContext, forge: ForgeReader, kind: Kind) -> list[str]:
-    there = forge.sweep(context.project, kind)
-    mine = KnownStore(context.store, context.project_id).live_numbers(kind)
-    gone = [number for number, is_hidden in mine.items() if number not in there and not is_hidden]
-    missed = [job_key(ItemKey(kind, number)) for number in sorted(there - mine.keys())]
+    found = compare_numbers(KnownStore(context.store, context.project_id), forge, context.project, kind)
+    looks, missed = list(map(job_key, found.gone)), list(map(job_key, found.missed))
     warnings = []
-    if lost_too_many(len(gone), len(mine)):
-        warnings.append(_lost_sight(len(gone), len(mine), kind))
-        gone = []
+    if found.is_lost_sight:
+        warnings.append(_lost_sight(len(looks), found.live, kind))
+        looks = []
     with context.store.transaction():
         context.lock.confirm(context.now())
-        looks = [job_key(ItemKey(kind, number)) for number in gone]
         queue_jobs(context.store, context.project_id, JobKind.LOOK, looks, context.now())
         for job_kind in (JobKind.ITEM, JobKind.THREADS) if kind != "discussion" else (JobKind.ITEM,):
             queue_jobs(context.store, context.project_id, job_kind, missed, context.now())

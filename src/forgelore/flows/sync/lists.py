@@ -1,88 +1,102 @@
-"""Reading several lists of a forge side by side: a thread each fetches, the caller's thread saves what arrives."""
+"""The page loop: lists of a forge, read page by page from where their cursors stand, each page saved with its cursor.
+
+One list that this reader may not see is remembered and the others go on. Any other error ends the loop, and so does the
+policy.
+"""
 
 import contextlib
 import threading
-import time
-from collections.abc import Callable, Iterator
-from queue import Empty, Queue
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TypeGuard
 
-from forgelore.errors import AuthError, LoreError, NotFound
+from msgspec import Struct, field
+
+from forgelore.errors import AuthError, LoreError, NotFound, RateLimited
+from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.fetching import fetch_in_turn, fetch_side_by_side
+from forgelore.flows.sync.page import PageSaver
 from forgelore.ports import Page, Resource
-
-POLL_S = 0.1
-PATIENCE_S = 2.0
-STOPPED_S = 0.2  # somebody pressed Ctrl-C: who hangs in an answer is left behind
-
-# What a thread hands over: a page, the error that ended it, or None at its end.
-_Handed = tuple[Resource, "Page | BaseException | None"]
+from forgelore.store.db import Store
+from forgelore.store.sync_state import load_cursor
 
 
-def read_side_by_side(
-    sources: dict[Resource, Callable[[], Iterator[Page]]], save: Callable[[Resource, Page], None],
-    done: Callable[[Resource], None], stop: threading.Event,
-) -> dict[Resource, LoreError]:  # fmt: skip
-    """Save every page of every source in the order they arrive. Returns the sources that this reader may not see.
+class ListsRead(Struct):
+    """What was read. `stopped`: why reading ended before the end."""
 
-    Any other error ends it, and a stop ends it at once.
+    pages: int = 0
+    read: set[str] = field(default_factory=set)  # names of lists that were shown
+    refused: dict[Resource, LoreError] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    stopped: str = ""
+
+
+class PageLoop:
+    """Reads lists of one project by the policy of its saver; `result` grows with every page, also when one fails.
+
+    `confirm` is called in each transaction before anything is written, and raises where this run may not write.
     """
-    refused: dict[Resource, LoreError] = {}
-    handed: Queue[_Handed] = Queue(maxsize=len(sources) + 2)
-    halt = threading.Event()
-    threads = [
-        threading.Thread(target=_fetch, args=(resource, pages, handed, halt), daemon=True)
-        for resource, pages in sources.items()
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        still_open = len(sources)
-        while still_open:
-            resource, page = _next(handed, stop)
-            if isinstance(page, BaseException):
-                if not is_refusal(page):
-                    raise page
-                refused[resource] = page
-            if isinstance(page, BaseException) or page is None:
-                still_open -= 1
-                done(resource)
-            else:
-                save(resource, page)
-    finally:
-        halt.set()
-        _wait_for(threads, handed, STOPPED_S if stop.is_set() else PATIENCE_S)
-    return refused
+
+    def __init__(
+        self, saver: PageSaver, *, now: Callable[[], int], watcher: Watcher | None = None,
+        stop: threading.Event | None = None, confirm: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._saver, self._now, self._confirm = saver, now, confirm
+        self._watcher, self._stop = watcher or Watcher(), stop or threading.Event()
+        self.result = ListsRead()
+
+    def read(self, resources: Iterable[Resource], expected: Mapping[str, int] | None = None) -> None:
+        """Read these lists to their ends, or until the policy says stop. `expected` rows of a list, by its name, are
+        for people only.
+        """
+        expected = expected or {}
+        sources = {resource: self._pages_of(resource, expected.get(resource.name)) for resource in resources}
+        policy = self._saver.policy
+        arriving = fetch_in_turn(sources) if policy.is_in_turn else fetch_side_by_side(sources, self._stop)
+        with contextlib.closing(arriving):
+            for arrival in arriving:
+                self.result.stopped = self._take(*arrival)
+                if self.result.stopped:
+                    return
+
+    def _take(self, resource: Resource, page: Page | BaseException | None) -> str:
+        """Save a page, or note how its list ended; returns why to stop, empty: go on."""
+        policy = self._saver.policy
+        if isinstance(page, Page):
+            self._save(resource, page)
+            return policy.why_stop()
+        if isinstance(page, RateLimited) and policy.is_stopped_by_limits:
+            return page.message
+        if page is not None:
+            if not is_refusal(page):
+                raise page
+            self.result.refused[resource] = page
+        self._watcher.done(resource.name)
+        return ""
+
+    def _pages_of(self, resource: Resource, expected: int | None) -> Callable[[], Iterator[Page]]:
+        saver = self._saver
+        self._watcher.begin(resource.name, resource.title, expected)
+        cursor = load_cursor(saver.store, saver.project_id, resource.name)
+        now_ms = saver.forge.server_ms() or self._now()
+        return partial(saver.forge.pages, saver.project, resource.name, cursor, saver.known, now_ms)
+
+    def _save(self, resource: Resource, page: Page) -> None:
+        with self._saver.store.transaction():
+            self._confirm()
+            rows = self._saver.save(page, resource.name, self._now())
+        if page.cursor is not None:  # else it holds a warning, and nothing of the list
+            self.result.read.add(resource.name)
+        self.result.pages += 1
+        self.result.warnings += page.warnings
+        self._watcher.saved(resource.name, rows)
+
+
+def are_complete(store: Store, project_id: int, resources: Iterable[Resource]) -> bool:
+    """True when each of these lists was once read to its end."""
+    return all(load_cursor(store, project_id, resource.name).is_complete for resource in resources)
 
 
 def is_refusal(error: BaseException) -> TypeGuard[LoreError]:
     """True when one thing is not for this reader, or not there; with a rejected token nothing is."""
     return not error.is_rejected if isinstance(error, AuthError) else isinstance(error, NotFound)
-
-
-def _fetch(
-    resource: Resource, pages: Callable[[], Iterator[Page]], handed: "Queue[_Handed]", halt: threading.Event
-) -> None:
-    try:
-        for page in pages():
-            handed.put((resource, page))
-            if halt.is_set():
-                return
-        handed.put((resource, None))
-    except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
-        handed.put((resource, error))
-
-
-def _next(handed: "Queue[_Handed]", stop: threading.Event) -> _Handed:
-    while True:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        with contextlib.suppress(Empty):
-            return handed.get(timeout=POLL_S)
-
-
-def _wait_for(threads: list[threading.Thread], handed: "Queue[Any]", patience_s: float) -> None:
-    """Let the threads end, emptying the queue so that none waits to put. One that hangs in an answer is left behind."""
-    until = time.monotonic() + patience_s
-    while any(thread.is_alive() for thread in threads) and time.monotonic() < until:
-        with contextlib.suppress(Empty):
-            handed.get(timeout=0.01)

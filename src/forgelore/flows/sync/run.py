@@ -9,7 +9,7 @@ forgets none of it either.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,19 +20,18 @@ from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
 from forgelore.flows.sync.heartbeat import beating
 from forgelore.flows.sync.jobs import FetchPool, SyncContext, work_off
-from forgelore.flows.sync.lists import is_refusal, read_side_by_side
+from forgelore.flows.sync.lists import PageLoop, are_complete, is_refusal
 from forgelore.flows.sync.page import PageSaver
 from forgelore.flows.sync.replay import work_off_replays
-from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Project, ProjectName
-from forgelore.ports import Forge, Page, Resource
+from forgelore.ports import Forge, Resource
 from forgelore.profiles import profile_of
 from forgelore.store.db import Store
 from forgelore.store.items import move_urls
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_jobs
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
-from forgelore.store.sync_state import acquire_lock, finish_run, load_cursor, reset_cursors, start_run
+from forgelore.store.sync_state import acquire_lock, finish_run, reset_cursors, start_run
 from forgelore.words import JobKind
 
 JOB_TITLES = {
@@ -132,9 +131,12 @@ class _Sync:
         self.context, self.forge, self.options, self.watcher = context, forge, options, watcher
         self.store, self.project, self.project_id, self.now = context.store, context.project, stored.id, context.now
         self.result = SyncResult(project=str(stored.name), written=context.saver.written)
-        self.known = KnownStore(context.store, stored.id)
-        self.read: set[str] = set()
-        self.refused: dict[Resource, LoreError] = {}
+        self.known = context.saver.known
+        self.pages = PageLoop(
+            context.saver, now=context.now, watcher=watcher, stop=context.stop,
+            confirm=lambda: context.lock.confirm(context.now()),
+        )  # fmt: skip
+        self.pages.result.warnings = self.result.warnings  # told also when the run fails
 
     def run(self) -> None:
         self._replay()
@@ -162,42 +164,34 @@ class _Sync:
 
     def _totals_for_people(self, resources: list[Resource]) -> Totals:
         """Return what a first walk will find, so that its progress can tell the time left. Later walks are short."""
-        is_first = any(not load_cursor(self.store, self.project_id, r.name).is_complete for r in resources if r.lists)
+        is_known = are_complete(self.store, self.project_id, [resource for resource in resources if resource.lists])
         try:
-            return self.forge.counts(self.project) if is_first else {}
+            return {} if is_known else self.forge.counts(self.project)
         except (ForgeError, AuthError, NotFound):
             return {}  # only the time left is lost; the lists will say what they think of the token
 
     def _read(self, resources: list[Resource], totals: Totals) -> None:
-        sources: dict[Resource, Callable[[], Iterator[Page]]] = {}
+        expected = {}
         for resource in resources:
-            cursor = load_cursor(self.store, self.project_id, resource.name)
             total = sum(totals.get(kind) or 0 for kind in resource.lists)
             if totals and resource.name == "comments":
                 total = self.known.comment_total()
-            self.watcher.begin(resource.name, resource.title, total or None)
-            sources[resource] = partial(
-                self.forge.pages, self.project, resource.name, cursor, self.known, self.forge.server_ms() or self.now()
-            )
-        done = lambda resource: self.watcher.done(resource.name)  # noqa: E731
-        refused = read_side_by_side(sources, self._save, done, self.context.stop)
-        self.refused |= refused
+            if total:
+                expected[resource.name] = total
+        self.pages.read(resources, expected)
+        refused = {r: e for r, e in self.refused.items() if r in resources}
         self.result.warnings += [f"{r.title}: {e.message} ({e.hint})" for r, e in refused.items()]
+
+    @property
+    def refused(self) -> dict[Resource, LoreError]:
+        """The lists that this reader may not see."""
+        return self.pages.result.refused
 
     def _check_something_was_read(self, resources: list[Resource]) -> None:
         """One list that is refused is a warning. When no list of items is shown at all, there is nothing to sync."""
         lists = [resource for resource in resources if resource.lists] or resources
-        if self.refused and not self.read & {resource.name for resource in lists}:
+        if self.refused and not self.pages.result.read & {resource.name for resource in lists}:
             raise next(iter(self.refused.values()))
-
-    def _save(self, resource: Resource, page: Page) -> None:
-        with self.store.transaction():
-            self.context.lock.confirm(self.now())
-            rows = self.context.saver.save(page, resource.name, self.now())
-        if page.cursor is not None:  # else it holds a warning, and nothing of the list
-            self.read.add(resource.name)
-        self.result.warnings += page.warnings
-        self.watcher.saved(resource.name, rows)
 
     def _work_off_all(self) -> None:
         """Missing items first: what they need is known only then."""

@@ -194,7 +194,7 @@ class BotRun:
     def _cover(self, *, is_thorough: bool) -> None:
         bot, context = self.bot, self.context
         found = cover(
-            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.forge_ms(),
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
             kinds=self._kinds, watcher=bot.watcher,
         )  # fmt: skip
         self.outcome.coverage = found
@@ -239,9 +239,7 @@ class BotRun:
         withheld = withhold(store, sibling_id, kinds)
         self.outcome.withheld += withheld
         if is_read or is_new or withheld:
-            found = cover(
-                store, bot.forge, sibling, sibling_id, budget=self._budget, now_ms=bot.forge_ms(), kinds=kinds
-            )
+            found = cover(store, bot.forge, sibling, sibling_id, budget=self._budget, now_ms=bot.now_ms, kinds=kinds)
             self.outcome.warnings += [f"also: {path}: {warning}" for warning in (*found.warnings, *found.refused)]
         return [sibling_id]
 

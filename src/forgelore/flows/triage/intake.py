@@ -1,4 +1,4 @@
-"""How triage comes to know a project: its issues and changes in bulk pages, newest state last, without conversations.
+"""How triage comes to know a project: its issues and changes by sync's page loop, without conversations and payloads.
 
 A first run reads the whole history, as far as the forge's limits go, and the next event goes on where it stopped; later
 runs read what changed since. So an event that never started a workflow, or whose run failed, is caught up by the next.
@@ -8,23 +8,28 @@ Requests are other workflows' too: half of what was left at the start stays for 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from forgelore.errors import LoreError, RateLimited, in_words
+from forgelore.errors import LoreError, in_words
 from forgelore.flows.index.update import update_index
 from forgelore.flows.progress import Watcher
-from forgelore.flows.sync.deletions import lost_too_many
-from forgelore.flows.sync.lists import is_refusal
+from forgelore.flows.sync.deletions import compare_numbers
+from forgelore.flows.sync.lists import PageLoop, are_complete
+from forgelore.flows.sync.page import PageSaver
+from forgelore.flows.sync.policy import ReadPolicy
 from forgelore.flows.sync.stored import KnownStore
-from forgelore.model import ItemKey, Kind, Project
+from forgelore.model import Kind, Project
 from forgelore.ports import Embedder, ForgeMeter, ForgeReader
 from forgelore.store.db import Store
-from forgelore.store.items import save_items
-from forgelore.store.sync_state import load_cursor, save_cursor
 from forgelore.store.triage import forget_items
 
 KINDS: tuple[Kind, ...] = ("issue", "change")
 RESERVE = 100  # requests that are never touched
 MAX_LOOKS = 30  # at items that seem gone, in a run
 MAX_SWEPT = 5_000  # items whose numbers are compared: fifty requests
+# What only some people may see is not for an index that everybody can read. Pages are read in turn: a page that was
+# fetched ahead would be a request too many when the budget is spent.
+INDEX_POLICY = ReadPolicy(
+    forget_hidden=forget_items, keeps_payloads=False, is_items_only=True, is_in_turn=True, is_stopped_by_limits=True
+)
 
 
 class Coverage(NamedTuple):
@@ -58,46 +63,26 @@ class Budget:
 
 
 def cover(
-    store: Store, forge: ForgeReader, project: Project, project_id: int, *, budget: Budget, now_ms: int,
+    store: Store, forge: ForgeReader, project: Project, project_id: int, *, budget: Budget, now_ms: Callable[[], int],
     kinds: tuple[Kind, ...] = KINDS, watcher: Watcher | None = None,
 ) -> Coverage:  # fmt: skip
-    """Read what changed since the last run, as far as the budget goes. Every page is saved with its cursor. Items of
-    other kinds than `kinds` are not kept, and not asked for where they have a list of their own.
+    """Read what changed since the last run, as far as the budget goes. Items of other kinds than `kinds` are not kept,
+    and not asked for where they have a list of their own.
     """
+    lists = [resource for resource in forge.resources(project) if set(resource.lists) & set(kinds)]
+    # Only people need the total, and only while reading takes long.
+    total = None if are_complete(store, project_id, lists) else _total(forge, project, kinds)
+    policy = INDEX_POLICY._replace(kinds=kinds, why_stop=budget.spent)
+    saver = PageSaver(store, forge, project, project_id, policy)
     watcher = watcher or Watcher()
-    is_first = not _coverage(store, forge, project, project_id, kinds).is_complete
-    total = _total(forge, project, kinds) if is_first else None  # only people need it, and only while it takes long
     watcher.begin("items", "issues and changes", total)
-    pages, stopped = 0, ""
-    warnings, refused = list[str](), list[str]()
-    for resource in forge.resources(project):
-        if not set(resource.lists) & set(kinds) or stopped:
-            continue
-        cursor = load_cursor(store, project_id, resource.name)
-        try:
-            for page in forge.pages(project, resource.name, cursor, KnownStore(store, project_id), now_ms):
-                with store.transaction():
-                    # What only some people may see is not for an index that everybody can read.
-                    public = [item for item in page.items if not item.is_confidential and item.key.kind in kinds]
-                    save_items(store, project_id, public, keep_raw=False)
-                    forget_items(store, project_id, [item.key for item in page.items if item.is_confidential])
-                    if page.cursor is not None:
-                        save_cursor(store, project_id, resource.name, page.cursor)
-                watcher.saved("items", len(page.items))
-                warnings += page.warnings
-                pages += 1
-                if stopped := budget.spent():
-                    break
-        except RateLimited as error:
-            stopped = error.message
-        except LoreError as error:
-            if not is_refusal(error):
-                raise
-            refused.append(f"{resource.title}: {in_words(error)}")
+    pages = PageLoop(saver, now=now_ms, watcher=_OnePart(watcher))
+    pages.read(lists)
     watcher.done("items")
-    return _coverage(store, forge, project, project_id, kinds)._replace(
-        total=total, pages=pages, stopped=stopped, warnings=tuple(warnings), refused=tuple(refused)
-    )
+    done, known = pages.result, sum(saver.known.live_count(kind) for kind in KINDS)
+    refused = tuple(f"{resource.title}: {in_words(error)}" for resource, error in done.refused.items())
+    is_complete = are_complete(store, project_id, lists)
+    return Coverage(known, total, is_complete, done.pages, done.stopped, tuple(done.warnings), refused)
 
 
 def _total(forge: ForgeReader, project: Project, kinds: tuple[Kind, ...]) -> int | None:
@@ -109,11 +94,14 @@ def _total(forge: ForgeReader, project: Project, kinds: tuple[Kind, ...]) -> int
     return sum(number or 0 for number in found) if found and None not in found else None
 
 
-def _coverage(store: Store, forge: ForgeReader, project: Project, project_id: int, kinds: tuple[Kind, ...]) -> Coverage:
-    lists = [resource.name for resource in forge.resources(project) if set(resource.lists) & set(kinds)]
-    is_complete = all(load_cursor(store, project_id, name).is_complete for name in lists)
-    known = KnownStore(store, project_id)
-    return Coverage(sum(known.live_count(kind) for kind in KINDS), None, is_complete)
+class _OnePart(Watcher):
+    """Shows several lists as one part: a forge may have one for issues and changes, or one for each."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+
+    def saved(self, resource: str, rows: int) -> None:  # noqa: ARG002 - whichever list it was
+        self._watcher.saved("items", rows)
 
 
 def make_searchable(
@@ -148,15 +136,15 @@ def drop_missing(
     known = KnownStore(store, project_id)
     forgotten, warnings = 0, []
     for kind in kinds:
-        total, mine = counts.get(kind), known.live_numbers(kind)
-        if total is None or total == len(mine) or total > MAX_SWEPT or budget.spent():
+        total = counts.get(kind)
+        if total is None or total == known.live_count(kind) or total > MAX_SWEPT or budget.spent():
             continue
-        there = forge.sweep(project, kind)
-        gone = [ItemKey(kind, number) for number in mine if number not in there]
-        if lost_too_many(len(gone), len(mine)):
-            warnings.append(f"{len(gone)} of {len(mine)} {kind}s are not shown to this token any more; they are kept")
+        found = compare_numbers(known, forge, project, kind)
+        if found.is_lost_sight:
+            gone = len(found.gone)
+            warnings.append(f"{gone} of {found.live} {kind}s are not shown to this token any more; they are kept")
             continue
-        looks = [forge.look(project, key) for key in gone[:MAX_LOOKS]]
+        looks = [forge.look(project, key) for key in found.gone[:MAX_LOOKS]]
         with store.transaction():
             forgotten += forget_items(store, project_id, [one.key for one in looks if one.is_gone])
     return Dropped(forgotten, tuple(warnings))

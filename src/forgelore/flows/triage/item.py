@@ -25,8 +25,10 @@ from forgelore.errors import LoreError, NotFound
 from forgelore.flows.compare.labels import NEIGHBOURS, suggest_labels
 from forgelore.flows.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.sync.page import save_kept
+from forgelore.flows.sync.policy import ReadPolicy
 from forgelore.flows.triage.endings import build_row, is_closed_for, order_matches
-from forgelore.flows.triage.intake import make_searchable
+from forgelore.flows.triage.intake import INDEX_POLICY, make_searchable
 from forgelore.model import File, Item, ItemKey, Kind, Project
 from forgelore.ports import Embedder, Forge, ForgeReader
 from forgelore.profiles import profile_of
@@ -35,8 +37,8 @@ from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_whole_subject
 from forgelore.store.item_lists import load_head
-from forgelore.store.items import load_ids, save_files, save_items
-from forgelore.store.triage import forget_items, save_diff
+from forgelore.store.items import load_ids, save_files
+from forgelore.store.triage import save_diff
 
 DIFF_CHARS = 4_000
 RELATED_ROWS = 3
@@ -153,11 +155,10 @@ def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
     store, project_id = context.store, context.project_id
     with store.transaction():
         for item, files, diff, _ in fetched:
-            if context.is_compact and item.is_confidential:
-                forget_items(store, project_id, [item.key])
+            policy = INDEX_POLICY if context.is_compact else ReadPolicy(keeps_payloads=bool(item.raw))
+            item_id = save_kept(store, project_id, [item], policy).ids.get(item.key)
+            if item_id is None:
                 continue
-            save_items(store, project_id, [item], keep_raw=not context.is_compact and bool(item.raw))
-            item_id = load_ids(store, project_id, [item.key])[item.key]
             if files is not None:
                 save_files(store, project_id, item_id, files, item.head_sha)
             if item.key.kind == "change" and (files is not None or diff is not None):
