@@ -38,7 +38,7 @@ class Resource(Struct, frozen=True):
     lists: tuple[Kind, ...] = ()  # the kinds of items that it lists one by one
 
 
-class Owed(Struct, frozen=True):
+class MissingPart(Struct, frozen=True):
     """What a job could not bring, and why, in the forge's own words.
 
     It stays in the queue, or waits there as another `kind` when the rest came another way. `is_asked` is False for what
@@ -53,7 +53,7 @@ class Owed(Struct, frozen=True):
 class Page(Struct):
     """Everything one answer said. `cursor` is where reading goes on once this page is saved.
 
-    `whole` names items of which this page holds every note of a scope: others are gone.
+    `complete` names items of which this page holds every note of a scope: others are gone.
     `thread_states` carry resolution and place but no notes. `review_ids` are the review comments a change still has.
     """
 
@@ -61,12 +61,12 @@ class Page(Struct):
     items: list[Item] = []
     threads: list[Thread] = []
     thread_states: list[Thread] = []
-    whole: dict[ItemKey, NoteScope] = {}
+    complete: dict[ItemKey, NoteScope] = {}
     review_ids: dict[ItemKey, set[str]] = {}
     thread_etags: dict[ItemKey, str] = {}
     unchanged: list[ItemKey] = []  # items whose threads were asked for and are as before (304)
     details: list[Detail] = []
-    owed: dict[ItemKey, Owed] = {}  # items that were asked for, of which something is still missing
+    missing: dict[ItemKey, MissingPart] = {}  # items that were asked for, of which something is still missing
     labels: list[Label] | None = None
     members: list[Member] | None = None
     seen: set[ItemKey] | None = None  # every item of `seen_kinds` that the forge has
@@ -149,13 +149,13 @@ class ForgeReader(Protocol):
         """Return the kinds of jobs ("threads", "detail") that an item of a page needs now."""
         ...
 
-    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
+    def required_jobs(self) -> dict[JobKind, tuple[Kind, ...]]:
         """Return the kinds of jobs that every item of some kinds must have had once, for this reader."""
         ...
 
     def batch_size(self, job_kind: JobKind) -> int: ...
     def fetch_jobs(self, project: Project, job_kind: JobKind, keys: list[ItemKey], known: Known) -> Page:
-        """Return what these items' jobs bring. A job is done unless the page says that its item is still `owed`."""
+        """Return what these items' jobs bring. A job is done unless the page has its item in `missing`."""
         ...
 
     def fetch_item(self, project: Project, key: ItemKey) -> Item: ...

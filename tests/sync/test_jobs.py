@@ -86,23 +86,23 @@ def test_whatever_happens_a_queued_job_is_worked_after_it_was_queued(tmp_path_fa
     store.run(
         "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (1, 'github', 'h', 'a/b', 'a/b', 0)"
     )
-    owed, taken, now = False, None, 0
+    is_waiting, taken, now = False, None, 0
     taken_after_queue = False
     for step in steps:
         now += 2 * HOUR_MS
         if step == "queue":
             queue_jobs(store, 1, "threads", ["issue:1"], now)
-            owed, taken_after_queue = True, False
+            is_waiting, taken_after_queue = True, False
         elif step == "take":
             taken = next(iter(ready(store, now)), None)
             taken_after_queue = taken is not None
         elif step == "finish" and taken:
             if finish_job(store, 1, taken):
                 assert taken_after_queue
-                owed = False
+                is_waiting = False
         elif step == "fail" and taken:
             fail_job(store, 1, taken, "no", now)
-        assert bool(store.value("SELECT count(*) FROM jobs")) == owed
+        assert bool(store.value("SELECT count(*) FROM jobs")) == is_waiting
     store.close()
 
 

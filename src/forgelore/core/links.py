@@ -109,11 +109,11 @@ def _relation(before: str) -> Relation:
     before = before.lower()
     for part in _TELLING:  # half the time of any(…), a quarter of a pattern's
         if part in before:
-            return _told_relation(before)
+            return _read_relation(before)
     return "mentions"  # as most are
 
 
-def _told_relation(before: str) -> Relation:
+def _read_relation(before: str) -> Relation:
     words = [word.strip("([*_,.;:-") for word in before.split()[-3:]]
     if words and words[-1] == "issue":
         words.pop()

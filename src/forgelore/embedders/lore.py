@@ -68,8 +68,8 @@ class LoreEmbedder:
         found = np.zeros((len(passages), table.width), dtype=np.float32)
         for row, (title, text) in enumerate(passages):
             titled = table.pieces.ids(title[:_MAX_CHARS], limit=MAX_TOKENS)
-            told = table.pieces.ids(text[:_MAX_CHARS], limit=MAX_TOKENS - len(titled))
-            subject, whole = table.vector(titled), table.vector(titled + told)
+            body = table.pieces.ids(text[:_MAX_CHARS], limit=MAX_TOKENS - len(titled))
+            subject, whole = table.vector(titled), table.vector(titled + body)
             found[row] = unit(TITLE_SHARE * subject + (1 - TITLE_SHARE) * whole)
         return cast("Sequence[Sequence[float]]", found)
 

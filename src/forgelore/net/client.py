@@ -175,7 +175,7 @@ class Client:
         )
         if not isinstance(decision, Accepted) or answer.status in (204, 304) or manner.is_text:
             return decision
-        if not _looks_whole(answer.body):
+        if not _looks_complete(answer.body):
             if manner.is_once:
                 raise self._lost("an answer that is not JSON")
             broken = after_failure(attempt, "not JSON")
@@ -288,7 +288,7 @@ def _body(response: httpx.Response, max_bytes: int | None) -> bytes:
     return bytes(body)
 
 
-def _looks_whole(body: bytes) -> bool:
+def _looks_complete(body: bytes) -> bool:
     """True when the body begins and ends as JSON does. A proxy's page does not, nor does an answer that was cut off."""
     ends = body.lstrip()[:1] + body.rstrip()[-1:]
     return ends in (b"{}", b"[]")

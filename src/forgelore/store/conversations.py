@@ -64,7 +64,7 @@ def sum_comment_counts(store: Store, project_id: int) -> int:
 def find_miscounted(store: Store, project_id: int) -> list[str]:
     """Return job keys of items whose plain comments are more or fewer than the forge counts.
 
-    An item whose conversation was read whole after its last update stays as it is: GitHub may count what it does not
+    An item whose conversation was read in full after its last update stays as it is: GitHub may count what it does not
     show.
     """
     sql = """

@@ -44,7 +44,7 @@ def load_kinds(store: Store, project_id: int, numbers: list[int]) -> dict[int, K
 
 
 def load_fetch_times(store: Store, project_id: int, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
-    """Return when the threads of these items were last read whole."""
+    """Return when the threads of these items were last read in full."""
     sql = """
         SELECT number, threads_fetched_at
         FROM items

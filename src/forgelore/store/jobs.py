@@ -11,7 +11,7 @@ from forgelore.core.backoff import next_attempt_at
 from forgelore.store.db import Store
 from forgelore.words import JobKind
 
-# What a sync does by itself after everything was fetched. The other kinds are parts that a forge still owes.
+# What a sync does by itself after everything was fetched. The other kinds are parts that a forge has not given yet.
 INDEX_JOBS = (JobKind.DOCUMENT, JobKind.EMBED)
 
 # Items that never had such a job done.
@@ -110,8 +110,8 @@ def fail_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -
     store.run(sql, now_ms, error[:500], when, project_id, job.kind, job.key, job.version)
 
 
-def owe_job(store: Store, project_id: int, job: Job, error: str, now_ms: int) -> None:
-    """Queue what was just tried in vain as a part of another job, with the reason."""
+def queue_missing_part(store: Store, project_id: int, job: Job, error: str, now_ms: int) -> None:
+    """Queue a part that another job tried in vain to fetch, with the reason."""
     queue_jobs(store, project_id, job.kind, [job.key], now_ms)
     sql = "SELECT version FROM jobs WHERE project_id = ? AND kind = ? AND key = ?"
     version = store.value(sql, project_id, job.kind, job.key)
@@ -131,7 +131,7 @@ def drop_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str])
 
 
 def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
-    """Return why parts are still owed by the forge: (reason, how many, the first), most first."""
+    """Return why parts are still missing: (reason, how many, the first), most first."""
     sql = """
         SELECT last_error, count(*), min(key)
         FROM jobs
@@ -156,7 +156,7 @@ def load_failures(store: Store, project_id: int, limit: int) -> list[tuple[str, 
     return [(kind, key, attempts, error, when) for kind, key, attempts, error, when in rows]
 
 
-def find_owing(store: Store, project_id: int, job_kind: JobKind, kinds: Sequence[str]) -> list[str]:
+def find_without_job(store: Store, project_id: int, job_kind: JobKind, kinds: Sequence[str]) -> list[str]:
     """Return job keys of items of these kinds that never had such a job done and do not wait for one."""
     sql = f"""
         SELECT i.kind || ':' || i.number

@@ -95,14 +95,14 @@ def restore_links(
     where = f"{whose} AND source IN ({', '.join('?' * len(sources))})"
     place = (row.item_id if row.note_id is None else row.note_id, *sources)
     stored = store.rows(f"SELECT {_COLUMNS} FROM item_links WHERE {where}", *place)
-    if _told(stored, targets) == _told(targets.rows(row), targets):
+    if _comparable(stored, targets) == _comparable(targets.rows(row), targets):
         return False
     store.run(f"DELETE FROM item_links WHERE {where}", *place)
     save_links(store, project_id, [row], targets)
     return True
 
 
-def _told(rows: Iterable[SqlRow], targets: LinkTargets) -> list[str]:
+def _comparable(rows: Iterable[SqlRow], targets: LinkTargets) -> list[str]:
     """Return rows in a form that equals that of others which say the same, in whatever order and by whatever name."""
     return sorted(repr((*row[:2], targets.identity(row[2]), *row[3:5], bool(row[5]), row[6])) for row in rows)
 

@@ -101,8 +101,8 @@ def _execute(store: Store, migration: Migration) -> None:
     except apsw.SQLError as error:  # a table is there already, or is not: somebody changed the tables or their version
         path = store.path
         hint = f"nothing was changed; keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
-        told = f"{path} does not have the tables of the schema it names ({migration.number - 1}): {error}"
-        raise CorruptStore(told, hint=hint) from error
+        message = f"{path} does not have the tables of the schema it names ({migration.number - 1}): {error}"
+        raise CorruptStore(message, hint=hint) from error
 
 
 def load_version(store: Store) -> int:

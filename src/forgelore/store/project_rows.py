@@ -91,8 +91,8 @@ def _rename(store: Store, known: StoredProject, name: ProjectName) -> None:
     store.run("UPDATE projects SET path = ?, path_key = ? WHERE id = ?", name.path, name.path.lower(), known.id)
 
 
-def save_labels(store: Store, project_id: int, labels: list[Label], *, is_whole: bool) -> None:
-    """Save label descriptions; `is_whole` also forgets the ones the forge no longer lists."""
+def save_labels(store: Store, project_id: int, labels: list[Label], *, is_complete: bool) -> None:
+    """Save label descriptions; `is_complete` also forgets the ones the forge no longer lists."""
     rows = store.rows("SELECT name, color, description FROM labels WHERE project_id = ?", project_id)
     before = {row[0]: row for row in rows}
     now = {label.name: (label.name, label.color, label.description) for label in labels}
@@ -102,7 +102,7 @@ def save_labels(store: Store, project_id: int, labels: list[Label], *, is_whole:
         ON CONFLICT (project_id, name) DO UPDATE SET color = excluded.color, description = excluded.description
     """
     store.run_many(sql, [(project_id, *row) for name, row in now.items() if before.get(name) != row])
-    if is_whole:
+    if is_complete:
         _forget(store, "labels", "name", project_id, before.keys() - now.keys())
 
 

@@ -52,7 +52,7 @@ class ItemPayloads(NamedTuple):
     threads: dict[str, list[NotePayload]]
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         notes = all(note.raw is not None for thread in self.threads.values() for note in thread)
         return self.item is not None and (self.detail is not None or not self.has_detail) and notes
 

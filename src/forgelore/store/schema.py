@@ -36,7 +36,7 @@ def find_gaps(store: Store) -> list[SchemaGap]:
     found = load_schema(store)
     gaps: dict[SchemaGap, None] = {}
     for name, entry in expected_schema().items():
-        if not _is_whole(entry, found.get(name)):
+        if not _matches(entry, found.get(name)):
             gaps[SchemaGap("index" if entry.type == "index" else "table", find_owner(name))] = None
     for entry in found.values():
         if entry.type == "trigger":
@@ -44,7 +44,7 @@ def find_gaps(store: Store) -> list[SchemaGap]:
     return sorted(gaps, key=lambda gap: ("table", "index", "trigger").index(gap.type))
 
 
-def _is_whole(entry: SchemaEntry, found: SchemaEntry | None) -> bool:
+def _matches(entry: SchemaEntry, found: SchemaEntry | None) -> bool:
     if found is None or found.type != entry.type:
         return False
     if entry.columns:

@@ -1,6 +1,6 @@
-"""Threads and notes: saving conversations piece by piece (a stream of comments) or whole (all threads of an item).
+"""Threads and notes: saving conversations piece by piece (a stream of comments) or complete (all threads of an item).
 
-A note is compared by `row_hash` like an item. Only a *whole* conversation shows that a note is gone. Whatever changes
+A note is compared by `row_hash` like an item. Only a complete conversation shows that a note is gone. Whatever changes
 queues the document of its item in the same transaction.
 """
 
@@ -76,30 +76,30 @@ def save_threads(
     project_id: int,
     threads: list[Thread],
     *,
-    whole: dict[ItemKey, NoteScope] | None = None,
+    complete: dict[ItemKey, NoteScope] | None = None,
     fresh: dict[ItemKey, int] | None = None,
     keep_raw: bool = True,
 ) -> SavedNotes:
-    """Save threads. `whole` items lose notes that are not in `threads`; `fresh` are items known to have none yet.
+    """Save threads. `complete` items lose notes that are not in `threads`; `fresh` are items known to have none yet.
 
-    `whole` maps an item to the scope that is complete. `fresh` items were written in
-    this very transaction, which queued their documents.
+    `complete` maps an item to the scope that `threads` holds all of. `fresh` items were written in this very
+    transaction, which queued their documents.
     """
-    whole = whole or {}
-    ids = load_ids(store, project_id, {thread.item for thread in threads} | set(whole)) if fresh is None else fresh
+    complete = complete or {}
+    ids = load_ids(store, project_id, {thread.item for thread in threads} | set(complete)) if fresh is None else fresh
     unknown = list({thread.item: None for thread in threads if thread.item not in ids})
     threads = [thread for thread in threads if thread.item in ids]
     work: list[_NoteWork] = []
     removed = 0
     if threads:
         thread_ids, restated = _save_thread_rows(
-            store, project_id, ids, threads, is_fresh=fresh is not None, keeps_state=NoteScope.ALL in whole.values()
+            store, project_id, ids, threads, is_fresh=fresh is not None, keeps_state=NoteScope.ALL in complete.values()
         )
         work = _note_work(store, ids, thread_ids, threads, is_fresh=fresh is not None)
         _write_notes(store, project_id, work, keep_raw=keep_raw)
         if fresh is None:
             queue_documents(store, project_id, [*restated, *(entry.item_id for entry in work)])
-    for key, scope in whole.items():
+    for key, scope in complete.items():
         if key in ids:
             keep = {note.key for thread in threads if thread.item == key for note in thread.notes}
             removed += remove_notes(store, project_id, ids[key], keep, scope)
@@ -276,6 +276,6 @@ def drop_threads(store: Store, item_ids: Iterable[int]) -> None:
 
 
 def remember_fetch(store: Store, project_id: int, key: ItemKey, fetched_at: int, etag: str | None) -> None:
-    """Note when (on the forge's clock) an item's threads were read whole."""
+    """Note when (on the forge's clock) an item's threads were read in full."""
     sql = "UPDATE items SET threads_fetched_at = ?, threads_etag = ? WHERE project_id = ? AND kind = ? AND number = ?"
     store.run(sql, fetched_at, etag, project_id, key.kind, key.number)

@@ -177,29 +177,29 @@ def log_loss(cases: Sequence[Case], curve: Curve) -> float:
     return loss / total if total else 0.0
 
 
-def calibration_error(told: Sequence[tuple[float, bool, float]], *, bins: int = 10) -> float:
-    """Return the mean distance between the chance that was told and how often it was right, over bins of equal size.
+def calibration_error(cases: Sequence[tuple[float, bool, float]], *, bins: int = 10) -> float:
+    """Return the mean distance between the chance that was stated and how often it was right, over bins of equal size.
 
     Each entry is (chance, is right, weight).
     """
-    ordered = sorted(told)
+    ordered = sorted(cases)
     total = sum(weight for _, _, weight in ordered)
     error = 0.0
     for group in reliability(ordered, bins=bins):
-        error += group.weight / total * abs(group.told - group.right)
+        error += group.weight / total * abs(group.stated - group.right)
     return error
 
 
 class Bin(NamedTuple):
-    told: float
+    stated: float
     right: float
     weight: float
     n: int
 
 
-def reliability(told: Sequence[tuple[float, bool, float]], *, bins: int = 10) -> list[Bin]:
-    """Return what was told and what was right, in bins of equal weight, ascending."""
-    ordered = sorted(told)
+def reliability(cases: Sequence[tuple[float, bool, float]], *, bins: int = 10) -> list[Bin]:
+    """Return the chance that was stated and how often it was right, in bins of equal weight, ascending."""
+    ordered = sorted(cases)
     total = sum(weight for _, _, weight in ordered)
     groups: list[list[tuple[float, bool, float]]] = [[] for _ in range(bins)]
     passed = 0.0
@@ -211,6 +211,6 @@ def reliability(told: Sequence[tuple[float, bool, float]], *, bins: int = 10) ->
 
 def _bin(group: list[tuple[float, bool, float]]) -> Bin:
     weight = sum(each[2] for each in group)
-    told = sum(chance * its for chance, _, its in group) / weight
+    stated = sum(chance * its for chance, _, its in group) / weight
     right = sum(is_right * its for _, is_right, its in group) / weight
-    return Bin(told, right, weight, len(group))
+    return Bin(stated, right, weight, len(group))

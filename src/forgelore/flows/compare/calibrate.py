@@ -172,12 +172,12 @@ class _Table:
 
     def fit(self, shipped: Curve) -> tuple[Curve, float]:
         """Return the curve of all cases, and how far it was off on cases that it had not seen."""
-        told = [
+        cases = [
             (curve.chance(case.strength).value, case.is_right, case.weight)
             for curve, unseen in self._folds(shipped)
             for case in unseen
         ]
-        return fit_curve(self._cases, shipped), calibration_error(told)
+        return fit_curve(self._cases, shipped), calibration_error(cases)
 
     def losses(self, shipped: Curve) -> tuple[float, float]:
         """Return the loss of the shipped curve, and of curves fitted without the cases they are measured on."""

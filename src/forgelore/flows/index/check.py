@@ -111,17 +111,17 @@ def check_store(store: Store, request: CheckRequest | None = None) -> Checked:
     check = _Check(store, request or CheckRequest())
     with store.snapshot():
         try:
-            is_whole = check.look_at_file()
-            if is_whole:
+            is_sound = check.look_at_file()
+            if is_sound:
                 check.look_at_rows()
                 check.look_at_words()
                 check.look_at_vectors()
         except CorruptStore as error:
             check.wrong.append(("damaged_file", error.message, 0))
-            is_whole = False
-    if is_whole:
+            is_sound = False
+    if is_sound:
         check.remake_vectors()  # an embedder may take minutes, and a snapshot keeps the log from shrinking
-    return Checked(collect(check.wrong), check.proofs, not is_whole)
+    return Checked(collect(check.wrong), check.proofs, not is_sound)
 
 
 class _Check:

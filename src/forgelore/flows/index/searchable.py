@@ -41,10 +41,10 @@ def _look_at_documents(store: Store) -> Searchable:
     if not items:
         return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
     if not documents:
-        told = f"{items:,} items and no documents: nothing can be found"
+        message = f"{items:,} items and no documents: nothing can be found"
         if waiting:  # a fetch that was cut off, or --no-docs
-            return Searchable("warning", told, "run: forgelore generate-docs")
-        return Searchable("error", told, _REPAIR)
+            return Searchable("warning", message, "run: forgelore generate-docs")
+        return Searchable("error", message, _REPAIR)
     missed, _ = find_unmatched(store, _ASKED)
     if missed:
         return Searchable("error", f"full text does not find the word {missed[0][1]!r} of its own documents", _REPAIR)

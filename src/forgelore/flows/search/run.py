@@ -233,14 +233,14 @@ def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: RankedLists) -
 
 
 def _hit(retriever: Retriever, fused: Fused, row: HitRow, wanted: Wanted | None, start: int) -> Hit:
-    snippet, words = _told(retriever, row, wanted, start) if wanted else (Snippet(""), [])
+    snippet, words = _cut_snippet(retriever, row, wanted, start) if wanted else (Snippet(""), [])
     return Hit(
         row, fused.score, fused.rrf, fused.ranks[0], fused.scores[0], fused.ranks[1], fused.scores[1], snippet,
         tuple(words),
     )  # fmt: skip
 
 
-def _told(retriever: Retriever, row: HitRow, wanted: Wanted, start: int) -> tuple[Snippet, list[str]]:
+def _cut_snippet(retriever: Retriever, row: HitRow, wanted: Wanted, start: int) -> tuple[Snippet, list[str]]:
     low, high = find_region(row.text, wanted, around=start)
     text = row.text[low:high]
     marks = find_marks(text, retriever.stem(text), wanted)

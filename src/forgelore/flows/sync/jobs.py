@@ -10,7 +10,7 @@ from typing import NamedTuple
 from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited
 from forgelore.flows.sync.page import PageSaver, is_switched_off, parse_job_key
 from forgelore.model import ItemKey, Project
-from forgelore.ports import Owed, Page
+from forgelore.ports import MissingPart, Page
 from forgelore.store.db import Store
 from forgelore.store.jobs import (
     Job,
@@ -18,8 +18,8 @@ from forgelore.store.jobs import (
     excuse_job,
     fail_job,
     finish_job,
-    owe_job,
     queue_jobs,
+    queue_missing_part,
     ready_jobs,
 )
 from forgelore.store.sync_state import Lock
@@ -146,23 +146,23 @@ def _collect(
             for page, jobs in arrived:
                 context.saver.save(page, kind, context.now())
                 for job in jobs:
-                    _settle(context, job, page.owed.get(parse_job_key(job.key)))
+                    _settle(context, job, page.missing.get(parse_job_key(job.key)))
         finished(sum(len(jobs) for _, jobs in arrived))
 
 
-def _settle(context: SyncContext, job: Job, owed: Owed | None) -> None:
-    """Clear a job, unless the forge still owes something of it: that waits, with the forge's reason."""
+def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None:
+    """Clear a job, unless something of it is still missing: that waits, with the forge's reason."""
     store, project_id = context.store, context.project_id
-    if owed is None or owed.kind != job.kind:
+    if missing is None or missing.kind != job.kind:
         is_done = finish_job(store, project_id, job)
         for part in PARTS.get(job.kind, ()) if is_done else ():
             drop_jobs(store, project_id, part, [job.key])
-        if owed is not None:
-            owe_job(store, project_id, job._replace(kind=owed.kind), owed.reason, context.now())
-    elif owed.is_asked:
-        fail_job(store, project_id, job, owed.reason, context.now())
+        if missing is not None:
+            queue_missing_part(store, project_id, job._replace(kind=missing.kind), missing.reason, context.now())
+    elif missing.is_asked:
+        fail_job(store, project_id, job, missing.reason, context.now())
     else:
-        excuse_job(store, project_id, job, owed.reason)
+        excuse_job(store, project_id, job, missing.reason)
 
 
 def _arrived(context: SyncContext, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:

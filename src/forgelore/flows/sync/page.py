@@ -45,7 +45,7 @@ class PageSaver:
         self._save_conversations(page, now_ms)
         self._count("detail", save_details(self.store, self.project_id, page.details))
         if page.labels is not None:
-            save_labels(self.store, self.project_id, page.labels, is_whole=True)
+            save_labels(self.store, self.project_id, page.labels, is_complete=True)
         if page.members is not None:
             save_members(self.store, self.project_id, page.members)
         if page.seen is not None:
@@ -65,11 +65,11 @@ class PageSaver:
             queue_jobs(self.store, self.project_id, kind, keys, now_ms)
 
     def _save_conversations(self, page: Page, now_ms: int) -> None:
-        if page.threads or page.whole:
-            saved = save_threads(self.store, self.project_id, page.threads, whole=page.whole)
+        if page.threads or page.complete:
+            saved = save_threads(self.store, self.project_id, page.threads, complete=page.complete)
             self._count("note", saved.written + saved.removed)
             # A whole conversation of an item that nobody shows us is dropped: asking again would bring the same.
-            unknown = [job_key(key) for key in saved.unknown if key not in page.whole]
+            unknown = [job_key(key) for key in saved.unknown if key not in page.complete]
             for kind in (JobKind.ITEM, JobKind.THREADS):
                 queue_jobs(self.store, self.project_id, kind, unknown, now_ms)
         if page.thread_states:
@@ -79,7 +79,7 @@ class PageSaver:
             keep = {f"r{number}" for number in page.review_ids[key]}
             self._count("note", remove_notes(self.store, self.project_id, item_id, keep, NoteScope.LINE_COMMENTS))
         fetched_at = page.server_ms or now_ms
-        for key, scope in page.whole.items():
+        for key, scope in page.complete.items():
             # Discussions are read whole each time, and always in full.
             if scope != NoteScope.REVIEW_SUMMARIES and key.kind != "discussion":
                 remember_fetch(self.store, self.project_id, key, fetched_at, page.thread_etags.get(key))

@@ -121,7 +121,7 @@ def replay_items(store: Store, reader: PayloadReader | None, project_id: int, it
         replay = _ItemReplay(store, reader, home, targets, found)
         if replay.run(project_id):
             result.restored.append(item_id)
-        if not found.is_whole or replay.is_unreadable:
+        if not found.is_complete or replay.is_unreadable:
             result.incomplete.append(item_id)
     queue_documents(store, project_id, result.restored)
     return result

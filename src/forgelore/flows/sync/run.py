@@ -219,8 +219,10 @@ class _Sync:
     def _queue_owed(self) -> None:
         """What an earlier reader could not see (no token, another version) is fetched once somebody can."""
         wanted = self.options.kinds
-        for job_kind, item_kinds in self.forge.owed().items():
-            self._queue(job_kind, self.known.owing(job_kind, [k for k in item_kinds if not wanted or k in wanted]))
+        for job_kind, item_kinds in self.forge.required_jobs().items():
+            self._queue(
+                job_kind, self.known.without_job(job_kind, [k for k in item_kinds if not wanted or k in wanted])
+            )
 
     def _queue(self, job_kind: JobKind, keys: list[str]) -> None:
         if keys:
@@ -254,7 +256,7 @@ class _Sync:
         unread = {kind for resource in self.refused for kind in resource.lists}
         return {kind: total for kind, total in totals.items() if kind not in unread}
 
-    def _still_owed(self) -> list[str]:
+    def _missing_parts(self) -> list[str]:
         """Return a warning for each of the commonest reasons why parts are missing, in the forge's own words."""
         reasons = load_reasons(self.store, self.project_id)
         warnings = [
@@ -274,7 +276,7 @@ class _Sync:
         result.pending_jobs = sum(total for total, _ in waiting.values())
         result.failing_jobs = sum(failing for _, failing in waiting.values())
         if error is None:
-            result.warnings += self._still_owed()
+            result.warnings += self._missing_parts()
         status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
         with self.store.transaction():

@@ -7,7 +7,7 @@ from forgelore.ports import KnownConversation
 from forgelore.store.conversations import find_miscounted, has_review_notes, load_conversation, sum_comment_counts
 from forgelore.store.db import Store
 from forgelore.store.item_facts import FactName, is_confidential, load_fact, load_fetch_times, load_kinds
-from forgelore.store.jobs import find_owing
+from forgelore.store.jobs import find_without_job
 from forgelore.store.live_items import count_live, load_live_numbers
 from forgelore.store.sync_history import was_interrupted
 from forgelore.words import JobKind
@@ -50,7 +50,7 @@ class KnownStore:
         return KnownConversation(*found) if found else None
 
     def fetch_times(self, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
-        """Return when the threads of these items were last read whole."""
+        """Return when the threads of these items were last read in full."""
         return load_fetch_times(self._store, self._project_id, keys)
 
     def comment_total(self) -> int:
@@ -61,9 +61,9 @@ class KnownStore:
         """Return job keys of items whose plain comments are more or fewer than the forge counts."""
         return find_miscounted(self._store, self._project_id)
 
-    def owing(self, job_kind: JobKind, kinds: Sequence[Kind]) -> list[str]:
+    def without_job(self, job_kind: JobKind, kinds: Sequence[Kind]) -> list[str]:
         """Return job keys of items that never had such a job done and do not wait for one."""
-        return find_owing(self._store, self._project_id, job_kind, kinds)
+        return find_without_job(self._store, self._project_id, job_kind, kinds)
 
     def was_interrupted(self) -> bool:
         """True when the run before this one did not come to its end."""

@@ -143,5 +143,5 @@ def _shown(text: str) -> str:
     lines = [printable(line).strip() for line in text.splitlines()]
     remote = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
     own = [line for line in lines if line.startswith(("fatal:", "error:", "!"))]
-    whole = " ".join(" ".join(filter(None, remote) if any(remote) else own).split())
-    return whole if len(whole) <= MOST_SHOWN else whole[:MOST_SHOWN] + "…"
+    message = " ".join(" ".join(filter(None, remote) if any(remote) else own).split())
+    return message if len(message) <= MOST_SHOWN else message[:MOST_SHOWN] + "…"

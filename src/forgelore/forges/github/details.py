@@ -2,7 +2,7 @@
 
 Of changes: files, reviews, the state of review threads, what they close; of issues: what they duplicate. GraphQL tells
 it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not
-show. What only GraphQL tells is then still owed: the whole look at an issue, the "links" of a change (what it closes,
+show. What only GraphQL says is then still missing: the whole look at an issue, the "links" of a change (what it closes,
 its branches, the state of its threads).
 """
 
@@ -19,7 +19,7 @@ from forgelore.forges.github.rest import GitHubRest, repo_path
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Known, Owed, Page
+from forgelore.ports import Known, MissingPart, Page
 from forgelore.words import JobKind, NoteScope
 
 CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
@@ -47,12 +47,12 @@ class Details:
             if not isinstance(node, Hole):
                 self._change_from_graph(page, repo_path(project), project, key, node)
             elif node is not NOBODY:
-                page.owed[key] = Owed(JobKind.LINKS, node.reason, is_asked=node.is_asked)
+                page.missing[key] = MissingPart(JobKind.LINKS, node.reason, is_asked=node.is_asked)
         return page
 
     def comments_of(self, root: str, key: ItemKey) -> Page:
         """All comments of one item: the streams missed some, or some were deleted."""
-        page = Page(whole={key: NoteScope.COMMENTS})
+        page = Page(complete={key: NoteScope.COMMENTS})
         for answer in walk_links(self._rest.client, f"{root}/issues/{key.number}/comments", {}):
             page.server_ms = page.server_ms or answer.date_ms
             rows = split_rows(self._rest.checked(answer, f"comments of {key.number}").body)
@@ -69,7 +69,7 @@ class Details:
     def _issue_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
         for key, node in _paired(keys, known, self._graph.issues).items():
             if isinstance(node, Hole):
-                page.owed[key] = Owed(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
+                page.missing[key] = MissingPart(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
                 continue
             links = wire.parse_graph_issue(node, project.name.path)
             page.details.append(Detail(key, raw=wire.dump(node), links=links))
@@ -82,17 +82,17 @@ class Details:
             elif node is NOBODY:
                 self._change_from_rest(page, repo_path(project), key)
             elif lost is not None and not lost.is_refused:  # all of them at two requests each: rather a later GraphQL
-                page.owed[key] = Owed(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
+                page.missing[key] = MissingPart(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
             else:
-                page.owed[key] = self._half_from_rest(page, repo_path(project), key, node)
+                page.missing[key] = self._half_from_rest(page, repo_path(project), key, node)
 
-    def _half_from_rest(self, page: Page, root: str, key: ItemKey, hole: Hole) -> Owed:
-        """Read what REST has of a change, and return what is owed then. One that fails must not spoil the batch."""
+    def _half_from_rest(self, page: Page, root: str, key: ItemKey, hole: Hole) -> MissingPart:
+        """Read what REST has of a change, and return what is missing then. One that fails must not spoil the batch."""
         try:
             self._change_from_rest(page, root, key)
         except ForgeError as error:
-            return Owed(JobKind.DETAIL, error.message)
-        return Owed(JobKind.LINKS, hole.reason)
+            return MissingPart(JobKind.DETAIL, error.message)
+        return MissingPart(JobKind.LINKS, hole.reason)
 
     def _change_nodes(self, keys: list[ItemKey], known: Known) -> dict[ItemKey, Node]:
         if not self._has_token:
@@ -110,7 +110,7 @@ class Details:
         reviews = self._graph_reviews(root, key, node["reviews"])
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
-        page.whole[key] = NoteScope.REVIEW_SUMMARIES
+        page.complete[key] = NoteScope.REVIEW_SUMMARIES
         if node.get("reviewThreads"):
             found = self._graph.rest_of(MORE_THREADS, node["id"], "reviewThreads", node["reviewThreads"])
             roots = review_threads(key, found)
@@ -125,8 +125,8 @@ class Details:
         3,000.
         """
         nodes = (files or {}).get("nodes") or []
-        is_whole = files is not None and not files["pageInfo"]["hasNextPage"] and None not in nodes
-        if not is_whole or any(node["changeType"] in ("RENAMED", "COPIED") for node in nodes):
+        is_complete = files is not None and not files["pageInfo"]["hasNextPage"] and None not in nodes
+        if not is_complete or any(node["changeType"] in ("RENAMED", "COPIED") for node in nodes):
             return self.rest_files(root, key)
         status: dict[str, FileStatus] = {"ADDED": "added", "DELETED": "deleted"}
         paths = [(wire.text(node["path"]) or "", node["changeType"]) for node in nodes]
@@ -159,11 +159,11 @@ class Details:
         files, reviews = self.rest_files(root, key), self._rest_reviews(root, key)
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
-        page.whole[key] = NoteScope.REVIEW_SUMMARIES
+        page.complete[key] = NoteScope.REVIEW_SUMMARIES
         raw = wire.dump(
             {"number": key.number, "files": [(file.new_path, file.old_path, file.status) for file in files]}
         )
-        # Without a head: what was read through REST alone is known by that (`KnownStore.owing`).
+        # Without a head: what was read through REST alone is known by that (`KnownStore.without_job`).
         page.details.append(Detail(key, raw=raw, files=files))
 
 

@@ -31,13 +31,13 @@ def discussion_pages(graph: Graph, path: str, cursor: Cursor, known: Known, now_
     direction = "DESC" if cursor.is_complete else "ASC"
     position = cursor.token
     newest: tuple[int | None, int | None] = (cursor.updated_at, cursor.tie_id)
-    is_whole, in_a_row = True, 0
+    is_complete, in_a_row = True, 0
     while in_a_row < FEW:  # more than that are all of them, at five requests each
         found = _load_page(graph, path, position, direction)
         page = Page()
         in_a_row = in_a_row + 1 if _has_holes(found) else 0
         if in_a_row:
-            found["nodes"], is_whole = [], False
+            found["nodes"], is_complete = [], False
             page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
         for node in found["nodes"]:
             try:
@@ -52,7 +52,7 @@ def discussion_pages(graph: Graph, path: str, cursor: Cursor, known: Known, now_
         info = found["pageInfo"]
         is_last = not info["hasNextPage"] or (start is not None and bool(times) and times[-1][0] < start)
         position = info["endCursor"]
-        if is_last and (is_whole or direction == "ASC"):
+        if is_last and (is_complete or direction == "ASC"):
             page.cursor = advance(cursor, *newest, is_last=True, now_ms=now_ms)
         elif direction == "ASC":
             page.cursor = Cursor(newest[0], newest[1], token=position)
@@ -129,7 +129,7 @@ class _NoMore:
 def _add_beginning(page: Page, node: dict[str, Any]) -> None:
     """Add what the list shows: an edit there is saved, and what lies below stays as it is."""
     _add(_NoMore(), page, node)
-    del page.whole[ItemKey("discussion", node["number"])]
+    del page.complete[ItemKey("discussion", node["number"])]
 
 
 def _add(graph: Graph | _NoMore, page: Page, node: dict[str, Any]) -> None:
@@ -143,7 +143,7 @@ def _add(graph: Graph | _NoMore, page: Page, node: dict[str, Any]) -> None:
         threads.append(Thread(key, root, notes))
     page.items.append(item)  # all of it or nothing: half a conversation must not look whole
     page.threads += threads
-    page.whole[key] = NoteScope.ALL
+    page.complete[key] = NoteScope.ALL
 
 
 def parse_discussion(key: ItemKey, node: dict[str, Any]) -> Item:

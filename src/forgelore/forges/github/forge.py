@@ -140,7 +140,7 @@ class GitHub:
             return self._lists.comments(project, resource, cursor, known, now_ms)
         if resource == "discussions":
             return self._discussions(project, cursor, known, now_ms)
-        return self._lists.whole(root, resource, cursor, now_ms)
+        return self._lists.full(root, resource, cursor, now_ms)
 
     def _discussions(self, project: Project, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
         if not self._has_token:
@@ -161,9 +161,9 @@ class GitHub:
         del threads_fetched_at
         if not is_changed and not is_wide:
             return []
-        return [JobKind.DETAIL] if item.key.kind in self.owed().get(JobKind.DETAIL, ()) else []
+        return [JobKind.DETAIL] if item.key.kind in self.required_jobs().get(JobKind.DETAIL, ()) else []
 
-    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
+    def required_jobs(self) -> dict[JobKind, tuple[Kind, ...]]:
         """With a token also the links of changes that were read through REST alone, by whomever."""
         if not self._has_token:
             return {JobKind.DETAIL: ("change",)}

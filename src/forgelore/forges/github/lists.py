@@ -1,12 +1,12 @@
-"""GitHub's lists as pages: items, comments and review comments by update time; releases, labels and members whole."""
+"""GitHub's lists as pages: items, comments and review comments by update time; releases, labels and members in full."""
 
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from forgelore.forges.full_lists import full_list_end, full_list_page
 from forgelore.forges.github import wire
 from forgelore.forges.github.rest import GitHubRest, repo_path
-from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Project, Thread
 from forgelore.net.client import HttpAnswer
@@ -82,8 +82,8 @@ class GitHubLists:
             threads = [thread(found, kinds) for found in part.values]
             yield Page(cursor=cursor, threads=threads, warnings=part.warnings)
 
-    def whole(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
-        """Releases, labels, members: read whole; an unchanged list of one page costs one 304."""
+    def full(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+        """Releases, labels, members: read in full; an unchanged list of one page costs one 304."""
         path = _WHOLE[resource]
         if resource == "members" and not self._has_token:
             return
@@ -104,8 +104,8 @@ class GitHubLists:
             rows += found.values
             warnings += found.warnings
             tags.append(answer.headers.get("etag"))
-        end = whole_list_end(cursor, tags, now_ms)
-        yield whole_list_page(resource, rows, end, warnings)
+        end = full_list_end(cursor, tags, now_ms)
+        yield full_list_page(resource, rows, end, warnings)
 
 
 def review_thread(found: wire.FoundNote) -> Thread:

@@ -34,7 +34,7 @@ class Hole(NamedTuple):
         return self.type in (REFUSED, "INSUFFICIENT_SCOPES")
 
 
-NOBODY = Hole("there is no GraphQL to ask", is_asked=False)  # no token, or an older server: nothing is owed
+NOBODY = Hole("there is no GraphQL to ask", is_asked=False)  # no token, or an older server: nothing is missing
 Node = dict[str, Any] | Hole
 Ask = Callable[[list[str]], list[Node]]
 

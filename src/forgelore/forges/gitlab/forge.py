@@ -13,13 +13,13 @@ from urllib.parse import quote
 from forgelore.errors import NotFound
 from forgelore.forges.answers import TokenAccess
 from forgelore.forges.diffs import BYTES_PER_CHAR
+from forgelore.forges.full_lists import full_list_end, full_list_page
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.activity import fetch_branch_time, fetch_newest
 from forgelore.forges.gitlab.diffs import fetch_diff, list_files
 from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path
-from forgelore.forges.whole_lists import whole_list_end, whole_list_page
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
@@ -117,7 +117,7 @@ class GitLab:
         root = f"/projects/{project.forge_id}"
         if resource in _KIND_OF:
             return self._items(root, project, resource, cursor, now_ms)
-        return self._whole_list(root, resource, cursor, now_ms)
+        return self._full_list(root, resource, cursor, now_ms)
 
     def _items(self, root: str, project: Project, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         kind = _KIND_OF[resource]
@@ -143,8 +143,8 @@ class GitLab:
             left_out = f"{resource}: threads are left out; {self.host} shows them only to a token"
             yield Page(warnings=[f"{left_out} ({self._access.advice})"])
 
-    def _whole_list(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
-        """Releases, labels, members: read whole; an unchanged list of one page costs one 304."""
+    def _full_list(self, root: str, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+        """Releases, labels, members: read in full; an unchanged list of one page costs one 304."""
         path = {"releases": "/releases", "labels": "/labels", "members": "/members/all"}[resource]
         if resource == "members" and not self._has_token:
             return
@@ -160,19 +160,19 @@ class GitLab:
             found = read_rows(self._rest.checked(answer, resource).body, parse, resource)
             rows += found.values
             warnings += found.warnings
-        yield whole_list_page(resource, rows, whole_list_end(cursor, tags, now_ms), warnings)
+        yield full_list_page(resource, rows, full_list_end(cursor, tags, now_ms), warnings)
 
     def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[JobKind]:
         """Threads of whatever changed or may hide a comment behind a throttled bump; files of changes whose head
         moved.
         """
-        kind, owed = item.key.kind, self.owed()
+        kind, required = item.key.kind, self.required_jobs()
         may_hide = threads_fetched_at is None or threads_fetched_at < (item.updated_at or 0) + OVERLAP_MS
-        has_threads = kind in owed.get(JobKind.THREADS, ())
+        has_threads = kind in required.get(JobKind.THREADS, ())
         jobs = [JobKind.THREADS] if has_threads and (is_wide or is_changed or may_hide) else []
-        return [*jobs, JobKind.DETAIL] if kind in owed[JobKind.DETAIL] and is_changed else jobs
+        return [*jobs, JobKind.DETAIL] if kind in required[JobKind.DETAIL] and is_changed else jobs
 
-    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
+    def required_jobs(self) -> dict[JobKind, tuple[Kind, ...]]:
         """GitLab shows threads to nobody without a token, and says so once per sync."""
         if not self._has_token:
             return {JobKind.DETAIL: ("change",)}
@@ -190,7 +190,7 @@ class GitLab:
         return self._threads(root, key, known) if job_kind == JobKind.THREADS else self._files(root, key, known)
 
     def _threads(self, root: str, key: ItemKey, known: Known) -> Page:
-        page, tags = Page(whole={key: NoteScope.ALL}), []
+        page, tags = Page(complete={key: NoteScope.ALL}), []
         for answer in walk_links(self._client, f"{root}/discussions", {}, etag=known.thread_etag(key)):
             page.server_ms = page.server_ms or answer.date_ms
             if answer.status == 304:

@@ -47,10 +47,10 @@ def find_word_damage(store: Store) -> list[str]:
         store.run("INSERT INTO temp.compared (compared, rank) VALUES ('integrity-check', 1)")
         settings = store.rows(f"SELECT k, v FROM {FULL_TEXT}_config WHERE k <> 'version'")
     except StoreError as error:
-        told = str(error.__cause__).replace("compared", FULL_TEXT)
+        complaint = str(error.__cause__).replace("compared", FULL_TEXT)
         # FTS5 names the damage, or SQLite says that "the disk image is malformed", which frightens people for nothing.
-        is_plain = "fts5" in told or not isinstance(error, CorruptStore)
-        return [told if is_plain else "some words are missing or too many"]
+        is_plain = "fts5" in complaint or not isinstance(error, CorruptStore)
+        return [complaint if is_plain else "some words are missing or too many"]
     return [f"{name} = {value}, which nobody of ours sets" for name, value in settings]
 
 

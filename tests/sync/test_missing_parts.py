@@ -1,4 +1,4 @@
-"""What GitHub's GraphQL does not show is owed: kept in the queue with GitHub's own reason, told, and made good later.
+"""What GitHub's GraphQL does not show is missing: kept in the queue with GitHub's own reason, told, and made good later.
 
 A null node is no deletion, and a forge that shows nothing at all is not asked for each item by itself.
 """
@@ -15,7 +15,7 @@ from support import raised
 
 FORBIDDEN = {"type": "FORBIDDEN", "message": "Resource not accessible by personal access token"}
 SILENT = "GitHub left this out without a reason"
-OWED = "SELECT kind, key, last_error FROM jobs WHERE kind NOT IN ('document', 'embed') ORDER BY kind, key"
+MISSING = "SELECT kind, key, last_error FROM jobs WHERE kind NOT IN ('document', 'embed') ORDER BY kind, key"
 
 
 def spoil(lab, name, change):
@@ -90,7 +90,7 @@ def test_a_change_whose_node_stays_null_is_owed_and_made_good_later(github, erro
     spoil(github, "Changes", hide({change}, error))
     result = github.sync()
     github.assert_same()  # its files and reviews came through REST
-    ((kind, key, last_error),) = github.rows(OWED)
+    ((kind, key, last_error),) = github.rows(MISSING)
     assert (kind, key) == ("links", f"change:{change}")
     assert reason in last_error
     assert (result.pending_jobs, result.failing_jobs) == (1, 1)
@@ -103,7 +103,7 @@ def test_a_change_whose_node_stays_null_is_owed_and_made_good_later(github, erro
     assert github.sync().warnings == []
     assert told_by_graphql(github, change)[0] == ("main", 1)
     assert "detail" in detail_sources(github, change)
-    assert github.rows(OWED) == []
+    assert github.rows(MISSING) == []
     github.assert_same()
 
 
@@ -113,7 +113,7 @@ def test_an_issue_whose_node_is_forbidden_is_owed_with_the_forges_reason(github)
     github.project.mark_duplicate(copy, original)
     spoil(github, "Issues", hide({copy}, FORBIDDEN))
     result = github.sync()
-    ((kind, key, last_error),) = github.rows(OWED)
+    ((kind, key, last_error),) = github.rows(MISSING)
     assert (kind, key, last_error) == ("detail", f"issue:{copy}", f"FORBIDDEN: {FORBIDDEN['message']}")
     assert any(FORBIDDEN["message"] in warning for warning in result.warnings)
     assert len(github.graphql_requests("Issues")) == 1, "a refusal is an answer: nobody asks again"
@@ -126,8 +126,8 @@ def test_an_issue_whose_node_is_forbidden_is_owed_with_the_forges_reason(github)
 def test_what_is_owed_costs_little_while_it_stays_owed(github):
     """The files came through REST once: later syncs ask GraphQL alone, and never more often than their pauses."""
     github.populate()
-    owed = {add_fix(github, f"fix{n}")[1] for n in range(8)}
-    spoil(github, "Changes", hide(owed, FORBIDDEN))
+    missing = {add_fix(github, f"fix{n}")[1] for n in range(8)}
+    spoil(github, "Changes", hide(missing, FORBIDDEN))
     github.sync()
     for _ in range(3):
         github.time.pass_by(3 * 3600)
@@ -136,7 +136,7 @@ def test_what_is_owed_costs_little_while_it_stays_owed(github):
         new = github.server.requests[before:]
         assert not [r["url"] for r in new if "/files" in r["url"] or "/reviews" in r["url"]]
         assert sum("query Changes(" in (r["body"] or "") for r in new) <= 2
-    assert len(github.rows(OWED)) == 8
+    assert len(github.rows(MISSING)) == 8
 
 
 def test_a_change_that_moves_on_while_owed_is_read_again_and_stays_owed(github):
@@ -148,12 +148,12 @@ def test_a_change_that_moves_on_while_owed_is_read_again_and_stays_owed(github):
     github.project.push(change, [("added", "src/new.py")])
     github.sync()
     github.assert_same()
-    assert [key for _, key, _ in github.rows(OWED)] == [f"change:{change}"]
+    assert [key for _, key, _ in github.rows(MISSING)] == [f"change:{change}"]
     mend(github)
     github.time.pass_by(3600)
     github.project.edit(change, title="on and on")
     github.sync()
-    assert github.rows(OWED) == [], "the second look at what changed brings what was owed as well"
+    assert github.rows(MISSING) == [], "the second look at what changed brings what was missing as well"
     assert told_by_graphql(github, change)[0] == ("main", 1)
 
 
@@ -374,7 +374,7 @@ def test_one_change_that_rest_cannot_show_either_spoils_no_other(github):
     spoil(github, "Changes", hide(None, FORBIDDEN))
     github.server.fail(path=f"/pulls/{changes[5]}/files", status=400, body={"message": "never"})
     github.sync()
-    kinds = {key: (kind, error) for kind, key, error in github.rows(OWED)}
+    kinds = {key: (kind, error) for kind, key, error in github.rows(MISSING)}
     assert len(kinds) == 12
     assert kinds[f"change:{changes[5]}"][0] == "detail"
     assert "never" in kinds[f"change:{changes[5]}"][1]

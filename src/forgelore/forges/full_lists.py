@@ -1,4 +1,4 @@
-"""Lists without times that are read whole: labels, members, releases. What their last page says, on either forge."""
+"""Full lists, read to their end each time because they have no times: labels, members, releases. Their last page."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from forgelore.model import Cursor
 from forgelore.ports import Page
 
 
-def whole_list_end(cursor: Cursor, etags: list[str | None], now_ms: int) -> Cursor:
-    """Return the cursor after a list that is read whole, with the ETag of each of its pages.
+def full_list_end(cursor: Cursor, etags: list[str | None], now_ms: int) -> Cursor:
+    """Return the cursor after a list that is read in full, with the ETag of each of its pages.
 
     The first page's says nothing of the others: it is kept only where there are none.
     """
@@ -16,7 +16,7 @@ def whole_list_end(cursor: Cursor, etags: list[str | None], now_ms: int) -> Curs
     return Cursor(etag=etags[0] if len(etags) == 1 else None, swept_at=looked, is_complete=True)
 
 
-def whole_list_page(resource: str, rows: list[Any], end: Cursor, warnings: list[str]) -> Page:
+def full_list_page(resource: str, rows: list[Any], end: Cursor, warnings: list[str]) -> Page:
     """Return labels, members or releases as the page that ends their list."""
     if resource == "labels":
         return Page(cursor=end, labels=rows, warnings=warnings)
