@@ -91,7 +91,7 @@ def add_modes(tracker: str, embedder: str, found: dict[str, Ranks]) -> None:
         suite = read_suite(source)
     with open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder)) as lore:
         for mode in ("lexical",) if embedder == "none" else ("lexical", "semantic", "hybrid"):
-            setting = EvaluationSetup(lore.app.find_project(tracker), lore.app.hosts, mode, excluded)
+            setting = EvaluationSetup(lore.app.find_project(tracker), lore.app.hosts, lore.app.now_ms(), mode, excluded)
             result = evaluate(lore.retriever(is_lexical=mode == "lexical"), suite, setting)
             if result.mode != mode or result.left_out or result.warnings:
                 raise RuntimeError(f"{tracker} {mode}: {result.mode} {result.left_out[:3]} {result.warnings[:3]}")

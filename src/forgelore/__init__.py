@@ -13,14 +13,19 @@ from forgelore.version import __version__
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from forgelore.api import History
 
 __all__ = ["__version__", "open"]
 
 
-def open(path: "str | os.PathLike[str]") -> "History":  # noqa: A001 - read as forgelore.open
-    """Return the history in a database file. Raises StoreError (of `forgelore.errors`) when there is none."""
-    from forgelore.api import open_lore  # here: the command line must not pay for it
+def open(  # noqa: A001 - read as forgelore.open
+    path: "str | os.PathLike[str]", *, create: bool = False, environ: "Mapping[str, str] | None" = None
+) -> "History":
+    """Return the history in a database file. Raises StoreError (of `forgelore.errors`) when there is none, unless it is
+    to be made. Settings and tokens are those of the command line; `environ` takes the place of the variables.
+    """
+    from forgelore.api import open_history  # here: the command line must not pay for it
 
-    return open_lore(path)
+    return open_history(path, create=create, environ=environ)

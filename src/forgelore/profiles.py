@@ -126,6 +126,7 @@ DEFAULT = GITHUB  # what `owner/repo` means
 PROFILES: dict[str, ForgeProfile] = {profile.name: profile for profile in (GITHUB, GITLAB)}
 PROBED = (GITLAB, GITHUB)  # in the order in which an unknown server is asked
 TITLES = " or ".join(profile.title for profile in PROFILES.values())
+FORGE_NAMES = tuple(PROFILES)
 NAMING = "owner/repo, gitlab:group/project"  # what people may type, in hints; beside it stands "or a URL"
 PATTERNS = "owner/* or gitlab:group/**"
 

@@ -3,8 +3,9 @@
 Plain tuples and no libraries: a command that only reads pays for nothing more.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypedDict
 
 from forgelore.profiles import DEFAULT, PROFILES
 
@@ -21,6 +22,25 @@ KIND_WORDS: dict[str, Kind] = {
     "discussion": "discussion", "discussions": "discussion",
     "release": "release", "releases": "release",
 }  # fmt: skip
+
+
+Words = str | Iterable[str] | None  # one value or several; None: no filter
+
+
+class FilterWords(TypedDict, total=False):
+    """The filters as people write them, on the command line, in Python and in files of queries. What several of one
+    mean: store/filters.
+    """
+
+    project: str | None
+    type: Words  # issue, change (pr, mr), discussion, release, thread
+    state: Words
+    author: Words
+    label: Words
+    path: Words
+    after: str | None  # 2026-03-01, 7d, 3 months ago …
+    before: str | None
+    updated_after: str | None
 
 
 class JobKind(StrEnum):

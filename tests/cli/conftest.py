@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from envelopes import check_envelope
 from forgelore.surfaces.cli.main import main
 
 
@@ -50,6 +51,7 @@ def cli(tmp_path, home, monkeypatch, capsys):
         except SystemExit as ended:  # argparse's --help
             code = ended.code or 0
         out, err = capsys.readouterr()
+        check_envelope(words, out)
         return Done(code, out, err)
 
     yield run

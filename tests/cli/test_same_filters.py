@@ -10,12 +10,13 @@ import random
 
 import pytest
 
+from forgelore.api.find import search_filters
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.transfer.importing import import_lines
 from forgelore.store.filters import build_allowed, load_allowed
 from forgelore.store.projects import list_projects
 from forgelore.surfaces.cli.command import Context, build_parser
-from forgelore.surfaces.cli.filtering import build_filters
+from forgelore.surfaces.cli.filtering import read_filters
 from support import GitHubLab, GitLabLab
 
 KINDS = ("issue", "change", "discussion", "release")
@@ -50,7 +51,7 @@ def world(tmp_path_factory):
         store.run("UPDATE items SET deleted_at = 1 WHERE kind = 'issue' AND number = 7")
         store.run("UPDATE notes SET path = NULL WHERE id % 3 = 0")  # then the thread's own counts
         index_items(store, [id_ for (id_,) in store.rows("SELECT id FROM projects")])
-    context = Context(db=path, is_json=True, started=0, cwd=str(folder))
+    context = Context(db=path, output="--json", started=0, cwd=str(folder))
     yield context
     context.close()
 
@@ -167,10 +168,17 @@ def ask(context, name, *arguments):
     return module.run(context, parser.parse_args(list(arguments)))
 
 
+def filters_of(context, *arguments):
+    """The filters of a search with these options."""
+    typed = read_filters(context, build_parser("search")[0].parse_args(["x", *arguments]))
+    app, project = context.history.app, typed.get("project")
+    return search_filters(app, typed, app.find_project(project) if project else None)
+
+
 def searched(context, kind, given):
     """The items whose own document a search with these filters may return."""
-    store = context.app.store()
-    filters = build_filters(context, build_parser("search")[0].parse_args(["x", "--type", kind, *words(given)]))
+    store = context.history.app.store()
+    filters = filters_of(context, "--type", kind, *words(given))
     ids = load_allowed(store, build_allowed(filters))
     rows = store.rows(f"SELECT item_id FROM documents WHERE id IN ({ids}) AND representation = 'item'")
     return {item_id for (item_id,) in rows}
@@ -178,7 +186,7 @@ def searched(context, kind, given):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_list_count_and_search_keep_what_a_loop_over_all_rows_would_keep(world, seed):
-    rng, store = random.Random(seed), world.app.store()
+    rng, store = random.Random(seed), world.history.app.store()
     rows = all_rows(store)
     ids = {(item["project"], item["kind"], item["number"]): item["id"] for item in rows["items"]}
     found = 0
@@ -187,19 +195,19 @@ def test_list_count_and_search_keep_what_a_loop_over_all_rows_would_keep(world, 
         expected = {one["id"] for one in rows["items"] if one["kind"] == kind and is_kept(one, given)}
         said = f"{kind} {words(given)}"
         listed = ask(world, "list", kind, "--limit", "1000", *words(given))
-        assert {ids[one["project"], one["kind"], one["number"]] for one in listed} == expected, said
+        assert {ids[one.project, one.kind, one.number] for one in listed} == expected, said
         assert len(listed) == len(expected), said
-        assert ask(world, "count", kind, *words(given))["total"] == len(expected), said
+        assert ask(world, "count", kind, *words(given)).total == len(expected), said
         assert searched(world, kind, given) == expected, said
         for what, every in rows.items():
-            assert ask(world, "count", what, *words(given))["total"] == sum(is_kept(one, given) for one in every), said
+            assert ask(world, "count", what, *words(given)).total == sum(is_kept(one, given) for one in every), said
         found += bool(expected)
     assert found > 10, "too many combinations match nothing to prove anything"
 
 
 def test_each_filter_by_itself_keeps_some_rows_and_not_all(world):
     """What the loop above relies on: its values occur."""
-    rows = all_rows(world.app.store())
+    rows = all_rows(world.history.app.store())
     assert len({item["project"] for item in rows["items"]}) == 3
     for given in (
         {"--state": ["merged", "open"]}, {"--author": ["@ana", "ben"]}, {"--label": ["bug"]}, {"--path": ["new/"]},
@@ -207,16 +215,16 @@ def test_each_filter_by_itself_keeps_some_rows_and_not_all(world):
     ):  # fmt: skip
         for what, every in rows.items():
             if "old/place.py" not in given.get("--path", ()) or what == "items":
-                total = ask(world, "count", what, *words(given))["total"]
+                total = ask(world, "count", what, *words(given)).total
                 assert 0 < total < len(every), (what, given)
 
 
 def test_counts_by_state_add_up_under_a_filter(world):
     counted = ask(world, "count", "items", "--author", "@ana")
-    assert counted["kind"] == "items"
-    assert sum(counted["by"].values()) == counted["total"] > 0
+    assert counted.kind == "items"
+    assert sum(counted.by.values()) == counted.total > 0
     for state in ("open", "closed", "merged"):
-        assert ask(world, "count", "items", "--author", "ana", "--state", state)["total"] == counted["by"].get(state, 0)
+        assert ask(world, "count", "items", "--author", "ana", "--state", state).total == counted.by.get(state, 0)
 
 
 def plan(store, sql, bindings):
@@ -225,11 +233,11 @@ def plan(store, sql, bindings):
 
 def test_people_and_labels_are_found_by_an_index(world):
     """An author, as a set of two spellings, is still looked up and not scanned for."""
-    store = world.app.store()
+    store = world.history.app.store()
     for option, value, index in (
         ("--author", "@ana", "documents_by_author"), ("--label", "bug", "document_labels_by_name"),
     ):  # fmt: skip
-        filters = build_filters(world, build_parser("search")[0].parse_args(["x", option, value]))
+        filters = filters_of(world, option, value)
         allowed = build_allowed(filters._replace(project_ids=()))
         assert index in plan(store, allowed.sql, allowed.bindings)
         assert "SCAN" not in plan(store, allowed.sql, allowed.bindings)

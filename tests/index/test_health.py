@@ -5,14 +5,16 @@ import threading
 import apsw
 import pytest
 
-from forgelore.flows.index.check import CheckRequest, load_stats
+from forgelore.flows.index.check import CheckRequest
 from forgelore.flows.index.check import check_store as check_all
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.findings import MEANINGS
 from forgelore.flows.index.repair import repair_store as repair_all
+from forgelore.flows.index.stats import EmbedderStats, load_stats
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.progress import Watcher
 from forgelore.model import Item, ItemKey
+from forgelore.store.health import WaitingQueue
 from forgelore.store.items import save_items
 from forgelore.store.migrate import open_store
 from index.embedder import DIMENSION, Hashed
@@ -95,7 +97,7 @@ def test_drift_is_seen_and_mended(sound, spoil, name):
     assert (repairs[name].found, repairs[name].left) == (1, 0)
     assert check_store(sound.store) == []
     embed_documents(sound.store, Hashed(), [1])
-    assert load_stats(sound.store)["vectors"]["coverage"] == 1.0
+    assert load_stats(sound.store).vectors.coverage == 1.0
     assert repair_store(sound.store) == []
 
 
@@ -309,32 +311,32 @@ def test_stats_count_what_is_there(sound):
     sound.add(60, "waits")
     sound.run("INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'threads', 'issue:60', 0)")
     stats = load_stats(sound.store)
-    assert stats["documents"]["total"] == 22
-    assert stats["documents"]["by_kind"] == {"change": {"item": 1, "thread": 1}, "issue": {"item": 10, "thread": 10}}
-    assert stats["documents"]["truncated_by"] == {"token_limit_middle_drop": 1}
-    assert stats["full_text"]["indexed"] == 22
-    vectors = stats["vectors"]
-    assert (vectors["embedded"], vectors["pending"], vectors["failed"]) == (21, 0, 1)
-    assert vectors["coverage"] == round(21 / 22, 4)
-    assert vectors["embedder"] == {"name": "hashed", "model": "bag-of-words", "dimension": DIMENSION}
-    assert vectors["chunks"] == sound.value("SELECT count(*) FROM chunks")
-    assert stats["queues"]["document"] == {"waiting": 1, "failing": 0, "errors": []}
-    assert stats["queues"]["threads"]["waiting"] == 1
-    (error,) = stats["queues"]["embed"]["errors"]
-    assert "zero" in error["error"]
-    assert stats["file"]["schema_version"] == sound.value("SELECT max(version) FROM schema_version")
-    assert stats["file"]["bytes"] > 0
+    assert stats.documents.total == 22
+    assert stats.documents.by_kind == {"change": {"item": 1, "thread": 1}, "issue": {"item": 10, "thread": 10}}
+    assert stats.documents.truncated_by == {"token_limit_middle_drop": 1}
+    assert stats.full_text.indexed == 22
+    vectors = stats.vectors
+    assert (vectors.embedded, vectors.pending, vectors.failed) == (21, 0, 1)
+    assert vectors.coverage == round(21 / 22, 4)
+    assert vectors.embedder == EmbedderStats("hashed", "bag-of-words", DIMENSION)
+    assert vectors.chunks == sound.value("SELECT count(*) FROM chunks")
+    assert stats.queues["document"] == WaitingQueue(1, 0, ())
+    assert stats.queues["threads"].waiting == 1
+    (error,) = stats.queues["embed"].errors
+    assert "zero" in error.error
+    assert stats.file.schema_version == sound.value("SELECT max(version) FROM schema_version")
+    assert stats.file.bytes > 0
 
 
 def test_vectors_of_another_embedder_are_not_counted(sound):
-    assert load_stats(sound.store, "hashed 1 16")["vectors"]["embedded"] == 22
-    assert load_stats(sound.store, "something else")["vectors"]["embedded"] == 0
+    assert load_stats(sound.store, "hashed 1 16").vectors.embedded == 22
+    assert load_stats(sound.store, "something else").vectors.embedded == 0
 
 
 def test_stats_of_an_empty_store(tmp_path):
     store = open_store(str(tmp_path / "empty.db"))
     stats = load_stats(store)
-    assert stats["documents"]["total"] == 0
-    assert stats["vectors"]["coverage"] is None
+    assert stats.documents.total == 0
+    assert stats.vectors.coverage is None
     assert check_store(store) == []
     store.close()

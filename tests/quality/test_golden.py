@@ -19,7 +19,9 @@ DUPLICATES = read_suite(io.BytesIO("\n".join(map(json.dumps, duplicates.lines())
 
 
 def measure(app, suite, mode, embedder=None):
-    result = evaluate(Retriever(app.store(), embedder), suite, EvaluationSetup(app.find_project(None), app.hosts, mode))
+    result = evaluate(
+        Retriever(app.store(), embedder), suite, EvaluationSetup(app.find_project(None), app.hosts, app.now_ms(), mode)
+    )
     assert (result.mode, result.warnings, result.left_out) == (mode, [], [])
     return result
 

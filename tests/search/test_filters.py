@@ -118,12 +118,12 @@ def test_a_limit_out_of_range_is_refused(retriever, limit):
 
 
 def test_people_say_pr_and_opened(retriever):
-    filters = parse_filters(types=["pr"], states=["opened"])
+    filters = parse_filters({"type": ["pr"], "state": ["opened"]}, now_ms=0)
     assert (filters.types, filters.states) == (("change",), ("open",))
     with pytest.raises(InvalidValue, match="not a type"):
-        parse_filters(types=["bugs"])
+        parse_filters({"type": ["bugs"]}, now_ms=0)
     with pytest.raises(InvalidValue, match="not a state"):
-        parse_filters(states=["done"])
+        parse_filters({"state": ["done"]}, now_ms=0)
 
 
 NOW = parse_when("2026-11-15T12:00:00Z", 0)
@@ -177,4 +177,4 @@ def test_any_text_is_a_date_or_a_clear_error(text):
 
 def test_ago_is_counted_from_the_moment_that_is_given():
     now_ms = 1_760_000_000_000
-    assert parse_filters(after="7 days ago", now_ms=now_ms).after == now_ms - 7 * 86_400_000
+    assert parse_filters({"after": "7 days ago"}, now_ms=now_ms).after == now_ms - 7 * 86_400_000

@@ -21,7 +21,7 @@ def like(retriever, number, mode="hybrid", **filters):
 
 
 def numbers(answer):
-    return [hit.row.number for hit in answer.hits]
+    return [hit.hit.row.number for hit in answer.hits]
 
 
 @pytest.mark.parametrize(("number", "original"), [(154, 101), (159, 131), (140, 107), (11, 8), (31, 27)])
@@ -30,22 +30,22 @@ def test_a_repetition_finds_its_original_by_words(retriever, number, original):
 
 
 def test_it_says_which_telling_words_both_have(retriever):
-    hit = next(hit for hit in like(retriever, 154).hits if hit.row.number == 101)
+    hit = next(found.hit for found in like(retriever, 154).hits if found.hit.row.number == 101)
     assert "rss" in hit.words or "chunkcache" in hit.words or "lanternd" in hit.words
     assert hit.vector_score is not None
 
 
 def test_it_never_finds_itself_or_another_kind(retriever):
     hits = like(retriever, 41).hits
-    assert 41 not in [hit.row.number for hit in hits]
-    assert {hit.row.kind for hit in hits} == {"issue"}
-    assert {hit.row.representation for hit in hits} == {"item"}
+    assert 41 not in [hit.hit.row.number for hit in hits]
+    assert {hit.hit.row.kind for hit in hits} == {"issue"}
+    assert {hit.hit.row.representation for hit in hits} == {"item"}
 
 
 def test_only_what_was_there_before(retriever):
     subject = subject_of(retriever.store, 41)
     hits = like(retriever, 41, before=subject.created_at).hits
-    assert hits and all(hit.row.created_at < subject.created_at for hit in hits)
+    assert hits and all(hit.hit.row.created_at < subject.created_at for hit in hits)
 
 
 def test_a_text_that_is_not_in_the_store(retriever):

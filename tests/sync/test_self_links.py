@@ -44,8 +44,8 @@ def told(app):
     project = list_projects(store)[0]
     for kind, number in store.rows("SELECT kind, number FROM items WHERE kind <> 'release'"):
         item = load_item(store, Ref("", number, kind), project, app.hosts)
-        yield from (link for link in item["links"] if link["number"] == number and link["project"] == "")
-        yield from (link for link in item["linked_from"] if (link["kind"], link["number"]) == (kind, number))
+        yield from (link for link in item.links if link.number == number and link.project == "")
+        yield from (link for link in item.linked_from if (link.kind, link.number) == (kind, number))
     for line in map(json.loads, export_lines(store, project, include_internal=True)):
         yield from (link for link in line.get("links", ()) if link["number"] == line["number"])
 

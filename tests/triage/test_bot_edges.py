@@ -5,8 +5,8 @@ import json
 import pytest
 from test_bot import AGAIN, CRASH, EXPORT, THEME
 
+from forgelore.api import bot as bot_api
 from forgelore.errors import StoreError
-from forgelore.surfaces.ci import action
 from servers.github import Token
 
 OTHER = ("Add a button that empties the trash", "I would like one click for that.")
@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_does_not_cost_the_index(bot, monkeypatch):
         raise StoreError(f"no space left for {path}", hint="free some disk space")
 
     with monkeypatch.context() as broken:
-        broken.setattr(action, "open_store", full)
+        broken.setattr(bot_api, "open_store", full)
         bot.opened(*THEME)
     assert "no space left" in bot.data["problems"][0]
     assert bot.branch() == before

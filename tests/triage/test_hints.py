@@ -16,7 +16,8 @@ MODULES = [
     *sorted((SOURCE / "forges" / "branch").glob("*.py")), *sorted((SOURCE / "flows" / "triage").glob("*.py")),
     *sorted((SOURCE / "core" / "triage").glob("*.py")), *sorted((SOURCE / "surfaces" / "ci").glob("*.py")),
     *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "github/rest", "gitlab/rest")),
-    SOURCE / "surfaces" / "cli" / "checkup.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",
+    SOURCE / "api" / "bot.py", SOURCE / "api" / "checkup.py",
+    SOURCE / "surfaces" / "present" / "run_page.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",
 ]  # fmt: skip
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 RECIPE = (ROOT / "docs" / "triage" / "gitlab-ci.yml").read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from forgelore.errors import InvalidValue
-from forgelore.profiles import DEFAULT, NAMING, PROFILES
+from forgelore.profiles import DEFAULT, NAMING, PROFILES, profile_of
 from forgelore.words import ItemKey, Kind, ProjectName
 
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9_.\-]*"
@@ -55,6 +55,13 @@ class Ref(NamedTuple):
     number: int = 0
     kind: Kind | None = None
     tag: str = ""
+
+
+def shown_ref(forge: str, kind: str, number: int, tag: str | None = None) -> str:
+    """Return what people of that forge write: #12, GitLab's !34 for changes, a release's tag."""
+    if kind == "release":
+        return tag or str(number)
+    return f"{profile_of(forge).sigil(kind)}{number}"
 
 
 def without_userinfo(text: str) -> str:

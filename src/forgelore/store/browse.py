@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from forgelore.store.db import SqlRow, Store
+from forgelore.store.db import Store
 from forgelore.store.filters import ITEMS, NOTES, THREADS, Filters, build_where
 
 SORTS = {
@@ -10,12 +10,6 @@ SORTS = {
     "created": "coalesce(i.created_at, 0) DESC",
     "number": "i.number DESC",
 }
-SHOWN = (
-    "id", "project_id", "kind", "number", "title", "body", "state", "state_reason", "author", "author_role",
-    "assignees", "created_at", "updated_at", "closed_at", "merged_at", "url", "tag", "category", "milestone",
-    "source_branch", "target_branch", "is_draft", "is_confidential", "deleted_at",
-)  # fmt: skip
-NOTE_COLUMNS = ("author", "body", "created_at", "path", "line", "is_system", "is_internal", "is_answer", "type", "url")
 # What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
 _COUNTED = {
     "notes": ("notes n WHERE 1", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
@@ -24,7 +18,7 @@ _COUNTED = {
 }
 
 
-class ListedItem(NamedTuple):
+class ListedRow(NamedTuple):
     """An item without its body; the last three name its project."""
 
     id: int
@@ -44,7 +38,81 @@ class ListedItem(NamedTuple):
     path: str
 
 
-def load_listed(store: Store, filters: Filters, *, sort: str, limit: int) -> list[ListedItem]:
+class ShownRow(NamedTuple):
+    """An item with all its columns; `assignees` is a JSON list; the last three name its project."""
+
+    id: int
+    project_id: int
+    kind: str
+    number: int
+    title: str
+    body: str | None
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    author_role: str | None
+    assignees: str
+    created_at: int | None
+    updated_at: int | None
+    closed_at: int | None
+    merged_at: int | None
+    url: str | None
+    tag: str | None
+    category: str | None
+    milestone: str | None
+    source_branch: str | None
+    target_branch: str | None
+    is_draft: int
+    is_confidential: int
+    deleted_at: int | None
+    forge: str
+    host: str
+    path: str
+
+
+class StoredLink(NamedTuple):
+    """What an item points to; `project` is empty for its own."""
+
+    relation: str
+    project: str
+    kind: str | None
+    number: int
+    source: str
+    is_withdrawn: int
+
+
+class BacklinkRow(NamedTuple):
+    """An item that points here."""
+
+    relation: str
+    kind: str
+    number: int
+    title: str
+    tag: str | None
+
+
+class NoteRow(NamedTuple):
+    """A note with its thread."""
+
+    thread_id: int
+    thread_key: str
+    is_resolvable: int
+    is_resolved: int
+    thread_path: str | None
+    thread_line: int | None
+    author: str | None
+    body: str | None
+    created_at: int | None
+    path: str | None
+    line: int | None
+    is_system: int
+    is_internal: int
+    is_answer: int
+    type: str | None
+    url: str | None
+
+
+def load_listed(store: Store, filters: Filters, *, sort: str, limit: int) -> list[ListedRow]:
     """Return matching live items in the order of one of `SORTS`, newest first."""
     where, values = build_where(filters, ITEMS)
     sql = f"""
@@ -56,7 +124,7 @@ def load_listed(store: Store, filters: Filters, *, sort: str, limit: int) -> lis
         ORDER BY {SORTS[sort]}, i.project_id, i.number DESC
         LIMIT ?
     """
-    return [ListedItem._make(row) for row in store.rows(sql, *values, limit)]
+    return [ListedRow._make(row) for row in store.rows(sql, *values, limit)]
 
 
 def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
@@ -72,22 +140,20 @@ def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
     return dict(store.rows(sql, *values))
 
 
-def find_shown(store: Store, named: dict[str, str | int]) -> list[SqlRow]:
-    """Return `SHOWN` and the three names of the project of items whose columns are these: live ones first, issues
-    before changes.
-    """
+def find_shown(store: Store, named: dict[str, str | int]) -> list[ShownRow]:
+    """Return the items whose columns are these: live ones first, issues before changes."""
     sql = f"""
-        SELECT {", ".join(f"i.{name}" for name in SHOWN)}, p.forge, p.host, p.path
+        SELECT {", ".join(f"i.{name}" for name in ShownRow._fields[:-3])}, p.forge, p.host, p.path
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE {" AND ".join(f"i.{name} = ?" for name in named)}
         ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END
     """
-    return store.rows(sql, *named.values())
+    return [ShownRow._make(row) for row in store.rows(sql, *named.values())]
 
 
-def load_links(store: Store, item_id: int) -> list[SqlRow]:
-    """Return (relation, project, kind, number, source, whether withdrawn) of what an item points to, each once."""
+def load_links(store: Store, item_id: int) -> list[StoredLink]:
+    """Return what an item points to, each once."""
     sql = """
         SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
         FROM item_links
@@ -95,11 +161,11 @@ def load_links(store: Store, item_id: int) -> list[SqlRow]:
         GROUP BY 1, 2, 3, 4
         ORDER BY relation, target_project, target_number
     """
-    return store.rows(sql, item_id)
+    return [StoredLink._make(row) for row in store.rows(sql, item_id)]
 
 
-def load_backlinks(store: Store, project_id: int, kind: str, number: int) -> list[SqlRow]:
-    """Return (relation, kind, number, title, tag) of live items of the same project that point to an item."""
+def load_backlinks(store: Store, project_id: int, kind: str, number: int) -> list[BacklinkRow]:
+    """Return live items of the same project that point to an item."""
     sql = """
         SELECT l.relation, i.kind, i.number, i.title, i.tag
         FROM item_links l
@@ -110,19 +176,17 @@ def load_backlinks(store: Store, project_id: int, kind: str, number: int) -> lis
         GROUP BY 1, 2, 3
         ORDER BY i.number
     """
-    return store.rows(sql, project_id, number, kind, kind, number)
+    return [BacklinkRow._make(row) for row in store.rows(sql, project_id, number, kind, kind, number)]
 
 
-def load_conversation_rows(store: Store, item_id: int) -> list[SqlRow]:
-    """Return the notes of an item in their order: (thread id, its key, whether resolvable, whether resolved, path,
-    line), then `NOTE_COLUMNS`.
-    """
-    sql = f"""
-        SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line,
-          {", ".join(f"n.{name}" for name in NOTE_COLUMNS)}
+def load_notes_of(store: Store, item_id: int) -> list[NoteRow]:
+    """Return the notes of an item in their order."""
+    sql = """
+        SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line, n.author, n.body, n.created_at, n.path,
+          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url
         FROM threads t
         JOIN notes n ON n.thread_id = t.id
         WHERE t.item_id = ?
         ORDER BY n.created_at, length(n.key), n.key
     """
-    return store.rows(sql, item_id)
+    return [NoteRow._make(row) for row in store.rows(sql, item_id)]

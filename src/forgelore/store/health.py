@@ -1,7 +1,7 @@
 """How much is in the index and what waits: the numbers of `stats`. Whether they can be trusted is `store/checks`."""
 
 import os
-from typing import Any
+from typing import NamedTuple
 
 from forgelore.store.db import Store
 from forgelore.words import JobKind
@@ -58,28 +58,47 @@ def count_all_documents(store: Store) -> int:
     return int(store.value("SELECT count(*) FROM documents"))
 
 
-def load_queues(store: Store) -> dict[str, dict[str, Any]]:
+class WaitingError(NamedTuple):
+    """A job that failed: what it is about, how often it was tried, why, and when it is tried again."""
+
+    key: str
+    attempts: int
+    error: str | None
+    next_attempt_at: int | None
+
+
+class WaitingQueue(NamedTuple):
+    """The jobs of one kind: how many wait, how many of these have failed before, and the worst errors."""
+
+    waiting: int = 0
+    failing: int = 0
+    errors: tuple[WaitingError, ...] = ()
+
+
+def load_queues(store: Store) -> dict[str, WaitingQueue]:
     """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros."""
-    found: dict[str, dict[str, Any]] = {kind: {"waiting": 0, "failing": 0, "errors": []} for kind in QUEUES}
-    counted = """
+    sql = """
         SELECT kind, count(*), sum(attempt_count > 0)
         FROM jobs
         GROUP BY kind
         ORDER BY kind
     """
-    failed = """
+    found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in QUEUES}
+    for kind, waiting, failing in store.rows(sql):
+        found[kind] = WaitingQueue(waiting, failing, _load_errors(store, kind) if failing else ())
+    return found
+
+
+def _load_errors(store: Store, kind: str) -> tuple[WaitingError, ...]:
+    """Return the jobs of a kind that were tried most often."""
+    sql = """
         SELECT key, attempt_count, last_error, next_attempt_at
         FROM jobs
         WHERE kind = ? AND attempt_count > 0
         ORDER BY attempt_count DESC, key
         LIMIT ?
     """
-    for kind, waiting, failing in store.rows(counted):
-        rows = store.rows(failed, kind, _ERRORS) if failing else []
-        names = ("key", "attempts", "error", "next_attempt_at")
-        errors = [dict(zip(names, row, strict=True)) for row in rows]
-        found[kind] = {"waiting": waiting, "failing": failing, "errors": errors}
-    return found
+    return tuple(WaitingError(*row) for row in store.rows(sql, kind, _ERRORS))
 
 
 def check_quickly(store: Store) -> tuple[str, int]:

@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from forgelore.core.names import shown_ref
 from forgelore.errors import NotFound
 from forgelore.store.db import Store
+from forgelore.words import ProjectName
 
 _HITS = """
     SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
@@ -26,6 +28,8 @@ _LABELS_OF_HITS = """
 
 
 class HitRow(NamedTuple):
+    """What is stored of a found document and its item. Times are milliseconds."""
+
     document_id: int
     item_id: int
     representation: str
@@ -46,6 +50,14 @@ class HitRow(NamedTuple):
     text: str
     body: str | None  # what the author wrote, where the text is more or something else
     labels: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        return shown_ref(self.forge, self.kind, self.number, self.tag)
+
+    @property
+    def project(self) -> str:
+        return str(ProjectName(self.forge, self.host, self.path))
 
 
 def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:

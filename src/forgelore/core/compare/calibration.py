@@ -32,6 +32,8 @@ class Model(NamedTuple):
 
 
 class Chance(NamedTuple):
+    """The chance that a match is a duplicate, and how many known pairs it was fitted on."""
+
     value: float
     pairs: int
     source: CurveSource

@@ -49,6 +49,8 @@ SAME: dict[Sameness, float] = {"same_text": 1.0, "nearly_same_text": 0.5, "simil
 
 
 class Quote(NamedTuple):
+    """Something that both items say."""
+
     what: What
     text: str  # as the item that asks wrote it
     other: str  # as the other one wrote it

@@ -11,7 +11,7 @@
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +19,7 @@ from msgspec import Struct
 from forgelore.core.names import Ref, parse_ref
 from forgelore.core.times import parse_ms
 from forgelore.errors import InvalidValue
-from forgelore.words import KIND_WORDS, Kind
+from forgelore.words import KIND_WORDS, FilterWords, Kind
 
 OneOrMoreWords = str | list[str]
 _MAX_NUMBER = 1 << 63  # SQLite holds 64 bits
@@ -35,11 +35,11 @@ class Duplicate(NamedTuple):
 
 
 class Golden(NamedTuple):
-    """A query by words: what a person would type, and hope to find. `filters` has the keys of `parse_filters`."""
+    """A query by words: what a person would type, and what they hope to find. `filters`: within what."""
 
     text: str
     expect: tuple[tuple[str, Ref], ...]  # as written, and as understood
-    filters: dict[str, Any]
+    filters: FilterWords
 
 
 class _DuplicateLine(Struct):
@@ -92,10 +92,10 @@ def _golden(line: _GoldenLine) -> Golden:
         raise InvalidValue("the query has no words")
     if not line.expect:
         raise InvalidValue("nothing is expected")
-    filters = {
-        "types": line.type, "states": line.state, "authors": line.author, "labels": line.label, "paths": line.path,
-        "after": line.after, "before": line.before, "updated_after": line.updated_after,
-    }  # fmt: skip
+    filters = FilterWords(
+        type=line.type, state=line.state, author=line.author, label=line.label, path=line.path,
+        after=line.after, before=line.before, updated_after=line.updated_after,
+    )  # fmt: skip
     return Golden(line.q, tuple((str(text), parse_ref(str(text))) for text in line.expect), filters)
 
 

@@ -21,7 +21,7 @@ from forgelore.model import Item, ItemKey, Kind, State
 
 Task = Literal["triage", "update", "remove", "catch_up", "ignore"]
 
-MAX_BYTES = 26_000_000  # GitHub sends at most 25 MB
+MAX_EVENT_BYTES = 26_000_000  # GitHub sends at most 25 MB
 _GITHUB: dict[tuple[str, str], Task] = {
     **{("issues", action): "triage" for action in ("opened", "edited", "reopened")},
     **{("issues", action): "update" for action in ("closed", "labeled", "unlabeled", "typed", "untyped", "locked")},
@@ -38,11 +38,20 @@ _ALARMS = ("schedule", "workflow_dispatch", "repository_dispatch", "push")
 
 
 class Event(NamedTuple):
+    """What a CI run was started for: the project, the item if there is one, and what is to be done."""
+
     task: Task
     name: str  # issues.opened, for messages
     project: str = ""
     item: Item | None = None  # as the event told it: it may be older than what the forge would say now
     is_automatic: bool = False  # somebody's program wrote the item
+
+
+def parse_event(forge: str, payload: bytes | None, project: str, variables: Mapping[str, str]) -> Event:
+    """Return what an event asks for: by the file that the CI of a forge leaves, if any, and by its variables."""
+    if forge == "github":
+        return parse_github_event(variables.get("GITHUB_EVENT_NAME", ""), payload or b"", project)
+    return parse_gitlab_event(variables, payload, project)
 
 
 def parse_github_event(name: str, payload: bytes, project: str) -> Event:
@@ -111,7 +120,7 @@ def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, projec
 
 
 def _read(payload: bytes) -> dict[str, Any]:
-    if len(payload) > MAX_BYTES:
+    if len(payload) > MAX_EVENT_BYTES:
         return {}
     try:
         data = json.loads(payload)

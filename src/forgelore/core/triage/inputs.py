@@ -23,6 +23,8 @@ _PROJECT = re.compile(r"[A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)+")
 
 
 class Inputs(NamedTuple):
+    """What the owner of a project has set for triage."""
+
     similarity_threshold: float = 0.75
     duplicate_threshold: float = 0.92
     max_results: int = 5

@@ -1,159 +1,176 @@
-"""`list`, `count` and `show`: what the store holds, for people and programs."""
+"""`show`: one item with its labels, files, links and conversation."""
 
 import json
-from typing import Any
+from typing import NamedTuple
 
-from forgelore.core.names import Hosts, Ref
-from forgelore.errors import InvalidValue, NotFound
-from forgelore.profiles import profile_of
-from forgelore.store.browse import (
-    NOTE_COLUMNS,
-    SHOWN,
-    count_by_group,
-    find_shown,
-    load_backlinks,
-    load_conversation_rows,
-    load_links,
-    load_listed,
-)
+from forgelore.core.names import Hosts, Ref, shown_ref
+from forgelore.flows.browse.refs import find_row
+from forgelore.store.browse import ShownRow, load_backlinks, load_links, load_notes_of
 from forgelore.store.db import Store
-from forgelore.store.filters import Filters
 from forgelore.store.item_parts import load_files_of, load_labels_of
-from forgelore.store.projects import StoredProject, resolve_project
-from forgelore.words import KIND_WORDS, Kind, ProjectName
-
-_LISTED = (
-    "kind", "number", "title", "state", "state_reason", "author", "created_at", "updated_at", "url", "source_branch",
-    "tag",
-)  # fmt: skip
-COUNTABLE = ("issues", "changes", "discussions", "releases", "threads", "notes", "items")
+from forgelore.store.projects import StoredProject
+from forgelore.words import ProjectName
 
 
-def parse_kind(word: str) -> Kind:
-    """Return what a person means by `pr`, `issues`, `merge_requests` …"""
-    kind = KIND_WORDS.get(word.lower().replace("-", "_"))
-    if kind is None:
-        raise InvalidValue(
-            f"{word!r} is not a kind of item", hint="use issues, changes (or prs, mrs), discussions or releases"
-        )
-    return kind
+class ShownFile(NamedTuple):
+    """A file that a change touches."""
+
+    new_path: str
+    old_path: str
+    status: str
 
 
-def list_items(store: Store, filters: Filters, *, sort: str = "updated", limit: int = 30) -> list[dict[str, Any]]:
-    """Return matching items, newest first, without their bodies."""
-    rows = load_listed(store, filters, sort=sort, limit=limit)
-    labels_of = load_labels_of(store, [row.id for row in rows])
-    return [
-        {
-            "ref": shown_ref(row.forge, row.kind, row.number, row.tag),
-            **dict(zip(_LISTED, row[1:12], strict=True)),
-            "labels": labels_of.get(row.id, []),
-            "project": _name(*row[12:]),
-        }
-        for row in rows
-    ]
+class ShownLink(NamedTuple):
+    """What an item points to. `project` is empty for its own."""
+
+    relation: str
+    project: str
+    kind: str | None
+    number: int
+    source: str
+    is_withdrawn: bool
+    ref: str
 
 
-def _name(forge: str, host: str, path: str) -> str:
-    return str(ProjectName(forge, host, path))
+class Backlink(NamedTuple):
+    """An item of the same project that points here."""
+
+    relation: str
+    kind: str
+    number: int
+    title: str
+    ref: str
 
 
-def shown_ref(forge: str, kind: str, number: int, tag: str | None = None) -> str:
-    """Return what people of that forge write: #12, GitLab's !34 for changes, a release's tag."""
-    if kind == "release":
-        return tag or str(number)
-    return f"{profile_of(forge).sigil(kind)}{number}"
+class ShownNote(NamedTuple):
+    """One note of a conversation, by a person or by the forge itself."""
+
+    author: str | None
+    body: str | None
+    created_at: int | None
+    path: str | None
+    line: int | None
+    is_system: bool
+    is_internal: bool
+    is_answer: bool
+    type: str | None
+    url: str | None
 
 
-def count_rows(store: Store, what: str, filters: Filters) -> dict[str, int]:
-    """Return counts by state for items; with and without system notes for notes."""
-    return count_by_group(store, what, filters) or ({"all": 0} if what == "threads" else {})
+class ShownThread(NamedTuple):
+    """A conversation of an item; `path` and `line` where it is about a line of a change."""
+
+    key: str
+    is_resolvable: bool
+    is_resolved: bool
+    path: str | None
+    line: int | None
+    notes: list[ShownNote]
 
 
-def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:
-    """Return the id of the item a person means. Raises NotFound with what to do."""
-    if ref.project:
-        project = resolve_project(store, ref.project, hosts)
-    row, _ = _find(store, ref, project)
-    item_id: int = row["id"]
-    return item_id
+class ShownItem(NamedTuple):
+    """One item, ready to be shown. Times are milliseconds; `deleted_at`: when its forge was seen without it."""
+
+    ref: str
+    project: str
+    project_id: int
+    kind: str
+    number: int
+    title: str
+    body: str | None
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    author_role: str | None
+    assignees: list[str]
+    created_at: int | None
+    updated_at: int | None
+    closed_at: int | None
+    merged_at: int | None
+    url: str | None
+    tag: str | None
+    category: str | None
+    milestone: str | None
+    source_branch: str | None
+    target_branch: str | None
+    is_draft: bool
+    is_confidential: bool
+    deleted_at: int | None
+    labels: list[str]
+    files: list[ShownFile]
+    links: list[ShownLink]
+    linked_from: list[Backlink]
+    threads: list[ShownThread]
+    document: str | None = None  # the reading text, for agents, where it was asked for
 
 
-def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> dict[str, Any]:
+def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> ShownItem:
     """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
-    if ref.project:
-        project = resolve_project(store, ref.project, hosts)
-    row, forge = _find(store, ref, project)
-    item_id = row.pop("id")
-    row["assignees"] = json.loads(row["assignees"])
-    row["labels"] = load_labels_of(store, [item_id]).get(item_id, [])
-    row["files"] = [
-        {"new_path": new, "old_path": old, "status": status}
-        for new, old, status in load_files_of(store, [item_id]).get(item_id, ())
-    ]
-    row["links"] = _links(store, item_id, forge)
-    row["linked_from"] = _backlinks(store, row, forge)
-    row["threads"] = _threads(store, item_id)
-    return row
+    row = find_row(store, ref, project, hosts)
+    return ShownItem(
+        ref=shown_ref(row.forge, row.kind, row.number, row.tag),
+        project=str(ProjectName(row.forge, row.host, row.path)),
+        project_id=row.project_id,
+        kind=row.kind,
+        number=row.number,
+        title=row.title,
+        body=row.body,
+        state=row.state,
+        state_reason=row.state_reason,
+        author=row.author,
+        author_role=row.author_role,
+        assignees=json.loads(row.assignees),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        closed_at=row.closed_at,
+        merged_at=row.merged_at,
+        url=row.url,
+        tag=row.tag,
+        category=row.category,
+        milestone=row.milestone,
+        source_branch=row.source_branch,
+        target_branch=row.target_branch,
+        is_draft=bool(row.is_draft),
+        is_confidential=bool(row.is_confidential),
+        deleted_at=row.deleted_at,
+        labels=load_labels_of(store, [row.id]).get(row.id, []),
+        files=[ShownFile(*file) for file in load_files_of(store, [row.id]).get(row.id, ())],
+        links=_links(store, row),
+        linked_from=_backlinks(store, row),
+        threads=_threads(store, row.id),
+    )
 
 
-def _find(store: Store, ref: Ref, project: StoredProject | None) -> tuple[dict[str, Any], str]:
-    """Return the row of the item and its forge; `#12` means the issue where both exist (GitLab numbers changes
-    apart).
-    """
-    given = {
-        "tag": ref.tag or None, "number": None if ref.tag else ref.number, "kind": None if ref.tag else ref.kind,
-        "project_id": project.id if project else None,
-    }  # fmt: skip
-    rows = find_shown(store, {name: value for name, value in given.items() if value is not None})
-    shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
-    if not rows:
-        where = f"in {project.name}" if project else "in this database"
-        raise NotFound(f"{shown} is not {where}", hint="check the number, or bring it in with: forgelore sync")
-    if len({row[1] for row in rows}) > 1:
-        options = ", ".join(sorted({f"{_name(*row[-3:])}{shown}" for row in rows})[:5])
-        raise InvalidValue(f"{shown} exists in several projects", hint=f"say which: {options}")
-    row = dict(zip(SHOWN, rows[0], strict=False))
-    forge, host, path = rows[0][-3:]
-    ref_text = shown_ref(forge, row["kind"], row["number"], row["tag"])
-    return {"ref": ref_text, **row, "project": _name(forge, host, path)}, forge
-
-
-def _links(store: Store, item_id: int, forge: str) -> list[dict[str, Any]]:
-    names = ("relation", "project", "kind", "number", "source", "is_withdrawn")
+def _links(store: Store, row: ShownRow) -> list[ShownLink]:
     return [
-        {**dict(zip(names, row, strict=True)), "ref": row[1] + shown_ref(forge, row[2] or "", row[3])}
-        for row in load_links(store, item_id)
-    ]
+        ShownLink(
+            *link[:5], is_withdrawn=bool(link.is_withdrawn),
+            ref=link.project + shown_ref(row.forge, link.kind or "", link.number),
+        )
+        for link in load_links(store, row.id)
+    ]  # fmt: skip
 
 
-def _backlinks(store: Store, row: dict[str, Any], forge: str) -> list[dict[str, Any]]:
+def _backlinks(store: Store, row: ShownRow) -> list[Backlink]:
     """Return who in the same project points here."""
     return [
-        {
-            "relation": relation,
-            "kind": kind,
-            "number": number,
-            "title": title,
-            "ref": shown_ref(forge, kind, number, tag),
-        }
-        for relation, kind, number, title, tag in load_backlinks(store, row["project_id"], row["kind"], row["number"])
+        Backlink(link.relation, link.kind, link.number, link.title, shown_ref(row.forge, *link[1:3], link.tag))
+        for link in load_backlinks(store, row.project_id, row.kind, row.number)
     ]
 
 
-def _threads(store: Store, item_id: int) -> list[dict[str, Any]]:
-    threads: dict[int, dict[str, Any]] = {}
-    for thread_id, key, is_resolvable, is_resolved, path, line, *note in load_conversation_rows(store, item_id):
+def _threads(store: Store, item_id: int) -> list[ShownThread]:
+    """Return the threads in the order of their first notes."""
+    threads: dict[int, ShownThread] = {}
+    for row in load_notes_of(store, item_id):
         thread = threads.setdefault(
-            thread_id,
-            {
-                "key": key,
-                "is_resolvable": bool(is_resolvable),
-                "is_resolved": bool(is_resolved),
-                "path": path,
-                "line": line,
-                "notes": [],
-            },
+            row.thread_id,
+            ShownThread(
+                row.thread_key, bool(row.is_resolvable), bool(row.is_resolved), row.thread_path, row.thread_line, []
+            ),
         )
-        thread["notes"].append(dict(zip(NOTE_COLUMNS, note, strict=True)))
+        flags = (bool(row.is_system), bool(row.is_internal), bool(row.is_answer))
+        thread.notes.append(
+            ShownNote(row.author, row.body, row.created_at, row.path, row.line, *flags, row.type, row.url)
+        )
     return list(threads.values())

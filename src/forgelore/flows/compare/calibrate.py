@@ -53,6 +53,8 @@ class AtThreshold(NamedTuple):
 
 
 class Calibrated(NamedTuple):
+    """What a project's known duplicates say about one kind of item."""
+
     kind: str
     pairs: int  # known duplicates whose original is older and stored
     others: int  # items without a known duplicate

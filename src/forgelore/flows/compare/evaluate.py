@@ -12,9 +12,9 @@ from typing import BinaryIO, Literal, NamedTuple
 from forgelore.core.compare.queryfile import Duplicate, Golden, parse_query_line
 from forgelore.core.compare.scoring import DEPTH, DecisionScores, Score, score_ranks
 from forgelore.core.jsonl import numbered_lines
-from forgelore.core.names import Hosts, Ref
+from forgelore.core.names import Hosts, Ref, shown_ref
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.browse.items import find_item, shown_ref
+from forgelore.flows.browse.refs import find_item
 from forgelore.flows.compare import evaluate_decisions as deciding
 from forgelore.flows.compare.rank import CompareRequest, Match, rank_matches
 from forgelore.flows.compare.similar import as_answer
@@ -49,6 +49,7 @@ class EvaluationSetup(NamedTuple):
 
     project: StoredProject | None
     hosts: Hosts
+    now_ms: int  # what "7 days ago" in a query is counted from
     mode: SearchMode = "hybrid"
     excluded: tuple[int, ...] = ()
     is_time_ordered: bool = True
@@ -72,6 +73,8 @@ class QueryResult(NamedTuple):
 
 
 class Evaluation(NamedTuple):
+    """How a file of queries was answered: one by one, and what a threshold would have decided."""
+
     outcomes: list[QueryResult]
     mode: SearchMode  # what was really done
     not_duplicates: int  # lines without gold: there is nothing to find
@@ -243,7 +246,9 @@ class _Run:
         expected = {item_id: text for item_id, text in found if item_id}
         if not expected:
             raise NotFound(f"none of {', '.join(text for _, text in found)} is in this database")
-        filters = parse_filters(**query.filters, project_ids=(project.id,) if project else ())
+        filters = parse_filters(
+            query.filters, now_ms=self._setting.now_ms, project_ids=(project.id,) if project else ()
+        )
         request = SearchRequest(
             query.text, self._setting.mode, filters._replace(not_items=self._excluded), DEPTH, is_bare=True
         )

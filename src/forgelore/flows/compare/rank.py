@@ -59,6 +59,8 @@ _LONG = 50  # candidates of a list whose spread speaks for itself
 
 
 class Match(NamedTuple):
+    """A candidate that was compared: its evidence, the strength of that, and where that lies among what is usual."""
+
     hit: Hit
     evidence: Evidence
     strength: float

@@ -5,19 +5,47 @@ is put in order by the evidence of each pair (flows/compare/rank). The query is 
 had just been filed: what was said later is not known when it counts.
 """
 
-from forgelore.flows.compare.rank import CompareRequest, Ranking, rank_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.core.compare.calibration import Chance
+from forgelore.flows.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchAnswer
+from forgelore.flows.search.run import Hit, SearchAnswer, SearchMode
 from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject
 
-__all__ = ["CompareRequest", "as_answer", "find_similar", "narrow"]
+if TYPE_CHECKING:
+    from forgelore.ports import Embedder
 
 
-def find_similar(retriever: Retriever, request: CompareRequest) -> SearchAnswer:
-    """Return what an item resembles, best first; `Hit.words` are the telling words both have."""
-    return as_answer(retriever, rank_matches(retriever, request))
+class SimilarHit(NamedTuple):
+    """An item that resembles another. `match` is what both have; None behind the candidates that were looked at."""
+
+    hit: Hit
+    match: Match | None
+
+
+class SimilarAnswer(NamedTuple):
+    """What an item resembles, best first; `Hit.words` are the telling words both have. `chance`: that the first is a
+    duplicate, where that is known.
+    """
+
+    title: str  # of the item that was asked about
+    hits: list[SimilarHit]
+    mode: SearchMode  # what was really done
+    warnings: list[str]
+    chance: Chance | None
+    is_nothing_indexed: bool = False
+
+
+def find_similar(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> SimilarAnswer:
+    """Return what an item resembles."""
+    ranking = rank_matches(retriever, request, rescorer=rescorer)
+    found = [SimilarHit(match.hit, match) for match in ranking.matches]
+    found += [SimilarHit(hit, None) for hit in ranking.rest]
+    is_empty = not has_documents(retriever.store)
+    return SimilarAnswer(request.subject.title, found, ranking.mode, ranking.warnings, ranking.chance, is_empty)
 
 
 def as_answer(retriever: Retriever, ranking: Ranking) -> SearchAnswer:

@@ -1,4 +1,4 @@
-"""`stats`: how much is in the index, and whether each part of it is what it is made from.
+"""`stats --check`: whether each part of the index is what it is made from.
 
 A check reads one moment of the file, also while a sync writes, and changes nothing. Almost everything is compared row
 by row: tables with those of a new file, rows with the answers of the forge, links with texts, documents with rows,
@@ -8,7 +8,6 @@ vectors are made again. A `Proof` tells how large it was.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -26,54 +25,12 @@ from forgelore.store.engine.fulltext_check import compare_words, find_unmatched,
 from forgelore.store.engine.vector_check import SampledDocument, measure_vectors, sample_vectors
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_documents
-from forgelore.store.health import (
-    count_kinds,
-    count_truncated,
-    find_current_embedder,
-    load_queues,
-    measure_file,
-)
-from forgelore.store.migrate import load_version
+from forgelore.store.health import find_current_embedder
 from forgelore.store.schema import SOURCES, find_gaps
-from forgelore.words import JobKind
 
 SAMPLE = 200  # documents
 # With one of these there is no use in looking at the rest: a repair begins here, and checks again.
 _HINDERING = frozenset(["source_missing", "table_missing", "damaged_file", "text_unreadable"])
-
-
-def load_stats(store: Store, fingerprint: str | None = None) -> dict[str, Any]:
-    """Return how much is there and what waits. Vectors are counted for one embedder: the given, or the last used."""
-    with store.snapshot():
-        kinds = count_kinds(store)
-        truncated = count_truncated(store)
-        total = sum(count for counts in kinds.values() for count in counts.values())
-        queues = load_queues(store)
-        return {
-            "documents": {
-                "total": total, "by_kind": kinds, "truncated": sum(truncated.values()), "truncated_by": truncated,
-            },
-            "vectors": _vector_stats(store, total, queues[JobKind.EMBED], fingerprint),
-            "full_text": {"indexed": count_documents(store)},
-            "queues": queues,
-            "file": {
-                "path": store.path, "bytes": measure_file(store),
-                "schema_version": load_version(store),
-            },
-        }  # fmt: skip
-
-
-def _vector_stats(store: Store, total: int, queue: dict[str, Any], fingerprint: str | None) -> dict[str, Any]:
-    current = find_current_embedder(store, fingerprint)
-    documents, chunks = count_vectors(store, current[0]) if current else (0, 0)
-    return {
-        "embedder": {"name": current[1], "model": current[2], "dimension": current[3]} if current else None,
-        "embedded": documents,
-        "pending": queue["waiting"] - queue["failing"],
-        "failed": queue["failing"],
-        "coverage": round(documents / total, 4) if total else None,
-        "chunks": chunks,
-    }
 
 
 class CheckRequest(Struct, frozen=True):

@@ -30,6 +30,8 @@ _LOSES_VECTORS = frozenset(["embedder_altered", "broken_references"])
 
 
 class Repair(Struct, frozen=True):
+    """What a repair did about a finding: how many there were, and how many are left."""
+
     name: str
     found: int
     left: int

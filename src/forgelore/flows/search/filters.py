@@ -3,7 +3,6 @@
 Raises InvalidValue for what cannot be meant. Something empty is never "no filter": it is an unset variable.
 """
 
-import time
 from collections.abc import Iterable
 
 from forgelore.core.values import check_filled
@@ -11,31 +10,34 @@ from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.projects import StoredProject, has_other_projects
-from forgelore.words import KIND_WORDS
-
-Words = str | Iterable[str] | None
+from forgelore.words import KIND_WORDS, FilterWords, Words
 
 _TYPES = {"thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread"}
 _STATES = {"open": "open", "opened": "open", "closed": "closed", "merged": "merged"}
 
 
 def parse_filters(
-    *, types: Words = (), states: Words = (), authors: Words = (), labels: Words = (), paths: Words = (),
-    after: str | None = None, before: str | None = None, updated_after: str | None = None,
-    project_ids: Iterable[int] = (), is_public: bool = False, now_ms: int | None = None,
-) -> Filters:  # fmt: skip
-    """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`. What several of one mean:
-    store/filters. `now_ms` is what "ago" is counted from; None: this moment.
+    words: FilterWords, *, now_ms: int, project_ids: Iterable[int] = (), is_public: bool = False
+) -> Filters:
+    """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`; "ago" is counted from `now_ms`.
+    Which project is meant is the caller's to find.
     """
-    now = int(time.time() * 1000) if now_ms is None else now_ms
+    unknown = set(words) - set(FilterWords.__annotations__)
+    if unknown:
+        raise TypeError(f"no filter is called {min(unknown)!r}")
+    after, before = words.get("after"), words.get("before")
     filters = Filters(
-        types=tuple(_type(word) for word in _several("type", types)),
-        states=tuple(_state(word) for word in _several("state", states)),
-        authors=tuple(_person(word) for word in _several("author", authors)), project_ids=tuple(project_ids),
-        labels=_several("label", labels), paths=_several("path", paths), after=_moment("after", after, now),
-        before=_moment("before", before, now), updated_after=_moment("updated-after", updated_after, now),
+        types=tuple(_type(word) for word in _several("type", words.get("type"))),
+        states=tuple(_state(word) for word in _several("state", words.get("state"))),
+        authors=tuple(_person(word) for word in _several("author", words.get("author"))),
+        project_ids=tuple(project_ids),
+        labels=_several("label", words.get("label")),
+        paths=_several("path", words.get("path")),
+        after=_moment("after", after, now_ms),
+        before=_moment("before", before, now_ms),
+        updated_after=_moment("updated-after", words.get("updated_after"), now_ms),
         is_public=is_public,
-    )  # fmt: skip
+    )
     if filters.after is not None and filters.before is not None and filters.after >= filters.before:
         raise InvalidValue(
             f"nothing can be created after {after} and before {before}", hint="the first must be the earlier one"

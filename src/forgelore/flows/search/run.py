@@ -67,6 +67,8 @@ class Hit(NamedTuple):
 
 
 class SearchAnswer(NamedTuple):
+    """The hits of a search, best first."""
+
     hits: list[Hit]
     mode: SearchMode  # what was really done
     warnings: list[str]

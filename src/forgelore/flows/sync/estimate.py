@@ -3,10 +3,10 @@
 Three requests at most are made: the project, its totals. The rest is arithmetic over what the store already has.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 from forgelore.flows.sync.stored import KnownStore
-from forgelore.model import ProjectName
+from forgelore.model import Kind, ProjectName
 from forgelore.ports import Forge
 from forgelore.store.db import Store
 from forgelore.store.jobs import INDEX_JOBS, count_jobs
@@ -17,8 +17,25 @@ _BYTES_PER_ITEM = 7_300  # database growth per item with its conversation, from 
 _NOTES_PER_ITEM = 5
 
 
-def plan_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float) -> dict[str, Any]:
-    """Return requests, seconds and megabytes a sync would take, and what is missing."""
+class SyncEstimate(NamedTuple):
+    """What a sync would take. By kind of item: how many there are, and how many are not in the store. `unfinished`:
+    lists that were never read to their end. `is_counted`: the forge tells its totals to this reader.
+    """
+
+    project: str
+    on_forge: dict[Kind, int]
+    missing: dict[Kind, int]
+    is_first: bool
+    unfinished: list[str]
+    waiting_jobs: int
+    requests: int
+    seconds: float
+    megabytes: float
+    is_counted: bool
+
+
+def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float) -> SyncEstimate:
+    """Return requests, seconds and megabytes a sync would take at so many requests a second, and what is missing."""
     project = forge.fetch_project(name)
     totals = {kind: total for kind, total in forge.counts(project).items() if total is not None}
     stored = find_project(store, project.name, project.forge_id) if store else None
@@ -32,15 +49,15 @@ def plan_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float)
     waiting = sum(total for kind, (total, _) in jobs.items() if kind not in INDEX_JOBS)
     items = sum(missing.values())
     requests = len(resources) + 3 + waiting + forge.cost(missing, notes=items * _NOTES_PER_ITEM)
-    return {
-        "project": str(project.name),
-        "on_forge": totals,
-        "missing": missing,
-        "is_first": stored is None,
-        "unfinished": unfinished,
-        "waiting_jobs": waiting,
-        "requests": requests,
-        "seconds": round(requests / rate, 1),
-        "megabytes": round(items * _BYTES_PER_ITEM / 1e6, 1),
-        "is_counted": bool(totals),
-    }
+    return SyncEstimate(
+        project=str(project.name),
+        on_forge=totals,
+        missing=missing,
+        is_first=stored is None,
+        unfinished=unfinished,
+        waiting_jobs=waiting,
+        requests=requests,
+        seconds=round(requests / rate, 1),
+        megabytes=round(items * _BYTES_PER_ITEM / 1e6, 1),
+        is_counted=bool(totals),
+    )

@@ -5,10 +5,11 @@ A thousand items at a time are in memory. The format is `core/jsonl`.
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 from forgelore.core.jsonl import file_line, link_line, note_line, write_line
 from forgelore.core.times import format_ms
+from forgelore.flows.transfer.writing import open_target, write_lines
 from forgelore.store.db import Store
 from forgelore.store.exports import (
     ExportedItem,
@@ -24,6 +25,27 @@ from forgelore.store.projects import StoredProject
 BATCH = 1000
 
 
+class Exported(NamedTuple):
+    """What an export wrote: items, one per line; and how many internal notes and confidential items it left out."""
+
+    project: str
+    items: int
+    left_out: int
+
+
+def export_file(store: Store, project: StoredProject, path: str, *, include_internal: bool = False) -> Exported:
+    """Write a project to a file, whole or not at all. Raises InvalidValue or StoreError where that cannot be done."""
+    with open_target(path) as stream:
+        return export_to(store, project, stream, include_internal=include_internal)
+
+
+def export_to(store: Store, project: StoredProject, stream: BinaryIO, *, include_internal: bool = False) -> Exported:
+    """Write a project to an open stream."""
+    count = write_lines(stream, export_lines(store, project, include_internal=include_internal))
+    hidden = 0 if include_internal else count_internal(store, project.id)
+    return Exported(str(project.name), count, hidden)
+
+
 def export_lines(store: Store, project: StoredProject, *, include_internal: bool = False) -> Iterator[bytes]:
     """Yield the items as lines. Without `include_internal`, what only members may see stays behind."""
     last: tuple[int, str] = (-1, "")
@@ -32,11 +54,6 @@ def export_lines(store: Store, project: StoredProject, *, include_internal: bool
         parts = _Parts(store, [item.id for item in items], include_internal=include_internal)
         for item in items:
             yield parts.line(item)
-
-
-def count_hidden(store: Store, project: StoredProject) -> int:
-    """Return how many internal notes and confidential items an ordinary export leaves out."""
-    return count_internal(store, project.id)
 
 
 class _Parts:

@@ -31,6 +31,8 @@ MOST_UNKNOWN, MOST_CHARS = 100, 80  # keys to name, and characters of one
 
 
 class BadLine(Struct, frozen=True):
+    """A line that was skipped, and why."""
+
     number: int
     reason: str
 

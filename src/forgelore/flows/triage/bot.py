@@ -96,6 +96,7 @@ class BotResult(Struct):
     refusal: LoreError | None = None  # why the branch does not take the index, where a person must act
     removed: int = 0
     withheld: int = 0  # of the removed: what not every reader of the branch may read
+    ended_at: int = 0  # in milliseconds; 0: it never began
 
     @property
     def of_event(self) -> TriagedItem | None:

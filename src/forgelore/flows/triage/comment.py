@@ -12,7 +12,7 @@ from forgelore.model import ItemKey, Project
 from forgelore.ports import Comment, ForgeComments, LostWrite
 from forgelore.profiles import profile_of
 
-Action = Literal["created", "updated", "deleted", "unchanged", "nothing"]
+CommentAction = Literal["created", "updated", "deleted", "unchanged", "nothing"]
 REMOVED = "removed by a person"
 NOTHING_TO_SAY = "nothing to say"
 CLOSED = "the item is closed"
@@ -22,7 +22,7 @@ _POSTS = 2  # sent again once, and only when the first surely left no comment be
 class Posted(NamedTuple):
     """What happened to the comment. `reason` says why nothing did."""
 
-    action: Action
+    action: CommentAction
     url: str | None = None
     reason: str = ""
 

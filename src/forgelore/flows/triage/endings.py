@@ -6,8 +6,8 @@ the discussion is. What was closed as a duplicate leads to the original at the e
 
 from collections.abc import Iterable
 
+from forgelore.core.names import shown_ref
 from forgelore.core.triage.report import ReportRow
-from forgelore.flows.browse.items import shown_ref
 from forgelore.flows.compare.rank import Match, Ranking
 from forgelore.model import Project
 from forgelore.store.db import Store

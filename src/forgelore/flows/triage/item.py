@@ -78,6 +78,8 @@ class Fetched(NamedTuple):
 
 
 class TriageResult(NamedTuple):
+    """What was found of an item, and the comment that says it."""
+
     key: ItemKey
     item_id: int
     title: str

@@ -14,6 +14,7 @@ the same names; a test compares this list with what others import:
                                                             allow
                      raw_query_errors                       complaints about an expression that a person wrote
                      compact_words, overwrite_words         forgetting for good what was removed
+                     sqlite_version, has_full_text          what the library here can do
     vectors          save_chunks                            the vectors of one document
                      load_vector, load_starts               what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors

@@ -74,3 +74,12 @@ def raw_query_errors(expression: str) -> Iterator[None]:
             'raw mode takes FTS5 syntax: "a phrase", a AND b, a NOT b, auth*, title: word; or leave out --fts-mode raw'
         )
         raise InvalidValue(f"{expression!r} is not a full-text query: {reason}", hint=hint) from error
+
+
+def sqlite_version() -> str:
+    return apsw.sqlite_lib_version()
+
+
+def has_full_text() -> bool:
+    """True where SQLite was built with full text; a library of one's own may lack it."""
+    return "ENABLE_FTS5" in apsw.compile_options

@@ -9,11 +9,13 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from forgelore.core.text import printable
-from forgelore.core.triage.events import MAX_BYTES, Event, parse_github_event, parse_gitlab_event
 from forgelore.errors import ConfigError
+from forgelore.surfaces.present.text import printable
+
+if TYPE_CHECKING:
+    from forgelore.api import Event
 
 CiName = Literal["github", "gitlab"]
 
@@ -25,14 +27,16 @@ def find_ci(environ: Mapping[str, str]) -> CiName | None:
     return "gitlab" if environ.get("GITLAB_CI") == "true" else None
 
 
-def read_event(where: CiName, environ: Mapping[str, str]) -> Event:
+def read_event(where: CiName, environ: Mapping[str, str]) -> "Event":
     """Return what this run was started for. Raises ConfigError when the runner did not say."""
+    from forgelore.api import parse_event
+
     if where == "github":
-        project = _needed(environ, "GITHUB_REPOSITORY")
-        name = _needed(environ, "GITHUB_EVENT_NAME")
-        return parse_github_event(name, _read(_needed(environ, "GITHUB_EVENT_PATH")), project)
-    payload = environ.get("TRIGGER_PAYLOAD")
-    return parse_gitlab_event(environ, _read(payload) if payload else None, _needed(environ, "CI_PROJECT_PATH"))
+        project, _ = _needed(environ, "GITHUB_REPOSITORY"), _needed(environ, "GITHUB_EVENT_NAME")
+        path = _needed(environ, "GITHUB_EVENT_PATH")
+    else:
+        project, path = _needed(environ, "CI_PROJECT_PATH"), environ.get("TRIGGER_PAYLOAD", "")
+    return parse_event(where, _read(path) if path else None, project, environ)
 
 
 def _needed(environ: Mapping[str, str], name: str) -> str:
@@ -43,9 +47,11 @@ def _needed(environ: Mapping[str, str], name: str) -> str:
 
 
 def _read(path: str) -> bytes:
+    from forgelore.api import MAX_EVENT_BYTES
+
     try:
         with open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(MAX_EVENT_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"the event cannot be read: {error.strerror}", hint=f"look at {path}") from error
 

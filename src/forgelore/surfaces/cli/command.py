@@ -1,7 +1,8 @@
 """One command: its parser, its context, its result in both forms.
 
-A command module has `EXAMPLES`, `add_arguments(parser)` and `run(context, arguments) -> Any`. It prints for people
-through the context and returns the data for programs; with `--json` nothing but the envelope reaches standard output.
+A command module has `EXAMPLES`, `add_arguments(parser)` and `run(context, arguments)`. It asks the facade, prints the
+answer for people through the context and returns it, or a struct of `surfaces/present` made from it, for programs; with
+`--json` (surfaces/cli/formats) nothing but the envelope reaches standard output.
 """
 
 import argparse
@@ -10,14 +11,17 @@ import io
 import os
 import sys
 import time
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
-from forgelore.core.text import printable_line
-from forgelore.core.values import check_filled
+from forgelore.api import check_filled
 from forgelore.errors import LoreError, UsageError
-from forgelore.surfaces.cli.main import COMMANDS, as_data, report
+from forgelore.surfaces.cli.formats import FORMATS, write_envelope
+from forgelore.surfaces.cli.main import COMMANDS, report
 from forgelore.surfaces.cli.terminal import Style, width
-from forgelore.words import JobKind
+from forgelore.surfaces.present.text import printable_line
+
+if TYPE_CHECKING:
+    from forgelore.api import History
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -33,13 +37,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"run: {self.prog} --help")
 
-    def _parse_optional(self, arg_string: str) -> Any:
+    def _parse_optional(self, arg_string: str) -> tuple[argparse.Action | None, str, str | None] | None:
         """Read -DWITH_SSL as text that somebody looks for: every option of ours but -h begins with two dashes."""
         if arg_string.startswith("-") and not arg_string.startswith("--") and arg_string != "-h":
             return None
         return super()._parse_optional(arg_string)
 
-    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+    def _get_value(self, action: argparse.Action, arg_string: str) -> object:
         """Refuse an empty value, of every option and argument of every command. Words of a line that is still being
         typed (completion) may be empty.
         """
@@ -59,38 +63,46 @@ def _name_of(action: argparse.Action) -> str:
     return action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
 
 
-class Context:
-    """What a command gets: the app (made on first use), where to print, how."""
+class CommandModule(Protocol):
+    EXAMPLES: tuple[str, ...]
 
-    def __init__(self, *, db: str | None, is_json: bool, started: float, cwd: str | None = None) -> None:
-        self.is_json = is_json
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, context: "Context", arguments: argparse.Namespace) -> object: ...
+
+
+class Context:
+    """What a command gets: the history (made on first use), where to print, how."""
+
+    def __init__(self, *, db: str | None, started: float, output: str | None = None, cwd: str | None = None) -> None:
+        self.output = output  # one of the formats
+        self.is_data = output is not None  # programs read, and nothing but the envelope is printed
         self.started = started
         self.warnings: list[str] = []
-        self.out = io.StringIO() if is_json else sys.stdout
+        self.out = io.StringIO() if self.is_data else sys.stdout
         self.style = Style(self.out)
         self.error_style = Style(sys.stderr)
         self.failure: LoreError | None = None
         self._db, self._cwd = db, cwd
-        self._app: Any = None
+        self._history: History | None = None
 
     @property
-    def app(self) -> Any:
-        """The composition root. Typed loosely on purpose: importing its type would cost every command its imports."""
-        if self._app is None:
-            from forgelore.app import App
+    def history(self) -> "History":
+        """The facade, on the database that the options or the settings name. The file is opened when it is needed."""
+        if self._history is None:
+            from forgelore.api import make_history
 
-            self._app = App(os.environ, cwd=self._cwd or os.getcwd(), db=self._db)
-            for warning in self._app.config.warnings:
+            self._history = make_history(os.environ, cwd=self._cwd or os.getcwd(), db=self._db)
+            for warning in self._history.warnings:
                 self.warn(warning)
-        return self._app
+        return self._history
 
     def choose_db(self, path: str) -> None:
         """Name the database after all, before anything was asked of it."""
         self._db = path
 
     def close(self) -> None:
-        if self._app is not None:
-            self._app.close()
+        if self._history is not None:
+            self._history.close()
 
     def print(self, *lines: str) -> None:
         for line in lines:
@@ -99,7 +111,7 @@ class Context:
     def warn(self, message: str) -> None:
         """A warning is part of the result: on standard error for people, in the envelope for programs."""
         self.warnings.append(message)
-        if not self.is_json:
+        if not self.is_data:
             print(printable_line(f"{self.error_style.yellow('!')} {message}"), file=sys.stderr)
 
     def fail(self, error: LoreError) -> None:
@@ -108,11 +120,12 @@ class Context:
 
     @property
     def is_interactive(self) -> bool:
-        return not self.is_json and sys.stdin.isatty() and sys.stderr.isatty()
+        return not self.is_data and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def build_parser(name: str) -> tuple[Parser, Any]:
-    module = importlib.import_module(f"forgelore.surfaces.cli.commands.{name.replace('-', '_')}")
+def build_parser(name: str) -> tuple[Parser, CommandModule]:
+    path = f"forgelore.surfaces.cli.commands.{name.replace('-', '_')}"
+    module = cast("CommandModule", importlib.import_module(path))
     parser = Parser(
         prog=f"forgelore {name}", description=_sentence(COMMANDS[name][1]),
         formatter_class=Formatter,
@@ -120,52 +133,43 @@ def build_parser(name: str) -> tuple[Parser, Any]:
     )  # fmt: skip
     module.add_arguments(parser)
     parser.add_argument("--db", metavar="PATH", help="the database file (or FORGELORE_DB)")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    for option, (what, _) in FORMATS.items():
+        parser.add_argument(option, action="store_const", const=option, dest="format", help=what)
     return parser, module
 
 
 def run_command(name: str, arguments: list[str], started: float) -> int:
     parser, module = build_parser(name)
     parsed = parser.parse_args(arguments)
-    context = Context(db=parsed.db, is_json=parsed.json, started=started)
+    context = Context(db=parsed.db, output=parsed.format, started=started)
     try:
-        data = module.run(context, parsed)
+        answer = module.run(context, parsed)
         if COMMANDS[name][0] in ("find", "read") or name == "export":
             _tell_of_replays(context)
     finally:
         context.close()
     sys.stdout.flush()
-    if parsed.json:
-        _print_envelope(context, data, started)
+    if context.output:
+        _print_envelope(context, answer, started)
     elif context.failure:
-        report(context.failure, is_json=False)
+        report(context.failure, None)
     sys.stdout.flush()
     return context.failure.exit_code if context.failure else 0
 
 
 def _tell_of_replays(context: Context) -> None:
     """Say that rows which an earlier version read wrongly still wait to be mended."""
-    from forgelore.store.waiting import count_waiting
-
-    store = context.app.opened_store
-    waiting = count_waiting(store, JobKind.REPLAY) if store else 0
+    waiting = context.history.count_replays()
     if waiting:
         context.warn(f"{waiting:,} items wait to be read again, after an upgrade; run: forgelore replay")
 
 
-def _print_envelope(context: Context, data: Any, started: float) -> None:
-    import json
+def _print_envelope(context: Context, answer: object, started: float) -> None:
+    from forgelore.surfaces.present.envelope import present_answer
 
     elapsed = int((time.monotonic() - started) * 1000)
-    envelope = {
-        "ok": context.failure is None,
-        "data": data,
-        "meta": {"elapsed_ms": elapsed},
-        "warnings": context.warnings,
-    }
-    if context.failure:
-        envelope["error"] = as_data(context.failure)
-    print(json.dumps(envelope, ensure_ascii=False))
+    envelope = present_answer(answer, warnings=context.warnings, elapsed_ms=elapsed, failure=context.failure)
+    write_envelope(context.output or "", envelope)
 
 
 def _sentence(text: str) -> str:

@@ -7,10 +7,9 @@ state in `search` is checked later, by the flow) stands in `_WORDS`; a test give
 import argparse
 from typing import Literal, NamedTuple
 
-from forgelore.config import EMBEDDERS
-from forgelore.flows.browse.items import COUNTABLE
+from forgelore.api import COUNTABLE, EMBEDDERS, KINDS
 from forgelore.surfaces.cli.command import build_parser
-from forgelore.words import KINDS
+from forgelore.surfaces.cli.formats import FORMATS
 
 WordSource = Literal["words", "files", "projects", "text"]
 
@@ -46,7 +45,7 @@ class WordPlace(NamedTuple):
 # What may stand before the command.
 BEFORE_COMMAND = (
     WordPlace("PATH", ("--db",), "the database file (or FORGELORE_DB)", source="files"),
-    WordPlace("json", ("--json",), "one JSON object on standard output", takes_value=False),
+    *(WordPlace(option[2:], (option,), what, takes_value=False) for option, (what, _) in FORMATS.items()),
     WordPlace("help", ("-h", "--help"), "help, with examples", takes_value=False),
     WordPlace("version", ("--version",), "the version", takes_value=False),
 )

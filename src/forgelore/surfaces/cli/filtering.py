@@ -1,9 +1,13 @@
 """The filters that `search`, `similar`, `list` and `count` share on the command line, and what they mean."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
+
+if TYPE_CHECKING:
+    from forgelore.api import FilterWords
+    from forgelore.surfaces.cli.command import Context
 
 _RULE = "All of them must hold. Repeated: any of the values, but all of the labels."
 
@@ -11,7 +15,10 @@ _RULE = "All of them must hold. Repeated: any of the values, but all of the labe
 class Once(argparse.Action):
     """A filter with one value. Given twice it is refused: whichever was taken, the other would not be answered."""
 
-    def __call__(self, _parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+    def __call__(
+        self, _parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object,
+        option_string: str | None = None,
+    ) -> None:  # fmt: skip
         if getattr(namespace, self.dest) is not None:
             raise UsageError(f"{option_string} is given twice", hint="give it once")
         setattr(namespace, self.dest, values)
@@ -61,33 +68,21 @@ def add_modes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show ranks, scores and the words that matched")
 
 
-def find_rescorer(lore: Any, arguments: argparse.Namespace, *, mode: str) -> Any:
-    """Return the embedder that --rescore asks for, None without it. Raises EmbedderUnreachable where it is missing."""
-    if not arguments.rescore:
-        return None
-    if mode == "lexical":
+def check_rescore(arguments: argparse.Namespace, *, is_lexical: bool) -> None:
+    """Refuse --rescore where no meaning is compared."""
+    if arguments.rescore and is_lexical:
         raise UsageError("--rescore compares meaning", hint="leave --mode lexical and --fts-mode raw out")
-    return lore.rescorer(arguments.embedder)
 
 
-def build_filters(context: Any, arguments: argparse.Namespace) -> Any:
-    """Return the filters of a search. Raises InvalidValue for what cannot be meant."""
-    from forgelore.flows.search.filters import only_projects
-
-    project = context.app.find_project(arguments.project)
-    return _parse(context, arguments, arguments.type, only_projects(context.app.store(), project))
-
-
-def build_row_filters(context: Any, arguments: argparse.Namespace, project: Any, kinds: tuple[str, ...]) -> Any:
-    """Return the filters of a list or a count. The project is always one of them: items lie by project."""
-    return _parse(context, arguments, kinds, (project.id,) if project else ())
-
-
-def _parse(context: Any, arguments: argparse.Namespace, types: Any, project_ids: tuple[int, ...]) -> Any:
-    from forgelore.flows.search.filters import parse_filters
-
-    return parse_filters(
-        types=types, states=arguments.state, authors=arguments.author, labels=arguments.label, paths=arguments.path,
-        after=arguments.after, before=arguments.before, updated_after=arguments.updated_after, project_ids=project_ids,
-        now_ms=context.app.now_ms(),
-    )  # fmt: skip
+def read_filters(context: "Context", arguments: argparse.Namespace) -> "FilterWords":
+    """Return the filters as they were typed, within the project that is meant. `list` and `count` have no --type: their
+    argument says it.
+    """
+    words: FilterWords = {
+        "project": context.history.name_project(arguments.project), "state": arguments.state,
+        "author": arguments.author, "label": arguments.label, "path": arguments.path, "after": arguments.after,
+        "before": arguments.before, "updated_after": arguments.updated_after,
+    }  # fmt: skip
+    if "type" in arguments:
+        words["type"] = arguments.type
+    return words

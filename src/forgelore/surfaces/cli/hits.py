@@ -1,34 +1,45 @@
-"""Found documents, for people and for programs."""
+"""Found documents, for people."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.times import format_ms
-from forgelore.surfaces.cli.terminal import Style, clean, day, fit, width
+from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, width
+from forgelore.surfaces.present.text import day, printable
+
+if TYPE_CHECKING:
+    from forgelore.api import Hit, HitRow, SearchAnswer, SimilarAnswer, Snippet
+    from forgelore.surfaces.cli.command import Context
 
 
-def print_hits(
-    context: Any, answer: Any, text: str, *, is_explained: bool, is_filtered: bool,
-    reason: Callable[[Any], str] | None = None,
-) -> None:  # fmt: skip
-    style = context.style
+class HitPage(NamedTuple):
+    """Hits as they are printed: with a score, or with why each of them is there."""
+
+    hits: "list[Hit]"
+    reasons: list[str] | None = None
+    is_explained: bool = False
+
+    def print(self, context: "Context") -> None:
+        many = len({hit.row.path for hit in self.hits}) > 1
+        for at, hit in enumerate(self.hits):
+            _print_hit(context, at + 1, hit, with_project=many, with_score=self.reasons is None)
+            if self.reasons and self.reasons[at]:
+                context.print("    " + context.style.cyan(self.reasons[at]))
+            if self.is_explained:
+                context.print(context.style.dim("    " + explain(hit)))
+
+
+def print_nothing(context: "Context", answer: "SearchAnswer | SimilarAnswer", text: str, *, is_filtered: bool) -> bool:
+    """Say why there are no hits, and what to try; False where there are some."""
     if answer.is_nothing_indexed:
-        context.print(
-            "nothing is indexed yet", f"  {style.dim('→')} run: forgelore sync OWNER/REPO, or: forgelore generate-docs"
+        message, advice = (
+            "nothing is indexed yet",
+            "run: forgelore sync OWNER/REPO, or: forgelore generate-docs",
         )
-        return
-    if not answer.hits:
-        context.print(
-            f"nothing matches {clean(text)!r}", f"  {style.dim('→')} {_advice(answer.mode, is_filtered=is_filtered)}"
-        )
-        return
-    many = len({hit.row.path for hit in answer.hits}) > 1
-    for at, hit in enumerate(answer.hits, 1):
-        _print_hit(context, at, hit, with_project=many, with_score=reason is None)
-        if reason and reason(hit):
-            context.print("    " + style.cyan(reason(hit)))
-        if is_explained:
-            context.print(style.dim("    " + explain(hit)))
+    elif not answer.hits:
+        message, advice = f"nothing matches {clean(text)!r}", _advice(answer.mode, is_filtered=is_filtered)
+    else:
+        return False
+    context.print(message, f"  {context.style.dim('→')} {advice}")
+    return True
 
 
 def _advice(mode: str, *, is_filtered: bool) -> str:
@@ -41,9 +52,9 @@ def _advice(mode: str, *, is_filtered: bool) -> str:
     )
 
 
-def _print_hit(context: Any, at: int, hit: Any, *, with_project: bool, with_score: bool) -> None:
+def _print_hit(context: "Context", at: int, hit: "Hit", *, with_project: bool, with_score: bool) -> None:
     style, row, columns = context.style, hit.row, min(width(), 120)
-    ref = (project_of(row) if with_project else "") + ref_of(row)
+    ref = (row.project if with_project else "") + row.ref
     where = style.dim(" in a thread") if row.representation == "thread" else ""
     secret = style.yellow(" confidential") if row.is_confidential else ""
     head = f"{at:>2}. {style.bold(clean(ref))} "
@@ -59,12 +70,12 @@ def _print_hit(context: Any, at: int, hit: Any, *, with_project: bool, with_scor
         context.print(*(f"    {line}" for line in _wrapped(painted(hit.snippet, style), columns - 4)))
 
 
-def _state(style: Style, row: Any) -> str:
+def _state(style: Style, row: "HitRow") -> str:
     reason = f" ({clean(row.state_reason).replace('_', ' ')})" if row.state_reason else ""
     return style.state(row.state) + reason if row.state else ""
 
 
-def painted(snippet: Any, style: Style) -> str:
+def painted(snippet: "Snippet", style: Style) -> str:
     """Return the snippet with what matched in bold; without colour, marked by ** as in Markdown."""
     parts, at = [], 0
     for start, end in snippet.marks:
@@ -75,15 +86,11 @@ def painted(snippet: Any, style: Style) -> str:
 
 
 def _safe(text: str) -> str:
-    from forgelore.core.text import printable
-
     return printable(text).replace("\n", " ").replace("\t", " ")
 
 
 def _wrapped(text: str, columns: int) -> list[str]:
     """Break at blanks; colours take no room."""
-    from forgelore.surfaces.cli.terminal import cells
-
     lines, line = [], ""
     for word in text.split(" "):
         if line and cells(line) + 1 + cells(word) > columns:
@@ -94,53 +101,9 @@ def _wrapped(text: str, columns: int) -> list[str]:
     return [*lines, line]
 
 
-def explain(hit: Any) -> str:
+def explain(hit: "Hit") -> str:
     """Return "words #2 (BM25 12.31) · meaning #1 (cosine 0.612) · RRF 0.03252 · matched: deleted, files"."""
     words = f"words #{hit.lexical_rank} (BM25 {hit.lexical_score:.2f})" if hit.lexical_rank else "words: not found"
     meaning = f"meaning #{hit.vector_rank} (cosine {hit.vector_score:.3f})" if hit.vector_rank else "meaning: not found"
     matched = f" · matched: {clean(', '.join(hit.words))}" if hit.words else ""
     return f"{words} · {meaning} · RRF {hit.rrf:.5f}{matched}"
-
-
-def project_of(row: Any) -> str:
-    from forgelore.words import ProjectName
-
-    return str(ProjectName(row.forge, row.host, row.path))
-
-
-def ref_of(row: Any) -> str:
-    from forgelore.flows.browse.items import shown_ref
-
-    return shown_ref(row.forge, row.kind, row.number, row.tag)
-
-
-def as_data(hit: Any, *, is_explained: bool = True) -> dict[str, Any]:
-    from forgelore.core.search.documents import ShownHeader, build_header
-
-    row = hit.row
-    shown = ShownHeader(
-        row.representation,
-        row.kind,
-        ref_of(row),
-        row.title,
-        project_of(row),
-        row.url,
-        row.labels,
-        row.state,
-        row.author,
-    )
-    data = {
-        "header": build_header(shown),
-        "ref": ref_of(row), "project": project_of(row), "kind": row.kind, "number": row.number,
-        "representation": row.representation, "title": row.title, "url": row.url, "state": row.state,
-        "state_reason": row.state_reason, "author": row.author, "labels": list(row.labels),
-        "created_at": format_ms(row.created_at), "updated_at": format_ms(row.updated_at),
-        "is_confidential": bool(row.is_confidential), "score": round(hit.score, 4), "snippet": hit.snippet.text,
-        "marks": [list(mark) for mark in hit.snippet.marks], "document_id": row.document_id,
-    }  # fmt: skip
-    if is_explained:
-        data["explain"] = {
-            "lexical_rank": hit.lexical_rank, "bm25": hit.lexical_score, "vector_rank": hit.vector_rank,
-            "cosine": hit.vector_score, "rrf": hit.rrf, "words": list(hit.words),
-        }  # fmt: skip
-    return data

@@ -8,6 +8,7 @@ import sys
 import time
 
 from forgelore.errors import LoreError, OutputError, Stopped, UsageError
+from forgelore.surfaces.cli.formats import FORMATS, find_format, write_envelope
 from forgelore.surfaces.cli.streams import drop_output, prepare_streams
 from forgelore.version import __version__
 
@@ -39,7 +40,7 @@ COMMANDS = {
 _HEAD = "forgelore turns the history of a GitHub or GitLab project into one local file."
 _OPTIONS = """options for every command:
   --db PATH      the database file (or FORGELORE_DB)
-  --json         one JSON object on standard output
+{formats}
   -h, --help     help, with examples
   --version      the version"""
 _EXAMPLES = """examples:
@@ -63,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
         drop_output()
     except OutputError as error:
         drop_output()
-        code = report(error, is_json=False)
+        code = report(error, None)
     if code == Stopped.exit_code and argv is None:  # leave without waiting for threads that hang in a slow answer
         sys.stderr.flush()
         os._exit(code)
@@ -72,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run_to_its_end(arguments: list[str], started: float) -> int:
     """Return the exit code; what went wrong has been told. Only an output that cannot be written is raised."""
-    is_json = "--json" in arguments
+    chosen = find_format(arguments)
     try:
         code = _run(arguments, started)
         sys.stdout.flush()
@@ -81,9 +82,9 @@ def _run_to_its_end(arguments: list[str], started: float) -> int:
     except SystemExit as ended:  # argparse has printed its help
         return int(ended.code or 0)
     except LoreError as error:
-        return report(error, is_json=is_json)
+        return report(error, chosen)
     except KeyboardInterrupt:
-        return report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), is_json=is_json)
+        return report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), chosen)
     except Exception as error:
         if os.environ.get("FORGELORE_DEBUG"):
             raise
@@ -91,7 +92,7 @@ def _run_to_its_end(arguments: list[str], started: float) -> int:
             f"something unexpected went wrong: {type(error).__name__}: {error}",
             hint="this is a bug in forgelore, please report it; FORGELORE_DEBUG=1 shows where it happened",
         )
-        return report(unexpected, is_json=is_json)
+        return report(unexpected, chosen)
     return code
 
 
@@ -101,7 +102,7 @@ def _run(arguments: list[str], started: float) -> int:
         if "--version" in before:
             print(f"forgelore {__version__}")
             return 0
-        unknown = [word for word in before if word not in ("-h", "--help", "--json")]
+        unknown = [word for word in before if word not in ("-h", "--help", *FORMATS)]
         if unknown:
             raise UsageError(f"unknown option {unknown[0]}", hint="run: forgelore --help")
         print(help_text())
@@ -128,11 +129,13 @@ def _split(arguments: list[str]) -> tuple[str | None, list[str], list[str]]:
 
 
 def help_text() -> str:
-    lines = [_HEAD, "", "usage: forgelore [--db PATH] [--json] COMMAND …", ""]
+    formats = "\n".join(f"  {option:<14} {what}" for option, (what, _) in FORMATS.items())
+    usage = " ".join(f"[{option}]" for option in ("--db PATH", *FORMATS))
+    lines = [_HEAD, "", f"usage: forgelore {usage} COMMAND …", ""]
     for group in dict.fromkeys(group for group, _ in COMMANDS.values()):
         lines.append(f"{group}:")
         lines += [f"  {name:<14} {summary}" for name, (its_group, summary) in COMMANDS.items() if its_group == group]
-    lines += ["", _OPTIONS, "", _EXAMPLES]
+    lines += ["", _OPTIONS.format(formats=formats), "", _EXAMPLES]
     return "\n".join(lines)
 
 
@@ -143,15 +146,15 @@ def _suggest(name: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def report(error: LoreError, *, is_json: bool) -> int:
-    """Tell an error to a person or a program and return its exit code."""
-    if is_json:
-        import json
+def report(error: LoreError, chosen: str | None) -> int:
+    """Tell an error to a person, or to a program in the format it chose, and return its exit code."""
+    if chosen:
+        from forgelore.surfaces.present.envelope import present_failure
 
-        print(json.dumps({"ok": False, "error": as_data(error)}, ensure_ascii=False))
+        write_envelope(chosen, present_failure(error))
         return error.exit_code
-    from forgelore.core.text import printable
     from forgelore.surfaces.cli.terminal import Style
+    from forgelore.surfaces.present.text import printable
 
     style = Style(sys.stderr)
     if isinstance(error, Stopped):
@@ -161,10 +164,6 @@ def report(error: LoreError, *, is_json: bool) -> int:
     if error.hint:
         print(f"  {style.dim('→')} {printable(error.hint)}", file=sys.stderr)
     return error.exit_code
-
-
-def as_data(error: LoreError) -> dict[str, str]:
-    return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
 if __name__ == "__main__":

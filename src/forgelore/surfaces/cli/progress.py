@@ -6,9 +6,12 @@ rich is imported here, and only by commands that take longer than a second.
 
 import sys
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
-from forgelore.flows.progress import Watcher
+from forgelore.api import Watcher
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 
 class LogWatcher(Watcher):
@@ -59,14 +62,14 @@ class BarWatcher(Watcher):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-        self._bars: Any = Progress(
+        self._bars = Progress(
             SpinnerColumn(finished_text="[green]✓[/]"), TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24), TextColumn("{task.fields[count]}", justify="right"),
             TextColumn("[dim]{task.fields[rate]}[/]", justify="right"), TimeRemainingColumn(elapsed_when_finished=True),
             console=Console(stderr=True),
         )  # fmt: skip
         self._project = project
-        self._tasks: dict[str, Any] = {}
+        self._tasks: dict[str, TaskID] = {}
         self._started: dict[str, float] = {}
 
     def begin(self, resource: str, title: str, total: int | None) -> None:
@@ -101,5 +104,5 @@ class BarWatcher(Watcher):
         self._bars.stop()
 
 
-def make_watcher(project: str, *, is_json: bool) -> BarWatcher | LogWatcher:
-    return BarWatcher(project) if sys.stderr.isatty() and not is_json else LogWatcher(project)
+def make_watcher(project: str, *, is_quiet: bool) -> BarWatcher | LogWatcher:
+    return BarWatcher(project) if sys.stderr.isatty() and not is_quiet else LogWatcher(project)

@@ -14,7 +14,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TextIO, cast
 
 from forgelore.errors import OutputError
 
@@ -66,13 +66,14 @@ def drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _wrapped(kind: type[io.TextIOWrapper], number: int, stream: Any) -> io.TextIOWrapper:
+def _wrapped(kind: type[io.TextIOWrapper], number: int, stream: TextIO | None) -> io.TextIOWrapper:
     # A terminal that cannot show a letter shows ? instead of a crash.
     if stream is None:
         return kind(_take_place(number), encoding="utf-8", errors="replace")
+    python = cast("io.TextIOWrapper", stream)  # what Python itself puts there
     return kind(
-        stream.buffer, encoding=stream.encoding, errors="replace", line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
+        python.buffer, encoding=python.encoding, errors="replace", line_buffering=python.line_buffering,
+        write_through=python.write_through,
     )  # fmt: skip
 
 

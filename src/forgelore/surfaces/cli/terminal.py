@@ -6,18 +6,17 @@ Small on purpose: a list costs no import of rich. Text from a forge goes through
 import os
 import re
 import sys
-import unicodedata
-from typing import Any
+from typing import IO
 
-from forgelore.core.text import printable
+from forgelore.surfaces.present.text import cells, clean, fit, printable
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+__all__ = ["Style", "cells", "clean", "fit", "number", "table", "width", "wrap"]
 
 
 class Style:
     """Colours for one stream; plain text when it is not a terminal or NO_COLOR is set."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: IO[str]) -> None:
         forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
         is_terminal = bool(getattr(stream, "isatty", lambda: False)()) and os.environ.get("TERM") != "dumb"
         self.on = forced or (is_terminal and not os.environ.get("NO_COLOR"))
@@ -51,11 +50,6 @@ class Style:
         return paint(state or "")
 
 
-def clean(text: str | None) -> str:
-    """Return one line of somebody's text, safe to print."""
-    return " ".join(printable(text or "").split())
-
-
 def width() -> int:
     """Return the columns of the terminal (COLUMNS wins); 100 where there is none. shutil has the same, for 3 ms."""
     given = os.environ.get("COLUMNS", "")
@@ -67,27 +61,6 @@ def width() -> int:
         except (OSError, ValueError, AttributeError):
             columns = 100
     return max(40, min(columns, 160))
-
-
-def cells(text: str) -> int:
-    """Return how many columns the text takes: East Asian letters take two, combining marks none."""
-    text = _ANSI.sub("", text)
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def fit(text: str, columns: int) -> str:
-    """Return the text cut to the columns, with … where it was cut."""
-    if cells(text) <= columns:
-        return text
-    taken, used = [], 0
-    for character in text:
-        used += cells(character)
-        if used > columns - 1:
-            break
-        taken.append(character)
-    return "".join(taken) + "…"
 
 
 def table(rows: list[list[str]], *, grow: int, head: list[str] | None = None, style: Style | None = None) -> list[str]:
@@ -127,12 +100,6 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
             break_long_words=False, break_on_hyphens=False, drop_whitespace=True,
         ) or [""]  # fmt: skip
     return lines
-
-
-def day(ms: int | None) -> str:
-    from forgelore.core.times import format_ms
-
-    return (format_ms(ms) or "")[:10]
 
 
 def number(value: int) -> str:

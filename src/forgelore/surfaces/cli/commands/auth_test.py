@@ -1,10 +1,13 @@
 """`forgelore auth-test`: who the tokens belong to."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.errors import AuthError
 from forgelore.surfaces.cli.terminal import clean
+
+if TYPE_CHECKING:
+    from forgelore.api import TokenOwner
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     "forgelore auth-test",
@@ -19,30 +22,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.tokens import find_token, token_advice
-
-    app = context.app
-    name = next(iter(app.names_to_sync([arguments.project] if arguments.project else [])))
-    _, source = find_token(app.config, app.environ, name.forge, name.host)
-    if not source:
-        hint = token_advice(app.config, app.environ, name.forge, name.host, source)
-        raise AuthError(f"no token for {name.host}", hint=hint)
-    identity = app.forge(name).fetch_identity()
-    shown = f" ({clean(identity.name)})" if identity.name else ""
+def run(context: "Context", arguments: argparse.Namespace) -> "TokenOwner":
+    owner = context.history.find_token_owner(arguments.project)
+    shown = f" ({clean(owner.name)})" if owner.name else ""
     context.print(
-        f"{context.style.green('✓')} Authenticated as @{clean(identity.login)}{shown} on {name.host}, token from"
-        f" {source}"
+        f"{context.style.green('✓')} Authenticated as @{clean(owner.login)}{shown} on {owner.host}, token from"
+        f" {owner.source}"
     )
-    if identity.scopes:
-        context.print(f"  scopes: {', '.join(identity.scopes)}")
-    if identity.expires_at:
-        context.print(f"  expires: {identity.expires_at}")
-    return {
-        "host": name.host,
-        "login": identity.login,
-        "name": identity.name,
-        "scopes": list(identity.scopes),
-        "expires_at": identity.expires_at,
-        "source": source,
-    }
+    if owner.scopes:
+        context.print(f"  scopes: {', '.join(owner.scopes)}")
+    if owner.expires_at:
+        context.print(f"  expires: {owner.expires_at}")
+    return owner

@@ -6,7 +6,11 @@ these does a Tab start Python, with `completion projects` and the words typed so
 
 import argparse
 import re
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.setup import KnownProjectsData, ScriptData
 
 EXAMPLES = (
     'eval "$(forgelore completion bash)"        for this shell; add it to ~/.bashrc to keep it',
@@ -24,23 +28,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("typed", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def run(context: "Context", arguments: argparse.Namespace) -> "ScriptData | KnownProjectsData":
+    from forgelore.surfaces.present.setup import KnownProjectsData, ScriptData
+
     if arguments.shell == "projects":
         names = _known_projects(context, arguments.typed)
         context.print(*names)
-        return {"projects": names}
+        return KnownProjectsData(names)
     from forgelore.surfaces.cli.shells import write_bash, write_fish, write_zsh
 
     script = {"bash": write_bash, "zsh": write_zsh, "fish": write_fish}[arguments.shell]()
     context.print(*script.splitlines())
-    return {"shell": arguments.shell, "script": script}
+    return ScriptData(arguments.shell, script)
 
 
-def _known_projects(context: Any, typed: list[str]) -> list[str]:
+def _known_projects(context: "Context", typed: list[str]) -> list[str]:
     """Return the projects of the database that the typed words name; without one, of the usual one."""
-    from forgelore.store.projects import list_projects
-
     if "--db" in typed[:-1]:
         context.choose_db(typed[typed.index("--db") + 1].strip("'\""))
-    names = [str(project.name) for project in list_projects(context.app.store())]
-    return [name for name in names if _PLAIN.fullmatch(name)]
+    return [name for name in context.history.list_projects() if _PLAIN.fullmatch(name)]

@@ -1,10 +1,14 @@
 """`forgelore count KIND`."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.filtering import add_filters, build_row_filters
+from forgelore.surfaces.cli.filtering import add_filters, read_filters
 from forgelore.surfaces.cli.terminal import number
+
+if TYPE_CHECKING:
+    from forgelore.api import RowCount
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     "forgelore count issues",
@@ -19,18 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_filters(parser, with_type=False)
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.flows.browse.items import COUNTABLE, count_rows, parse_kind
-
-    what = (
-        arguments.kind
-        if arguments.kind in COUNTABLE
-        else {"issue": "issues", "change": "changes"}.get(parse_kind(arguments.kind), arguments.kind)
-    )
-    kinds = () if what in ("items", "threads", "notes") else (parse_kind(what),)
-    filters = build_row_filters(context, arguments, context.app.find_project(arguments.project), kinds)
-    counts = count_rows(context.app.store(), what, filters)
-    total = sum(counts.values())
-    parts = ", ".join(f"{number(count)} {name}" for name, count in counts.items()) if len(counts) > 1 else ""
-    context.print(f"{what.capitalize()}: {context.style.bold(number(total))}" + (f"  ({parts})" if parts else ""))
-    return {"kind": what, "total": total, "by": counts}
+def run(context: "Context", arguments: argparse.Namespace) -> "RowCount":
+    count = context.history.count(arguments.kind, **read_filters(context, arguments))
+    parts = ", ".join(f"{number(rows)} {name}" for name, rows in count.by.items()) if len(count.by) > 1 else ""
+    total = context.style.bold(number(count.total))
+    context.print(f"{count.kind.capitalize()}: {total}" + (f"  ({parts})" if parts else ""))
+    return count

@@ -4,7 +4,11 @@ import argparse
 import os
 import tempfile
 import time
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.setup import DemoData
 
 EXAMPLES = ("forgelore demo", "forgelore demo --keep demo.db     keep the database to play with")
 PROJECT = "lanternsync/lantern"
@@ -14,8 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", metavar="FILE", help="load into this file and keep it")
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def run(context: "Context", arguments: argparse.Namespace) -> "DemoData":
     """Every step prints the command a person would type and then runs it, in this process."""
+    from forgelore.surfaces.present.setup import DemoData
+
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="forgelore-demo-") as folder:
         path = arguments.keep or os.path.join(folder, "demo.db")
@@ -30,7 +36,7 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     )
     if arguments.keep:
         context.print(f"The example stays in {arguments.keep}: try  forgelore --db {arguments.keep} list issues")
-    return {"project": PROJECT, "steps": len(steps), "db": arguments.keep}
+    return DemoData(PROJECT, len(steps), arguments.keep)
 
 
 def demo_file() -> str:
@@ -69,14 +75,14 @@ def _steps(source: str, folder: str) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _step(context: Any, said: str, words: list[str], path: str, folder: str) -> None:
+def _step(context: "Context", said: str, words: list[str], path: str, folder: str) -> None:
     from forgelore.surfaces.cli.command import Context, build_parser
 
     style = context.style
     shown = " ".join(_short(word) for word in words)
     context.print("", style.dim(f"# {said}"), f"{style.green('$')} {style.bold('forgelore ' + shown)}")
     parser, module = build_parser(words[0])
-    inner = Context(db=path, is_json=False, started=time.monotonic(), cwd=folder)
+    inner = Context(db=path, started=time.monotonic(), cwd=folder)
     inner.out, inner.style = context.out, style
     try:
         module.run(inner, parser.parse_args(words[1:]))

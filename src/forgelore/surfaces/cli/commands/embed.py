@@ -1,10 +1,15 @@
 """`forgelore embed`: vectors for documents that have none."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.indexing import chosen_projects, stopping_on_interrupt
+from forgelore.errors import EmbeddingFailed
+from forgelore.surfaces.cli.indexing import stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
+
+if TYPE_CHECKING:
+    from forgelore.api import Embedded
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     "forgelore embed                       documents that have no vectors yet",
@@ -26,58 +31,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--embedder", metavar="NAME", help="minilm, ollama or openai; default: as the settings say")
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from msgspec import to_builtins
-
-    from forgelore.flows.index.vectors import embed_documents
+def run(context: "Context", arguments: argparse.Namespace) -> "Embedded":
     from forgelore.surfaces.cli.progress import make_watcher
 
-    app = context.app
-    store = app.store()
-    projects = chosen_projects(context, arguments.project)
-    _warn_of_waiting(context, projects)
+    history, project = context.history, arguments.project
+    if waiting := history.count_unindexed(project):
+        # Vectors are made from documents: what has none yet gets none now, and that should be no surprise.
+        context.warn(f"{number(waiting)} items wait to be indexed first; run: forgelore generate-docs")
     with (
         stopping_on_interrupt(context),
-        make_watcher(arguments.project or "index", is_json=context.is_json) as watcher,
+        make_watcher(arguments.project or "index", is_quiet=context.is_data) as watcher,
     ):
-        done = embed_documents(
-            store, _embedder(context, arguments.embedder, watcher), projects, is_retry=arguments.retry_failed,
-            is_full=arguments.full, watcher=watcher, should_stop=app.stop.is_set,
-        )  # fmt: skip
-    data: dict[str, Any] = to_builtins(done)
-    _print(context, data)
-    return data
-
-
-def _embedder(context: Any, name: str | None, watcher: Any) -> Any:
-    from forgelore.errors import ConfigError
-
-    embedder = context.app.embedder(name, on_wait=watcher.waiting)
-    if embedder is None:
-        raise ConfigError(
-            "embedding is switched off (embedder = none)", hint="choose one: forgelore embed --embedder lore"
+        done = history.embed(
+            project, full=arguments.full, retry=arguments.retry_failed, embedder=arguments.embedder, watcher=watcher
         )
-    return embedder
+    _print(context, done)
+    return done
 
 
-def _warn_of_waiting(context: Any, projects: list[int]) -> None:
-    """Vectors are made from documents: what has none yet gets none now, and that should be no surprise."""
-    from forgelore.store.jobs import count_jobs
-
-    waiting = sum(count_jobs(context.app.store(), project_id).get("document", (0, 0))[0] for project_id in projects)
-    if waiting:
-        context.warn(f"{number(waiting)} items wait to be indexed first; run: forgelore generate-docs")
-
-
-def _print(context: Any, data: dict[str, Any]) -> None:
-    from forgelore.errors import EmbeddingFailed
-
-    mark = context.style.green("✓") if not data["failed"] else context.style.yellow("!")
-    parts = [f"{number(data[name])} {name}" for name in ("embedded", "failed") if data[name]]
-    waiting = f"; {number(data['waiting'])} wait for another attempt (forgelore stats)" if data["waiting"] else ""
-    context.print(f"{mark} {', '.join(parts) or 'nothing to do'}{waiting}")
-    if data["dropped"]:
-        context.print(f"  {number(data['dropped'])} vectors of an embedder that is no longer used were dropped")
-    if data["failed"] and not data["embedded"]:
+def _print(context: "Context", done: "Embedded") -> None:
+    mark = context.style.green("✓") if not done.failed else context.style.yellow("!")
+    counts = ((done.embedded, "embedded"), (done.failed, "failed"))
+    parts = ", ".join(f"{number(count)} {name}" for count, name in counts if count)
+    waiting = f"; {number(done.waiting)} wait for another attempt (forgelore stats)" if done.waiting else ""
+    context.print(f"{mark} {parts or 'nothing to do'}{waiting}")
+    if done.dropped:
+        context.print(f"  {number(done.dropped)} vectors of an embedder that is no longer used were dropped")
+    if done.failed and not done.embedded:
         hint = "why: forgelore stats; again: forgelore embed --retry-failed"
-        context.fail(EmbeddingFailed(f"none of {number(data['failed'])} documents could be embedded", hint=hint))
+        context.fail(EmbeddingFailed(f"none of {number(done.failed)} documents could be embedded", hint=hint))

@@ -1,10 +1,14 @@
 """`forgelore generate-docs`: items into the documents that are searched."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.indexing import chosen_projects, stopping_on_interrupt
+from forgelore.surfaces.cli.indexing import stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
+
+if TYPE_CHECKING:
+    from forgelore.api import BuiltDocuments
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     "forgelore generate-docs                 what a sync left to do",
@@ -18,30 +22,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", help="one project; default: all")
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from msgspec import to_builtins
-
-    from forgelore.flows.index.documents import count_indexed, index_items, reindex_items
+def run(context: "Context", arguments: argparse.Namespace) -> "BuiltDocuments":
     from forgelore.surfaces.cli.progress import make_watcher
 
-    store = context.app.store()
-    projects = chosen_projects(context, arguments.project)
-    index = reindex_items if arguments.full else index_items
     with (
         stopping_on_interrupt(context),
-        make_watcher(arguments.project or "index", is_json=context.is_json) as watcher,
+        make_watcher(arguments.project or "index", is_quiet=context.is_data) as watcher,
     ):
-        done = index(store, projects, watcher=watcher, should_stop=context.app.stop.is_set)
-    total, truncated = count_indexed(store, projects)
-    data: dict[str, Any] = {**to_builtins(done), "total": total, "truncated": truncated}
-    _print(context, data)
-    return data
+        done = context.history.build_documents(arguments.project, full=arguments.full, watcher=watcher)
+    _print(context, done)
+    return done
 
 
-def _print(context: Any, data: dict[str, Any]) -> None:
-    parts = [f"{number(data[name])} {name}" for name in ("new", "changed", "unchanged", "removed") if data[name]]
-    cut = f" ({number(data['truncated'])} cut for length)" if data["truncated"] else ""
-    what = ", ".join(parts) if parts else "nothing to do"
-    context.print(f"{context.style.green('✓')} {number(data['total'])} documents{cut}: {what}")
-    if data["failed"]:
-        context.warn(f"{number(data['failed'])} items could not be indexed; why: forgelore stats")
+def _print(context: "Context", done: "BuiltDocuments") -> None:
+    counts = (
+        (done.new, "new"), (done.changed, "changed"), (done.unchanged, "unchanged"), (done.removed, "removed")
+    )  # fmt: skip
+    what = ", ".join(f"{number(count)} {name}" for count, name in counts if count) or "nothing to do"
+    cut = f" ({number(done.truncated)} cut for length)" if done.truncated else ""
+    context.print(f"{context.style.green('✓')} {number(done.total)} documents{cut}: {what}")
+    if done.failed:
+        context.warn(f"{number(done.failed)} items could not be indexed; why: forgelore stats")

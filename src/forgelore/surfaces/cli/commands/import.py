@@ -3,12 +3,18 @@
 import argparse
 import sys
 import time
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.errors import InvalidValue, UsageError
-from forgelore.surfaces.cli.indexing import add_indexing_arguments, bring_up_to_date, describe, stopping_on_interrupt
+from forgelore.errors import InvalidValue
+from forgelore.surfaces.cli.indexing import add_indexing_arguments, describe, read_parts, stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import clean, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forgelore.api import ImportResult, UpdatedIndex
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.fetch import ImportData
 
 EXAMPLES = (
     "forgelore import tracker.jsonl --project acme/tracker",
@@ -26,39 +32,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.core.names import is_pattern
-    from forgelore.flows.transfer.importing import import_lines, open_source
+def run(context: "Context", arguments: argparse.Namespace) -> "ImportData":
+    from forgelore.api import UpdatedIndex
+    from forgelore.surfaces.present.fetch import present_import
 
-    if is_pattern(arguments.project):
-        raise UsageError("--project must name one project", hint="for example: --project acme/tracker")
-    name = context.app.parse_project(arguments.project)
     tick = _ticker(context)
-    with open_source(arguments.file) as source:
-        store = partial(context.app.store, create=True)
-        result = import_lines(store, name, source, context.app.now_ms(), is_strict=arguments.strict, on_batch=tick)
+    result = context.history.import_file(
+        arguments.file, project=arguments.project, strict=arguments.strict, index="none", on_batch=tick
+    ).result
     if tick:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # the counting line makes room for the result
     _warn(context, result)
-    indexed: dict[str, Any] = {"documents": None, "vectors": None}
+    index = UpdatedIndex()
     if result.items:
         context.print(f"{context.style.green('✓')} {_describe(result)}")
-        indexed = _index(context, name, arguments)
+        index = _index(context, result.project, arguments)
     elif result.read:
         context.fail(_no_good_line(result))
     else:
         context.warn("the file holds no lines: nothing was imported")
-    if told := describe(indexed):
+    if told := describe(index):
         context.print(f"  {told}")
-    return {
-        "project": result.project, "read": result.read, "items": result.items, "repeated": result.repeated,
-        "written": result.written, "notes": result.notes,
-        "skipped": [{"line": bad.number, "reason": bad.reason} for bad in result.bad],
-        "unknown": [{"key": key, "line": line} for key, line in result.unknown.items()], **indexed,
-    }  # fmt: skip
+    return present_import(result, index)
 
 
-def _warn(context: Any, result: Any) -> None:
+def _warn(context: "Context", result: "ImportResult") -> None:
     for bad in result.bad[:20]:
         context.warn(f"line {bad.number} skipped: {bad.reason}")
     if len(result.bad) > 20:
@@ -69,7 +67,7 @@ def _warn(context: Any, result: Any) -> None:
         context.warn(f"keys that mean nothing here were left out: {', '.join(named[:20])}{more}")
 
 
-def _describe(result: Any) -> str:
+def _describe(result: "ImportResult") -> str:
     """Return what happened as a line: items are counted once, however often their lines come."""
     parts = [
         f"{result.project}: {_count(result.items, 'item')} in {_count(result.read, 'line')}",
@@ -86,7 +84,7 @@ def _count(count: int, noun: str) -> str:
     return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
-def _no_good_line(result: Any) -> InvalidValue:
+def _no_good_line(result: "ImportResult") -> InvalidValue:
     first = result.bad[0]
     hint = "nothing was written; docs/import.md has the format, with a JSON Schema to check a file against"
     return InvalidValue(
@@ -94,27 +92,26 @@ def _no_good_line(result: Any) -> InvalidValue:
     )
 
 
-def _index(context: Any, name: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def _index(context: "Context", project: str, arguments: argparse.Namespace) -> "UpdatedIndex":
+    """Make what was imported findable: told apart from the import, which is good without it."""
     from contextlib import nullcontext
 
-    from forgelore.store.projects import find_project
     from forgelore.surfaces.cli.progress import make_watcher
 
-    project = find_project(context.app.store(), name)
-    is_watched = not context.is_json and sys.stderr.isatty()  # as the counting line: nothing in a pipe
+    is_watched = not context.is_data and sys.stderr.isatty()  # as the counting line: nothing in a pipe
     with (
         stopping_on_interrupt(context),
-        make_watcher(str(name), is_json=False) if is_watched else nullcontext() as bars,
+        make_watcher(project, is_quiet=False) if is_watched else nullcontext() as bars,
     ):
-        return bring_up_to_date(
-            context, [project.id] if project else [], watcher=bars,
-            with_docs=not arguments.no_docs, with_vectors=not arguments.no_embed,
-        )  # fmt: skip
+        index = context.history.update_index(project, index=read_parts(arguments), watcher=bars)
+    for warning in index.warnings:
+        context.warn(warning)
+    return index
 
 
-def _ticker(context: Any) -> Any:
+def _ticker(context: "Context") -> "Callable[[int], None] | None":
     """A counting line in a terminal, nothing in a pipe."""
-    if context.is_json or not sys.stderr.isatty():
+    if context.is_data or not sys.stderr.isatty():
         return None
 
     def tick(read: int) -> None:

@@ -1,9 +1,13 @@
 """`forgelore ingest --type KIND`: a sync of one kind of item."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.indexing import add_indexing_arguments
+
+if TYPE_CHECKING:
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.fetch import FailedSyncData, SyncData
 
 EXAMPLES = (
     "forgelore ingest --type issues acme/web",
@@ -25,10 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.browse.items import parse_kind
+def run(context: "Context", arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData]":
+    from forgelore.api import parse_kind
     from forgelore.surfaces.cli.commands.sync import sync_all
 
     kind = parse_kind(arguments.type)
-    names = list(context.app.names_to_sync(arguments.projects))
-    return sync_all(context, names, arguments, command=f"ingest {kind}", kinds=(kind,))
+    return sync_all(context, context.history.names_to_sync(arguments.projects), arguments, kinds=(kind,))

@@ -1,11 +1,15 @@
 """`forgelore list KIND`."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.errors import InvalidValue
-from forgelore.surfaces.cli.filtering import add_filters, build_row_filters
-from forgelore.surfaces.cli.terminal import clean, day, fit, number, table
+from forgelore.surfaces.cli.filtering import add_filters, read_filters
+from forgelore.surfaces.cli.terminal import clean, fit, number, table
+from forgelore.surfaces.present.text import day
+
+if TYPE_CHECKING:
+    from forgelore.api import ListedItem
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     "forgelore list issues --state open",
@@ -28,18 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_filters(parser, with_type=False)
 
 
-def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.browse.items import list_items, parse_kind
-
-    if not 1 <= arguments.limit <= 1_000_000:
-        raise InvalidValue(f"--limit {arguments.limit} is out of range", hint="use 1 to 1,000,000")
-    kind = parse_kind(arguments.kind)
-    project = context.app.find_project(arguments.project)
-    filters = build_row_filters(context, arguments, project, (kind,))
-    items = list_items(context.app.store(), filters, sort=arguments.sort, limit=arguments.limit)
+def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]":
+    filters = read_filters(context, arguments)
+    items = context.history.list_items(arguments.kind, sort=arguments.sort, limit=arguments.limit, **filters)
     if not items:
-        context.print("nothing matches" if project is None else f"nothing in {project.name} matches")
-    many = len({item["project"] for item in items}) > 1
+        project = filters.get("project")
+        context.print("nothing matches" if project is None else f"nothing in {project} matches")
+    many = len({item.project for item in items}) > 1
     for line in table([_row(context, item, with_project=many) for item in items], grow=1):
         context.print(line)
     if len(items) == arguments.limit:
@@ -47,16 +46,16 @@ def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     return items
 
 
-def _row(context: Any, item: dict[str, Any], *, with_project: bool) -> list[str]:
+def _row(context: "Context", item: "ListedItem", *, with_project: bool) -> list[str]:
     style = context.style
-    labels = fit(", ".join(clean(label) for label in item["labels"]), 24)
-    author = f"@{clean(item['author'])}" if item["author"] else ""
+    labels = fit(", ".join(clean(label) for label in item.labels), 24)
+    author = f"@{clean(item.author)}" if item.author else ""
     row = [
-        style.bold(clean(item["ref"])),
-        clean(item["title"]),
-        style.state(item["state"]),
+        style.bold(clean(item.ref)),
+        clean(item.title),
+        style.state(item.state),
         style.cyan(author),
-        day(item["updated_at"] or item["created_at"]),
+        day(item.updated_at or item.created_at),
         style.dim(labels),
     ]
-    return [*row, style.dim(item["project"])] if with_project else row
+    return [*row, style.dim(item.project)] if with_project else row

@@ -1,10 +1,15 @@
 """`forgelore replay [PROJECT…]`: what the forges said, read again from the database."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.indexing import add_indexing_arguments, bring_up_to_date, describe, stopping_on_interrupt
+from forgelore.surfaces.cli.indexing import add_indexing_arguments, describe, read_parts, stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
+
+if TYPE_CHECKING:
+    from forgelore.api import ReplayedProject
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.fetch import ReplayData
 
 EXAMPLES = (
     "forgelore replay                     every project; rows that are as they should be are not written",
@@ -23,51 +28,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run(context: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    from forgelore.flows.browse.items import parse_kind
-    from forgelore.store.projects import list_projects, resolve_project
+def run(context: "Context", arguments: argparse.Namespace) -> "list[ReplayData]":
+    from forgelore.api import parse_kind
+    from forgelore.surfaces.present.fetch import present_replay
 
-    store, hosts = context.app.store(), context.app.hosts
-    kinds = tuple(dict.fromkeys(parse_kind(word) for word in arguments.type))
-    chosen = [resolve_project(store, text, hosts) for text in arguments.projects] or list_projects(store)
+    history = context.history
+    kinds = tuple(parse_kind(word) for word in arguments.type)
+    names = history.list_projects(arguments.projects)
     with stopping_on_interrupt(context):
-        return [_replay_one(context, project, kinds, arguments) for project in chosen]
+        return [present_replay(_replay_one(context, name, kinds, arguments)) for name in names]
 
 
 def _replay_one(
-    context: Any, project: Any, kinds: tuple[str, ...], arguments: argparse.Namespace
-) -> dict[str, Any]:  # fmt: skip
-    from forgelore.flows.sync.replay import replay_project
+    context: "Context", name: str, kinds: tuple[str, ...], arguments: argparse.Namespace
+) -> "ReplayedProject":  # fmt: skip
     from forgelore.surfaces.cli.progress import make_watcher
 
-    app = context.app
-    with make_watcher(str(project.name), is_json=context.is_json) as watcher:
-        done = replay_project(
-            app.store(), app.payload_reader(project.name), project, kinds=kinds, force=arguments.force,
-            watcher=watcher, should_stop=app.stop.is_set, now=app.now_ms,
-        )  # fmt: skip
-        indexed = bring_up_to_date(
-            context, [project.id], watcher=watcher,
-            with_docs=not arguments.no_docs, with_vectors=not arguments.no_embed,
-        )  # fmt: skip
-    data = {
-        "project": str(project.name), "read": done.read, "restored": len(done.restored),
-        "incomplete": len(done.incomplete), "is_project_restored": done.is_project_restored, **indexed,
-    }  # fmt: skip
-    _print(context, data, describe(indexed))
-    return data
+    with make_watcher(name, is_quiet=context.is_data) as watcher:
+        done = context.history.replay(
+            name, kinds=kinds, force=arguments.force, index=read_parts(arguments), watcher=watcher
+        )
+    for warning in done.index.warnings:
+        context.warn(warning)
+    _print(context, done)
+    return done
 
 
-def _print(context: Any, data: dict[str, Any], indexed: str) -> None:
-    mended = f"{number(data['restored'])} mended" if data["restored"] else "all as they should be"
-    context.print(
-        f"{context.style.green('✓')} {context.style.bold(data['project'])}: {number(data['read'])} items read again,"
-        f" {mended}"
-    )
-    if indexed:
+def _print(context: "Context", done: "ReplayedProject") -> None:
+    style = context.style
+    mended = f"{number(done.restored)} mended" if done.restored else "all as they should be"
+    context.print(f"{style.green('✓')} {style.bold(done.project)}: {number(done.read)} items read again, {mended}")
+    if indexed := describe(done.index):
         context.print(f"  {indexed}")
-    if data["incomplete"]:
+    if done.incomplete:
         context.warn(
-            f"{data['project']}: of {number(data['incomplete'])} items something is not stored as the forge said it"
+            f"{done.project}: of {number(done.incomplete)} items something is not stored as the forge said it"
             " (imported, or lost); of that, only the links in the text were read again"
         )

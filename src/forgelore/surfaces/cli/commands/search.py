@@ -1,11 +1,16 @@
 """`forgelore search QUERY`."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
-from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, build_filters, find_rescorer
-from forgelore.surfaces.cli.hits import as_data, print_hits
+from forgelore.surfaces.cli.commands.similar import compare_item
+from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, check_rescore, read_filters
+from forgelore.surfaces.cli.hits import HitPage, print_nothing
+from forgelore.surfaces.present.find import SearchData, SimilarData, present_search
+
+if TYPE_CHECKING:
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     'forgelore search "deleted files come back"',
@@ -29,36 +34,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.api import History
-    from forgelore.flows.search.run import SearchRequest
-
+def run(context: "Context", arguments: argparse.Namespace) -> SearchData | SimilarData:
     if arguments.similar_to is not None:
-        return _run_similar(context, arguments)
+        if arguments.query or arguments.fts_mode == "raw":
+            raise UsageError("--similar-to takes the place of words", hint="leave the words and --fts-mode out")
+        return compare_item(context, arguments, arguments.similar_to, is_earlier=False)
     if not arguments.query:
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
+    return _search(context, arguments, " ".join(arguments.query))
+
+
+def _search(context: "Context", arguments: argparse.Namespace, text: str) -> SearchData:
     is_raw = arguments.fts_mode == "raw"
-    text = " ".join(arguments.query)
-    request = SearchRequest(
-        text, "lexical" if is_raw else arguments.mode, build_filters(context, arguments), arguments.limit, is_raw
-    )
-    lore = History(context.app)
-    rescorer = find_rescorer(lore, arguments, mode=request.mode)
-    answer = lore.search_for(request, embedder=arguments.embedder, rescorer=rescorer)
+    filters = read_filters(context, arguments)
+    check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
+    answer = context.history.search(
+        text, mode=arguments.mode, limit=arguments.limit, is_raw=is_raw, embedder=arguments.embedder,
+        is_rescored=arguments.rescore, **filters,
+    )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
-    if not context.is_json:
-        is_filtered = any(request.filters._replace(project_ids=()))
-        print_hits(context, answer, text, is_explained=arguments.explain, is_filtered=is_filtered)
-    return {
-        "query": text, "mode": answer.mode, "total": len(answer.hits),
-        "hits": [as_data(hit, is_explained=arguments.explain) for hit in answer.hits],
-    }  # fmt: skip
-
-
-def _run_similar(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.surfaces.cli.commands.similar import run_like
-
-    if arguments.query or arguments.fts_mode == "raw":
-        raise UsageError("--similar-to takes the place of words", hint="leave the words and --fts-mode out")
-    return run_like(context, arguments, arguments.similar_to, is_earlier=False)
+    if not context.is_data:
+        is_filtered = any(value for name, value in filters.items() if name != "project")
+        if not print_nothing(context, answer, text, is_filtered=is_filtered):
+            HitPage(answer.hits, is_explained=arguments.explain).print(context)
+    return present_search(answer, text, is_explained=arguments.explain)

@@ -1,11 +1,14 @@
 """`forgelore show REF`: an item with its conversation, readable in a terminal."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.core.names import Ref, parse_ref
-from forgelore.core.text import printable
-from forgelore.surfaces.cli.terminal import clean, day, width, wrap
+from forgelore.surfaces.cli.terminal import Style, clean, width, wrap
+from forgelore.surfaces.present.text import day, printable
+
+if TYPE_CHECKING:
+    from forgelore.api import ShownFile, ShownItem, ShownThread
+    from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
     "forgelore show '#12'",
@@ -40,122 +43,102 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--document", action="store_true", help="as plain text with a structured header, for agents")
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.flows.browse.items import load_item
-
-    app = context.app
-    ref = _parse(arguments.ref)
-    project = None if ref.project else app.find_project(arguments.project)
-    item: dict[str, Any] = load_item(app.store(), ref, project, app.hosts)
-    if arguments.document:
-        from forgelore.flows.browse.reading_text import show_document
-
-        item["document"] = show_document(item)
-        context.print(*printable(item["document"]).split("\n"))
-    elif not context.is_json:
+def run(context: "Context", arguments: argparse.Namespace) -> "ShownItem":
+    project = context.history.name_project(arguments.project)
+    item = context.history.show(*arguments.ref, project=project, with_document=arguments.document)
+    if item.document is not None:
+        context.print(*printable(item.document).split("\n"))
+    elif not context.is_data:
         _print_item(context, item, with_system=arguments.system)
     return item
 
 
-def _parse(words: list[str]) -> Ref:
-    """`issue 12` and `mr 34` are the same as #12 and !34."""
-    if len(words) == 1:
-        return parse_ref(words[0])
-    from forgelore.errors import UsageError
-    from forgelore.flows.browse.items import parse_kind
-
-    if len(words) > 2:
-        raise UsageError("one item at a time", hint="write #12, or: issue 12")
-    ref = parse_ref(words[1])
-    return Ref(ref.project, ref.number, parse_kind(words[0]), ref.tag)
-
-
-def _print_item(context: Any, item: dict[str, Any], *, with_system: bool) -> None:
+def _print_item(context: "Context", item: "ShownItem", *, with_system: bool) -> None:
     style, columns = context.style, min(width(), 110)
-    reason = f" ({clean(item['state_reason']).replace('_', ' ')})" if item["state_reason"] else ""
-    context.print(f"{style.bold(clean(item['title']))}  {style.dim(clean(item['ref']))}")
-    marks = [style.red("gone from the forge")] if item["deleted_at"] else []
-    marks += [style.yellow("confidential")] if item["is_confidential"] else []
-    author = f"@{clean(item['author'])}" if item["author"] else "somebody who left"
+    reason = f" ({clean(item.state_reason).replace('_', ' ')})" if item.state_reason else ""
+    context.print(f"{style.bold(clean(item.title))}  {style.dim(clean(item.ref))}")
+    marks = [style.red("gone from the forge")] if item.deleted_at else []
+    marks += [style.yellow("confidential")] if item.is_confidential else []
+    author = f"@{clean(item.author)}" if item.author else "somebody who left"
     facts = [
-        style.state(item["state"]) + reason if item["state"] else "",
+        style.state(item.state) + reason if item.state else "",
         *marks,
-        item["kind"],
+        item.kind,
         f"by {style.cyan(author)}",
-        day(item["created_at"]),
+        day(item.created_at),
     ]
     context.print(" · ".join(fact for fact in facts if fact))
     for name, value in (
-        ("project", item["project"]),
-        ("labels", ", ".join(map(clean, item["labels"]))),
-        ("url", clean(item["url"])),
+        ("project", item.project),
+        ("labels", ", ".join(map(clean, item.labels))),
+        ("url", clean(item.url)),
         ("branch", _branch(item)),
     ):
         if value:
             context.print(f"{style.dim(name + ':'):<10} {value}")
     _print_links(context, item)
-    context.print("", *wrap(item["body"] or style.dim("no description"), columns))
-    if item["files"]:
+    context.print("", *wrap(item.body or style.dim("no description"), columns))
+    if item.files:
         context.print(
-            "", style.bold(f"{len(item['files'])} files"), *(f"  {_file(style, file)}" for file in item["files"][:20])
+            "", style.bold(f"{len(item.files)} files"), *(f"  {_file(style, file)}" for file in item.files[:20])
         )
-        if len(item["files"]) > 20:
-            context.print(style.dim(f"  … and {len(item['files']) - 20} more"))
-    for thread in item["threads"]:
+        if len(item.files) > 20:
+            context.print(style.dim(f"  … and {len(item.files) - 20} more"))
+    for thread in item.threads:
         _print_thread(context, thread, columns, with_system=with_system)
 
 
-def _branch(item: dict[str, Any]) -> str:
+def _branch(item: "ShownItem") -> str:
     return (
-        f"{clean(item['source_branch'])} → {clean(item['target_branch'])}"
-        if item["source_branch"] and item["target_branch"]
+        f"{clean(item.source_branch)} → {clean(item.target_branch)}"
+        if item.source_branch and item.target_branch
         else ""
     )
 
 
-def _file(style: Any, file: dict[str, Any]) -> str:
-    paint = {"added": style.green, "deleted": style.red, "renamed": style.yellow}.get(file["status"], lambda text: text)
-    old = f" (was {clean(file['old_path'])})" if file["status"] == "renamed" else ""
-    return f"{paint(file['status'][0])} {clean(file['new_path'])}{old}"
+def _file(style: Style, file: "ShownFile") -> str:
+    paint = {"added": style.green, "deleted": style.red, "renamed": style.yellow}.get(file.status, str)
+    old = f" (was {clean(file.old_path)})" if file.status == "renamed" else ""
+    return f"{paint(file.status[0])} {clean(file.new_path)}{old}"
 
 
-def _print_links(context: Any, item: dict[str, Any]) -> None:
+def _print_links(context: "Context", item: "ShownItem") -> None:
     style = context.style
     groups: dict[str, list[str]] = {}
-    for link in item["links"]:
-        groups.setdefault(_RELATIONS[link["relation"]], []).append(
-            clean(link["ref"]) + (" (withdrawn)" if link["is_withdrawn"] else "")
+    for link in item.links:
+        groups.setdefault(_RELATIONS[link.relation], []).append(
+            clean(link.ref) + (" (withdrawn)" if link.is_withdrawn else "")
         )
-    for link in item["linked_from"]:
-        groups.setdefault(_BACK[link["relation"]], []).append(clean(link["ref"]))
+    for back in item.linked_from:
+        groups.setdefault(_BACK[back.relation], []).append(clean(back.ref))
     for name, refs in groups.items():
         more = f" … {len(refs) - 12} more" if len(refs) > 12 else ""
         context.print(f"{style.dim(name + ':')} {', '.join(dict.fromkeys(refs[:12]))}{more}")
 
 
-def _print_thread(context: Any, thread: dict[str, Any], columns: int, *, with_system: bool) -> None:
+def _print_thread(context: "Context", thread: "ShownThread", columns: int, *, with_system: bool) -> None:
     style = context.style
-    notes = [note for note in thread["notes"] if with_system or not note["is_system"]]
+    notes = [note for note in thread.notes if with_system or not note.is_system]
     if not notes:
         return
-    place = f"{clean(thread['path'])}:{thread['line'] or ''}" if thread["path"] else ""
+    place = f"{clean(thread.path)}:{thread.line or ''}" if thread.path else ""
     if place:
-        resolved = style.green(" resolved") if thread["is_resolved"] else ""
+        resolved = style.green(" resolved") if thread.is_resolved else ""
         context.print("", style.yellow(place) + resolved)
     for note in notes:
         flags = [
             flag
             for flag, is_set in (
-                ("internal", note["is_internal"]),
-                ("answer", note["is_answer"]),
-                ("system", note["is_system"]),
+                ("internal", note.is_internal),
+                ("answer", note.is_answer),
+                ("system", note.is_system),
             )
             if is_set
         ]
-        author = f"@{clean(note['author'])}" if note["author"] else "somebody who left"
+        author = f"@{clean(note.author)}" if note.author else "somebody who left"
         context.print(
             "",
-            f"{style.dim('│')} {style.cyan(author)} {style.dim(day(note['created_at']))}"
+            f"{style.dim('│')} {style.cyan(author)} {style.dim(day(note.created_at))}"
             f" {style.yellow(' '.join(flags))}".rstrip(),
         )
-        context.print(*(f"{style.dim('│')} {line}".rstrip() for line in wrap(note["body"] or "", columns - 2)))
+        context.print(*(f"{style.dim('│')} {line}".rstrip() for line in wrap(note.body or "", columns - 2)))

@@ -1,10 +1,15 @@
 """`forgelore stats`: what is in the index, whether it is sound, and its repair."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
-from forgelore.errors import CorruptStore, LoreError, StoreError, UsageError
+from forgelore.errors import CorruptStore, StoreError, UsageError
 from forgelore.surfaces.cli.terminal import clean, number, table
+
+if TYPE_CHECKING:
+    from forgelore.api import Checked, Finding, IndexStats, Repaired, VectorStats
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.index import StatsData
 
 EXAMPLES = (
     "forgelore stats",
@@ -13,7 +18,6 @@ EXAMPLES = (
     "forgelore stats --check --repair     make again what can be made again",
     "forgelore stats --json",
 )
-SAMPLE = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,68 +29,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repair", action="store_true", help="with --check: mend it")
     parser.add_argument(
         "--sample", metavar="N", type=int,
-        help=f"with --check: how many documents are searched for by their words and embedded again; default: {SAMPLE}",
+        help="with --check: how many documents are searched for by their words and embedded again; default: 200",
     )  # fmt: skip
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def run(context: "Context", arguments: argparse.Namespace) -> "StatsData":
+    from forgelore.surfaces.present.index import present_stats
+
     if arguments.repair and not arguments.check:
         raise UsageError("--repair needs --check", hint="run: forgelore stats --check --repair")
     if arguments.sample is not None and (arguments.sample < 0 or not arguments.check):
         raise UsageError("--sample needs --check and 0 or more", hint="run: forgelore stats --check --sample 500")
     checked, repaired = _check(context, arguments) if arguments.check else (None, None)
-    data: dict[str, Any] = _load(context, is_checked=arguments.check)
-    if data:
-        _print_stats(context, data)
+    stats = _load(context, is_checked=arguments.check)
+    if stats is not None:
+        _print_stats(context, stats)
     if checked is not None:
         _print_repair(context, repaired)
-        _print_findings(context, checked, repaired)
-        data["check"] = _as_data(checked.findings, ("name", "count", "examples", "meaning", "remedy"))
-        data["proofs"] = _as_data(checked.proofs, ("what", "checked", "total", "why"))
-    if repaired is not None:
-        data["repair"] = _as_data(repaired.repairs, ("name", "found", "left"))
-    return data
+        _print_findings(context, checked, is_repaired=repaired is not None)
+    return present_stats(stats, checked, repaired)
 
 
-def _load(context: Any, *, is_checked: bool) -> dict[str, Any]:
+def _load(context: "Context", *, is_checked: bool) -> "IndexStats | None":
     """Return the numbers. A check has more to say about a file that they cannot be read from."""
-    from forgelore.flows.index.check import load_stats
-
     try:
-        return load_stats(context.app.store())
+        return context.history.stats()
     except StoreError:
         if not is_checked:
             raise
-        return {}
+        return None
 
 
-def _check(context: Any, arguments: argparse.Namespace) -> tuple[Any, Any]:
+def _check(context: "Context", arguments: argparse.Namespace) -> "tuple[Checked, Repaired | None]":
     """Return what was found, and what was repaired before that if anything was asked for."""
-    from forgelore.flows.index.check import CheckRequest, check_store
-    from forgelore.flows.index.repair import repair_store
     from forgelore.surfaces.cli.progress import make_watcher
 
-    app = context.app
-    sample = SAMPLE if arguments.sample is None else arguments.sample
-    store, (embedder, reason) = app.store(), _embedder(context, sample)
-    with make_watcher("repair" if arguments.repair else "check", is_json=context.is_json) as watcher:
-        request = CheckRequest(embedder, reason, app.payload_reader, sample, watcher)
+    with make_watcher("repair" if arguments.repair else "check", is_quiet=context.is_data) as watcher:
         if not arguments.repair:
-            return check_store(store, request), None
-        repaired = repair_store(store, request)
+            return context.history.check(sample=arguments.sample, watcher=watcher), None
+        repaired = context.history.repair(sample=arguments.sample, watcher=watcher)
         return repaired.checked, repaired
 
 
-def _embedder(context: Any, sample: int) -> tuple[Any, str]:
-    """Return the embedder, or None and why there is none: that is no reason not to check the rest."""
-    try:
-        embedder = context.app.embedder() if sample else None
-    except LoreError as error:
-        return None, error.message
-    return embedder, "" if embedder else "no embedder is configured" if sample else "--sample 0"
-
-
-def _print_repair(context: Any, repaired: Any) -> None:
+def _print_repair(context: "Context", repaired: "Repaired | None") -> None:
     if repaired is None:
         return
     for repair in repaired.repairs:
@@ -96,18 +81,18 @@ def _print_repair(context: Any, repaired: Any) -> None:
         context.warn(note)
 
 
-def _print_findings(context: Any, checked: Any, repaired: Any) -> None:
+def _print_findings(context: "Context", checked: "Checked", *, is_repaired: bool) -> None:
     """Tell what is wrong now, after a repair if there was one."""
     style = context.style
     for finding in checked.findings:
         context.print(f"{style.red('✗')} {finding.name}: {number(finding.count)}  {finding.meaning}")
         context.print(style.dim(f"    {clean('; '.join(finding.examples))}"))
-        if finding.remedy and repaired is not None:
+        if finding.remedy and is_repaired:
             context.print(f"    {style.dim('→')} {finding.remedy}")
     if checked.is_cut_short:
         context.print("  the rest was not looked at")
     if checked.findings:
-        context.fail(_failure(context, checked.findings, is_repaired=repaired is not None))
+        context.fail(_failure(context.history.path, checked.findings, is_repaired=is_repaired))
     else:
         context.print(f"{style.green('✓')} sound: everything is what it is made from")
     for proof in checked.proofs:
@@ -117,8 +102,7 @@ def _print_findings(context: Any, checked: Any, repaired: Any) -> None:
             context.print(style.dim(told))
 
 
-def _failure(context: Any, findings: list[Any], *, is_repaired: bool) -> StoreError:
-    path = context.app.config.db
+def _failure(path: str, findings: "list[Finding]", *, is_repaired: bool) -> StoreError:
     names = ", ".join(finding.name for finding in findings)
     if any(finding.name in ("damaged_file", "source_missing") for finding in findings):
         hint = (
@@ -131,38 +115,32 @@ def _failure(context: Any, findings: list[Any], *, is_repaired: bool) -> StoreEr
     return StoreError(f"not everything could be repaired: {names}", hint="; ".join(remedies) or "please report this")
 
 
-def _as_data(structs: list[Any], names: tuple[str, ...]) -> list[dict[str, Any]]:
-    return [{name: getattr(one, name) for name in names} for one in structs]
-
-
-def _print_stats(context: Any, data: dict[str, Any]) -> None:
-    documents, vectors, file = data["documents"], data["vectors"], data["file"]
-    rows = [
-        ["documents", number(documents["total"]), "" if documents["total"] else "none yet: forgelore generate-docs"]
-    ]
-    for kind, counts in documents["by_kind"].items():
+def _print_stats(context: "Context", stats: "IndexStats") -> None:
+    documents, file = stats.documents, stats.file
+    rows = [["documents", number(documents.total), "" if documents.total else "none yet: forgelore generate-docs"]]
+    for kind, counts in documents.by_kind.items():
         threads = f"and {number(counts['thread'])} threads" if counts.get("thread") else ""
         rows.append([f"  {kind}s", number(counts.get("item", 0)), threads])
-    if documents["truncated"]:
-        cut = ", ".join(f"{number(count)} {reason}" for reason, count in documents["truncated_by"].items())
-        rows.append(["  cut for length", number(documents["truncated"]), cut])
-    rows.append(["full text", number(data["full_text"]["indexed"]), "documents"])
-    rows += _vector_rows(vectors)
-    rows.append(["file", f"{file['bytes'] / 1e6:,.1f} MB", f"{clean(file['path'])}, schema {file['schema_version']}"])
+    if documents.truncated:
+        cut = ", ".join(f"{number(count)} {reason}" for reason, count in documents.truncated_by.items())
+        rows.append(["  cut for length", number(documents.truncated), cut])
+    rows.append(["full text", number(stats.full_text.indexed), "documents"])
+    rows += _vector_rows(stats.vectors)
+    rows.append(["file", f"{file.bytes / 1e6:,.1f} MB", f"{clean(file.path)}, schema {file.schema_version}"])
     context.print(*table(rows, grow=2))
-    for kind, queue in data["queues"].items():
-        if queue["waiting"] and kind != "embed":
-            context.print(f"{number(queue['waiting'])} {kind} jobs wait, {number(queue['failing'])} failing")
-        for error in queue["errors"]:
-            told = f"  {kind} {error['key']}: {clean(error['error'])} ({error['attempts']} attempts)"
+    for kind, queue in stats.queues.items():
+        if queue.waiting and kind != "embed":
+            context.print(f"{number(queue.waiting)} {kind} jobs wait, {number(queue.failing)} failing")
+        for error in queue.errors:
+            told = f"  {kind} {error.key}: {clean(error.error)} ({error.attempts} attempts)"
             context.print(context.style.dim(told))
 
 
-def _vector_rows(vectors: dict[str, Any]) -> list[list[str]]:
-    embedder = vectors["embedder"]
-    by = f", {embedder['name']} {embedder['model']}" if embedder else ""
-    told = f"documents ({vectors['coverage'] or 0:.1%}) in {number(vectors['chunks'])} chunks{by}"
-    rows = [["vectors", number(vectors["embedded"]), told]]
-    if vectors["pending"] or vectors["failed"]:
-        rows.append(["  without", number(vectors["pending"]), f"waiting, {number(vectors['failed'])} failing"])
+def _vector_rows(vectors: "VectorStats") -> list[list[str]]:
+    embedder = vectors.embedder
+    by = f", {embedder.name} {embedder.model}" if embedder else ""
+    told = f"documents ({vectors.coverage or 0:.1%}) in {number(vectors.chunks)} chunks{by}"
+    rows = [["vectors", number(vectors.embedded), told]]
+    if vectors.pending or vectors.failed:
+        rows.append(["  without", number(vectors.pending), f"waiting, {number(vectors.failed)} failing"])
     return rows

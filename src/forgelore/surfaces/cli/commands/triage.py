@@ -2,10 +2,15 @@
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.terminal import clean
+
+if TYPE_CHECKING:
+    from forgelore.api import TriageAnswer
+    from forgelore.surfaces.cli.command import Context
+    from forgelore.surfaces.present.tidy import BotData, TriageData
 
 EXAMPLES = (
     "forgelore triage '#12'                  print what it repeats",
@@ -34,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", metavar="FOLDER", help="in CI: keep the index there while it cannot be pushed")
 
 
-def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def run(context: "Context", arguments: argparse.Namespace) -> "TriageData | BotData":
     from forgelore.surfaces.ci.runner import find_ci
 
     where = find_ci(os.environ)
@@ -43,11 +48,10 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
             raise UsageError("name an item", hint="forgelore triage '#12'; without one it runs inside CI")
         from forgelore.surfaces.ci.action import run_in_ci
 
-        result: dict[str, Any] = run_in_ci(
+        return run_in_ci(
             context, where, emit=arguments.emit or "", apply=arguments.apply or "", keep=arguments.keep or "",
             is_dry=arguments.dry_run,
         )  # fmt: skip
-        return result
     if arguments.emit or arguments.apply or arguments.keep:
         raise UsageError(
             "--emit, --apply and --keep are for events, not for a named item", hint="leave REF out, inside CI"
@@ -55,50 +59,33 @@ def run(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
     return _triage_one(context, arguments)
 
 
-def _triage_one(context: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    from forgelore.api import History
-    from forgelore.core.names import parse_ref
-    from forgelore.core.triage.inputs import parse_inputs
+def _triage_one(context: "Context", arguments: argparse.Namespace) -> "TriageData":
+    from forgelore.api import parse_inputs
+    from forgelore.surfaces.present.tidy import present_triage
 
     names = ("similarity_threshold", "duplicate_threshold", "max_results")
     given = {f"INPUT_{name.upper()}": getattr(arguments, name) or "" for name in names}
     inputs, complaints = parse_inputs(given)
     for complaint in complaints:
         context.warn(complaint)
-    triaged, posted = History(context.app).triage(
-        parse_ref(arguments.ref), inputs, project=arguments.project, is_posted=arguments.post
-    )
-    for warning in triaged.warnings:
+    project = context.history.name_project(arguments.project)
+    answer = context.history.triage(arguments.ref, inputs, project=project, is_posted=arguments.post)
+    for warning in answer.warnings:
         context.warn(warning)
-    if not context.is_json:
-        _print(context, arguments.ref, triaged, posted)
-    report = triaged.report
-    return {
-        "ref": arguments.ref, "title": triaged.title, "outcome": triaged.outcome, "reason": triaged.reason,
-        "matches": [_row_data(row) for row in report.rows] if report else [],
-        "related": [_row_data(row) for row in report.related] if report else [],
-        "chance": report.chance if report else None, "labels": [list(one) for one in triaged.labels],
-        "report": triaged.body, "comment": posted.action if posted else None,
-        "comment_url": posted.url if posted else None,
-    }  # fmt: skip
+    if not context.is_data:
+        _print(context, arguments.ref, answer)
+    return present_triage(arguments.ref, answer)
 
 
-def _row_data(row: Any) -> dict[str, Any]:
-    """Return a row with the refs of what fixed it and of what it was closed in favour of."""
-    return {
-        **row._asdict(), "fixed_by": row.fixed_by.ref if row.fixed_by else None,
-        "original": row.original.ref if row.original else None,
-    }  # fmt: skip
-
-
-def _print(context: Any, ref: str, triaged: Any, posted: Any) -> None:
-    context.print(f"{context.style.bold(clean(ref))} {clean(triaged.title)}", "")
-    if triaged.body:
-        context.print(*(clean(line) for line in triaged.body.splitlines()))
+def _print(context: "Context", ref: str, answer: "TriageAnswer") -> None:
+    found, posted = answer
+    context.print(f"{context.style.bold(clean(ref))} {clean(found.title)}", "")
+    if found.body:
+        context.print(*(clean(line) for line in found.body.splitlines()))
     else:
-        context.print(f"nothing to say: {triaged.reason}")
+        context.print(f"nothing to say: {found.reason}")
     if posted is not None:
         where = f" {posted.url}" if posted.url else ""
         context.print("", f"comment: {posted.action}{where}" + (f" ({posted.reason})" if posted.reason else ""))
-    elif triaged.body:
+    elif found.body:
         context.print("", context.style.dim("nothing was posted; --post does"))

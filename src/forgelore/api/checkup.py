@@ -11,6 +11,7 @@ from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.flows.index.searchable import look_at_search
 from forgelore.profiles import profile_of
+from forgelore.store.engine.fulltext import has_full_text, sqlite_version
 from forgelore.store.health import check_quickly
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from forgelore.model import Project
     from forgelore.ports import ForgeReader
 
+CheckStatus = Literal["ok", "warning", "error"]
+
 LITTLE_SPACE = 200_000_000  # bytes
 _RUNS_HINT = (
     "look at the newest run of the triage workflow: it is red where the push to {branch} is refused, and says what to"
@@ -33,14 +36,15 @@ _RUNS_HINT = (
 class DoctorCheck(NamedTuple):
     """What was found. `fault` is the kind of error that it would be elsewhere: doctor ends with the same exit code."""
 
-    name: str
-    status: Literal["ok", "warning", "error"]
+    name: str  # forgelore, sqlite, settings, database, search, disk, jobs, embedder, projects, token, project, triage
+    status: CheckStatus
     message: str
-    hint: str = ""
+    hint: str = ""  # what to do about it
     fault: type[LoreError] = StoreError
 
 
-def checks(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
+def check_up(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
+    """Yield each check as soon as it is done: forges may take a while to answer."""
     yield from _machine()
     yield _settings(app)
     yield from _database(app)
@@ -50,15 +54,12 @@ def checks(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
 
 
 def _machine() -> Iterator[DoctorCheck]:
-    import apsw
-
     yield DoctorCheck("forgelore", "ok", f"{__version__} on Python {platform.python_version()}")
-    has_fts = "ENABLE_FTS5" in apsw.compile_options
-    yield DoctorCheck(
-        "sqlite", "ok" if has_fts else "error", f"{apsw.sqlite_lib_version()} through apsw, full text"
-            f" {'on' if has_fts else 'off'}",
-        "" if has_fts else "reinstall apsw from its wheel",
-    )  # fmt: skip
+    if has_full_text():
+        yield DoctorCheck("sqlite", "ok", f"{sqlite_version()} through apsw, full text on")
+    else:
+        hint = "reinstall apsw from its wheel"
+        yield DoctorCheck("sqlite", "error", f"{sqlite_version()} through apsw, full text off", hint)
 
 
 def _settings(app: App) -> DoctorCheck:
@@ -166,7 +167,7 @@ def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Docto
 
     newest = ago(pushed_at + behind, now)
     message = f"{branch} was last pushed {ago(pushed_at, now)}, and the project's newest item is of {newest}"
-    status: Literal["warning", "error"] = "error" if behind > PATIENCE_MS else "warning"
+    status: CheckStatus = "error" if behind > PATIENCE_MS else "warning"
     return DoctorCheck("triage", status, message, _RUNS_HINT.format(branch=branch), ForgeError)
 
 
@@ -178,7 +179,7 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
         return DoctorCheck("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
     if log.failing_since is not None:
         hint = "look at the runs of the triage workflow; each has a summary"
-        status: Literal["warning", "error"] = "error" if log.complaint(now) else "warning"
+        status: CheckStatus = "error" if log.complaint(now) else "warning"
         told = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
         return DoctorCheck("triage", status, told, hint, ForgeError)
     known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"

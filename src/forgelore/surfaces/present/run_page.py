@@ -1,9 +1,13 @@
 """The page of a run: what was looked at, what was said, how much of the project is known, and what is wrong."""
 
+from typing import TYPE_CHECKING
+
 from forgelore.core.times import ago
 from forgelore.core.triage.markdown import link, plain, safe_url
 from forgelore.core.triage.report_rows import likeness_of, percent
-from forgelore.flows.triage.bot import BotResult, TriagedItem
+
+if TYPE_CHECKING:
+    from forgelore.api import BotResult, TriagedItem
 
 _OUTCOMES = {
     "duplicate": "very close to",
@@ -13,7 +17,7 @@ _OUTCOMES = {
 }
 
 
-def build_summary(outcome: BotResult, now_ms: int, *, is_dry: bool = False) -> str:
+def build_summary(outcome: "BotResult", now_ms: int, *, is_dry: bool = False) -> str:
     """Return Markdown. Titles are strangers' text and are written so that nothing in them acts."""
     lines = ["### forgelore triage", ""]
     if outcome.complaint:
@@ -30,7 +34,7 @@ def build_summary(outcome: BotResult, now_ms: int, *, is_dry: bool = False) -> s
     return "\n".join(line for line, before in zip(lines, ["", *lines], strict=False) if line or before) + "\n"
 
 
-def _line(done: TriagedItem, *, is_dry: bool) -> str:
+def _line(done: "TriagedItem", *, is_dry: bool) -> str:
     triaged = done.triaged
     name = f"{triaged.key.kind} {triaged.key.number}"
     shown = link(name, safe_url(triaged.url) if triaged.url else None)
@@ -53,7 +57,7 @@ def _inline(text: str) -> str:
     return plain(text, limit=300)
 
 
-def _covered(outcome: BotResult) -> str:
+def _covered(outcome: "BotResult") -> str:
     coverage = outcome.coverage
     if coverage is None:
         return "The project was not read in this run."
@@ -68,7 +72,7 @@ def _covered(outcome: BotResult) -> str:
     )
 
 
-def _withheld(outcome: BotResult) -> str:
+def _withheld(outcome: "BotResult") -> str:
     if not outcome.withheld:
         return ""
     return (
@@ -77,7 +81,7 @@ def _withheld(outcome: BotResult) -> str:
     )
 
 
-def _kept(outcome: BotResult) -> str:
+def _kept(outcome: "BotResult") -> str:
     if outcome.is_kept:
         return "The index could not be pushed. It is kept in the runner's cache, and the next run goes on from there."
     if outcome.refusal is not None:
@@ -85,7 +89,7 @@ def _kept(outcome: BotResult) -> str:
     return ""
 
 
-def _since(outcome: BotResult, now_ms: int) -> str:
+def _since(outcome: "BotResult", now_ms: int) -> str:
     runs = outcome.log.runs
     failed = sum(bool(run.problem) for run in runs)
     if not runs or not failed:

@@ -1,0 +1,96 @@
+"""docs/python.md: the facade, its methods and every public name, read from the code."""
+
+import inspect
+import textwrap
+import types
+import typing
+
+import forgelore
+from forgelore import api
+
+INTRO = """```python
+import forgelore
+
+with forgelore.open("history.db") as history:
+    for hit in history.search("deleted files come back", type="issue", state="open").hits:
+        print(hit.row.ref, hit.row.title)
+```
+
+Everything that a command does is a method of what `forgelore.open` returns, and gives the same answer. Nothing is
+printed; what a command would warn of is in `warnings` of the answer. Errors are those of `forgelore.errors`
+([errors.md](errors.md)). Filters are the words of the command line: `type`, `state`, `author`, `label`, `path`,
+`project`, `after`, `before`, `updated_after`, each with one value or several. Without `project`, all projects of the
+file are meant.
+
+What the methods take and return is in `forgelore.api`. A name that is not on this page may change in any version.
+
+"""
+
+
+def build_page(note: str) -> str:
+    parts = ["# forgelore from Python\n\n", note, INTRO, "## forgelore\n\n", _entry("open", forgelore.open)]
+    parts += ["## History\n\n", _paragraph(api.History), "\n\n"]
+    for name, method in [pair for part in api.History.__mro__ for pair in vars(part).items()]:
+        if isinstance(method, types.FunctionType | property) and not name.startswith("_"):
+            parts.append(_entry(name, method))
+    parts.append("## What is taken and returned\n\n")
+    for name in api.__all__:
+        if name != "History":
+            parts.append(_public(name, getattr(api, name)))
+    return "".join(parts).rstrip() + "\n"
+
+
+def _entry(name: str, thing: object) -> str:
+    """A function or method: how it is called, and its docstring."""
+    if isinstance(thing, property):
+        return f"### `{name}`\n\n{_paragraph(thing)}\n\n"
+    shown = inspect.signature(thing)  # type: ignore[arg-type]
+    parameters = [one for one in shown.parameters.values() if one.name != "self"]
+    called = ", ".join(_parameter(one) for one in parameters)
+    returned = _clean(shown.return_annotation)
+    text = f"{name}({called})" + (f" -> {returned}" if returned != "None" else "")
+    wrapped = textwrap.fill(text, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return f"### `{name}`\n\n```python\n{wrapped}\n```\n\n{_paragraph(thing)}\n\n"
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    if one.kind is inspect.Parameter.VAR_KEYWORD:
+        return f"**{one.name}"
+    star = "*" if one.kind is inspect.Parameter.VAR_POSITIONAL else ""
+    default = "" if one.default is inspect.Parameter.empty else f" = {one.default!r}"
+    return f"{star}{one.name}: {_clean(one.annotation)}{default}"
+
+
+def _public(name: str, thing: object) -> str:
+    """A struct with its fields, a function, or a set of words."""
+    if inspect.isfunction(thing):
+        return _entry(name, thing)
+    fields = getattr(thing, "_fields", None) or getattr(thing, "__struct_fields__", None)
+    if fields is None and typing.is_typeddict(thing):
+        fields = tuple(thing.__annotations__)
+    text = _paragraph(thing) if isinstance(thing, type) else _constant(thing)
+    listed = f"Fields: {', '.join(f'`{field}`' for field in fields)}." if fields else ""
+    return f"### `{name}`\n\n" + "\n\n".join(part for part in (text, _wrapped(listed)) if part) + "\n\n"
+
+
+def _constant(thing: object) -> str:
+    """A value, or the words that may be given for something."""
+    if isinstance(thing, tuple):
+        return _wrapped(", ".join(f"`{one}`" for one in thing) + ".")
+    return f"`{thing!r}`" if isinstance(thing, str | int) else f"`{_clean(thing)}`"
+
+
+def _paragraph(thing: object) -> str:
+    text = inspect.cleandoc(thing.__doc__ or "") if isinstance(thing.__doc__, str) else ""
+    if isinstance(thing, type) and text.startswith(f"{thing.__name__}("):
+        return ""  # what Python says of a named tuple that says nothing itself
+    return "\n\n".join(_wrapped(part) for part in text.split("\n\n"))
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
+
+
+def _clean(annotation: object) -> str:
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return text.strip("'\"").replace("typing.", "").replace("collections.abc.", "")

@@ -1,0 +1,288 @@
+"""forgelore from Python: `forgelore.open("history.db").search("deleted files come back")`.
+
+Everything that a surface does goes through `History`, so that all of them give the same answers. The names below are
+public: what the methods take and return, each with its fields documented where it is made. They are loaded when they
+are first asked for: a command that only lists pays for nothing else.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forgelore.api.bot import BotPlaces as BotPlaces
+    from forgelore.api.bot import write_judgement as write_judgement
+    from forgelore.api.checkup import DoctorCheck as DoctorCheck
+    from forgelore.api.fetch import ImportedFile as ImportedFile
+    from forgelore.api.fetch import ReplayedProject as ReplayedProject
+    from forgelore.api.fetch import SyncedProject as SyncedProject
+    from forgelore.api.history import History as History
+    from forgelore.api.history import make_history as make_history
+    from forgelore.api.history import open_history as open_history
+    from forgelore.api.index import BuiltDocuments as BuiltDocuments
+    from forgelore.api.index import IndexParts as IndexParts
+    from forgelore.api.index import UpdatedIndex as UpdatedIndex
+    from forgelore.api.setup import AddedHost as AddedHost
+    from forgelore.api.setup import SetupAnswer as SetupAnswer
+    from forgelore.api.setup import TokenOwner as TokenOwner
+    from forgelore.api.tidy import TriageAnswer as TriageAnswer
+    from forgelore.config import EMBEDDERS as EMBEDDERS
+    from forgelore.core.compare.calibration import Chance as Chance
+    from forgelore.core.compare.calibration import Curve as Curve
+    from forgelore.core.compare.evidence import Quote as Quote
+    from forgelore.core.compare.scoring import DecisionScores as DecisionScores
+    from forgelore.core.compare.scoring import Score as Score
+    from forgelore.core.search.snippets import Snippet as Snippet
+    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+    from forgelore.core.triage.events import Event as Event
+    from forgelore.core.triage.events import parse_event as parse_event
+    from forgelore.core.triage.inputs import Inputs as Inputs
+    from forgelore.core.triage.inputs import parse_inputs as parse_inputs
+    from forgelore.core.triage.report_rows import ReportRow as ReportRow
+    from forgelore.core.values import check_filled as check_filled
+    from forgelore.flows.browse.items import ShownFile as ShownFile
+    from forgelore.flows.browse.items import ShownItem as ShownItem
+    from forgelore.flows.browse.items import ShownNote as ShownNote
+    from forgelore.flows.browse.items import ShownThread as ShownThread
+    from forgelore.flows.browse.lists import COUNTABLE as COUNTABLE
+    from forgelore.flows.browse.lists import ListedItem as ListedItem
+    from forgelore.flows.browse.lists import RowCount as RowCount
+    from forgelore.flows.browse.refs import parse_kind as parse_kind
+    from forgelore.flows.compare.calibrate import AtThreshold as AtThreshold
+    from forgelore.flows.compare.calibrate import Calibrated as Calibrated
+    from forgelore.flows.compare.evaluate import Evaluation as Evaluation
+    from forgelore.flows.compare.evaluate import Group as Group
+    from forgelore.flows.compare.evaluate import QueryResult as QueryResult
+    from forgelore.flows.compare.rank import Match as Match
+    from forgelore.flows.compare.similar import SimilarAnswer as SimilarAnswer
+    from forgelore.flows.compare.similar import SimilarHit as SimilarHit
+    from forgelore.flows.index.check import Checked as Checked
+    from forgelore.flows.index.check import Proof as Proof
+    from forgelore.flows.index.documents import Indexed as Indexed
+    from forgelore.flows.index.findings import Finding as Finding
+    from forgelore.flows.index.repair import Repair as Repair
+    from forgelore.flows.index.repair import Repaired as Repaired
+    from forgelore.flows.index.stats import DocumentStats as DocumentStats
+    from forgelore.flows.index.stats import EmbedderStats as EmbedderStats
+    from forgelore.flows.index.stats import FileStats as FileStats
+    from forgelore.flows.index.stats import FullTextStats as FullTextStats
+    from forgelore.flows.index.stats import IndexStats as IndexStats
+    from forgelore.flows.index.stats import VectorStats as VectorStats
+    from forgelore.flows.index.vectors import Embedded as Embedded
+    from forgelore.flows.progress import Watcher as Watcher
+    from forgelore.flows.search.run import Hit as Hit
+    from forgelore.flows.search.run import SearchAnswer as SearchAnswer
+    from forgelore.flows.search.run import SearchMode as SearchMode
+    from forgelore.flows.sync.estimate import SyncEstimate as SyncEstimate
+    from forgelore.flows.sync.run import SyncResult as SyncResult
+    from forgelore.flows.sync.status import FailedJob as FailedJob
+    from forgelore.flows.sync.status import JobCount as JobCount
+    from forgelore.flows.sync.status import SyncRun as SyncRun
+    from forgelore.flows.sync.status import SyncStatus as SyncStatus
+    from forgelore.flows.transfer.exporting import Exported as Exported
+    from forgelore.flows.transfer.importing import BadLine as BadLine
+    from forgelore.flows.transfer.importing import ImportResult as ImportResult
+    from forgelore.flows.triage.bot import BotResult as BotResult
+    from forgelore.flows.triage.bot import TriagedItem as TriagedItem
+    from forgelore.flows.triage.comment import CommentAction as CommentAction
+    from forgelore.flows.triage.comment import Posted as Posted
+    from forgelore.flows.triage.item import TriageOutcome as TriageOutcome
+    from forgelore.flows.triage.item import TriageResult as TriageResult
+    from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
+    from forgelore.profiles import NAMING as NAMING
+    from forgelore.store.health import WaitingError as WaitingError
+    from forgelore.store.health import WaitingQueue as WaitingQueue
+    from forgelore.store.hits import HitRow as HitRow
+    from forgelore.store.sync_history import ListPosition as ListPosition
+    from forgelore.store.sync_history import LockHolder as LockHolder
+    from forgelore.words import KINDS as KINDS
+    from forgelore.words import FilterWords as FilterWords
+    from forgelore.words import ProjectName as ProjectName
+
+# Public name -> the module that has it.
+_HOMES = {
+    "AddedHost": "forgelore.api.setup",
+    "AtThreshold": "forgelore.flows.compare.calibrate",
+    "BadLine": "forgelore.flows.transfer.importing",
+    "BotPlaces": "forgelore.api.bot",
+    "BotResult": "forgelore.flows.triage.bot",
+    "BuiltDocuments": "forgelore.api.index",
+    "COUNTABLE": "forgelore.flows.browse.lists",
+    "Calibrated": "forgelore.flows.compare.calibrate",
+    "Chance": "forgelore.core.compare.calibration",
+    "Checked": "forgelore.flows.index.check",
+    "CommentAction": "forgelore.flows.triage.comment",
+    "Curve": "forgelore.core.compare.calibration",
+    "DecisionScores": "forgelore.core.compare.scoring",
+    "DoctorCheck": "forgelore.api.checkup",
+    "DocumentStats": "forgelore.flows.index.stats",
+    "EMBEDDERS": "forgelore.config",
+    "Embedded": "forgelore.flows.index.vectors",
+    "EmbedderStats": "forgelore.flows.index.stats",
+    "Evaluation": "forgelore.flows.compare.evaluate",
+    "Event": "forgelore.core.triage.events",
+    "Exported": "forgelore.flows.transfer.exporting",
+    "FORGE_NAMES": "forgelore.profiles",
+    "FailedJob": "forgelore.flows.sync.status",
+    "FileStats": "forgelore.flows.index.stats",
+    "FilterWords": "forgelore.words",
+    "Finding": "forgelore.flows.index.findings",
+    "FullTextStats": "forgelore.flows.index.stats",
+    "Group": "forgelore.flows.compare.evaluate",
+    "History": "forgelore.api.history",
+    "Hit": "forgelore.flows.search.run",
+    "HitRow": "forgelore.store.hits",
+    "ImportResult": "forgelore.flows.transfer.importing",
+    "ImportedFile": "forgelore.api.fetch",
+    "IndexParts": "forgelore.api.index",
+    "IndexStats": "forgelore.flows.index.stats",
+    "Indexed": "forgelore.flows.index.documents",
+    "Inputs": "forgelore.core.triage.inputs",
+    "JobCount": "forgelore.flows.sync.status",
+    "KINDS": "forgelore.words",
+    "ListPosition": "forgelore.store.sync_history",
+    "ListedItem": "forgelore.flows.browse.lists",
+    "LockHolder": "forgelore.store.sync_history",
+    "MAX_EVENT_BYTES": "forgelore.core.triage.events",
+    "Match": "forgelore.flows.compare.rank",
+    "NAMING": "forgelore.profiles",
+    "Posted": "forgelore.flows.triage.comment",
+    "ProjectName": "forgelore.words",
+    "Proof": "forgelore.flows.index.check",
+    "QueryResult": "forgelore.flows.compare.evaluate",
+    "Quote": "forgelore.core.compare.evidence",
+    "Repair": "forgelore.flows.index.repair",
+    "Repaired": "forgelore.flows.index.repair",
+    "ReplayedProject": "forgelore.api.fetch",
+    "ReportRow": "forgelore.core.triage.report_rows",
+    "RowCount": "forgelore.flows.browse.lists",
+    "Score": "forgelore.core.compare.scoring",
+    "SearchAnswer": "forgelore.flows.search.run",
+    "SearchMode": "forgelore.flows.search.run",
+    "SetupAnswer": "forgelore.api.setup",
+    "ShownFile": "forgelore.flows.browse.items",
+    "ShownItem": "forgelore.flows.browse.items",
+    "ShownNote": "forgelore.flows.browse.items",
+    "ShownThread": "forgelore.flows.browse.items",
+    "SimilarAnswer": "forgelore.flows.compare.similar",
+    "SimilarHit": "forgelore.flows.compare.similar",
+    "Snippet": "forgelore.core.search.snippets",
+    "SyncEstimate": "forgelore.flows.sync.estimate",
+    "SyncResult": "forgelore.flows.sync.run",
+    "SyncRun": "forgelore.flows.sync.status",
+    "SyncStatus": "forgelore.flows.sync.status",
+    "SyncedProject": "forgelore.api.fetch",
+    "TokenOwner": "forgelore.api.setup",
+    "TriageAnswer": "forgelore.api.tidy",
+    "TriageOutcome": "forgelore.flows.triage.item",
+    "TriageResult": "forgelore.flows.triage.item",
+    "TriagedItem": "forgelore.flows.triage.bot",
+    "UpdatedIndex": "forgelore.api.index",
+    "VectorStats": "forgelore.flows.index.stats",
+    "WaitingError": "forgelore.store.health",
+    "WaitingQueue": "forgelore.store.health",
+    "Watcher": "forgelore.flows.progress",
+    "check_filled": "forgelore.core.values",
+    "make_history": "forgelore.api.history",
+    "open_history": "forgelore.api.history",
+    "parse_event": "forgelore.core.triage.events",
+    "parse_inputs": "forgelore.core.triage.inputs",
+    "parse_kind": "forgelore.flows.browse.refs",
+    "write_judgement": "forgelore.api.bot",
+}
+
+__all__ = [
+    "COUNTABLE",
+    "EMBEDDERS",
+    "FORGE_NAMES",
+    "KINDS",
+    "MAX_EVENT_BYTES",
+    "NAMING",
+    "AddedHost",
+    "AtThreshold",
+    "BadLine",
+    "BotPlaces",
+    "BotResult",
+    "BuiltDocuments",
+    "Calibrated",
+    "Chance",
+    "Checked",
+    "CommentAction",
+    "Curve",
+    "DecisionScores",
+    "DoctorCheck",
+    "DocumentStats",
+    "Embedded",
+    "EmbedderStats",
+    "Evaluation",
+    "Event",
+    "Exported",
+    "FailedJob",
+    "FileStats",
+    "FilterWords",
+    "Finding",
+    "FullTextStats",
+    "Group",
+    "History",
+    "Hit",
+    "HitRow",
+    "ImportResult",
+    "ImportedFile",
+    "IndexParts",
+    "IndexStats",
+    "Indexed",
+    "Inputs",
+    "JobCount",
+    "ListPosition",
+    "ListedItem",
+    "LockHolder",
+    "Match",
+    "Posted",
+    "ProjectName",
+    "Proof",
+    "QueryResult",
+    "Quote",
+    "Repair",
+    "Repaired",
+    "ReplayedProject",
+    "ReportRow",
+    "RowCount",
+    "Score",
+    "SearchAnswer",
+    "SearchMode",
+    "SetupAnswer",
+    "ShownFile",
+    "ShownItem",
+    "ShownNote",
+    "ShownThread",
+    "SimilarAnswer",
+    "SimilarHit",
+    "Snippet",
+    "SyncEstimate",
+    "SyncResult",
+    "SyncRun",
+    "SyncStatus",
+    "SyncedProject",
+    "TokenOwner",
+    "TriageAnswer",
+    "TriageOutcome",
+    "TriageResult",
+    "TriagedItem",
+    "UpdatedIndex",
+    "VectorStats",
+    "WaitingError",
+    "WaitingQueue",
+    "Watcher",
+    "check_filled",
+    "make_history",
+    "open_history",
+    "parse_event",
+    "parse_inputs",
+    "parse_kind",
+    "write_judgement",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

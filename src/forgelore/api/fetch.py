@@ -1,0 +1,118 @@
+"""Fetching through the facade: a sync, an import or a replay of one project, and the update of its index."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from forgelore.api.index import IndexParts, UpdatedIndex, update_index
+from forgelore.app import App
+from forgelore.core.names import is_pattern
+from forgelore.core.values import check_filled
+from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
+from forgelore.flows.browse.refs import parse_kind
+from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.replay import replay_project
+from forgelore.flows.sync.run import SyncOptions, SyncResult, sync_project
+from forgelore.flows.transfer.importing import ImportResult, import_lines, open_source
+from forgelore.store.projects import StoredProject, find_project
+from forgelore.words import ProjectName
+
+
+class SyncedProject(Struct, frozen=True):
+    """What a sync brought, and what the index made of it."""
+
+    result: SyncResult
+    index: UpdatedIndex
+
+
+class ImportedFile(Struct, frozen=True):
+    """What an import brought, and what the index made of it."""
+
+    result: ImportResult
+    index: UpdatedIndex
+
+
+class ReplayedProject(Struct, frozen=True):
+    """What was read again from stored answers, in items: rows that were mended, and those of which an answer is missing
+    or unreadable. `is_project_restored`: the project's own row was mended.
+    """
+
+    project: str
+    read: int
+    restored: int
+    incomplete: int
+    is_project_restored: bool
+    index: UpdatedIndex
+
+
+def name_on_forge(app: App, project: str | ProjectName) -> ProjectName:
+    """Return the one project on a forge that is meant."""
+    if isinstance(project, ProjectName):
+        return project
+    if is_pattern(project):
+        raise InvalidValue(f"{project!r} names several projects", hint="sync each of names_to_sync")
+    return next(iter(app.names_to_sync([check_filled("the project's name", project)])))
+
+
+def sync(
+    app: App, project: str | ProjectName, *, full: bool, force: bool, kinds: Sequence[str], index: IndexParts,
+    watcher: Watcher | None,
+) -> SyncedProject:  # fmt: skip
+    """Fetch what is new and update the index. What came before a failure is kept, and can be found: what the index has
+    to say of it is noted on the error.
+    """
+    name = name_on_forge(app, project)
+    forge = app.forge(name, on_wait=watcher.waiting if watcher else None)
+    store = app.store(create=True) if app.has_store else partial(app.store, create=True)
+    options = _options(app, [parse_kind(word) for word in kinds], full=full, force=force)
+    try:
+        result = sync_project(store, forge, name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop)
+    except (ForgeError, AuthError, NotFound, RateLimited) as error:
+        if app.has_store:
+            for warning in _update(app, name, index, watcher).warnings:
+                error.add_note(warning)
+        raise
+    return SyncedProject(result, _update(app, name, index, watcher))
+
+
+def _options(app: App, kinds: list[str], *, full: bool, force: bool) -> SyncOptions:
+    """Return the options, with what the run is called in `sync-status`."""
+    command = f"ingest {', '.join(kinds)}" if kinds else "sync --full" if full else "sync"
+    return SyncOptions(full=full, force=force, kinds=tuple(kinds), workers=app.config.workers, command=command)
+
+
+def import_file(
+    app: App, path: str, project: str, *, strict: bool, index: IndexParts, on_batch: Callable[[int], None] | None,
+    watcher: Watcher | None,
+) -> ImportedFile:  # fmt: skip
+    """Read a file into the store and update the index."""
+    if is_pattern(project):
+        raise UsageError("--project must name one project", hint="for example: --project acme/tracker")
+    name = app.parse_project(check_filled("the project's name", project))
+    with open_source(path) as source:
+        store = partial(app.store, create=True)
+        result = import_lines(store, name, source, app.now_ms(), is_strict=strict, on_batch=on_batch)
+    return ImportedFile(result, _update(app, name, index, watcher) if result.items else UpdatedIndex())
+
+
+def replay(
+    app: App, project: StoredProject, *, kinds: Sequence[str], force: bool, index: IndexParts, watcher: Watcher | None
+) -> ReplayedProject:
+    """Read the stored answers of a project again and update the index."""
+    done = replay_project(
+        app.store(), app.payload_reader(project.name), project,
+        kinds=tuple(dict.fromkeys(parse_kind(word) for word in kinds)), force=force,
+        watcher=watcher, should_stop=app.stop.is_set, now=app.now_ms,
+    )  # fmt: skip
+    updated = update_index(app, [project.id], index, watcher)
+    return ReplayedProject(
+        str(project.name), done.read, len(done.restored), len(done.incomplete), done.is_project_restored, updated
+    )
+
+
+def _update(app: App, name: ProjectName, index: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
+    if index == "none":
+        return UpdatedIndex()
+    project = find_project(app.store(), name)
+    return update_index(app, [project.id] if project else [], index, watcher)

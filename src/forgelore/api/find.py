@@ -1,0 +1,70 @@
+"""Finding, put together: the retriever that a search needs, the item that is compared, the suite that is measured."""
+
+from typing import TYPE_CHECKING
+
+from forgelore.app import App
+from forgelore.errors import ConfigError, EmbedderError, InvalidValue
+from forgelore.flows.browse.refs import find_item
+from forgelore.flows.search.filters import only_projects, parse_filters
+from forgelore.flows.search.retriever import Retriever
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject, load_subject
+from forgelore.store.projects import StoredProject, list_projects
+from forgelore.words import FilterWords
+
+if TYPE_CHECKING:
+    from forgelore.flows.compare.evaluate import Suite
+    from forgelore.ports import Embedder
+
+
+def make_retriever(app: App, name: str) -> Retriever:
+    """Return what searches with an embedder; "": by words alone. One that cannot even be made (not installed, a wrong
+    address) leaves the words, as one that fails.
+    """
+    try:
+        return Retriever(app.store(), app.embedder(name) if name else None)
+    except (ConfigError, EmbedderError) as problem:
+        return Retriever(app.store(), problem=problem)
+
+
+def find_rescorer(app: App, embedder: str | None) -> "Embedder | None":
+    """Return what looks again at the best candidates; None where the stored vectors are its own already.
+
+    Raises EmbedderUnreachable when it is not installed.
+    """
+    found = app.embedder("minilm")
+    return None if (embedder or app.config.embedder) == "minilm" else found
+
+
+def find_subject(app: App, ref: str, project: StoredProject | None) -> Subject:
+    """Return the item that others are compared with."""
+    from forgelore.core.names import parse_ref
+
+    return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts))
+
+
+def search_filters(app: App, words: FilterWords, project: StoredProject | None) -> Filters:
+    """Return the filters of a search."""
+    return parse_filters(words, now_ms=app.now_ms(), project_ids=only_projects(app.store(), project))
+
+
+def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":
+    """Return the queries of a file, and the numbers in another one of items that are no candidates."""
+    from forgelore.core.compare.queryfile import parse_numbers
+    from forgelore.flows.compare.evaluate import read_suite
+    from forgelore.flows.transfer.importing import open_source
+
+    with open_source(path) as source:
+        suite = read_suite(source)
+    if exclude is None:
+        return suite, ()
+    with open_source(exclude) as source:
+        return suite, tuple(parse_numbers(source.read()))
+
+
+def find_calibrated(app: App, project: StoredProject | None) -> StoredProject:
+    """Return the one project that is calibrated."""
+    if project is None:
+        names = ", ".join(str(known.name) for known in list_projects(app.store())[:8])
+        raise InvalidValue("a project is calibrated by itself", hint=f"say which with --project: {names}")
+    return project

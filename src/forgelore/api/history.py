@@ -1,0 +1,212 @@
+"""The facade: one history, and everything that can be done with it. Surfaces ask nothing else.
+
+A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
+together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
+that needs them. What finds, fetches and indexes stands in `history_find`, `history_fetch` and `history_index`.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Self, Unpack
+
+from forgelore.api.history_fetch import FetchingHistory
+from forgelore.api.history_find import FindingHistory
+from forgelore.api.history_index import IndexingHistory
+from forgelore.api.projects import maybe_project, one_project
+from forgelore.app import App
+from forgelore.core.values import check_filled
+from forgelore.words import FilterWords, JobKind
+
+if TYPE_CHECKING:
+    from forgelore.api.bot import BotPlaces
+    from forgelore.api.checkup import DoctorCheck
+    from forgelore.api.setup import AddedHost, SetupAnswer, TokenOwner
+    from forgelore.api.tidy import TriageAnswer
+    from forgelore.core.triage.events import Event
+    from forgelore.core.triage.inputs import Inputs
+    from forgelore.flows.browse.items import ShownItem
+    from forgelore.flows.browse.lists import ListedItem, RowCount
+    from forgelore.flows.triage.bot import BotResult
+    from forgelore.store.filters import Filters
+
+Sort = Literal["updated", "created", "number"]
+
+
+def open_history(
+    path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None, create: bool = False
+) -> "History":
+    """Return the history in a database file. Raises StoreError when there is none, unless it is to be made."""
+    db = check_filled("the path of the database", os.fspath(path))
+    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db)
+    app.store(create=create)
+    return History(app)
+
+
+def make_history(environ: Mapping[str, str], *, cwd: str, db: str | None = None) -> "History":
+    """Return the history that settings and the place a person is in name. No file is opened yet."""
+    return History(App(environ, cwd=cwd, db=db))
+
+
+class History(FindingHistory, FetchingHistory, IndexingHistory):
+    """One database. Not shared between threads; a second one on the same file is cheap."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app  # what it is put together from; for benches and tests, surfaces leave it alone
+        self._retrievers = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the settings say that cannot be followed."""
+        return tuple(self.app.config.warnings)
+
+    # Reading
+
+    def list_items(
+        self, kind: str, *, sort: Sort = "updated", limit: int = 30, **filters: Unpack[FilterWords]
+    ) -> "list[ListedItem]":
+        """Return the items of a kind (issues, changes, discussions, releases) that match, newest first."""
+        from forgelore.flows.browse.lists import list_items
+        from forgelore.flows.browse.refs import parse_kind
+
+        found = self._row_filters((parse_kind(kind),), filters)
+        return list_items(self.app.store(), found, sort=sort, limit=limit)
+
+    def count(self, what: str, **filters: Unpack[FilterWords]) -> "RowCount":
+        """Return how many items of a kind, or items, threads or notes, match."""
+        from forgelore.flows.browse.lists import count_rows, parse_countable
+
+        name, kinds = parse_countable(what)
+        return count_rows(self.app.store(), name, self._row_filters(kinds, filters))
+
+    def show(self, *ref: str, project: str | None = None, with_document: bool = False) -> "ShownItem":
+        """Return one item with its conversation: `show("#12")`, `show("issue", "12")`, `show("v1.2.0")`, a URL. Its
+        reading text (for agents and models) comes with it where that is asked for.
+        """
+        from forgelore.flows.browse.items import load_item
+        from forgelore.flows.browse.refs import parse_spoken_ref
+
+        meant = parse_spoken_ref(list(ref))
+        item = load_item(self.app.store(), meant, maybe_project(self.app, project), self.app.hosts)
+        if not with_document:
+            return item
+        from forgelore.flows.browse.reading_text import show_document
+
+        return item._replace(document=show_document(item))
+
+    def _row_filters(self, kinds: tuple[str, ...], words: FilterWords) -> "Filters":
+        """Return the filters of a list or a count. The project is always one of them: items lie by project."""
+        from forgelore.flows.search.filters import parse_filters
+
+        project = maybe_project(self.app, words.get("project"))
+        given: FilterWords = {**words, "type": kinds}
+        return parse_filters(given, now_ms=self.app.now_ms(), project_ids=(project.id,) if project else ())
+
+    # Tidying: triage, the bot
+
+    def triage(
+        self, ref: str, inputs: "Inputs | None" = None, *, project: str | None = None, is_posted: bool = False
+    ) -> "TriageAnswer":
+        """Return what an item (`#12`, `!34`, a URL) repeats, as the comment that its author would get; with
+        `is_posted`, post that.
+
+        What the store knows is compared; the item itself is read anew from its forge before anything is posted.
+        """
+        from forgelore.api.tidy import triage_ref
+        from forgelore.core.triage.inputs import Inputs
+
+        default = maybe_project(self.app, project)
+        return triage_ref(self.app, self.retriever(), ref, inputs or Inputs(), default, is_posted=is_posted)
+
+    def handle_event(self, event: "Event", inputs: "Inputs", *, forge: str, places: "BotPlaces") -> "BotResult":
+        """Run the bot for one event of a forge's CI: its index is pulled, the item is answered, the index is pushed."""
+        from forgelore.api.bot import handle_event
+
+        return handle_event(self.app, event, inputs, forge=forge, places=places)
+
+    # Setting up: init, doctor, tokens
+
+    def suggest_project(self) -> str | None:
+        """Return the project of the clone that one is in; None outside of any."""
+        from forgelore.api.setup import suggest_project
+
+        return suggest_project(self.app)
+
+    def set_up(self, projects: list[str], *, overwrite: bool = False) -> "SetupAnswer":
+        """Write the projects into forgelore.toml of this folder, and make the database."""
+        from forgelore.api.setup import set_up
+
+        return set_up(self.app, projects, overwrite=overwrite)
+
+    def add_host(self, host: str, *, kind: str, token_env: str | None = None) -> "AddedHost":
+        """Describe a server of one's own in one's own settings."""
+        from forgelore.api.setup import add_host
+
+        return add_host(self.app, host, kind=kind, token_env=token_env)
+
+    def check_up(self, *, is_offline: bool = False) -> "Iterator[DoctorCheck]":
+        """Yield what is in place and what is not, one check after another."""
+        from forgelore.api.checkup import check_up
+
+        return check_up(self.app, is_offline=is_offline)
+
+    def find_token_owner(self, project: str | None = None) -> "TokenOwner":
+        """Ask the forge of a project, or of the first that would be synced, whose token is used there."""
+        from forgelore.api.setup import find_token_owner
+
+        return find_token_owner(self.app, project)
+
+    # Projects
+
+    def name_project(self, text: str | None = None) -> str | None:
+        """Return the full name of the stored project a person means: by any of its names, else by the clone they are
+        in, else the only one there is. None stands for all of them.
+        """
+        project = self.app.find_project(text)
+        return str(project.name) if project else None
+
+    def list_projects(self, texts: Sequence[str] = ()) -> list[str]:
+        """Return the full names of these stored projects, or of all."""
+        from forgelore.store.projects import list_projects
+
+        found = [one_project(self.app, text) for text in texts] or list_projects(self.app.store())
+        return [str(project.name) for project in found]
+
+    # The file, and what is running
+
+    @property
+    def path(self) -> str:
+        """The database file, whether it is there or not."""
+        return self.app.config.db
+
+    @property
+    def stop(self) -> threading.Event:
+        """Set it, and whatever is running ends after its transaction, with a KeyboardInterrupt."""
+        return self.app.stop
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a transaction is open."""
+        return self.app.is_writing
+
+    def now_ms(self) -> int:
+        """Return the time that answers are as of, in milliseconds."""
+        return self.app.now_ms()
+
+    def count_replays(self) -> int:
+        """Return how many items wait to be read again after an upgrade; 0 while no file is open."""
+        from forgelore.store.waiting import count_waiting
+
+        store = self.app.opened_store
+        return count_waiting(store, JobKind.REPLAY) if store else 0
+
+    def close(self) -> None:
+        """Close the file and every connection."""
+        self._retrievers.clear()
+        self.app.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

@@ -1,0 +1,100 @@
+"""The part of the facade that fetches: sync, estimate, status, import, export, replay. One project at a time."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+from forgelore.api.projects import one_project
+from forgelore.app import App
+from forgelore.words import ProjectName
+
+if TYPE_CHECKING:
+    from forgelore.api.fetch import ImportedFile, ReplayedProject, SyncedProject
+    from forgelore.api.index import IndexParts
+    from forgelore.flows.progress import Watcher
+    from forgelore.flows.sync.estimate import SyncEstimate
+    from forgelore.flows.sync.status import SyncStatus
+    from forgelore.flows.transfer.exporting import Exported
+
+
+class FetchingHistory:
+    """What `History` can do to bring a project in, and to give it away."""
+
+    app: App
+
+    def names_to_sync(self, texts: Sequence[str] = ()) -> list[ProjectName]:
+        """Return the projects that are meant by names and patterns (`acme/*`); without any, those of the settings, of
+        the clone, or all that were synced before.
+        """
+        return list(self.app.names_to_sync(list(texts)))
+
+    def sync(
+        self, project: str | ProjectName, *, full: bool = False, force: bool = False, kinds: Sequence[str] = (),
+        index: "IndexParts" = "all", watcher: "Watcher | None" = None,
+    ) -> "SyncedProject":  # fmt: skip
+        """Fetch what is new of a project, or only some kinds of items, and update the index. The file is made when the
+        forge has shown the project. `full` reads everything again; `force` takes over the lock of a sync that has gone
+        quiet.
+        """
+        from forgelore.api.fetch import sync
+
+        return sync(self.app, project, full=full, force=force, kinds=kinds, index=index, watcher=watcher)
+
+    def estimate_sync(self, project: str | ProjectName) -> "SyncEstimate":
+        """Return what a sync would cost. It asks the forge for its totals and fetches nothing."""
+        from forgelore.api.fetch import name_on_forge
+        from forgelore.flows.sync.estimate import estimate_sync
+
+        app, name = self.app, name_on_forge(self.app, project)
+        store = app.store() if os.path.exists(app.config.db) else None
+        return estimate_sync(store, app.forge(name), name, app.config.requests_per_second)
+
+    def status(self, project: str | None = None) -> "list[SyncStatus]":
+        """Return where a project stands, or all of them: what is there, what waits, how the last runs went."""
+        from forgelore.flows.sync.status import load_status
+
+        return load_status(self.app.store(), self.app.find_project(project) if project else None)
+
+    def import_file(
+        self, path: str | os.PathLike[str], *, project: str, strict: bool = False, index: "IndexParts" = "all",
+        on_batch: Callable[[int], None] | None = None, watcher: "Watcher | None" = None,
+    ) -> "ImportedFile":  # fmt: skip
+        """Read a file of JSON lines (docs/import.md), plain or gzipped, into a project, and update the index. `-` is
+        standard input. A bad line is skipped and told, or ends it where that is asked for.
+        """
+        from forgelore.api.fetch import import_file
+
+        name = os.fspath(path)
+        return import_file(self.app, name, project, strict=strict, index=index, on_batch=on_batch, watcher=watcher)
+
+    def replay(
+        self, project: str, *, kinds: Sequence[str] = (), force: bool = False, index: "IndexParts" = "all",
+        watcher: "Watcher | None" = None,
+    ) -> "ReplayedProject":  # fmt: skip
+        """Read the stored answers of a project's forge again, without a request, and mend what differs from them."""
+        from forgelore.api.fetch import replay
+
+        found = one_project(self.app, project)
+        return replay(self.app, found, kinds=kinds, force=force, index=index, watcher=watcher)
+
+    def export_lines(self, *, project: str, include_internal: bool = False) -> Iterator[bytes]:
+        """Yield a project's items, each as a line of JSON (docs/import.md). What only members may see stays behind,
+        unless it is asked for.
+        """
+        from forgelore.flows.transfer.exporting import export_lines
+
+        return export_lines(self.app.store(), one_project(self.app, project), include_internal=include_internal)
+
+    def export_to(self, stream: BinaryIO, *, project: str, include_internal: bool = False) -> "Exported":
+        """Write these lines to an open stream of bytes."""
+        from forgelore.flows.transfer.exporting import export_to
+
+        store, found = self.app.store(), one_project(self.app, project)
+        return export_to(store, found, stream, include_internal=include_internal)
+
+    def export_file(self, path: str | os.PathLike[str], *, project: str, include_internal: bool = False) -> "Exported":
+        """Write these lines to a file, whole or not at all."""
+        from forgelore.flows.transfer.exporting import export_file
+
+        store, found = self.app.store(), one_project(self.app, project)
+        return export_file(store, found, os.fspath(path), include_internal=include_internal)

@@ -1,0 +1,100 @@
+"""The part of the facade that finds: search, similar, evaluate, calibrate."""
+
+from typing import TYPE_CHECKING, Unpack
+
+from forgelore.api.projects import maybe_project
+from forgelore.app import App
+from forgelore.words import FilterWords
+
+if TYPE_CHECKING:
+    from forgelore.flows.compare.calibrate import Calibrated
+    from forgelore.flows.compare.evaluate import Evaluation
+    from forgelore.flows.compare.similar import SimilarAnswer
+    from forgelore.flows.progress import Watcher
+    from forgelore.flows.search.retriever import Retriever
+    from forgelore.flows.search.run import SearchAnswer, SearchMode
+    from forgelore.ports import Embedder
+
+
+class FindingHistory:
+    """What `History` can do to find things, and to measure how well."""
+
+    app: App
+    _retrievers: "dict[str, Retriever]"
+
+    def search(
+        self, text: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, is_raw: bool = False,
+        embedder: str | None = None, is_rescored: bool = False, **filters: Unpack[FilterWords],
+    ) -> "SearchAnswer":  # fmt: skip
+        """Return the best hits for what a person would type, best first. Filters are those of the command line: one
+        value or several, None for no filter, and an empty one is refused. `is_raw`: the text is FTS5 syntax.
+        """
+        from forgelore.api.find import search_filters
+        from forgelore.flows.search.run import SearchRequest, search
+
+        mode = "lexical" if is_raw else mode
+        found = search_filters(self.app, filters, maybe_project(self.app, filters.get("project")))
+        rescorer = self._find_rescorer(embedder) if is_rescored else None
+        retriever = self.retriever(embedder, is_lexical=mode == "lexical")
+        return search(retriever, SearchRequest(text, mode, found, limit, is_raw), rescorer=rescorer)
+
+    def similar(
+        self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, is_earlier: bool = False,
+        embedder: str | None = None, is_rescored: bool = False, **filters: Unpack[FilterWords],
+    ) -> "SimilarAnswer":  # fmt: skip
+        """Return what an item resembles, of its own kind unless the filters name types. `is_earlier`: only what was
+        there before it, which it could repeat.
+        """
+        from forgelore.api.find import find_subject, search_filters
+        from forgelore.flows.compare.rank import CompareRequest
+        from forgelore.flows.compare.similar import find_similar, narrow
+
+        project = maybe_project(self.app, filters.get("project"))
+        subject = find_subject(self.app, ref, project)
+        found = narrow(search_filters(self.app, filters, project), subject, is_earlier=is_earlier)
+        rescorer = self._find_rescorer(embedder) if is_rescored else None
+        retriever = self.retriever(embedder, is_lexical=mode == "lexical")
+        return find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer)
+
+    def evaluate(
+        self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "SearchMode" = "hybrid",
+        embedder: str | None = None, is_time_ordered: bool = True, threshold: float | None = None,
+        watcher: "Watcher | None" = None,
+    ) -> "Evaluation":  # fmt: skip
+        """Return how well a file of queries is answered. With a threshold of similarity, also how often a warning at it
+        would have been right.
+        """
+        from forgelore.api.find import read_queries
+        from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate
+
+        suite, excluded = read_queries(path, exclude)
+        found, app = maybe_project(self.app, project), self.app
+        setup = EvaluationSetup(found, app.hosts, app.now_ms(), mode, excluded, is_time_ordered, threshold)
+        return evaluate(self.retriever(embedder, is_lexical=mode == "lexical"), suite, setup, watcher=watcher)
+
+    def calibrate(
+        self, *, project: str | None = None, embedder: str | None = None, is_dry: bool = False,
+        watcher: "Watcher | None" = None,
+    ) -> "list[Calibrated]":  # fmt: skip
+        """Learn from the known duplicates of a project how sure a match is, of each kind; return what was learned."""
+        from forgelore.api.find import find_calibrated
+        from forgelore.flows.compare.calibrate import calibrate
+
+        found = find_calibrated(self.app, maybe_project(self.app, project))
+        return calibrate(
+            self.retriever(embedder), found.id, is_dry=is_dry, watcher=watcher, should_stop=self.app.stop.is_set
+        )
+
+    def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> "Retriever":
+        """Return what keeps vectors in memory between queries; a search by words needs none."""
+        from forgelore.api.find import make_retriever
+
+        name = "" if is_lexical else embedder or self.app.config.embedder
+        if name not in self._retrievers:
+            self._retrievers[name] = make_retriever(self.app, name)
+        return self._retrievers[name]
+
+    def _find_rescorer(self, embedder: str | None) -> "Embedder | None":
+        from forgelore.api.find import find_rescorer
+
+        return find_rescorer(self.app, embedder)

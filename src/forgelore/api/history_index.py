@@ -1,0 +1,75 @@
+"""The part of the facade that indexes: documents, vectors, stats, check and repair. Without a project: of all."""
+
+from typing import TYPE_CHECKING
+
+from forgelore.api.projects import project_ids
+from forgelore.app import App
+from forgelore.words import JobKind
+
+if TYPE_CHECKING:
+    from forgelore.api.index import BuiltDocuments, IndexParts, UpdatedIndex
+    from forgelore.flows.index.check import Checked
+    from forgelore.flows.index.repair import Repaired
+    from forgelore.flows.index.stats import IndexStats
+    from forgelore.flows.index.vectors import Embedded
+    from forgelore.flows.progress import Watcher
+
+
+class IndexingHistory:
+    """What `History` can do with what search stands on."""
+
+    app: App
+
+    def update_index(
+        self, project: str | None = None, *, index: "IndexParts" = "all", watcher: "Watcher | None" = None
+    ) -> "UpdatedIndex":
+        """Build the documents and vectors that wait, of a project or of all."""
+        from forgelore.api.index import update_index
+
+        return update_index(self.app, project_ids(self.app, project), index, watcher)
+
+    def build_documents(
+        self, project: str | None = None, *, full: bool = False, watcher: "Watcher | None" = None
+    ) -> "BuiltDocuments":
+        """Build the documents that wait, or all of them again."""
+        from forgelore.api.index import build_documents
+
+        return build_documents(self.app, project_ids(self.app, project), full=full, watcher=watcher)
+
+    def embed(
+        self, project: str | None = None, *, full: bool = False, retry: bool = False, embedder: str | None = None,
+        watcher: "Watcher | None" = None,
+    ) -> "Embedded":  # fmt: skip
+        """Make the vectors that are missing; only those that failed before, or all of them again."""
+        from forgelore.api.index import embed
+
+        projects = project_ids(self.app, project)
+        return embed(self.app, projects, full=full, retry=retry, embedder=embedder, watcher=watcher)
+
+    def count_unindexed(self, project: str | None = None) -> int:
+        """Return how many items wait for their documents."""
+        from forgelore.store.waiting import count_waiting
+
+        return count_waiting(self.app.store(), JobKind.DOCUMENT, project_ids(self.app, project))
+
+    def stats(self) -> "IndexStats":
+        """Return how much is in the index, and what waits."""
+        from forgelore.flows.index.stats import load_stats
+
+        return load_stats(self.app.store())
+
+    def check(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Checked":
+        """Compare everything in the file with what it is made from, and return what is wrong. `sample`: how many
+        documents are searched for by their words and embedded again; 200 where nothing is said.
+        """
+        from forgelore.api.index import make_check
+        from forgelore.flows.index.check import check_store
+
+        return check_store(self.app.store(), make_check(self.app, sample, watcher))
+
+    def repair(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Repaired":
+        """Make again what can be made again, and return what was mended and what a check says now."""
+        from forgelore.api.index import make_check
+        from forgelore.flows.index.repair import repair_store
+
+        return repair_store(self.app.store(), make_check(self.app, sample, watcher))

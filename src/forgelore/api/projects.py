@@ -1,0 +1,21 @@
+"""Projects by name: which stored project the methods of the facade mean by what they are given."""
+
+from forgelore.app import App
+from forgelore.core.values import check_filled
+from forgelore.store.projects import StoredProject, list_projects, resolve_project
+
+
+def one_project(app: App, text: str) -> StoredProject:
+    """Return the stored project of that name. Raises NotFound or InvalidValue with those that are known."""
+    return resolve_project(app.store(), check_filled("the project's name", text), app.hosts)
+
+
+def project_ids(app: App, text: str | None) -> list[int]:
+    """Return the id of the named project, or those of all."""
+    found = list_projects(app.store()) if text is None else [one_project(app, text)]
+    return [project.id for project in found]
+
+
+def maybe_project(app: App, text: str | None) -> StoredProject | None:
+    """Return the named project; None stands for all."""
+    return None if text is None else one_project(app, text)

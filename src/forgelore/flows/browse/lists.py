@@ -1,0 +1,72 @@
+"""`list` and `count`: which items match, and how many."""
+
+from typing import NamedTuple
+
+from forgelore.core.names import shown_ref
+from forgelore.errors import InvalidValue
+from forgelore.flows.browse.refs import parse_kind
+from forgelore.store.browse import count_by_group, load_listed
+from forgelore.store.db import Store
+from forgelore.store.filters import Filters
+from forgelore.store.item_parts import load_labels_of
+from forgelore.words import ProjectName
+
+COUNTABLE = ("issues", "changes", "discussions", "releases", "threads", "notes", "items")
+MOST = 1_000_000
+
+
+class ListedItem(NamedTuple):
+    """An item without its body. Times are milliseconds."""
+
+    ref: str
+    kind: str
+    number: int
+    title: str
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+    url: str | None
+    source_branch: str | None
+    tag: str | None
+    labels: tuple[str, ...]
+    project: str
+
+
+class RowCount(NamedTuple):
+    """How many rows match: `by` state for items, by who wrote them for notes."""
+
+    kind: str
+    total: int
+    by: dict[str, int]
+
+
+def list_items(store: Store, filters: Filters, *, sort: str = "updated", limit: int = 30) -> list[ListedItem]:
+    """Return matching items, newest first, without their bodies."""
+    if not 1 <= limit <= MOST:
+        raise InvalidValue(f"--limit {limit} is out of range", hint=f"use 1 to {MOST:,}")
+    rows = load_listed(store, filters, sort=sort, limit=limit)
+    labels_of = load_labels_of(store, [row.id for row in rows])
+    return [
+        ListedItem(
+            shown_ref(row.forge, row.kind, row.number, row.tag), row.kind, row.number, row.title, row.state,
+            row.state_reason, row.author, row.created_at, row.updated_at, row.url, row.source_branch, row.tag,
+            tuple(labels_of.get(row.id, ())), str(ProjectName(row.forge, row.host, row.path)),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def parse_countable(word: str) -> tuple[str, tuple[str, ...]]:
+    """Return what is counted, and the kinds of items that are: ("changes", ("change",)) for `prs`."""
+    if word in ("items", "threads", "notes"):
+        return word, ()
+    kind = parse_kind(word)
+    return f"{kind}s", (kind,)
+
+
+def count_rows(store: Store, what: str, filters: Filters) -> RowCount:
+    """Return counts by state for items; with and without system notes for notes."""
+    by = count_by_group(store, what, filters) or ({"all": 0} if what == "threads" else {})
+    return RowCount(what, sum(by.values()), by)

@@ -1,0 +1,52 @@
+"""Refs: which stored item a person means by `#12`, `!34`, a tag or a URL."""
+
+from forgelore.core.names import Hosts, Ref, parse_ref
+from forgelore.errors import InvalidValue, NotFound, UsageError
+from forgelore.store.browse import ShownRow, find_shown
+from forgelore.store.db import Store
+from forgelore.store.projects import StoredProject, resolve_project
+from forgelore.words import KIND_WORDS, Kind, ProjectName
+
+
+def parse_kind(word: str) -> Kind:
+    """Return what a person means by `pr`, `issues`, `merge_requests` …"""
+    kind = KIND_WORDS.get(word.lower().replace("-", "_"))
+    if kind is None:
+        raise InvalidValue(
+            f"{word!r} is not a kind of item", hint="use issues, changes (or prs, mrs), discussions or releases"
+        )
+    return kind
+
+
+def parse_spoken_ref(words: list[str]) -> Ref:
+    """Return the ref in one word (`#12`) or two: `issue 12` and `mr 34` are the same as #12 and !34."""
+    if len(words) == 1:
+        return parse_ref(words[0])
+    if len(words) > 2:
+        raise UsageError("one item at a time", hint="write #12, or: issue 12")
+    ref = parse_ref(words[1])
+    return Ref(ref.project, ref.number, parse_kind(words[0]), ref.tag)
+
+
+def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:
+    """Return the id of the item a person means. Raises NotFound with what to do."""
+    return find_row(store, ref, project, hosts).id
+
+
+def find_row(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> ShownRow:
+    """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart)."""
+    if ref.project:
+        project = resolve_project(store, ref.project, hosts)
+    given = {
+        "tag": ref.tag or None, "number": None if ref.tag else ref.number, "kind": None if ref.tag else ref.kind,
+        "project_id": project.id if project else None,
+    }  # fmt: skip
+    rows = find_shown(store, {name: value for name, value in given.items() if value is not None})
+    shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
+    if not rows:
+        where = f"in {project.name}" if project else "in this database"
+        raise NotFound(f"{shown} is not {where}", hint="check the number, or bring it in with: forgelore sync")
+    if len({row.project_id for row in rows}) > 1:
+        names = sorted({f"{ProjectName(row.forge, row.host, row.path)}{shown}" for row in rows})
+        raise InvalidValue(f"{shown} exists in several projects", hint=f"say which: {', '.join(names[:5])}")
+    return rows[0]

@@ -1,0 +1,98 @@
+"""`stats`: how much is in the index, and what waits. Whether it is sound is `flows/index/check`."""
+
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+from forgelore.store.engine.vector_rows import count_vectors
+from forgelore.store.engine.words import count_documents
+from forgelore.store.health import (
+    WaitingQueue,
+    count_kinds,
+    count_truncated,
+    find_current_embedder,
+    load_queues,
+    measure_file,
+)
+from forgelore.store.migrate import load_version
+from forgelore.words import JobKind
+
+
+class DocumentStats(NamedTuple):
+    """Documents: `by_kind` of item and by what they tell (item, thread); those cut for length, by reason."""
+
+    total: int
+    by_kind: dict[str, dict[str, int]]
+    truncated: int
+    truncated_by: dict[str, int]
+
+
+class EmbedderStats(NamedTuple):
+    """The embedder that vectors are of."""
+
+    name: str
+    model: str
+    dimension: int
+
+
+class VectorStats(NamedTuple):
+    """Documents with vectors of one embedder. `coverage`: their share of all documents, None where there are none."""
+
+    embedder: EmbedderStats | None
+    embedded: int
+    pending: int
+    failed: int
+    coverage: float | None
+    chunks: int
+
+
+class FullTextStats(NamedTuple):
+    """Documents that are found by their words."""
+
+    indexed: int
+
+
+class FileStats(NamedTuple):
+    """The database file; its log is counted in `bytes`."""
+
+    path: str
+    bytes: int
+    schema_version: int
+
+
+class IndexStats(NamedTuple):
+    """How much is there, and what waits: `queues` by kind of job."""
+
+    documents: DocumentStats
+    vectors: VectorStats
+    full_text: FullTextStats
+    queues: dict[str, WaitingQueue]
+    file: FileStats
+
+
+def load_stats(store: Store, fingerprint: str | None = None) -> IndexStats:
+    """Return how much is there and what waits. Vectors are counted for one embedder: the given, or the last used."""
+    with store.snapshot():
+        kinds = count_kinds(store)
+        truncated = count_truncated(store)
+        total = sum(count for counts in kinds.values() for count in counts.values())
+        queues = load_queues(store)
+        return IndexStats(
+            DocumentStats(total, kinds, sum(truncated.values()), truncated),
+            _vector_stats(store, total, queues[JobKind.EMBED], fingerprint),
+            FullTextStats(count_documents(store)),
+            queues,
+            FileStats(store.path, measure_file(store), load_version(store)),
+        )
+
+
+def _vector_stats(store: Store, total: int, queue: WaitingQueue, fingerprint: str | None) -> VectorStats:
+    current = find_current_embedder(store, fingerprint)
+    documents, chunks = count_vectors(store, current[0]) if current else (0, 0)
+    return VectorStats(
+        embedder=EmbedderStats(*current[1:]) if current else None,
+        embedded=documents,
+        pending=queue.waiting - queue.failing,
+        failed=queue.failing,
+        coverage=round(documents / total, 4) if total else None,
+        chunks=chunks,
+    )

@@ -1,0 +1,60 @@
+"""JSON Schemas of the commands: the answer of each, which is what its `run` returns, within the envelope."""
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import get_type_hints
+
+import forgelore.api as names
+from forgelore.surfaces import present
+from forgelore.surfaces.cli.command import Context, build_parser
+from forgelore.surfaces.present.envelope import ErrorData, Meta
+from forgelore.surfaces.present.schema import Schema, build_schema
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def answer_type(command: str) -> object:
+    """Return the type of a command's answer."""
+    known = {name: getattr(names, name) for name in names.__all__} | _presented()
+    hints = get_type_hints(build_parser(command)[1].run, localns={**known, "Context": Context})
+    answer: object = hints["return"]
+    return answer
+
+
+def _presented() -> dict[str, object]:
+    """Return the structs of `surfaces/present`, for commands that import them late."""
+    modules = [import_module(f"{present.__name__}.{module.name}") for module in iter_modules(present.__path__)]
+    return {name: value for module in modules for name, value in vars(module).items() if isinstance(value, type)}
+
+
+def command_schema(command: str, *, is_strict: bool = False) -> Schema:
+    """Return the schema of what a command prints with `--json`. Strict: no key beyond those that are known; published
+    is the other one, since a later version may tell more.
+    """
+    answer, error, meta = (build_schema(kind, is_strict=is_strict) for kind in (answer_type(command), ErrorData, Meta))
+    definitions = {name: one for part in (answer, error, meta) for name, one in _definitions(part).items()}
+    told: Schema = {"data": answer, "meta": meta, "warnings": {"type": "array", "items": {"type": "string"}}}
+    return {
+        "$schema": DIALECT,
+        "title": f"forgelore {command} --json",
+        "anyOf": [
+            _envelope(told, ok=True, required=["data", "meta", "warnings"], is_strict=is_strict),
+            _envelope({**told, "error": error}, ok=False, required=["error"], is_strict=is_strict),
+        ],
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _definitions(part: Schema) -> Schema:
+    found = part.pop("$defs")
+    assert isinstance(found, dict)
+    return found
+
+
+def _envelope(properties: Schema, *, ok: bool, required: list[str], is_strict: bool) -> Schema:
+    schema: Schema = {
+        "type": "object",
+        "properties": {"ok": {"const": ok}, **properties},
+        "required": ["ok", *required],
+    }
+    return {**schema, "additionalProperties": False} if is_strict else schema

@@ -1,0 +1,175 @@
+"""`search` and `similar` as data, and the words that say why an item is like another."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.core.search.documents import ShownHeader, build_header
+from forgelore.surfaces.present.data import MISSING, Absence
+from forgelore.surfaces.present.text import clean, fit, format_ms
+
+if TYPE_CHECKING:
+    from forgelore.api import Chance, Hit, HitRow, Match, Quote, SearchAnswer, SimilarAnswer, SimilarHit
+
+_SHOWN_QUOTES = 3
+_QUOTE_COLUMNS = 33
+_SAME = {"same_text": "the same text", "nearly_same_text": "nearly the same text"}
+
+
+class ExplainData(NamedTuple):
+    """Where each list had the hit (from 1; null: not in that list), and the words of the query that it has."""
+
+    lexical_rank: int | None
+    bm25: float | None
+    vector_rank: int | None
+    cosine: float | None
+    rrf: float
+    words: list[str]
+
+
+class QuoteData(NamedTuple):
+    """What both say: as the item that was asked about has it, and as the other one has it."""
+
+    what: str
+    text: str
+    other: str
+
+
+class HitData(NamedTuple):
+    """A found item, or one of its threads (`representation`). `marks`: (start, end) of what matched in the snippet.
+
+    The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
+    what both quote. `explain`, `strength` and `evidence` are there with --explain.
+    """
+
+    header: str
+    ref: str
+    project: str
+    kind: str
+    number: int
+    representation: str
+    title: str
+    url: str | None
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    labels: list[str]
+    created_at: str | None
+    updated_at: str | None
+    is_confidential: bool
+    score: float
+    snippet: str
+    marks: list[tuple[int, int]]
+    document_id: int
+    explain: ExplainData | Absence = MISSING
+    why: str | Absence = MISSING
+    similarity: float | Absence | None = MISSING
+    sameness: str | Absence | None = MISSING
+    quotes: list[QuoteData] | Absence = MISSING
+    strength: float | Absence | None = MISSING
+    evidence: dict[str, float] | Absence | None = MISSING
+
+
+class SearchData(NamedTuple):
+    """`mode` is what was really done: without vectors, hybrid is lexical."""
+
+    query: str
+    mode: str
+    total: int
+    hits: list[HitData]
+
+
+class ChanceData(NamedTuple):
+    """The chance that the first hit is a duplicate, and on how many known pairs it was fitted."""
+
+    value: float
+    pairs: int
+    source: str
+
+
+class SimilarData(NamedTuple):
+    """What an item resembles."""
+
+    ref: str
+    title: str
+    mode: str
+    total: int
+    chance: ChanceData | None
+    hits: list[HitData]
+
+
+def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool) -> SearchData:
+    hits = [present_hit(hit, is_explained=is_explained) for hit in answer.hits]
+    return SearchData(text, answer.mode, len(hits), hits)
+
+
+def present_similar(answer: "SimilarAnswer", ref: str, *, is_explained: bool) -> SimilarData:
+    hits = [_present_like(found, is_explained=is_explained) for found in answer.hits]
+    return SimilarData(ref, answer.title, answer.mode, len(hits), _present_chance(answer.chance), hits)
+
+
+def present_hit(hit: "Hit", *, is_explained: bool) -> HitData:
+    row = hit.row
+    data = HitData(
+        header=_header(row), ref=row.ref, project=row.project, kind=row.kind, number=row.number,
+        representation=row.representation, title=row.title, url=row.url, state=row.state,
+        state_reason=row.state_reason, author=row.author, labels=list(row.labels),
+        created_at=format_ms(row.created_at), updated_at=format_ms(row.updated_at),
+        is_confidential=bool(row.is_confidential), score=round(hit.score, 4), snippet=hit.snippet.text,
+        marks=list(hit.snippet.marks), document_id=row.document_id,
+    )  # fmt: skip
+    if not is_explained:
+        return data
+    ranks = (hit.lexical_rank, hit.lexical_score, hit.vector_rank, hit.vector_score)
+    return data._replace(explain=ExplainData(*ranks, hit.rrf, list(hit.words)))
+
+
+def _header(row: "HitRow") -> str:
+    shown = ShownHeader(
+        row.representation, row.kind, row.ref, row.title, row.project, row.url, row.labels, row.state, row.author
+    )
+    return build_header(shown)
+
+
+def _present_like(found: "SimilarHit", *, is_explained: bool) -> HitData:
+    match = found.match
+    data = present_hit(found.hit, is_explained=is_explained)._replace(
+        why=why(found),
+        similarity=round(match.similarity, 4) if match else None,
+        sameness=match.evidence.sameness if match else None,
+        quotes=[QuoteData(*quote) for quote in match.evidence.quotes] if match else [],
+    )
+    if not is_explained:
+        return data
+    features = match.evidence.features if match else None
+    return data._replace(
+        strength=round(match.strength, 4) if match else None,
+        evidence=None if features is None else {name: round(value, 4) for name, value in features.items()},
+    )
+
+
+def _present_chance(chance: "Chance | None") -> ChanceData | None:
+    return ChanceData(round(chance.value, 4), chance.pairs, chance.source) if chance else None
+
+
+def why(found: "SimilarHit", *, columns: int = _QUOTE_COLUMNS) -> str:
+    """Return "both say: tombstone, offline · meaning 0.71 · both quote: ChunkCache::insert · similarity 0.94"."""
+    hit, match = found
+    words = f"both say: {', '.join(clean(word) for word in hit.words[:6])}" if hit.words else ""
+    meaning = f"meaning {hit.vector_score:.2f}" if hit.vector_score is not None else ""
+    quotes = _quoted(match.evidence.quotes, columns) if match else ""
+    return " · ".join(part for part in (words, meaning, quotes, _likeness(match)) if part)
+
+
+def _likeness(match: "Match | None") -> str:
+    if match is None:
+        return ""
+    return _SAME.get(match.evidence.sameness) or f"similarity {_rounded_down(match.similarity)}"
+
+
+def _rounded_down(similarity: float) -> str:
+    """Return it with two digits: 0.996 must not read as certainty."""
+    return f"{int(similarity * 100) / 100:.2f}"
+
+
+def _quoted(quotes: "tuple[Quote, ...]", columns: int) -> str:
+    shown = [fit(clean(quote.text), columns) for quote in quotes if quote.what != "title"][:_SHOWN_QUOTES]
+    return f"both quote: {', '.join(shown)}" if shown else ""

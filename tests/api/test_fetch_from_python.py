@@ -1,0 +1,185 @@
+"""Fetching from Python: what the commands do, with answers that have names."""
+
+import io
+import json
+
+import pytest
+
+import forgelore
+from forgelore.api import History, Watcher
+from forgelore.errors import InvalidValue, LoreError, NotFound, RateLimited, StoreError, UsageError
+from servers.base import Response
+
+DEAD = {"FORGELORE_EMBEDDER": "openai", "FORGELORE_EMBEDDER_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "k"}
+
+
+@pytest.fixture
+def history(github):
+    github.populate(issues=4, changes=2, discussions=1)
+    with History(github.new_app(FORGELORE_EMBEDDER="none")) as found:
+        yield found
+
+
+def write_lines(path, *items):
+    path.write_text("".join(json.dumps({"kind": "issue", **item}) + "\n" for item in items), encoding="utf-8")
+    return path
+
+
+def test_a_file_is_made_where_that_is_asked_for(tmp_path):
+    path = tmp_path / "new" / "lore.db"
+    with pytest.raises(StoreError):
+        forgelore.open(path)
+    with forgelore.open(path, create=True) as history:
+        assert history.list_projects() == []
+        assert history.status() == []
+        assert history.path == str(path)
+    assert path.exists()
+
+
+def test_a_sync_says_what_came_and_what_the_index_made_of_it(history):
+    done = history.sync("acme/web")
+    assert done.result.project.endswith("/acme/web")
+    assert (done.result.written["issue"], done.result.written["change"]) == (4, 2)
+    assert done.index.documents.new >= 7
+    assert done.index.vectors is None
+    assert done.index.warnings == ()
+    assert history.sync("acme/web").result.written == {}
+    assert history.count_unindexed() == 0
+
+
+def test_parts_of_the_index_can_wait(history):
+    done = history.sync("acme/web", index="none")
+    assert done.index.documents is None
+    waiting = history.count_unindexed("acme/web")
+    assert waiting >= 7
+    assert history.update_index().documents.new >= waiting
+    assert history.count_unindexed() == 0
+
+
+def test_one_kind_is_fetched_and_the_run_is_called_so(history):
+    done = history.sync("acme/web", kinds=["discussions"])
+    assert done.result.written["discussion"] == 1
+    assert "issue" not in done.result.written
+    (status,) = history.status("acme/web")
+    assert (status.runs[0].command, status.runs[0].status) == ("ingest discussion", "succeeded")
+    assert status.items == {"discussion": 1}
+    with pytest.raises(InvalidValue, match="not a kind"):
+        history.sync("acme/web", kinds=["nonsense"])
+
+
+def test_an_estimate_fetches_nothing(history, github):
+    before = history.estimate_sync("acme/web")
+    assert before.is_first
+    assert before.missing["issue"] == 4
+    with pytest.raises(StoreError):
+        history.list_projects()  # no file was made
+    history.sync("acme/web")
+    after = history.estimate_sync("acme/web")
+    assert not after.is_first
+    assert after.on_forge["issue"] == 4
+    assert after.missing["issue"] == 0
+
+
+def test_names_are_those_of_the_forge(history):
+    (name,) = history.names_to_sync(["acme/*"])
+    assert name.path == "acme/web"
+    assert history.sync(name).result.project == str(name)
+    assert history.names_to_sync() == [name]
+    with pytest.raises(InvalidValue, match="several projects"):
+        history.sync("acme/*")
+    with pytest.raises(InvalidValue):
+        history.sync("")
+    with pytest.raises(NotFound):
+        history.sync("acme/nowhere")
+
+
+def test_what_the_index_says_of_a_sync_that_failed_is_noted_on_the_error(github):
+    """What came before the failure is kept and can be found; that its vectors wait is no secret."""
+    github.populate(issues=4)
+    handle = github.server.handle
+
+    def limited(request):
+        is_comments = "/comments" in request.path
+        return Response(429, {"message": "slow down"}, {"Retry-After": "9000"}) if is_comments else handle(request)
+
+    github.server.handle = limited
+    with History(github.new_app(**DEAD)) as history:
+        with pytest.raises(RateLimited) as failure:
+            history.sync("acme/web")
+        assert any("vectors wait" in note for note in failure.value.__notes__)
+        assert history.stats().documents.total >= 4
+        assert history.count_unindexed() == 0
+
+
+def test_a_watcher_hears_of_every_part(history):
+    class Ear(Watcher):
+        def __init__(self):
+            self.begun, self.rows, self.ended = set(), 0, set()
+
+        def begin(self, resource, title, total):
+            self.begun.add(resource)
+
+        def saved(self, resource, rows):
+            self.rows += rows
+
+        def done(self, resource):
+            self.ended.add(resource)
+
+    ear = Ear()
+    history.sync("acme/web", watcher=ear)
+    assert {"items", "documents"} <= ear.begun == ear.ended
+    assert ear.rows > 7
+
+
+def test_a_file_is_imported_and_exported_again(tmp_path):
+    source = write_lines(tmp_path / "in.jsonl", {"number": 1, "title": "a", "strange": 1}, {"number": "x"})
+    with forgelore.open(tmp_path / "lore.db", create=True) as history:
+        read = []
+        done = history.import_file(source, project="old", on_batch=read.append)
+        assert (done.result.read, done.result.items, done.result.written) == (2, 1, 1)
+        assert [bad.number for bad in done.result.bad] == [2]
+        assert done.result.unknown == {"strange": 1}
+        assert done.index.documents.new == 1
+        assert read == [2]
+        (line,) = history.export_lines(project="old")
+        assert json.loads(line)["title"] == "a"
+        stream = io.BytesIO()
+        assert history.export_to(stream, project="old") == ("old", 1, 0)
+        assert stream.getvalue() == line
+        assert history.export_file(tmp_path / "out.jsonl", project="old").items == 1
+        assert (tmp_path / "out.jsonl").read_bytes() == line
+        assert history.list_projects(["old"]) == ["old"]
+
+
+def test_what_cannot_be_imported_or_exported_is_an_error(tmp_path):
+    source = write_lines(tmp_path / "in.jsonl", {"number": "x"})
+    with forgelore.open(tmp_path / "lore.db", create=True) as history:
+        with pytest.raises(InvalidValue, match="line 1"):
+            history.import_file(source, project="old", strict=True)
+        with pytest.raises(UsageError):
+            history.import_file(source, project="acme/*")
+        with pytest.raises(NotFound):
+            history.import_file(tmp_path / "none.jsonl", project="old")
+        assert history.import_file(source, project="old").index.documents is None
+        assert history.list_projects() == []
+        write_lines(source, {"number": 1, "title": "a"})
+        history.import_file(source, project="old")
+        with pytest.raises(InvalidValue, match="cannot write"):
+            history.export_file(tmp_path / "no" / "folder.jsonl", project="old")
+        for wrong in ("new", ""):
+            with pytest.raises(LoreError):
+                list(history.export_lines(project=wrong))
+
+
+def test_a_replay_mends_what_differs_from_the_stored_answers(history):
+    history.sync("acme/web")
+    store = history.app.store()
+    with store.transaction():
+        store.connection.execute("UPDATE items SET title = 'spoiled' WHERE kind = 'issue' AND number = 1")
+    number = store.value("SELECT count(*) FROM items")
+    done = history.replay("acme/web")
+    assert [done.project] == history.list_projects()
+    assert (done.read, done.restored, done.incomplete) == (number, 1, 0)
+    assert done.index.documents is not None
+    assert store.value("SELECT count(*) FROM items WHERE title = 'spoiled'") == 0
+    assert history.replay("acme/web", kinds=["issues"]).restored == 0

@@ -1,0 +1,69 @@
+"""Public names: what `forgelore.api` exports is meant to be used, is documented, and is all that surfaces import."""
+
+import ast
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import forgelore
+from forgelore import api
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SURFACES = sorted((ROOT / "src/forgelore/surfaces").rglob("*.py"))
+PAGE = ROOT / "docs/python.md"
+METHODS = [name for part in api.History.__mro__ for name in vars(part) if not name.startswith("_")]
+
+
+def test_every_exported_name_is_there_and_once():
+    assert len(api.__all__) == len(set(api.__all__))
+    for name in api.__all__:
+        assert getattr(api, name) is not None
+    with pytest.raises(AttributeError):
+        api.no_such_name  # noqa: B018
+
+
+def test_the_names_for_the_type_checker_are_the_names_that_are_exported():
+    tree = ast.parse((ROOT / "src/forgelore/api/__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {alias.asname: node.module for node in block.body for alias in node.names}
+    assert imported == api._HOMES
+    assert sorted(imported) == sorted(api.__all__)
+
+
+def test_the_documentation_has_exactly_the_public_names():
+    text = PAGE.read_text(encoding="utf-8")
+    listed = re.findall(r"^### `(\w+)`$", text.partition("## What is taken and returned")[2], re.MULTILINE)
+    assert sorted([*listed, "History"]) == sorted(api.__all__)
+    methods = re.findall(
+        r"^### `(\w+)`$", text.partition("## History")[2].partition("## What is taken")[0], re.MULTILINE
+    )
+    assert methods == METHODS
+    assert sorted(forgelore.__all__) == ["__version__", "open"]
+
+
+def test_every_public_name_and_method_says_what_it_is():
+    undocumented = [name for name in METHODS if not getattr(api.History, name).__doc__]
+    undocumented += [
+        name for name in api.__all__
+        if isinstance(getattr(api, name), type) and (getattr(api, name).__doc__ or f"{name}(").startswith(f"{name}(")
+    ]  # fmt: skip
+    assert not undocumented
+
+
+def test_importing_the_facade_loads_no_flow():
+    code = (
+        "import sys, forgelore.api; print([m for m in sys.modules if m.startswith('forgelore.flows') or m == 'apsw'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", SURFACES, ids=lambda path: str(path.relative_to(ROOT / "src/forgelore")))
+def test_a_surface_does_not_reach_through_the_facade(path):
+    """Import contracts see modules; this sees `history.app`, which is for benches and tests."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("app", "_app")]
+    assert not found
