@@ -52,6 +52,23 @@ def test_no_name_is_a_riddle():
     assert RIDDLES & public_types().keys() == set()
 
 
+def names_in(tree: ast.Module) -> set[str]:
+    """Every name that a module gives or uses: functions, classes, parameters, variables, attributes, keywords."""
+    kinds = ("name", "id", "attr", "arg")
+    return {name for node in ast.walk(tree) for kind in kinds if isinstance(name := getattr(node, kind, None), str)}
+
+
+def test_what_a_forge_has_not_given_yet_is_called_missing():
+    """Nobody looks for "owed", which is what it was called."""
+    riddle = re.compile(r"(?:\A|_)ow(?:e|es|ed|ing)(?:_|\Z)", re.IGNORECASE)
+    found = {
+        path.relative_to(SOURCE).as_posix(): names
+        for path in sorted(SOURCE.rglob("*.py"))
+        if (names := {name for name in names_in(ast.parse(path.read_text(encoding="utf-8"))) if riddle.search(name)})
+    }
+    assert found == {}
+
+
 def test_words_that_later_jobs_need_are_not_spent_on_other_things():
     kept = {word.title().replace(" ", "") for word, _ in KEPT}
     assert len(kept) >= 8

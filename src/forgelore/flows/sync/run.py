@@ -197,7 +197,7 @@ class _Sync:
         """Missing items first: what they need is known only then."""
         self._work_off(JobKind.ITEM)
         self._queue_recounts()
-        self._queue_owed()
+        self._queue_required()
         self._work_off(JobKind.THREADS)
         self._work_off(JobKind.DETAIL)
         self._work_off(JobKind.LINKS)
@@ -216,7 +216,7 @@ class _Sync:
         if profile_of(self.forge.name).has_comment_stream and (self.result.written or self.known.was_interrupted()):
             self._queue(JobKind.THREADS, self.known.miscounted())
 
-    def _queue_owed(self) -> None:
+    def _queue_required(self) -> None:
         """What an earlier reader could not see (no token, another version) is fetched once somebody can."""
         wanted = self.options.kinds
         for job_kind, item_kinds in self.forge.required_jobs().items():
