@@ -3,7 +3,7 @@
 import apsw
 
 from forgelore.core.search.snippets import char_offsets
-from forgelore.core.search.terms import TOKENIZER, build_terms
+from forgelore.core.search.terms import TOKENIZER, list_terms
 
 SCHEMA = f"""
 CREATE TABLE documents (id INTEGER PRIMARY KEY, title TEXT, text TEXT, terms TEXT);
@@ -13,7 +13,10 @@ CREATE VIRTUAL TABLE documents_fts USING fts5(
 
 
 class FullText:
-    def __init__(self):
+    """`between` stands between the entries of the terms column: a word that nobody asks for keeps them apart."""
+
+    def __init__(self, between=" "):
+        self._between = between
         self.db = apsw.Connection(":memory:")
         self.db.execute(SCHEMA)
         self._tokenizer = self.db.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
@@ -23,7 +26,7 @@ class FullText:
         self.db.execute("INSERT INTO documents_fts(documents_fts) VALUES('delete-all'); DELETE FROM documents")
         for number, entry in enumerate(texts, 1):
             title, text = entry if isinstance(entry, tuple) else ("", entry)
-            row = (number, title, text, build_terms(title, text))
+            row = (number, title, text, self._between.join(list_terms(title, text)))
             self.db.execute("INSERT INTO documents VALUES(?, ?, ?, ?)", row)
             self.db.execute("INSERT INTO documents_fts(rowid, title, text, terms) VALUES(?, ?, ?, ?)", row)
         return self

@@ -1,7 +1,7 @@
 """The line of a document that is shown, and the words marked in it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
@@ -16,6 +16,7 @@ from forgelore.core.search.snippets import (
 )
 
 TABLE = FullText()
+APART = FullText(" qqapartqq ")
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"))
 PIECES = ["ChunkCache", "chunk_cache", "cache", "caching", "chunk", "the", "C++", "日本語サーバー", "日本語", "naïve", "İstanbul", "word ", " ",
           " ", "\n\n   ", "\t", ", ", "é", "🥳", "x" * 60, "…", "std::vector"]  # fmt: skip
@@ -130,15 +131,28 @@ def test_a_snippet_is_bounded_and_its_marks_are_what_was_asked_for(text, typed, 
         assert any(TABLE.find(build_and([word])) for word in query.words)
 
 
+@example("0CHUNK:CACH㐀", ["ChunkCache"])
+@example("DataChunk and CacheLine", ["ChunkCache"])
 @given(TEXT, TYPED)
 def test_a_document_that_matched_has_a_mark_and_names_its_words(text, typed):
+    """Where a phrase was found across the terms of two identifiers, no word of the text is what was asked for."""
     query = parse_query(" ".join(typed))
-    TABLE.replace(text)
+    APART.replace(text)
     wanted = wanted_of(query, TABLE.stems)
     tokens = TABLE.tokens(text)
-    if TABLE.find(build_and(query.words)):
+    if APART.find(build_and(query.words)):
         assert matched_words(find_marks(text, tokens, wanted), wanted) == [word.text for word in wanted.words]
         assert build_snippet(text, find_marks(text, tokens, wanted), width=250).marks
+
+
+@pytest.mark.parametrize("text", ["0CHUNK:CACH㐀", "DataChunk and CacheLine"])
+def test_a_phrase_across_the_terms_of_two_words_is_found_and_has_no_mark(text):
+    """The terms of neighbours stand side by side in their column. Rare, and known: the words are there, apart."""
+    expression = build_and(parse_query("ChunkCache").words)
+    assert TABLE.replace(text).find(expression) == [1]
+    assert APART.replace(text).find(expression) == []
+    assert marked(text, "ChunkCache") == []
+    assert snippet(text, "ChunkCache").text == text
 
 
 def test_of_a_long_text_the_region_with_the_most_words_is_looked_at():

@@ -13,6 +13,9 @@ queries (`ftsquery`), so both sides meet:
 Parts stand side by side in their order, so that they can be found as a phrase. Each identifier is written once: the
 text itself says how often it occurs. The last character of a run of CJK stands alone behind its pairs: it makes single
 characters findable as prefixes and keeps the pairs of two runs apart.
+
+Entries stand side by side too, so that a phrase may be found across two neighbours: "chunk cache" in a text with
+DataChunk and CacheLine. That is rare, and `snippets` marks nothing there: no word of the text is what was asked for.
 """
 
 import re
@@ -78,13 +81,18 @@ def build_terms(title: str, text: str) -> str:
 
     ("Crash in ChunkCache", "since merge_base, C++") -> "chunk cache mergebase cplusplus"
     """
+    return " ".join(list_terms(title, text))
+
+
+def list_terms(title: str, text: str) -> list[str]:
+    """Return the entries of the column one by one: ["chunk cache", "mergebase", "cplusplus"]."""
     whole = f"{title}\n{text}"
     found: dict[str, None] = {}
     for word in identifiers(whole):
         found.update(dict.fromkeys(word_terms(word)))
     found.update((special.terms, None) for special in find_specials(whole))
     found.update((" ".join(_run_terms(run)), None) for run in unspaced_runs(whole))
-    return " ".join(found)
+    return list(found)
 
 
 def split_word(word: str) -> str:
