@@ -33,7 +33,7 @@ def test_words_and_what_they_should_find_are_read_back(words, numbers):
 def test_filters_have_the_names_of_the_search():
     line = b'{"q": "slow", "expect": [1], "type": "issue", "label": ["a", "b"], "updated_after": "7d"}'
     filters = parse_query_line(line).filters
-    assert (filters["types"], filters["labels"], filters["updated_after"]) == ("issue", ["a", "b"], "7d")
+    assert (filters["type"], filters["label"], filters["updated_after"]) == ("issue", ["a", "b"], "7d")
 
 
 @given(line=st.binary(max_size=60))

@@ -139,7 +139,7 @@ def test_the_readme_shows_what_one_would_try_first():
 
 def test_the_python_line_of_the_readme_finds_something(demo_db):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    line = re.search(r"^The same from Python: `(.+)`\.$", text, re.MULTILINE)[1]
+    line = re.search(r"^The same \[from Python\]\(docs/python\.md\):\n`(.+)`\.$", text, re.MULTILINE)[1]
     done = subprocess.run(
         [sys.executable, "-c", f"import forgelore; print(len({line}))"],
         capture_output=True,
