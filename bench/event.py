@@ -34,13 +34,13 @@ PULL, UNPACK, POST, PACK, PUSH = "pull", "unpack", "post", "pack", "push"
 STEPS = {  # where it is called, and as what -> how it is called here, in the order of a run
     (BRANCH, "pull"): PULL,
     (INDEX, "unpack"): UNPACK,
-    (BOT, "fetch_fresh"): "fetch the item",
-    (BOT, "take_in"): "index and embed it",
+    (BOT, "fetch_current"): "fetch the item",
+    (BOT, "save_fetched"): "index and embed it",
     (BOT, "cover"): "read what changed",
     (BOT, "make_searchable"): "index and embed what changed",
     (BOT, "prepare"): "learn what a comment needs",
     (BOT, "learn_more"): "learn more, after the comment",
-    (BOT, "look_at"): "rank and decide",
+    (BOT, "triage_item"): "rank and decide",
     (BOT, "post_report"): POST,
     (INDEX, "pack"): PACK,
     (BRANCH, "push"): PUSH,
@@ -257,10 +257,10 @@ def cpu_s() -> float:
 
 def watch_one(out: str, began: str) -> None:
     """Run the event of this environment in this process; write what each step took."""
-    from forgelore.surfaces.ci import action
+    from forgelore.api import bot as facade
     from forgelore.surfaces.cli.main import main as run
 
-    watch, run_bot, ended = Watch(float(began)), action.run_bot, []
+    watch, run_bot, ended = Watch(float(began)), facade.run_bot, []
     for (place, name), told in STEPS.items():
         holder = pkgutil.resolve_name(place)
         setattr(holder, name, watch.around(told, getattr(holder, name)))
@@ -271,7 +271,7 @@ def watch_one(out: str, began: str) -> None:
         ended.extend((time.monotonic(), cpu_s()))
         return outcome
 
-    action.run_bot = watched_bot
+    facade.run_bot = watched_bot
     assert run(list(TRIAGE)) == 0
     watch.add(END, time.monotonic() - ended[0], cpu_s() - ended[1])
     pathlib.Path(out).write_text(json.dumps(watch.steps), encoding="utf-8")

@@ -15,7 +15,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from forgelore.api import open_lore
+from forgelore.api import open_history
 from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
 from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table, verdict
@@ -89,7 +89,7 @@ def add_modes(tracker: str, embedder: str, found: dict[str, Ranks]) -> None:
     excluded = tuple(json.loads((CORPORA / f"{tracker}.exclude.json").read_text(encoding="utf-8")))
     with (CORPORA / f"{tracker}.queries.jsonl").open("rb") as source:
         suite = read_suite(source)
-    with open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder)) as lore:
+    with open_history(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder)) as lore:
         for mode in ("lexical",) if embedder == "none" else ("lexical", "semantic", "hybrid"):
             setting = EvaluationSetup(lore.app.find_project(tracker), lore.app.hosts, lore.app.now_ms(), mode, excluded)
             result = evaluate(lore.retriever(is_lexical=mode == "lexical"), suite, setting)

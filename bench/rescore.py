@@ -11,7 +11,7 @@ import time
 import typing
 from collections.abc import Iterator
 
-from forgelore.api import History, open_lore
+from forgelore.api import History, open_history
 from forgelore.core.compare.scoring import compare_ranks, score_ranks
 from forgelore.core.search.chunks import build_chunks
 from forgelore.core.search.vectors import PackedVector, unpack_vector
@@ -98,7 +98,7 @@ NOTE = (
 
 def open_tracker(tracker: str, embedder: str) -> History:
     db = prepare(tracker, embedder)
-    return open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder))
+    return open_history(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER=embedder))
 
 
 def load_passages(store: Store, size: int) -> dict:

@@ -10,7 +10,7 @@ import typing
 
 import numpy as np
 
-from forgelore.api import open_lore
+from forgelore.api import open_history
 from forgelore.core.compare.evidence import FEATURES
 from forgelore.core.times import parse_ms
 from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
@@ -66,7 +66,7 @@ def load_tracker(name: str, embedder: str) -> Tracker:
     parts = {part: db.with_suffix(f".{embedder}.{part}.npz") for part in ("queries", "sample")}
     if not all(path.exists() for path in parts.values()):
         environ = clean_environ(db.parent, FORGELORE_EMBEDDER="none" if embedder == "words" else embedder)
-        with open_lore(db, environ=environ) as lore:
+        with open_history(db, environ=environ) as lore:
             learn_boilerplate(lore.app.store(), lore.app.find_project(name).id, is_forced=True)
             for part, path in parts.items():
                 if not path.exists():
@@ -118,7 +118,9 @@ def rank_costs(embedder: str, *, count: int = 100) -> list[float]:
     """Milliseconds of CPU that ranking an issue of the largest tracker takes, with snippets and quotes."""
     db = prepare("bitcoin", "lore" if embedder == "words" else embedder)
     is_lexical = embedder == "words"
-    with open_lore(db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER="lore" if is_lexical else embedder)) as lore:
+    with open_history(
+        db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER="lore" if is_lexical else embedder)
+    ) as lore:
         store, retriever = lore.app.store(), lore.retriever(is_lexical=is_lexical)
         rows = store.rows("SELECT id FROM items WHERE kind = 'issue' ORDER BY id * 7919 % 10007, id LIMIT ?", count + 1)
         costs = []
