@@ -49,7 +49,7 @@ class App:
         if self._store is None:
             if create:
                 _make_folder_for(self.config.db)
-            self._store = open_store(self.config.db, create=create)
+            self._store = open_store(self.config.db, create=create, now_ms=self.now_ms)
         if create and self._store.is_read_only:
             raise read_only(self.config.db)
         return self._store

@@ -59,7 +59,7 @@ def _make_bot(app: App, forge: Forge, project: Project, inputs: Inputs, places: 
 
 def _open_context(app: App, forge: Forge, project: Project, inputs: Inputs, path: str) -> TriageContext:
     try:
-        store = open_store(path, create=True)
+        store = open_store(path, create=True, now_ms=app.now_ms)
     except NewerStore as error:
         hint = "the index was written by a newer forgelore: pin the same version in every workflow that uses it"
         raise NewerStore(error.message, hint=hint) from error
@@ -72,7 +72,9 @@ def _open_context(app: App, forge: Forge, project: Project, inputs: Inputs, path
         problem = error
     project_id = open_project(store, project, app.now_ms())
     retriever = Retriever(store, embedder, problem=problem)
-    return TriageContext(store, forge, project, project_id, retriever, embedder, inputs, is_compact=True)
+    return TriageContext(
+        store, forge, project, project_id, retriever, embedder, inputs, is_compact=True, now_ms=app.now_ms
+    )
 
 
 def write_judgement(result: BotResult, path: str) -> None:

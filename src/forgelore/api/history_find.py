@@ -82,8 +82,9 @@ class FindingHistory:
 
         found = find_calibrated(self.app, maybe_project(self.app, project))
         return calibrate(
-            self.retriever(embedder), found.id, is_dry=is_dry, watcher=watcher, should_stop=self.app.stop.is_set
-        )
+            self.retriever(embedder), found.id, is_dry=is_dry, watcher=watcher, should_stop=self.app.stop.is_set,
+            now_ms=self.app.now_ms,
+        )  # fmt: skip
 
     def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> "Retriever":
         """Return what keeps vectors in memory between queries; a search by words needs none."""

@@ -56,5 +56,5 @@ def _make_context(
     stored = next(one for one in list_projects(store) if one.id == subject.project_id)
     forge: Forge | None = app.forge(stored.name) if is_posted and stored.name.forge != "local" else None
     told = forge.fetch_project(stored.name) if forge else Project(stored.name)
-    context = TriageContext(store, forge, told, stored.id, retriever, retriever.embedder, inputs)
+    context = TriageContext(store, forge, told, stored.id, retriever, retriever.embedder, inputs, now_ms=app.now_ms)
     return context, ItemKey(subject.kind, number)  # type: ignore[arg-type]

@@ -12,11 +12,12 @@ other command works on the rows as they are and says that a replay waits:
 
 import os
 import re
-import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import apsw
 
+from forgelore.clock import machine_ms
 from forgelore.errors import CorruptStore, NewerStore, StoreError
 from forgelore.store.db import APPLICATION_ID, Store, errors_in_our_words
 from forgelore.store.readonly import too_old_to_read
@@ -53,21 +54,21 @@ def newest_version() -> int:
     return max(int(match[1]) for entry in os.listdir(_FOLDER) if (match := _NAME.match(entry)))
 
 
-def open_store(path: str, *, create: bool = True) -> Store:
+def open_store(path: str, *, create: bool = True, now_ms: Callable[[], int] = machine_ms) -> Store:
     """Return the migrated store at `path`. `create=False` refuses to make a new file."""
     if not create and not (os.path.exists(path) and os.path.getsize(path)):
         raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
     store = Store(path)
     try:
         if load_version(store) != newest_version():
-            migrate(store)
+            migrate(store, now_ms=now_ms)
     except BaseException:
         store.close()
         raise
     return store
 
 
-def migrate(store: Store, migrations: list[Migration] | None = None) -> None:
+def migrate(store: Store, migrations: list[Migration] | None = None, *, now_ms: Callable[[], int] = machine_ms) -> None:
     migrations = load_migrations() if migrations is None else migrations
     version, newest = load_version(store), migrations[-1].number
     if version > newest:
@@ -78,10 +79,10 @@ def migrate(store: Store, migrations: list[Migration] | None = None) -> None:
     if version < newest and store.is_read_only:
         raise too_old_to_read(store.path, version, newest)
     for migration in migrations:
-        _apply(store, migration)
+        _apply(store, migration, now_ms())
 
 
-def _apply(store: Store, migration: Migration) -> None:
+def _apply(store: Store, migration: Migration, now_ms: int) -> None:
     # BEGIN IMMEDIATE first, the version check second: two processes that open a new file at once take turns.
     with store.transaction():
         if load_version(store) >= migration.number:
@@ -92,7 +93,7 @@ def _apply(store: Store, migration: Migration) -> None:
         with errors_in_our_words(store.path):
             _execute(store, migration)
         sql = "INSERT INTO schema_version (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
-        store.run(sql, migration.number, migration.name, migration.checksum, int(time.time() * 1000))
+        store.run(sql, migration.number, migration.name, migration.checksum, now_ms)
 
 
 def _execute(store: Store, migration: Migration) -> None:

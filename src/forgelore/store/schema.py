@@ -74,7 +74,7 @@ def load_schema(store: Store) -> dict[str, SchemaEntry]:
 @cache
 def expected_schema() -> dict[str, SchemaEntry]:
     """Return the schema of a new file."""
-    store = open_store(":memory:")
+    store = open_store(":memory:", now_ms=lambda: 0)
     try:
         return load_schema(store)
     finally:

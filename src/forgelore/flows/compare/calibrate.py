@@ -8,10 +8,10 @@ Nothing that is fitted is measured on the items it was fitted on. Too little his
 """
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from forgelore.clock import machine_ms
 from forgelore.core.compare.calibration import (
     Case,
     Curve,
@@ -76,18 +76,18 @@ class _Ranked(NamedTuple):
 
 def calibrate(
     retriever: Retriever, project_id: int, *, is_dry: bool = False, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
 ) -> list[Calibrated]:  # fmt: skip
     """Return what was learned of each kind that has items, and store it. A dry run says the same and stores nothing."""
     rehearsal = rehearsing(retriever.store, LEARNED) if is_dry else contextlib.nullcontext()
     with rehearsal:
-        return _calibrate(retriever, project_id, watcher or Watcher(), should_stop)
+        return _calibrate(retriever, project_id, watcher or Watcher(), should_stop, now_ms)
 
 
 def _calibrate(
-    retriever: Retriever, project_id: int, watcher: Watcher, should_stop: Callable[[], bool]
+    retriever: Retriever, project_id: int, watcher: Watcher, should_stop: Callable[[], bool], now_ms: Callable[[], int]
 ) -> list[Calibrated]:
-    learn_boilerplate(retriever.store, project_id, is_forced=True)
+    learn_boilerplate(retriever.store, project_id, is_forced=True, now_ms=now_ms)
     found = []
     for kind in KINDS:
         if not count_live(retriever.store, project_id, kind):
@@ -95,11 +95,13 @@ def _calibrate(
         build_sample(retriever, project_id, kind, size=SAMPLE, watcher=watcher, should_stop=should_stop)
         if should_stop():
             raise KeyboardInterrupt
-        found.append(_calibrate_kind(retriever, project_id, kind, watcher))
+        found.append(_calibrate_kind(retriever, project_id, kind, watcher, now_ms))
     return found
 
 
-def _calibrate_kind(retriever: Retriever, project_id: int, kind: str, watcher: Watcher) -> Calibrated:
+def _calibrate_kind(
+    retriever: Retriever, project_id: int, kind: str, watcher: Watcher, now_ms: Callable[[], int]
+) -> Calibrated:
     store, scope = retriever.store, scope_of(retriever, project_id, kind)
     known = load_duplicates(store, project_id, kind, limit=MOST_PAIRS)
     items = count_live(retriever.store, project_id, kind)
@@ -129,7 +131,7 @@ def _calibrate_kind(retriever: Retriever, project_id: int, kind: str, watcher: W
     )
     if not kept:
         with store.transaction():
-            save_calibration(store, scope, _stored(found))
+            save_calibration(store, scope, _stored(found, now_ms()))
     return found
 
 
@@ -209,12 +211,10 @@ class _Table:
         )  # fmt: skip
 
 
-def _stored(found: Calibrated) -> StoredCalibration:
+def _stored(found: Calibrated, now_ms: int) -> StoredCalibration:
     report = {
         "items": found.items, "found_first": found.found_first, "calibration_error": found.error,
         "thresholds": [threshold._asdict() for threshold in found.thresholds],
     }  # fmt: skip
     curve = found.curve
-    return StoredCalibration(
-        curve.slope, curve.intercept, curve.most, found.pairs, found.others, report, int(time.time() * 1000)
-    )
+    return StoredCalibration(curve.slope, curve.intercept, curve.most, found.pairs, found.others, report, now_ms)

@@ -10,12 +10,12 @@ What no payload tells stays as it is: imported items (only the links in their te
 labels, members, notes and items whose rows are gone, and states of review threads beyond the first fifty of a change.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct, field
 
+from forgelore.clock import machine_ms
 from forgelore.errors import LostPage
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.heartbeat import beating
@@ -52,14 +52,10 @@ class Replayed(Struct):
     is_project_restored: bool = False
 
 
-def _now() -> int:
-    return int(time.time() * 1000)
-
-
 def replay_project(
     store: Store, reader: PayloadReader | None, project: StoredProject, *, kinds: Sequence[str] = (),
     force: bool = False, watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
-    now: Callable[[], int] = _now,
+    now: Callable[[], int] = machine_ms,
 ) -> Replayed:  # fmt: skip
     """Read everything that is stored of a project again, or of some kinds of items. Safe to interrupt."""
     lock = acquire_lock(store, f"project {project.id}", now(), shown=str(project.name), force=force)
@@ -81,7 +77,7 @@ def replay_project(
 
 def work_off_replays(
     store: Store, reader: PayloadReader | None, project_id: int, lock: Lock, *, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False, now: Callable[[], int] = _now,
+    should_stop: Callable[[], bool] = lambda: False, now: Callable[[], int] = machine_ms,
 ) -> Replayed:  # fmt: skip
     """Read again what waits for it: a migration has asked, or a replay was cut off. The caller holds the lock."""
     watcher = watcher or Watcher()

@@ -8,13 +8,13 @@ forgets none of it either.
 """
 
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
 
+from forgelore.clock import machine_ms
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, in_words
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
@@ -68,32 +68,33 @@ class SyncResult(Struct):
 
 def sync_project(
     store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: SyncOptions, *,
-    watcher: Watcher | None = None, now_ms: Callable[[], int] | None = None, stop: threading.Event | None = None,
+    watcher: Watcher | None = None, now_ms: Callable[[], int] = machine_ms, stop: threading.Event | None = None,
 ) -> SyncResult:  # fmt: skip
     """Bring a project up to date and return what happened. Safe to interrupt at any moment.
 
     `store` may be what makes a new one: it is called when the forge has shown the project, so that a wrong name or a
     wrong token leaves no empty file behind.
     """
-    now = now_ms or (lambda: int(time.time() * 1000))
     requests_before = forge.requests()
     try:
         project = forge.fetch_project(name)
     except LoreError as refusal:
         if isinstance(store, Store):
-            _record_refusal(store, name, options.command, refusal, now())
+            _record_refusal(store, name, options.command, refusal, now_ms())
         raise
     store = store if isinstance(store, Store) else store()
-    stored = _save_project(store, project, now())
-    lock = acquire_lock(store, f"project {stored.id}", now(), shown=str(stored.name), force=options.force)
-    run_id = start_run(store, stored.id, options.command, now())
+    stored = _save_project(store, project, now_ms())
+    lock = acquire_lock(store, f"project {stored.id}", now_ms(), shown=str(stored.name), force=options.force)
+    run_id = start_run(store, stored.id, options.command, now_ms())
     pool = FetchPool(options.workers)
     saver = PageSaver(store, forge, project, stored.id)
-    context = SyncContext(store, project, stored.id, lock, saver, pool, options.workers, now, stop or threading.Event())
+    context = SyncContext(
+        store, project, stored.id, lock, saver, pool, options.workers, now_ms, stop or threading.Event()
+    )
     sync = _Sync(context, forge, stored, options, watcher or Watcher())
     error: BaseException | None = None
     try:
-        with beating(lock, now):
+        with beating(lock, now_ms):
             sync.run()
     except BaseException as caught:
         error = caught

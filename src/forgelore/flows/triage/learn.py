@@ -20,7 +20,7 @@ _GROWTH = 1.1  # of the labelled items before their labels are learned again
 
 def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
     """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are."""
-    learn_boilerplate(context.store, context.project_id)
+    learn_boilerplate(context.store, context.project_id, now_ms=context.now_ms)
     for kind in KINDS:
         build_sample(context.retriever, context.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
 
