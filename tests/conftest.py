@@ -1,4 +1,4 @@
-"""What every test stands on: an empty home, no way out of the machine, two local forges, and a recorder of their traffic.
+"""What every test stands on: an empty home, no way out of the machine, three local forges, and a recorder of their traffic.
 
 FORGELORE_TRAFFIC names a folder that keeps every exchange as JSON lines, for the contract checks.
 """
@@ -15,9 +15,22 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from servers.base import ForgeServer
-from support import GitHubLab, GitLabLab
+from support import ForgejoLab, GitHubLab, GitLabLab
 
-OURS = ("FORGELORE_", "GITHUB_", "GH_", "GITLAB_", "GLAB_", "CI_", "SSL_CERT_", "INPUT_", "RUNNER_", "TRIGGER_")
+OURS = (
+    "FORGELORE_",
+    "GITHUB_",
+    "GH_",
+    "GITLAB_",
+    "GLAB_",
+    "FORGEJO_",
+    "GITEA_",
+    "CI_",
+    "SSL_CERT_",
+    "INPUT_",
+    "RUNNER_",
+    "TRIGGER_",
+)
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
@@ -129,4 +142,11 @@ def github(tmp_path, home):
 def gitlab(tmp_path, home):
     """A GitLab with the project `group/app`, and an App that reads it with a good token."""
     with GitLabLab(tmp_path) as lab:
+        yield lab
+
+
+@pytest.fixture
+def forgejo(tmp_path, home):
+    """A Forgejo with the project `acme/web`, and an App that reads it with a good token."""
+    with ForgejoLab(tmp_path) as lab:
         yield lab

@@ -25,6 +25,8 @@ from forgelore.core.times import format_ms, parse_ms
 from forgelore.flows.sync.run import SyncOptions, SyncResult, sync_project
 from forgelore.forges.gitlab.wire import tag_number
 from servers.base import ForgeServer, Response
+from servers.forgejo import ForgejoServer
+from servers.forgejo import Token as ForgejoToken
 from servers.github import GitHubServer
 from servers.github import Token as GitHubToken
 from servers.gitlab import GitLabServer
@@ -32,6 +34,7 @@ from servers.gitlab import Token as GitLabToken
 
 GITHUB_TOKEN = "t0ken-github"
 GITLAB_TOKEN = "t0ken-gitlab"
+FORGEJO_TOKEN = "t0ken-forgejo"
 RUNS_AND_LOCKS = ("sync_runs", "locks")
 _numbers = itertools.count(1)
 
@@ -80,6 +83,8 @@ class Lab:
 
     path = ""
     name_text = ""
+    items_list = "items"  # the resource that lists issues
+    has_shared_numbers = True  # else verbs of the project name a kind: `project.comment("issue", 12, "…")`
 
     def __init__(self, folder: pathlib.Path, server: ForgeServer):
         self.folder = folder
@@ -143,6 +148,14 @@ class Lab:
     def assert_same(self, app: App | None = None, path: str | None = None) -> None:
         assert_equal_to_forge(app or self.app, self.server, path or self.path)
 
+    def on_issue(self, verb: str, number: int, *arguments, **fields):
+        """Let a verb of the project happen to an issue: `lab.on_issue("comment", 12, "still there")`."""
+        place = (number,) if self.has_shared_numbers else ("issue", number)
+        return getattr(self.project, verb)(*place, *arguments, **fields)
+
+    def delete_comment(self, comment_id: int) -> None:
+        self.project.delete_comment(comment_id)
+
     def rows(self, sql: str, *bindings):
         return self.app.store().rows(sql, *bindings)
 
@@ -198,6 +211,8 @@ class GitHubLab(Lab):
 class GitLabLab(Lab):
     path = "group/app"
     name_text = "gitlab:group/app"
+    items_list = "issues"
+    has_shared_numbers = False
     good_token = GITLAB_TOKEN
 
     def __init__(self, folder: pathlib.Path, **settings):
@@ -207,6 +222,23 @@ class GitLabLab(Lab):
 
     def environ(self, token: str) -> dict[str, str]:
         return {"GITLAB_TOKEN": token, "CI_API_V4_URL": self.server.api_url}
+
+    def delete_comment(self, comment_id: int) -> None:
+        self.project.delete_note(comment_id)
+
+
+class ForgejoLab(Lab):
+    path = "acme/web"
+    name_text = "forgejo:acme/web"
+    good_token = FORGEJO_TOKEN
+
+    def __init__(self, folder: pathlib.Path, **settings):
+        server = ForgejoServer(**settings)
+        server.tokens[FORGEJO_TOKEN] = ForgejoToken("ana", "Ana")
+        super().__init__(folder, server)
+
+    def environ(self, token: str) -> dict[str, str]:
+        return {"FORGEJO_TOKEN": token, "FORGEJO_API_URL": self.server.api_url}
 
 
 def stored_truth(app: App, path: str) -> list[dict]:

@@ -304,4 +304,20 @@ def _gitlab_payloads() -> "PayloadReader":
     return GitLabPayloads()
 
 
-_ADAPTERS = {"github": Adapter(_github, _github_payloads), "gitlab": Adapter(_gitlab, _gitlab_payloads)}
+def _forgejo(to: Connection) -> "Forge":
+    from forgelore.forges.forgejo.forge import HEADERS, Forgejo
+
+    return Forgejo(to.client(HEADERS), host=to.host, access=to.access)
+
+
+def _forgejo_payloads() -> "PayloadReader":
+    from forgelore.forges.forgejo.payloads import ForgejoPayloads
+
+    return ForgejoPayloads()
+
+
+_ADAPTERS = {
+    "github": Adapter(_github, _github_payloads),
+    "gitlab": Adapter(_gitlab, _gitlab_payloads),
+    "forgejo": Adapter(_forgejo, _forgejo_payloads),
+}

@@ -117,17 +117,35 @@ GITLAB = ForgeProfile(
         ("private", "enabled"): "MRR", ("private", "private"): "MRR",
     },
 )  # fmt: skip
+# Gitea is the same to us: Forgejo began as its copy, and both answer below the same paths.
+FORGEJO = ForgeProfile(
+    "forgejo", "Forgejo", _NOUNS | {"change": "pull request"}, numbering="shared",
+    host="codeberg.org", web_hosts=("codeberg.org",), api_path="/api/v1", probe_path="/api/v1/version",
+    ci_server="FORGEJO_SERVER_URL", ci_api="FORGEJO_API_URL",
+    token_variables=("FORGEJO_TOKEN", "GITEA_TOKEN"), host_variable="FORGEJO_HOST",
+    token_form=("Authorization", "token "),
+    git_user="oauth2",
+    push_hints=PushHints(
+        "set FORGEJO_TOKEN",
+        "give FORGEJO_TOKEN the scope write:repository, and its account write access to the code",
+        "let the bot push and force-push to {branch}: Settings > Branches",
+    ),
+    comment_chars=65_536, alert="> [!WARNING]\n>", has_comment_stream=True,
+    # A team of a private repository may read its code and not its issues, and nobody tells: it is left out.
+    readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS"},
+)  # fmt: skip
 # An imported tracker has no server; its comments, which are only shown, look like those of the default forge.
 LOCAL = GITHUB._replace(
     name="local", title="an imported tracker", numbering="unknown", has_comment_stream=False, readers={}
 )
 
 DEFAULT = GITHUB  # what `owner/repo` means
-PROFILES: dict[str, ForgeProfile] = {profile.name: profile for profile in (GITHUB, GITLAB)}
-PROBED = (GITLAB, GITHUB)  # in the order in which an unknown server is asked
+PROFILES: dict[str, ForgeProfile] = {profile.name: profile for profile in (GITHUB, GITLAB, FORGEJO)}
+PROBED = (GITLAB, GITHUB, FORGEJO)  # in the order in which an unknown server is asked
 TITLES = " or ".join(profile.title for profile in PROFILES.values())
 FORGE_NAMES = tuple(PROFILES)
-NAMING = "owner/repo, gitlab:group/project"  # what people may type, in hints; beside it stands "or a URL"
+# What people may type, in hints; beside it stands "or a URL".
+NAMING = "owner/repo, gitlab:group/project, forgejo:owner/repo"
 PATTERNS = "owner/* or gitlab:group/**"
 
 

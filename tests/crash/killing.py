@@ -18,6 +18,9 @@ import typing
 
 import apsw
 
+from servers.base import ForgeServer
+from servers.forgejo import ForgejoServer
+from servers.forgejo import Token as ForgejoToken
 from servers.github import GitHubServer
 from servers.github import Token as GitHubToken
 from servers.gitlab import GitLabServer
@@ -248,6 +251,19 @@ def gitlab_ground(folder: pathlib.Path, forker: Forker, **sizes) -> tuple[GitLab
     )
 
 
+def forgejo_ground(folder: pathlib.Path, forker: Forker, **sizes) -> tuple[ForgejoServer, Ground]:
+    server = ForgejoServer()
+    server.tokens[TOKEN] = ForgejoToken("ana", "Ana")
+    server.start()  # first: pages carry the address
+    server.populate("acme/web", **{"seed": 11, "issues": 40, "changes": 20, **sizes})
+    return server, Ground(
+        "forgejo:acme/web", environ(folder, FORGEJO_TOKEN=TOKEN, FORGEJO_API_URL=server.api_url), folder, forker
+    )
+
+
+GROUNDS = {"github": github_ground, "gitlab": gitlab_ground, "forgejo": forgejo_ground}
+
+
 def environ(folder: pathlib.Path, **more: str) -> dict[str, str]:
     """A clean environment: no settings and tokens of whoever runs this, a home of its own."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT") if name in os.environ}
@@ -255,8 +271,12 @@ def environ(folder: pathlib.Path, **more: str) -> dict[str, str]:
     return {**kept, "HOME": str(folder), **ours, **more}
 
 
-def live_on_github(server: GitHubServer) -> None:
+def live_on(server: ForgeServer) -> None:
     """An hour later: every third item has changed in some way, some are gone, some are new."""
+    (live_on_gitlab if server.kind == "gitlab" else live_on_github)(server)
+
+
+def live_on_github(server: GitHubServer) -> None:
     project = server.project("acme/web")
     server.clock.advance(3600)
     numbers = {kind: [n for n, item in project.items.items() if item.kind == kind] for kind in ("issue", "change")}

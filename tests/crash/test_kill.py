@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from crash.killing import choose, github_ground, gitlab_ground, live_on_github, live_on_gitlab
+from crash.killing import GROUNDS, choose, live_on
 
 PARTS = 3
-CHAINS_PER_PART = 6  # 2 forges x 2 kinds of sync x 3 parts x 6 = 72 chains, some of two and three kills
-CASES = ["github, first", "github, later", "gitlab, first", "gitlab, later"]
+CHAINS_PER_PART = 6  # 3 forges x 2 kinds of sync x 3 parts x 6 = 108 chains, some of two and three kills
+CASES = [f"{forge}, {which}" for forge in GROUNDS for which in ("first", "later")]
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +19,7 @@ def grounds(tmp_path_factory, forker):
     def ground(case):
         if case not in made:
             name, _, which = case.partition(", ")
-            make, live_on = (github_ground, live_on_github) if name == "github" else (gitlab_ground, live_on_gitlab)
-            server, found = make(tmp_path_factory.mktemp(name), forker)
+            server, found = GROUNDS[name](tmp_path_factory.mktemp(name), forker)
             if which == "later":
                 found.live_on(lambda: live_on(server))
             made[case] = server, found, choose(found.steps(), number=PARTS * CHAINS_PER_PART, seed=2026)

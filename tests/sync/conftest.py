@@ -3,7 +3,7 @@
 import pytest
 
 
-@pytest.fixture(params=["github", "gitlab"])
+@pytest.fixture(params=["github", "gitlab", "forgejo"])
 def lab(request):
-    """Each claim holds on both forges."""
+    """Each claim holds on every forge."""
     return request.getfixturevalue(request.param)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crash.killing import live_on_github, live_on_gitlab
+from crash.killing import live_on
 from forgelore.flows.index.check import CheckRequest, check_store
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.repair import repair_store
@@ -12,16 +12,16 @@ from forgelore.store.projects import list_projects
 @pytest.fixture
 def lived(lab):
     """Items that were edited, closed, merged, commented on and deleted between syncs; the project has another name."""
-    is_github = lab.server.kind == "github"
-    lab.populate(issues=20, changes=10, releases=2, **({"discussions": 4} if is_github else {}))
+    lab.populate(issues=20, changes=10, releases=2, discussions=4)
     gone = lab.project.add_issue("Soon gone", "See #1, and acme/web#2, group/app#3")
     lab.sync()
     lab.time.pass_by(90_000)
-    (live_on_github if is_github else live_on_gitlab)(lab.server)
-    lab.project.delete(*(() if is_github else ("issue",)), gone)
+    live_on(lab.server)
+    lab.on_issue("delete", gone)
     lab.sync()
-    lab.server.rename(lab.path, "acme/site" if is_github else "group/site")
-    lab.sync(full=True, path="acme/site" if is_github else "group/site")
+    renamed = lab.path.replace(lab.project.name, "site")
+    lab.server.rename(lab.path, renamed)
+    lab.sync(full=True, path=renamed)
     store = lab.app.store()
     index_items(store, [project.id for project in list_projects(store)])
     return lab

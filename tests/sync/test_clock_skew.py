@@ -6,10 +6,6 @@ DAY_S = 86_400
 SKEWS = [-DAY_S, -3600, 3600, DAY_S, 400 * DAY_S]
 
 
-def say(lab, number, text):
-    lab.project.comment(number, text) if lab.server.kind == "github" else lab.project.comment("issue", number, text)
-
-
 @pytest.mark.parametrize("skew_s", SKEWS)
 def test_a_wrong_clock_loses_nothing(lab, skew_s):
     lab.populate()
@@ -18,7 +14,7 @@ def test_a_wrong_clock_loses_nothing(lab, skew_s):
     lab.sync()
     lab.assert_same()
     lab.time.pass_by(20)
-    say(lab, number, "unannounced")
+    lab.on_issue("comment", number, "unannounced")
     lab.time.pass_by(300)
     lab.sync()
     lab.assert_same()

@@ -15,3 +15,10 @@ def test_a_first_sync_of_gitlab_equals_the_forge(gitlab, seed):
     gitlab.populate(seed=seed, issues=25, changes=12, releases=4)
     gitlab.sync()
     gitlab.assert_same()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_first_sync_of_forgejo_equals_the_forge(forgejo, seed):
+    forgejo.populate(seed=seed, issues=25, changes=12, releases=4)
+    forgejo.sync()
+    forgejo.assert_same()

@@ -15,14 +15,6 @@ from support import raised
 DAY_S = 86_400
 
 
-def is_github(lab):
-    return lab.server.kind == "github"
-
-
-def delete_issue(lab, number):
-    lab.project.delete(number) if is_github(lab) else lab.project.delete("issue", number)
-
-
 def lose_access(lab):
     """From now on nothing of the project is shown."""
     lab.server.fail(path=r".", status=404, body={"message": "Not Found"})
@@ -70,7 +62,7 @@ def test_a_few_deletions_are_buried_in_the_sync_that_meets_them(lab):
     lab.sync()
     numbers = [number for (number,) in lab.rows("SELECT number FROM items WHERE kind = 'issue' ORDER BY number")]
     for number in numbers[:3]:
-        delete_issue(lab, number)
+        lab.on_issue("delete", number)
     lab.time.pass_by(3600)
     assert lab.sync().deleted == 3
     lab.assert_same()

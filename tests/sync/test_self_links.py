@@ -33,7 +33,7 @@ def own_links(store):
 
 
 def is_own(forge, kind, target):
-    if forge == "github" and "release" not in (kind, target):
+    if forge in ("github", "forgejo") and "release" not in (kind, target):
         return True
     return target == kind or (target is None and (forge != "gitlab" or kind == "issue"))
 
@@ -104,7 +104,7 @@ def test_an_item_that_mentions_itself_links_to_nothing(lab):
     """However it spells its own name: by number, by path, in another case."""
     text = f"I am #1, {lab.path}#1, {lab.path.upper()}#1 and duplicate of #1; not #2"
     assert lab.project.add_issue("me", text) == 1
-    lab.project.comment(*(() if lab.server.kind == "github" else ("issue",)), 1, "Fixes #1")
+    lab.on_issue("comment", 1, "Fixes #1")
     lab.sync()
     assert {link[4] for link in lab.links(1)} == {2}
 
@@ -119,7 +119,7 @@ def test_on_gitlab_a_change_may_name_the_issue_of_its_own_number(gitlab):
 
 def test_a_project_that_takes_the_name_it_was_linked_by(lab):
     """Links to the new name were links to another project; since the rename they are links inside it, or none."""
-    new = "acme/website" if lab.server.kind == "github" else "group/application"
+    new = f"{lab.path}-of-old"
     one, two = lab.project.add_issue("a", f"see {new}#1"), lab.project.add_issue("b", f"see {new}#1")
     lab.sync()
     lab.time.pass_by(600)
@@ -165,7 +165,7 @@ TEXTS = st.lists(
 
 
 @given(
-    forge=st.sampled_from(["github", "gitlab", "local"]), kind=st.sampled_from(["issue", "change", "release"]),
+    forge=st.sampled_from(["github", "gitlab", "forgejo", "local"]), kind=st.sampled_from(["issue", "change", "release"]),
     number=st.integers(1, 3), links=st.lists(LINKS, max_size=8), body=TEXTS, note=TEXTS, is_system=st.booleans(),
 )  # fmt: skip
 @settings(max_examples=150, deadline=None)

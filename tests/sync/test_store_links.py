@@ -1,12 +1,6 @@
 """`item_links`: what items and notes say of others, from the forges' fields, their events and people's text."""
 
 
-def say(lab, number, text):
-    return (
-        lab.project.comment(number, text) if lab.server.kind == "github" else lab.project.comment("issue", number, text)
-    )
-
-
 def link(relation, number, *, kind=None, project="", source="text", withdrawn=0):
     return (relation, source, project, kind, number, withdrawn)
 
@@ -14,7 +8,7 @@ def link(relation, number, *, kind=None, project="", source="text", withdrawn=0)
 def test_closing_words_and_mentions_in_text(lab):
     bug, other = lab.project.add_issue("bug"), lab.project.add_issue("other")
     change = lab.project.add_change("fix", f"Fixes #{bug}, see #{other} and `#{other + 50}`")
-    say(lab, bug, f"same as #{other}?")
+    lab.on_issue("comment", bug, f"same as #{other}?")
     lab.sync()
     assert {link("closes", bug), link("mentions", other)} <= lab.links(change, "change")
     assert not [found for found in lab.links(change, "change") if found[4] == other + 50]
@@ -24,15 +18,11 @@ def test_closing_words_and_mentions_in_text(lab):
 def test_an_edit_replaces_what_a_text_said(lab):
     bug, other = lab.project.add_issue("bug"), lab.project.add_issue("other")
     number = lab.project.add_issue("teller", f"see #{bug}")
-    note = say(lab, number, f"and #{bug}")
+    note = lab.on_issue("comment", number, f"and #{bug}")
     lab.sync()
     lab.time.pass_by(3600)
-    if lab.server.kind == "github":
-        lab.project.edit(number, body=f"see #{other}")
-        lab.project.edit_comment(note, f"and #{other}")
-    else:
-        lab.project.edit("issue", number, body=f"see #{other}")
-        lab.project.edit_note(note, f"and #{other}")
+    lab.on_issue("edit", number, body=f"see #{other}")
+    (lab.project.edit_comment if lab.has_shared_numbers else lab.project.edit_note)(note, f"and #{other}")
     lab.sync()
     said = {found for found in lab.links(number) if found[1] == "text"}
     assert said == {link("mentions", other)}

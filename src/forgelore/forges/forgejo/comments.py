@@ -1,0 +1,102 @@
+"""What we write on Forgejo: comments and labels of issues and changes, and what a refusal means to a person."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from forgelore.errors import AuthError, ForgeError, LoreError
+from forgelore.forges.forgejo import wire
+from forgelore.forges.forgejo.pages import walk_pages
+from forgelore.forges.forgejo.rest import ForgejoRest, item_path, message_of, repo_path
+from forgelore.model import ItemKey, Project
+from forgelore.net.client import HttpAnswer
+from forgelore.net.jsontext import OddValueError, split_rows
+from forgelore.ports import Comment, ConversationLocked
+
+_NEW_LABEL_COLOR = "#ededed"
+
+
+class ForgejoComments:
+    """Comments and labels on one server."""
+
+    def __init__(self, rest: ForgejoRest) -> None:
+        self._rest = rest
+
+    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        """One answer holds all of them. The item is asked for first: of the comments of a deleted one some versions
+        say 500, which would be tried again.
+        """
+        self._rest.checked(self._rest.client.get(item_path(project, key)), f"{key.kind} {key.number}")
+        answer = self._rest.client.get(f"{item_path(project, key)}/comments")
+        body = self._rest.checked(answer, f"comments of {key.kind} {key.number}").body
+        yield from map(_parse, split_rows(body))
+
+    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
+        return _parse(self._write("POST", f"{item_path(project, key)}/comments", {"body": body}, project, key).body)
+
+    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}"
+        answer = self._write("PATCH", path, {"body": body}, project, key, may_be_gone=True)
+        return None if answer.status in (204, 404) else _parse(answer.body)  # 204: no comment any more, but an event
+
+    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}"
+        return self._write("DELETE", path, None, project, key, may_be_gone=True).status != 404
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        """Labels have numbers here, and an unknown one is made first. Adding twice is adding once."""
+        known: dict[str, int] = {}
+        for answer in walk_pages(self._rest.client, f"{repo_path(project)}/labels"):
+            rows = map(wire.loose, split_rows(self._rest.checked(answer, "labels").body))
+            known |= {str(row.get("name")).lower(): _id_of(row) for row in rows}
+        for name in dict.fromkeys(labels):
+            if name.lower() not in known:
+                made = {"name": name, "color": _NEW_LABEL_COLOR}
+                answer = self._write("POST", f"{repo_path(project)}/labels", made, project, key)
+                known[name.lower()] = _id_of(wire.loose(answer.body))
+        payload = {"labels": [known[name.lower()] for name in labels]}
+        self._write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
+
+    def _write(
+        self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False,
+        is_repeatable: bool = False,
+    ) -> HttpAnswer:  # fmt: skip
+        home = f"{repo_path(project)}/"
+        answer = self._rest.client.write(method, path, payload, home=home, is_repeatable=is_repeatable)
+        if answer.status not in (200, 201, 204) and not (may_be_gone and answer.status == 404):
+            raise self._refusal(answer, project, key)
+        return answer
+
+    def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
+        what = f"{key.kind} {key.number}"
+        if answer.status == 423:
+            return ForgeError(f"the project is archived: nothing can be posted on {what}", hint="leave it as it is")
+        if answer.status != 403:
+            return self._rest.refusal(answer, what)
+        if self._is_locked(project, key):
+            hint = "unlock it, or post with an account that may write to the project"
+            return ConversationLocked(f"the conversation of {what} is locked", hint=hint)
+        return AuthError(
+            f"the token may not write to {what} on {self._rest.host} (HTTP 403: {message_of(answer)})",
+            hint="give it the scope write:issue",
+        )
+
+    def _is_locked(self, project: Project, key: ItemKey) -> bool:
+        """The refusal says why in the server's language: the item says it in JSON."""
+        answer = self._rest.client.get(item_path(project, key))
+        return answer.status == 200 and bool(wire.loose(answer.body).get("is_locked"))
+
+
+def _parse(raw: bytes) -> Comment:
+    row = wire.loose(raw)
+    body, url, user = row.get("body"), row.get("html_url"), row.get("user")
+    return Comment(
+        _id_of(row), wire.text(body) or "" if isinstance(body, str) else "",
+        wire.login_of(user if isinstance(user, dict) else None), url if isinstance(url, str) else None,
+    )  # fmt: skip
+
+
+def _id_of(row: dict[str, Any]) -> int:
+    found = row.get("id")
+    if not isinstance(found, int):
+        raise OddValueError("the forge's answer has no id", hint="please report this to the forge")
+    return found

@@ -1,0 +1,72 @@
+"""Forgejo's stored answers, read again as they were the first time.
+
+item      a row of `/issues` or of `/releases`
+detail    branches and files of a change, as `details.py` keeps them
+note      c1: a comment; v1: a review; r1: a comment on a line, whose thread they tell together
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from forgelore.forges.addresses import below
+from forgelore.forges.forgejo import wire
+from forgelore.forges.forgejo.details import line_thread, parse_detail
+from forgelore.model import Item, ItemKey, Note, Project, ProjectName, Thread
+from forgelore.net.jsontext import OddValueError
+from forgelore.ports import Page
+
+T = TypeVar("T")
+
+
+class ForgejoPayloads:
+    """A `PayloadReader`."""
+
+    def project(self, raw: bytes, name: ProjectName) -> Project:
+        return wire.parse_project(raw, name.host)
+
+    def item(self, raw: bytes, key: ItemKey, project: Project) -> Item:
+        item = wire.parse_release(raw) if key.kind == "release" else wire.parse_item(raw)
+        item.url = _at_home(item.url, project)
+        return item
+
+    def detail(self, raw: bytes, key: ItemKey, project: Project) -> Page:
+        del project
+        return Page(details=[_checked(lambda: parse_detail(raw, key))])
+
+    def thread(self, notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:
+        if thread.startswith("r") and thread != "reviews":
+            return self._line_thread(notes, key, thread, project)
+        found = [_note(raw, name) for name, raw in notes]
+        for note in found:
+            note.url = _at_home(note.url, project)
+        return Page(threads=[Thread(key, thread, found)])
+
+    @staticmethod
+    def _line_thread(notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:
+        found = line_thread(key, thread, [wire.parse_line_comment(raw) for _, raw in notes])
+        for note in found.notes:
+            note.url = _at_home(note.url, project)
+        state = Thread(key, found.notes[0].key, [], True, found.is_resolved, found.path, found.line)
+        return Page(threads=[found], thread_states=[state])
+
+
+def _checked(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError) as error:
+        raise OddValueError(f"a stored answer has an unexpected shape: {error!r}", hint="please report this") from error
+
+
+def _note(raw: bytes, name: str) -> Note:
+    if name.startswith("c"):
+        return wire.parse_comment(raw).note
+    review = wire.parse_review(raw).note
+    if review is None:
+        raise OddValueError(f"review {name} has no text", hint="please report this")
+    return review
+
+
+def _at_home(url: str | None, project: Project) -> str | None:
+    """`https://host/owner/name/issues/1` of whatever name -> the same page of the project as it is called now."""
+    parts = (url or "").split("/", 5)
+    return below(project.url, url, parts[5] if len(parts) == 6 else "")

@@ -1,0 +1,68 @@
+"""What POST, PATCH and DELETE do: comments and labels, nothing else."""
+
+from ..base import Response  # noqa: TID252  works as servers.* and as tests.servers.*
+from . import payloads
+from .access import RefusedError, not_found
+from .reads import find_item
+
+
+def require_writer(call) -> None:
+    if call.token is None:
+        raise RefusedError(401, "token is required")
+    if "write:issue" not in call.token.scopes:
+        needed = "token does not have at least one of required scope(s): [write:issue]"
+        raise RefusedError(403, needed)
+    if call.project.archived:
+        raise RefusedError(423, f"{call.project.path} is archived")
+
+
+def text_of(call) -> str:
+    body = (call.request.json() or {}).get("body")
+    if not isinstance(body, str) or not body:
+        raise RefusedError(422, "[Body]: Required")
+    return body
+
+
+def create_comment(call, index):
+    item = find_item(call, index)
+    if item.locked and not call.project.may_push(call.login):
+        raise RefusedError(403, "Du kannst ein gesperrtes Issue nicht kommentieren.")
+    made = call.project.comment(index, text_of(call), author=call.login)
+    return Response(201, payloads.comment(call.project.comments[made]))
+
+
+def find_own_comment(call, comment_id):
+    found = call.project.comments.get(comment_id)
+    if found is None:
+        raise not_found()
+    if found.author != call.login and not call.project.may_push(call.login):
+        raise RefusedError(403, "")
+    return found
+
+
+def edit_comment(call, comment_id):
+    found = find_own_comment(call, comment_id)
+    call.project.edit_comment(comment_id, text_of(call))
+    return payloads.comment(found)
+
+
+def delete_comment(call, comment_id):
+    call.project.delete_comment(find_own_comment(call, comment_id).id)
+    return Response(204)
+
+
+def create_label(call):
+    """Names are not unique here; sent twice, it would be there twice."""
+    given = call.request.json() or {}
+    if not given.get("name") or not str(given.get("color", "")).startswith("#"):
+        raise RefusedError(422, "[Name]: Required")
+    call.project.add_label(given["name"], given["color"].lstrip("#"))
+    return Response(201, payloads.label(call.project.label(given["name"])))
+
+
+def add_labels(call, index):
+    item = find_item(call, index)
+    known = {one.id: one.name for one in call.project.labels.values()}
+    names = [known[given] for given in (call.request.json() or {}).get("labels", []) if given in known]
+    call.project.edit(index, labels=list(dict.fromkeys([*item.labels, *names])), by=call.login)
+    return [payloads.label(call.project.label(name)) for name in item.labels]
