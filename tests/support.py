@@ -194,6 +194,7 @@ class Lab:
 class GitHubLab(Lab):
     path = name_text = "acme/web"
     good_token = GITHUB_TOKEN
+    token_type = GitHubToken
 
     def __init__(self, folder: pathlib.Path, **settings):
         server = GitHubServer(**settings)
@@ -214,6 +215,7 @@ class GitLabLab(Lab):
     items_list = "issues"
     has_shared_numbers = False
     good_token = GITLAB_TOKEN
+    token_type = GitLabToken
 
     def __init__(self, folder: pathlib.Path, **settings):
         server = GitLabServer(**settings)
@@ -231,6 +233,7 @@ class ForgejoLab(Lab):
     path = "acme/web"
     name_text = "forgejo:acme/web"
     good_token = FORGEJO_TOKEN
+    token_type = ForgejoToken
 
     def __init__(self, folder: pathlib.Path, **settings):
         server = ForgejoServer(**settings)

@@ -59,6 +59,7 @@ class ForgeProfile(NamedTuple):
     comment_chars: int = 65_536
     alert: str = "> ⚠️"  # how a warning in a comment begins
     quiet_host: str = ""  # serves the same pages, and makes no cross references
+    quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
     has_comment_stream: bool = False  # one list of all comments, which may miss some: counts are compared behind it
     has_groups: bool = False  # paths of more than two parts
     bot_setup: tuple[str, str] = ("", "")  # the file that sets up triage, and what stands in it
@@ -110,6 +111,7 @@ GITLAB = ForgeProfile(
         "let the bot push and force-push to {branch}: Settings > Repository > Protected branches, Push rules",
     ),
     comment_chars=1_000_000,  # alerts came with 17.10: a plain quote looks right on all
+    quiet_ending=("", "forgelore.triage"),  # the whole address is compared, and no fragment of its own has a dot
     has_groups=True, bot_setup=(".gitlab-ci.yml", "forgelore-triage"),
     readers={
         ("public", "enabled"): "EEE", ("public", "private"): "MRM",
@@ -131,6 +133,7 @@ FORGEJO = ForgeProfile(
         "let the bot push and force-push to {branch}: Settings > Branches",
     ),
     comment_chars=65_536, alert="> [!WARNING]\n>", has_comment_stream=True,
+    quiet_ending=("/", ""),  # a link is a reference when its path has four parts; one that ends with a slash has five
     # A team of a private repository may read its code and not its issues, and nobody tells: it is left out.
     readers={("public", "enabled"): "EEE", ("internal", "enabled"): "SSS"},
 )  # fmt: skip

@@ -126,6 +126,10 @@ def test_an_address_cannot_leave_its_parentheses(rest):
         ("gitlab", "https://gitlab.com/g/p/-/issues/4", "https://gitlab.com/g/p/-/issues/4#forgelore.triage"),
         ("gitlab", "https://git.acme.example/g/s/p/-/merge_requests/4#note_1", "https://git.acme.example/g/s/p/-/merge_requests/4#forgelore.triage"),
         ("gitlab", "https://github.com/acme/web/issues/12", "https://github.com/acme/web/issues/12"),
+        ("github", "https://codeberg.org/acme/web/pulls/12", "https://codeberg.org/acme/web/pulls/12"),
+        ("forgejo", "https://codeberg.org/acme/web/pulls/12", "https://codeberg.org/acme/web/pulls/12/"),
+        ("forgejo", "https://git.acme.example/acme/web/issues/4#issuecomment-1", "https://git.acme.example/acme/web/issues/4/"),
+        ("forgejo", "https://gitlab.com/g/p/-/issues/4", "https://gitlab.com/g/p/-/issues/4"),
     ],
 )  # fmt: skip
 def test_a_link_opens_the_page_and_leaves_no_trace_on_it(forge, url, quiet):

@@ -15,7 +15,8 @@ SOURCE = ROOT / "src" / "forgelore"
 MODULES = [
     *sorted((SOURCE / "forges" / "branch").glob("*.py")), *sorted((SOURCE / "flows" / "triage").glob("*.py")),
     *sorted((SOURCE / "core" / "triage").glob("*.py")), *sorted((SOURCE / "surfaces" / "ci").glob("*.py")),
-    *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "github/rest", "gitlab/rest")),
+    *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "forgejo/comments")),
+    *sorted((SOURCE / "forges").glob("*/rest.py")),
     SOURCE / "api" / "bot.py", SOURCE / "api" / "checkup.py",
     SOURCE / "surfaces" / "present" / "run_page.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",
 ]  # fmt: skip
@@ -72,7 +73,7 @@ def test_a_permission_that_is_named_is_in_the_workflow_to_copy(where, name):
     assert f"permissions: {name}" in README
 
 
-@pytest.mark.parametrize(("where", "scope"), found(r"\bscope (\w+)"))
+@pytest.mark.parametrize(("where", "scope"), found(r"\bscope (\w+(?::\w+)?)"))
 def test_a_scope_that_is_named_is_in_the_documentation(where, scope):
     assert f"`{scope}`" in README or scope == "read_api"
 

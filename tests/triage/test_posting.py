@@ -1,4 +1,4 @@
-"""One comment per item, ours alone, and the same thing never twice: on a local GitHub and a local GitLab."""
+"""One comment per item, ours alone, and the same thing never twice: on every local forge."""
 
 import re
 
@@ -10,8 +10,6 @@ from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, Rate
 from forgelore.flows.triage.comment import REMOVED, post_report
 from forgelore.model import ItemKey
 from forgelore.ports import ConversationLocked, LostWrite
-from servers.github import Token as GitHubToken
-from servers.gitlab import Token as GitLabToken
 from support import raised
 
 BODY = f"{MARKER}\nLooks similar."
@@ -23,17 +21,15 @@ class Post:
     """A forge with one issue, and the bot that posts on it. `said()` is what the forge shows of all comments."""
 
     def __init__(self, lab):
-        self.lab, self.server, self.is_github = lab, lab.server, lab.server.kind == "github"
+        self.lab, self.server = lab, lab.server
         self.sign_in("bot")
         self.project = self.forge.fetch_project(self.app.parse_project(lab.name_text))
         self.key = ItemKey("issue", lab.project.add_issue("Crash", "It crashes."))
 
     def sign_in(self, login, **rights):
         """Talk to the forge as somebody else from now on."""
-        if self.is_github:
-            self.server.tokens[f"t0ken-of-{login}"] = GitHubToken(login, **rights)
-        else:
-            self.server.tokens[f"t0ken-of-{login}"] = GitLabToken(login, **{"scopes": ("api",), **rights})
+        usual = {"scopes": ("api",)} if self.server.kind == "gitlab" else {}
+        self.server.tokens[f"t0ken-of-{login}"] = self.lab.token_type(login, **(usual | rights))
         self.app = self.lab.new_app(f"t0ken-of-{login}")
         self.forge = self.app.forge(self.app.parse_project(self.lab.name_text))
 
@@ -41,17 +37,15 @@ class Post:
         return post_report(self.forge, self.project, how.pop("key", self.key), body, **how)
 
     def comment(self, body, author):
-        if self.is_github:
-            return self.lab.project.comment(self.key.number, body, author=author)
-        return self.lab.project.comment("issue", self.key.number, body, author=author)
+        return self.lab.on_issue("comment", self.key.number, body, author=author)
 
     def delete(self, comment_id):
-        (self.lab.project.delete_comment if self.is_github else self.lab.project.delete_note)(comment_id)
+        self.lab.delete_comment(comment_id)
 
     def said(self, key=None):
         """(author, text) of each comment."""
         key = key or self.key
-        if self.is_github:
+        if self.lab.has_shared_numbers:
             notes = self.lab.project.items[key.number].comments
         else:
             notes = [note for note in self.lab.project.item(key.kind, key.number).notes() if not note.system]
@@ -64,8 +58,20 @@ class Post:
         return [line for line in self.server.paths(since) if not line.startswith("GET")]
 
 
-@pytest.fixture(params=["github", "gitlab"])
+@pytest.fixture(params=["github", "gitlab", "forgejo"])
 def post(request):
+    return Post(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(params=["github", "gitlab"])
+def metered(request):
+    """A forge that says how many requests are left."""
+    return Post(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(params=["github", "forgejo"])
+def on_hub(request):
+    """A forge where issues and changes are numbered together, and whoever writes an archived project is told so."""
     return Post(request.getfixturevalue(request.param))
 
 
@@ -77,6 +83,11 @@ def on_github(github):
 @pytest.fixture
 def on_gitlab(gitlab):
     return Post(gitlab)
+
+
+@pytest.fixture
+def on_forgejo(forgejo):
+    return Post(forgejo)
 
 
 def test_a_first_report_is_created(post):
@@ -197,7 +208,9 @@ def test_a_post_that_keeps_getting_lost_is_an_error_after_the_second(post):
 def test_changing_and_deleting_are_repeated(post, fault):
     post.post()
     for body, action, method in ((NEWER, "updated", "PATCH|PUT"), ("", "deleted", "DELETE")):
-        method = next(name for name in method.split("|") if name != ("PUT" if post.is_github else "PATCH"))
+        method = next(
+            name for name in method.split("|") if name != ("PATCH" if post.server.kind == "gitlab" else "PUT")
+        )
         post.server.fail(method=method, times=1, **fault)
         assert post.post(body).action == action
     assert post.said() == []
@@ -250,8 +263,14 @@ def test_a_token_that_may_only_read_is_told_the_scope_it_needs(on_gitlab):
         on_gitlab.post()
 
 
+def test_a_token_of_forgejo_that_may_only_read_is_told_the_scope_it_needs(on_forgejo):
+    on_forgejo.sign_in("reader", scopes=("read:issue",))
+    with raised(AuthError, says="write:issue", hint="the scope write:issue"):
+        on_forgejo.post()
+
+
 def test_a_locked_conversation_is_a_clear_error(post):
-    if post.is_github:
+    if post.lab.has_shared_numbers:
         post.lab.project.items[post.key.number].locked = True
     else:
         post.lab.project.item("issue", post.key.number).extra["discussion_locked"] = True
@@ -262,8 +281,7 @@ def test_a_locked_conversation_is_a_clear_error(post):
 
 
 def test_a_deleted_item_is_not_found(post):
-    number = post.key.number
-    post.lab.project.delete(*([number] if post.is_github else ["issue", number]))
+    post.lab.on_issue("delete", post.key.number)
     with raised(NotFound):
         post.post()
 
@@ -285,10 +303,18 @@ def test_a_renamed_project_still_gets_its_comment(on_github):
     assert on_github.post("").action == "deleted"
 
 
-def test_an_archived_project_says_so(on_github):
-    on_github.lab.project.archived = True
+def test_a_project_that_was_renamed_meanwhile_is_not_written_to_unseen(on_forgejo):
+    """A redirect names nothing that tells the project from another of that name."""
+    on_forgejo.server.rename("acme/web", "acme/site")
+    with raised(ForgeError, says="has another name now", hint="again"):
+        on_forgejo.post()
+    assert on_forgejo.said() == []
+
+
+def test_an_archived_project_says_so(on_hub):
+    on_hub.lab.project.archived = True
     with raised(ForgeError, says="archived"):
-        on_github.post()
+        on_hub.post()
 
 
 def test_a_note_of_nothing_but_quick_actions_is_a_failure(on_gitlab):
@@ -323,19 +349,19 @@ def hostile_report(post):
         item = post.forge.fetch_item(post.project, ItemKey("issue", number))
         rows.append(ReportRow(f"#{number}", title, item.url, 0.95, "open", None, "issue"))
     quotes = (Quote("error", "duplicate of #2", "/close"), Quote("path", rows[1].url, "#2"))
-    forge = "github" if post.is_github else "gitlab"
+    forge = post.server.kind
     return numbers, build_report(Report(tuple(rows), True, 0.9, 9, quotes, (), (), forge, "issue", 65_536))
 
 
 def test_a_report_closes_marks_and_mentions_nothing(post):
     """Whoever may write also marks duplicates and runs quick actions with a comment: the bot has those rights here."""
     numbers, body = hostile_report(post)
-    if post.is_github:
+    if post.lab.has_shared_numbers:
         post.lab.project.add_collaborator("bot", "admin")
     assert post.post(body).action == "created"
     assert post.said() == [("bot", body)]
     for number in [post.key.number, *numbers]:
-        if post.is_github:
+        if post.lab.has_shared_numbers:
             item = post.lab.project.items[number]
             assert [event.event for event in item.events] == []
             assert (item.state, item.duplicate_of) == ("open", None)
@@ -348,8 +374,9 @@ def test_a_report_closes_marks_and_mentions_nothing(post):
 def test_labels_are_added_and_none_is_taken_away(post):
     project = post.lab.project
     key = ItemKey("issue", project.add_issue("Crash", "", labels=["old"]))
-    post.server.fail(method="POST" if post.is_github else "PUT", times=1, status=502)
-    if post.is_github:
+    is_hub = post.lab.has_shared_numbers
+    post.server.fail(method="POST" if is_hub else "PUT", path=r"/issues/\d+" + "/labels" * is_hub, times=1, status=502)
+    if is_hub:
         project.add_collaborator("bot", "push")
     post.forge.add_labels(post.project, key, ["bug", "area: ui", "old"])
     assert post.forge.fetch_item(post.project, key).labels == ["area: ui", "bug", "old"]
@@ -384,7 +411,7 @@ def test_an_issue_has_no_diff(post):
 @pytest.mark.parametrize("status", [404, 406, 422, 500, 502, 503])
 def test_a_diff_that_the_forge_does_not_show_is_none(post, status):
     key = changed(post, ("modified", "src/a.py"))
-    post.server.fail(path=rf"/(pulls/{key.number}|diffs)(\?|\Z)", status=status)
+    post.server.fail(path=rf"/(pulls/{key.number}|diffs)(\.diff)?(\?|\Z)", status=status)
     assert post.forge.fetch_diff(post.project, key, max_chars=100) is None
 
 
@@ -426,28 +453,28 @@ def test_a_huge_diff_is_not_read_to_its_end(post):
     """The forge promises ten megabytes and breaks off after one: who wanted all of it would have failed."""
     key = changed(post, ("modified", "src/a.py"))
     lines = "+x = '<é𝔘>'\n" * (HUGE // 16)
-    if post.is_github:
+    if post.lab.has_shared_numbers:
         body = f"diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n{lines}"
         more = {"headers": {"Content-Type": "application/vnd.github.diff; charset=utf-8"}}
     else:
         body, more = [{"diff": f"@@ -1 +1 @@\n{lines}", "old_path": "src/a.py", "new_path": "src/a.py"}] * 3, {}
-    post.server.fail(path=rf"/(pulls/{key.number}|diffs)(\?|\Z)", status=200, body=body, truncate=0.1, **more)
+    post.server.fail(path=rf"/(pulls/{key.number}|diffs)(\.diff)?(\?|\Z)", status=200, body=body, truncate=0.1, **more)
     diff = post.forge.fetch_diff(post.project, key, max_chars=4_000)
-    if post.is_github:
+    if post.lab.has_shared_numbers:
         assert len(diff) == 4_000
     assert "@@ -1 +1 @@\n+x = '<é𝔘>'\n+x" in diff
     assert "\ufffd" not in diff
 
 
-def test_how_many_requests_are_left_is_known_once_the_forge_has_said_so(post):
-    fresh = post.lab.new_app()
-    forge = fresh.forge(fresh.parse_project(post.lab.name_text))
+def test_how_many_requests_are_left_is_known_once_the_forge_has_said_so(metered):
+    fresh = metered.lab.new_app()
+    forge = fresh.forge(fresh.parse_project(metered.lab.name_text))
     assert forge.requests_left() is None
-    post.server.set_limit(100, 40)
-    forge.fetch_project(fresh.parse_project(post.lab.name_text))
+    metered.server.set_limit(100, 40)
+    forge.fetch_project(fresh.parse_project(metered.lab.name_text))
     left = forge.requests_left()
     assert 38 <= left <= 40
-    forge.fetch_item(post.project, post.key)
+    forge.fetch_item(metered.project, metered.key)
     assert forge.requests_left() == left - 1
-    post.lab.time.pass_by(7_200)
+    metered.lab.time.pass_by(7_200)
     assert forge.requests_left() is None  # that window is over

@@ -1,5 +1,7 @@
 """What POST, PATCH and DELETE do: comments and labels, nothing else."""
 
+import re
+
 from ..base import Response  # noqa: TID252  works as servers.* and as tests.servers.*
 from . import payloads
 from .access import RefusedError, not_found
@@ -23,11 +25,25 @@ def text_of(call) -> str:
     return body
 
 
+def refer_by_links(call, index, text: str) -> None:
+    """A link to a page of this server is a reference when its path is /owner/name/issues|pulls/number, and no longer;
+    query and fragment do not matter (modules/references/references.go).
+    """
+    for path, number in re.findall(
+        rf"\]\({re.escape(call.world.web())}/([^/)]+/[^/)]+)/(?:issues|pulls)/(\d+)[?#)]", text
+    ):
+        project = call.world.names.get(path.lower())
+        target = project.items.get(int(number)) if project else None
+        if target is not None and target is not call.project.items[index]:
+            project.record_event(target, "cross-referenced", call.login, call.world.now())
+
+
 def create_comment(call, index):
     item = find_item(call, index)
     if item.locked and not call.project.may_push(call.login):
         raise RefusedError(403, "Du kannst ein gesperrtes Issue nicht kommentieren.")
     made = call.project.comment(index, text_of(call), author=call.login)
+    refer_by_links(call, index, text_of(call))
     return Response(201, payloads.comment(call.project.comments[made]))
 
 

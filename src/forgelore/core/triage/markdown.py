@@ -20,7 +20,6 @@ from forgelore.profiles import PROFILES, profile_of
 
 BREAK = "\u200b"
 ELLIPSIS = "…"
-QUIET_FRAGMENT = "forgelore.triage"
 _MAX_URL = 2_000
 
 _JOINERS = "\u200c\u200d"  # part of emoji and of several scripts, nothing between Latin letters
@@ -100,19 +99,21 @@ def quiet_url(url: str, forge: str) -> str | None:
 
     GitHub documents redirect.github.com for this; it serves github.com alone. GitLab takes a link for a reference only
     when the *whole* address is one of its own, and no fragment with a dot is (app/models/concerns/referable.rb).
+    Forgejo and Gitea count the parts of its path (modules/references/references.go).
     """
     safe = safe_url(url)
     if safe is None or key_in_url(safe) is None:
         return safe
     split = urlsplit(safe)
     here, host = profile_of(forge), split.netloc.lower()
+    if host not in here.web_hosts and any(host in other.web_hosts for other in PROFILES.values()):
+        return safe
     if here.quiet_host:
         if host in here.web_hosts:
             return urlunsplit(("https", here.quiet_host, split.path, split.query, split.fragment))
         return safe if "/-/" in split.path else None  # another forge's page; or perhaps one of this very server
-    if any(host in other.web_hosts for other in PROFILES.values() if other is not here):
-        return safe
-    return urlunsplit((split.scheme, split.netloc, split.path, split.query, QUIET_FRAGMENT))
+    end_of_path, fragment = here.quiet_ending
+    return urlunsplit((split.scheme, split.netloc, split.path + end_of_path, split.query, fragment))
 
 
 def _broken_commit(match: re.Match[str]) -> str:

@@ -68,6 +68,8 @@ class ForgejoComments:
 
     def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
         what = f"{key.kind} {key.number}"
+        if 300 <= answer.status < 400:  # what is written follows no redirect: nobody looked at the new place yet
+            return ForgeError(f"{project.name.path} has another name now", hint="run the same command again")
         if answer.status == 423:
             return ForgeError(f"the project is archived: nothing can be posted on {what}", hint="leave it as it is")
         if answer.status != 403:
