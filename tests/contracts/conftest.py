@@ -15,6 +15,9 @@ import sys
 
 import pytest
 
+from forgelore.profiles import PROBED
+
+FORGES = ("github", "gitlab", "forgejo")
 CONTRACTS = pathlib.Path(__file__).resolve().parents[3] / "shared" / "contracts"
 
 
@@ -29,15 +32,26 @@ def contracts():
 def recorded():
     """What the product said to the suite's forges and heard from them, by forge. Their other clients are tests, and left out."""
     named = os.environ.get("FORGELORE_TRAFFIC")
-    files = sorted(pathlib.Path(named).glob("git[hl][ua]b-*.jsonl")) if named else []
-    if not files:
-        pytest.skip("no traffic to judge: run make test")
-    found: dict[str, list[dict]] = {"github": [], "gitlab": []}
-    for path in files:
+    found: dict[str, list[dict]] = {forge: [] for forge in FORGES}
+    for path in sorted(pathlib.Path(named).glob("*-*.jsonl")) if named else []:
+        forge = path.name.partition("-")[0]
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        invented = addresses_in_faults(lines)
-        found[path.name.partition("-")[0]] += [line for line in lines if is_ours(line) and line["url"] not in invented]
+        left_out = addresses_in_faults(lines) | foreign_probes(forge)
+        mine = [line for line in lines if is_ours(line) and line["url"] not in left_out]
+        found.get(forge, []).extend(line | {"url": below_base(line["url"])} for line in mine)
+    if not any(found.values()):
+        pytest.skip("no traffic to judge: run make test")
     return found
+
+
+def below_base(url: str) -> str:
+    """Gitea's description names paths below `/api/v1`."""
+    return url.removeprefix("/api/v1")
+
+
+def foreign_probes(forge: str) -> set[str]:
+    """Where a server is asked whether it is another forge than it is: that must not exist."""
+    return {profile.probe_path for profile in PROBED if profile.name != forge}
 
 
 def is_ours(line: dict) -> bool:
@@ -79,15 +93,18 @@ def load_tool(contracts: pathlib.Path, name: str):
 
 @pytest.fixture(scope="session")
 def specs(contracts, apicheck, tmp_path_factory):
-    """Both descriptions, ready to judge by. apicheck keeps a copy beside each file it reads, hence the folder."""
+    """The descriptions, ready to judge by. apicheck keeps a copy beside each file it reads, hence the folder."""
     folder = tmp_path_factory.mktemp("specs")
     github = folder / "github.json"
     github.write_bytes(gzip.decompress((contracts / "github" / "api.github.com.json.gz").read_bytes()))
+    gitea = folder / "gitea.json"
+    gitea.write_bytes(gzip.decompress((contracts / "gitea" / "gitea-openapi3.json.gz").read_bytes()))
     gitlab = shutil.copy(contracts / "gitlab" / "gitlab-openapi_v2.yaml", folder)
     supplement = shutil.copy(contracts / "gitlab" / "supplement.json", folder)
     return {
         "github": apicheck.Spec(str(github), "github"),
         "gitlab": apicheck.Spec(str(gitlab), "gitlab", str(supplement)),
+        "forgejo": apicheck.Spec(str(gitea), "gitea"),
     }
 
 

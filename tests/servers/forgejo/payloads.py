@@ -60,7 +60,7 @@ def issue(item) -> dict:
         "user": user(world, item.author), "original_author": "", "original_author_id": 0, "title": item.title,
         "body": item.body or "", "ref": "", "labels": [label(project.label(name)) for name in item.labels],
         "assignees": [user(world, login) for login in item.assignees] or None, "state": item.state,
-        "is_locked": item.locked, "comments": len(item.comments), "created_at": moment(item.created_at),
+        "is_locked": item.locked, "comments": len(item.comments), "milestone": None, "created_at": moment(item.created_at),
         "updated_at": moment(item.updated_at), "closed_at": moment(item.closed_at), "pin_order": 0,
         "repository": {"id": project.id, "name": project.name, "owner": project.owner, "full_name": project.path},
     }  # fmt: skip
@@ -68,13 +68,13 @@ def issue(item) -> dict:
         merged = {"merged": item.merged_at is not None, "merged_at": moment(item.merged_at)}
         shape["comments"] += len(item.review_comments)  # those on lines are counted as well, by most versions
         shape["pull_request"] = merged | {"draft": item.draft, "html_url": page_of(item)}
-    return {name: value for name, value in shape.items() if value is not None}
+    return shape
 
 
 def pull(item) -> dict:
     head = {"label": item.head, "ref": item.head, "sha": item.head_sha, "repo_id": item.project.id}
     base = {"label": item.base, "ref": item.base, "sha": sha(f"base of {item.id}"), "repo_id": item.project.id}
-    shape = {
+    return {
         "id": item.id, "number": item.number, "html_url": page_of(item), "title": item.title, "body": item.body or "",
         "state": item.state, "draft": item.draft, "is_locked": item.locked, "user": user(item.project.world, item.author),
         "comments": len(item.comments), "review_comments": len(item.review_comments), "head": head, "base": base,
@@ -82,7 +82,6 @@ def pull(item) -> dict:
         "created_at": moment(item.created_at), "updated_at": moment(item.updated_at),
         "closed_at": moment(item.closed_at), "changed_files": len(item.files),
     }  # fmt: skip
-    return {name: value for name, value in shape.items() if value is not None}
 
 
 def comment(record) -> dict:

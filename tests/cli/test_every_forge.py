@@ -1,0 +1,83 @@
+"""From the first sync to the comment, as a person types it: the same commands on every forge."""
+
+import pytest
+
+CRASH = "The exporter crashes with a segmentation fault when the disk is full. See exporter.cpp:812"
+
+
+@pytest.fixture(params=["github", "gitlab", "forgejo"])
+def lab(request):
+    return request.getfixturevalue(request.param)
+
+
+class Typed:
+    """A synced project with two reports of one crash, and a hand at the keyboard."""
+
+    def __init__(self, lab, cli):
+        self.lab, self._cli = lab, cli
+        lab.populate(issues=6, changes=3, releases=2)
+        self.first = lab.project.add_issue("Exporter crashes on a full disk", CRASH, labels=["full disk"])
+        lab.on_issue("comment", self.first, "A quokka told me the same.")
+        lab.time.pass_by(120)
+        self.second = lab.project.add_issue("Exporter crashes on a full disk", CRASH)
+        assert self("sync", lab.name_text).code == 0
+
+    def __call__(self, *words):
+        if self.lab.server.kind == "gitlab":
+            self.lab.server.tokens[self.lab.good_token].scopes = ("api",)
+        environ = self.lab.environ(self.lab.good_token)
+        return self._cli(*words, FORGELORE_REQUESTS_PER_SECOND="100", **environ)
+
+    def post(self):
+        """Triage the second report, and return what became of the comment."""
+        done = self("triage", f"#{self.second}", "--post", "--json")
+        assert done.code == 0, done.out
+        return done.data["comment"]
+
+    def said(self):
+        if self.lab.has_shared_numbers:
+            return [note.body for note in self.lab.project.items[self.second].comments]
+        return [note.body for note in self.lab.project.item("issue", self.second).notes() if not note.system]
+
+
+@pytest.fixture
+def typed(lab, cli):
+    return Typed(lab, cli)
+
+
+def test_what_was_synced_is_listed_counted_shown_and_found(typed):
+    assert [item["number"] for item in typed("list", "issues", "--label", "full disk", "--json").data] == [typed.first]
+    shown = typed("show", f"#{typed.first}", "--json").data
+    assert (shown["title"], shown["body"], shown["labels"]) == (
+        "Exporter crashes on a full disk", CRASH, ["full disk"],
+    )  # fmt: skip
+    assert "quokka" in typed("show", f"{typed.lab.name_text}#{typed.first}").out
+    assert [hit["number"] for hit in typed("search", "quokka", "--json").data["hits"]] == [typed.first]
+    assert "8" in typed("count", "issues").out
+
+
+def test_a_comment_is_made_kept_changed_and_taken_back(typed):
+    assert typed.post() == "created"
+    assert len(typed.said()) == 1
+    assert "/issues/" in typed.said()[0]
+    assert typed.post() == "unchanged"
+    typed.lab.on_issue("close", typed.first)
+    typed.lab.time.pass_by(600)
+    assert typed("sync", typed.lab.name_text).code == 0
+    assert typed.post() == "updated"
+    typed.lab.on_issue("delete", typed.first)
+    typed.lab.time.pass_by(600)
+    assert typed("sync", typed.lab.name_text).code == 0
+    assert typed.post() == "deleted"
+    assert typed.said() == []
+
+
+def test_a_server_nobody_described_is_asked_what_it_is(forgejo, cli):
+    """By the address of the project, and then by the addresses of its pages."""
+    number = forgejo.project.add_issue("Crash", "It crashes.")
+    change = forgejo.project.add_change("Fix the crash", f"Fixes #{number}")
+    home = f"{forgejo.server.url}/acme/web"
+    assert cli("sync", home).code == 0
+    assert cli("show", f"{home}/issues/{number}", "--json").data["title"] == "Crash"
+    assert cli("show", f"{home}/pulls/{change}", "--json").data["title"] == "Fix the crash"
+    assert not [path for path in forgejo.server.paths() if "/collaborators" in path], "that needs a token"
