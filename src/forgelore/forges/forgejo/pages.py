@@ -9,7 +9,7 @@ behind the window, a deletion takes it away, and nothing comes in. What is left 
 that are read *from the last to the first* skip none of it. The walk:
 
     1. ask for everything since the start. One page holds it all: done, one answer is one moment.
-    2. else close a window one second before the server's clock, and read its pages backwards
+    2. else close a window one second before the server's clock, count its pages, and read them backwards
     3. go on from the window's end as in 1; what was updated meanwhile is there
 
 A crowd in the present second cannot be closed off: it is read backwards as it is, and the overlap below the cursor has
@@ -79,19 +79,25 @@ class Walk(Generic[T]):
             if window is None:
                 answer = self._ask(start, None, 1)
                 rows = self._parse(answer)
-                last = self._last_page(answer, rows.total, start)
+                last = self._last_page(answer, start, None)
                 if last <= 1:
                     self._note(rows)
                     yield _page(rows, answer, self._moved(cursor, now_ms, is_last=True))
                     return
                 end = (answer.date_ms or now_ms) // SECOND_MS * SECOND_MS - SECOND_MS
-                window = Window(start, end if start is None or end > start else None, last)
+                window = self._close(start, end) if start is None or end > start else Window(start, None, last)
             for page in self._backwards(window, cursor, now_ms):
                 cursor = page.cursor
                 yield page
             if window.end is None:
                 return
             start, window = window.end, None
+
+    def _close(self, start: int | None, end: int) -> Window:
+        """Return a window that begins at its last page, counted when nothing can come in any more: a slow answer is
+        dated later than what it says.
+        """
+        return Window(start, end, self._last_page(self._ask(start, end, 1), start, end))
 
     def _backwards(self, window: Window, cursor: Cursor, now_ms: int) -> Iterator[WalkedPage[T]]:
         for number in range(window.page, 0, -1):
@@ -120,13 +126,13 @@ class Walk(Generic[T]):
         places = [(row.updated_at, row.id) for row in rows.values]
         self._newest = max([*places, *([self._newest] if self._newest else [])], default=None)
 
-    def _last_page(self, answer: HttpAnswer, size: int, start: int | None) -> int:
-        """Return the number of the last page, counting them one by one where no header tells."""
-        told = last_page(answer, size)
+    def _last_page(self, answer: HttpAnswer, start: int | None, end: int | None) -> int:
+        """Return the number of the last page, given the first; they are counted one by one where no header tells."""
+        told = last_page(answer, self._parse(answer).total)
         page = 1
         while told is None:
             page += 1
-            further = self._ask(start, None, page)
+            further = self._ask(start, end, page)
             if further.body == answer.body or not split_rows(further.body):
                 told = page - 1
         return told
