@@ -15,15 +15,14 @@ ROW = ReportRow("#2", "zyzzyva is lost", "https://example.org/acme/web/issues/2"
 REPORT = build_report(Report((ROW,), True, 0.8, 20, (), (), (), "github", "issue", 60_000))
 
 
-@pytest.fixture(params=["github", "gitlab"])
+@pytest.fixture(params=["github", "gitlab", "forgejo"])
 def lab(request):
     return request.getfixturevalue(request.param)
 
 
 def say(lab, number, text, author="ana"):
     """A comment; the bot's account has no name of its own: a person's token may run it."""
-    kind = () if lab.server.kind == "github" else ("issue",)
-    return lab.project.comment(*kind, number, text, author=author)
+    return lab.on_issue("comment", number, text, author=author)
 
 
 def texts(store):

@@ -54,12 +54,12 @@ def test_a_401_names_the_variable_of_gitlab(gitlab, sync):
     assert "the token in GITLAB_TOKEN may be wrong or expired" in done.stderr
 
 
-@pytest.mark.parametrize("kind", ["github", "gitlab"])
+@pytest.mark.parametrize("kind", ["github", "gitlab", "forgejo"])
 def test_a_401_names_the_variable_of_the_settings(request, sync, kind):
     lab = request.getfixturevalue(kind)
     forges = table("git.example.com", kind, lab.server.api_url, "TEAM_TOKEN")
     project = f"https://git.example.com/{lab.path}"
-    usual = {"GITHUB_TOKEN": "of-github-com", "GITLAB_TOKEN": "of-gitlab-com"}
+    usual = {"GITHUB_TOKEN": "of-github-com", "GITLAB_TOKEN": "of-gitlab-com", "FORGEJO_TOKEN": "of-codeberg-org"}
     done = sync(project, forges=forges, TEAM_TOKEN="wrong-token", **usual)
     assert done.returncode == 4
     assert "the token in TEAM_TOKEN may be wrong or expired" in done.stderr

@@ -65,10 +65,17 @@ def test_on_github_whoever_reads_the_repository_reads_the_rest(visibility, reade
     assert not may_index(project("github", visibility, issues="disabled"), "issue")
 
 
+@pytest.mark.parametrize(("visibility", "readers"), [("public", E), ("internal", S), ("private", N)])
+def test_on_forgejo_units_of_a_private_project_are_for_some_of_its_members(visibility, readers):
+    told = project("forgejo", visibility)
+    assert {sure_readers(told, feature) for feature in ("issues", "changes", "repository")} == {readers}
+    assert may_index(told, "issue") == may_name(told, "change", on="issue") == (visibility != "private")
+
+
 word = st.one_of(st.none(), st.text(max_size=12), st.sampled_from([*VISIBILITIES, *LEVELS]))
 
 
-@given(st.sampled_from(["github", "gitlab", "local"]), word, word, word, word)
+@given(st.sampled_from(["github", "gitlab", "forgejo", "local"]), word, word, word, word)
 def test_whatever_the_forge_says_the_answer_is_one_and_doubt_leaves_out(forge, visibility, issues, changes, repository):
     told = project(forge, visibility, issues, changes, repository)
     for kind, level in (("issue", issues), ("change", changes)):

@@ -244,7 +244,7 @@ def filled(words: Words, forge: str, **more) -> Report:
 
 
 @settings(max_examples=200)
-@given(WORDS, st.sampled_from(["github", "gitlab"]), st.booleans())
+@given(WORDS, st.sampled_from(["github", "gitlab", "forgejo"]), st.booleans())
 def test_whatever_people_write_the_comment_has_exactly_what_we_made(words, forge, is_duplicate):
     text = build_report(filled(words, forge, is_duplicate=is_duplicate))
     page = render(text)
@@ -265,7 +265,7 @@ def repeated(words: Words) -> ReportRow:
 
 
 @settings(max_examples=200)
-@given(WORDS, st.sampled_from(["github", "gitlab"]), st.sampled_from(SAMENESS), st.booleans())
+@given(WORDS, st.sampled_from(["github", "gitlab", "forgejo"]), st.sampled_from(SAMENESS), st.booleans())
 @example(
     words=Words("", "@", "", "", ""), forge="github", sameness="same_text", is_regression=False
 )  # our full stop: "@."
@@ -280,7 +280,7 @@ def test_whatever_the_original_is_called_its_name_does_nothing(words, forge, sam
 
 
 @settings(max_examples=200)
-@given(WORDS, st.sampled_from(["github", "gitlab"]), st.booleans())
+@given(WORDS, st.sampled_from(["github", "gitlab", "forgejo"]), st.booleans())
 def test_no_line_of_it_is_a_command_to_anybody(words, forge, is_repeated):
     """Quick actions, workflow commands, expressions, a second marker, a mark of duplicates."""
     told = filled(words, forge)

@@ -12,16 +12,15 @@ import sys
 import apsw
 import pytest
 
-from crash.killing import check_integrity, environ, github_ground, gitlab_ground
+from crash.killing import GROUNDS, check_integrity, environ
 from forgelore.flows.transfer.importing import BATCH
 
 ITEMS = 5 * BATCH // 2
 
 
-@pytest.fixture(scope="module", params=["github", "gitlab"])
+@pytest.fixture(scope="module", params=list(GROUNDS))
 def ground(request, tmp_path_factory, forker):
-    make = github_ground if request.param == "github" else gitlab_ground
-    server, found = make(tmp_path_factory.mktemp("full"), forker)
+    server, found = GROUNDS[request.param](tmp_path_factory.mktemp("full"), forker)
     found.steps()
     yield found
     server.stop()

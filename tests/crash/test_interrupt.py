@@ -18,11 +18,12 @@ FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
 # Where the forge is slow when the signal comes: the first request, a list, the conversations, the last comparison.
 SLOW = {
     "github": [r"^/repos/acme/web$", r"/issues\?", r"/issues/comments", r"/graphql"],
+    "forgejo": [r"/repos/acme/web$", r"/issues\?.*page", r"/pulls/\d+/reviews", r"/issues\?.*limit=1$"],
     "gitlab": [r"/projects/group%2Fapp$", r"/issues\?.*order_by", r"/discussions", r"per_page=1(&|$)"],
 }
 
 
-@pytest.fixture(params=["github", "gitlab"])
+@pytest.fixture(params=["github", "gitlab", "forgejo"])
 def lab(request):
     found = request.getfixturevalue(request.param)
     found.populate(issues=16, changes=8)

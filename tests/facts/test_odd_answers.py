@@ -19,7 +19,7 @@ def test_an_object_that_holds_a_list_is_not_the_end_of_a_list(github):
     github.assert_same()
 
 
-@pytest.mark.parametrize("forge", ["github", "gitlab"])
+@pytest.mark.parametrize("forge", ["github", "gitlab", "forgejo"])
 def test_an_issue_dated_in_the_future_hides_nothing_that_comes_later(forge, request):
     lab = request.getfixturevalue(forge)
     lab.populate()
@@ -64,7 +64,7 @@ def test_changes_of_one_head_keep_a_payload_each(gitlab):
     assert gitlab.rows(lost) == []
 
 
-@pytest.mark.parametrize("forge", ["github", "gitlab"])
+@pytest.mark.parametrize("forge", ["github", "gitlab", "forgejo"])
 def test_a_rejected_token_is_told_apart_from_a_refused_page(forge, request):
     lab = request.getfixturevalue(forge)
     rule = lab.server.fail(status=401, body={"message": "Bad credentials"})
@@ -157,17 +157,18 @@ def test_a_comment_that_names_no_item_is_left_out_with_a_warning(github):
     assert github.value("SELECT is_complete FROM sync_cursors WHERE resource = 'comments'")
 
 
-@pytest.mark.parametrize("forge", ["github", "gitlab"])
+@pytest.mark.parametrize("forge", ["github", "gitlab", "forgejo"])
 def test_an_issue_with_an_impossible_date_is_left_out_and_its_neighbours_are_kept(forge, request):
     lab = request.getfixturevalue(forge)
     for number in range(230):
         lab.server.clock.advance(1)
         lab.project.add_issue(f"issue {number}")
-    odd = [("/0/created_at", "0000-00-00T00:00:00Z")]
-    lab.server.fail(path=r"/issues\?.*per_page=100", json=odd, drop_headers=["link"], times=1)
+    odd = [("/-1/created_at" if forge == "forgejo" else "/0/created_at", "0000-00-00T00:00:00Z")]
+    oldest = r"/issues\?.*before.*page=5" if forge == "forgejo" else r"/issues\?.*per_page=100"
+    lab.server.fail(path=oldest, json=odd, drop_headers=["link"], times=1)
     lab.server.fail(path=r"/issues\?", drop_headers=["link"])
     result = lab.sync(kinds=("issue",))
-    name = "number 1" if forge == "github" else "iid 1"
+    name = "iid 1" if forge == "gitlab" else "number 1"
     warnings = [one for one in result.warnings if f"a row of issues could not be read: {name}: '0000-" in one]
     assert len(warnings) == 1
     assert lab.value("SELECT count(*) FROM items") == 229
