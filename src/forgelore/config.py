@@ -46,8 +46,7 @@ SETTINGS = (
         0,
         0,
         False,
-        "servers other than github.com and gitlab.com, as `[[forges]]` tables: host, kind, api_url, graphql_url,"
-        " token_env",
+        "servers other than the public ones, as `[[forges]]` tables: host, kind, api_url, graphql_url, token_env",
     ),
     Setting(
         "embedder",

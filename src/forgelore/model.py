@@ -1,4 +1,4 @@
-"""The nouns: what a forge says, in one shape for GitHub, GitLab and imported trackers.
+"""The nouns: what a forge says, in one shape for every forge and imported trackers.
 
 Times are integer milliseconds since 1970 in UTC. A missing text is None, never "". Nothing here does I/O. `gc=False`
 where thousands are made: none of these can be part of a cycle.

@@ -3,6 +3,7 @@
 [[forges]] token_env     the host of that table
 GITHUB_TOKEN, GH_TOKEN   the GitHub that GITHUB_SERVER_URL, GITHUB_API_URL or GH_HOST names; else github.com
 GITLAB_TOKEN             the GitLab that CI_SERVER_URL, CI_API_V4_URL or GITLAB_HOST names; else gitlab.com
+FORGEJO_TOKEN, GITEA_TOKEN  the server that FORGEJO_SERVER_URL, FORGEJO_API_URL or FORGEJO_HOST names; else codeberg.org
 gh, glab                 whatever these programs know of the host
 """
 

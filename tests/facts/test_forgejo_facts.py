@@ -196,6 +196,14 @@ def test_without_a_token_everything_public_is_read(forgejo):
     assert forge_of(forgejo, anonymous)[0].fetch_identity() is None
 
 
+def test_a_quiet_sync_takes_eight_requests(forgejo):
+    """The project, items, comments, releases, labels, members, and two totals."""
+    forgejo.populate()
+    forgejo.sync()
+    forgejo.time.pass_by(600)
+    assert forgejo.sync().requests == 8
+
+
 def test_who_the_token_belongs_to(forgejo):
     found = forge_of(forgejo)[0].fetch_identity()
     assert (found.login, found.name, found.scopes) == ("ana", "Ana", ())

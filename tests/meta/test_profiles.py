@@ -18,7 +18,6 @@ ALLOWED = {
 # Text for people and words of the language: examples of commands, help, and names that look like two words.
 WRITTEN = {
     "api/setup.py",
-    "config.py",
     "core/compare/rarity.py",
     "core/search/terms.py",
     "surfaces/cli/commands/auth_test.py",

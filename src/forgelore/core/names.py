@@ -1,7 +1,7 @@
 """Names of projects and items as people type them, and what they mean.
 
 owner/repo               a project on GitHub (the host that settings or CI variables name)
-gitlab:group/project     a project on GitLab
+gitlab:group/project     a project on GitLab; forgejo:owner/repo on Forgejo or Gitea
 https://HOST/PATH        a project on any host
 name                     an imported tracker
 owner/*, gitlab:group/*  every project of an owner, of a group

@@ -48,7 +48,7 @@ class ForgejoDetails:
         if key.kind == "change":
             threads += self._reviews(project, key)
             scope = NoteScope.ALL
-        return Page(threads=threads, whole={key: scope}, server_ms=answer.date_ms)
+        return Page(threads=threads, complete={key: scope}, server_ms=answer.date_ms)
 
     def _reviews(self, project: Project, key: ItemKey) -> list[Thread]:
         root, raws = f"{repo_path(project)}/pulls/{key.number}/reviews", []

@@ -113,7 +113,7 @@ class Forgejo:
             return self._lists.items(project, _KIND_OF[resource], cursor, now_ms)
         if resource == "comments":
             return self._lists.comments(project, cursor, known, now_ms)
-        return self._lists.whole(project, resource, cursor, now_ms)
+        return self._lists.full(project, resource, cursor, now_ms)
 
     def jobs_for(self, item: Item, *, is_changed: bool, is_wide: bool, threads_fetched_at: int | None) -> list[JobKind]:
         """Files and conversations of changes, when something moved and in the wider net: editing, deleting or resolving
@@ -124,7 +124,7 @@ class Forgejo:
             return []
         return [JobKind.THREADS, JobKind.DETAIL]
 
-    def owed(self) -> dict[JobKind, tuple[Kind, ...]]:
+    def required_jobs(self) -> dict[JobKind, tuple[Kind, ...]]:
         return {JobKind.THREADS: ("change",), JobKind.DETAIL: ("change",)}
 
     def batch_size(self, job_kind: JobKind) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.pages import Walk, walk_pages
 from forgelore.forges.forgejo.rest import ForgejoRest, repo_path
-from forgelore.forges.whole_lists import whole_list_end, whole_list_page
+from forgelore.forges.full_lists import full_list_end, full_list_page
 from forgelore.forges.windows import looks_again, since
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project, Thread
 from forgelore.net.client import HttpAnswer
@@ -65,7 +65,7 @@ class ForgejoLists:
             threads = [_thread(found, kinds) for found in page.values]
             yield Page(cursor=page.cursor, threads=threads, warnings=page.warnings)
 
-    def whole(self, project: Project, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
+    def full(self, project: Project, resource: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         """Releases, labels, members: read whole. There are no ETags here."""
         if resource == "members" and not self._has_token:
             return
@@ -78,7 +78,7 @@ class ForgejoLists:
             found = read_rows(self._rest.checked(answer, resource).body, parse, resource)
             rows += found.values
             warnings += found.warnings
-        yield whole_list_page(resource, rows, whole_list_end(cursor, [], now_ms), warnings)
+        yield full_list_page(resource, rows, full_list_end(cursor, [], now_ms), warnings)
 
 
 def _thread(found: wire.StreamedComment, kinds: dict[int, Kind]) -> Thread:
