@@ -39,12 +39,12 @@ def chance_table(held: list[Held], embedder: str) -> tuple[str, float]:
         told += each
         above = [entry for entry in each if entry[0] >= 0.1]
         rows.append([one.tracker.name, len(each), f"{calibration_error(each):.4f}", len(above), *said(above)])
-        series.append([(group.told, group.right) for group in reliability(each, bins=10)])
+        series.append([(group.stated, group.right) for group in reliability(each, bins=10)])
     error = calibration_error(told)
     above = [entry for entry in told if entry[0] >= 0.1]
     rows.append(["all", len(told), f"{error:.4f}", len(above), *said(above)])
     name = f"chance{'' if embedder == 'lore' else f'-{embedder}'}.png"
-    save_diagram(HERE / "results" / name, [*series, [(g.told, g.right) for g in reliability(told, bins=10)]], top=0.2)
+    save_diagram(HERE / "results" / name, [*series, [(g.stated, g.right) for g in reliability(told, bins=10)]], top=0.2)
     head = ["issues of", "n", "expected calibration error", "chance >= 0.1: n", "told", "right"]
     note = (
         f"Issues without an answer count as often as there are such issues. ![told and right]({name}) Blue, red, green:"

@@ -36,8 +36,8 @@ class Tracker:
         found = load_fix(self.store, item_id)
         return found.number if found else None
 
-    def original(self, item_id, *, is_told=True):
-        found = load_original(self.store, item_id, is_told=is_told)
+    def original(self, item_id, *, is_marked=True):
+        found = load_original(self.store, item_id, is_marked=is_marked)
         return found.number if found else None
 
 
@@ -97,9 +97,9 @@ def test_the_forges_mark_names_the_original_before_what_people_wrote(tracker):
     for number in (1, 2, 3):
         tracker.add("issue", number)
     assert tracker.original(issue) == 1
-    assert tracker.original(issue, is_told=False) is None
+    assert tracker.original(issue, is_marked=False) is None
     tracker.link(issue, Link("duplicate_of", 2, "issue", "", "detail"))
-    assert tracker.original(issue) == tracker.original(issue, is_told=False) == 2
+    assert tracker.original(issue) == tracker.original(issue, is_marked=False) == 2
 
 
 @pytest.mark.parametrize(

@@ -180,8 +180,8 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
     if log.failing_since is not None:
         hint = "look at the runs of the triage workflow; each has a summary"
         status: CheckStatus = "error" if log.complaint(now) else "warning"
-        told = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
-        return DoctorCheck("triage", status, told, hint, ForgeError)
+        message = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
+        return DoctorCheck("triage", status, message, hint, ForgeError)
     known = f"{log.known:,} of {log.total:,}" if log.total and log.total > log.known else f"{log.known:,}"
     return DoctorCheck("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
 

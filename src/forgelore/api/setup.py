@@ -60,7 +60,7 @@ def _write_clone_file(folder: str, names: tuple[str, ...], *, overwrite: bool) -
         raise ConfigError(f"{path} exists already", hint="edit it, or add --overwrite")
     listed = "".join(f"  {json.dumps(name)},\n" for name in names)
     text = f"# What `forgelore sync` brings up to date. Other settings: docs/settings.md.\nprojects = [\n{listed}]\n"
-    _write_whole(path, text)
+    _write_atomically(path, text)
     return path
 
 
@@ -81,11 +81,11 @@ def add_host(app: App, host: str, *, kind: str, token_env: str | None = None) ->
     token = f"token_env = {json.dumps(token_env)}\n" if token_env else ""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     end = "" if not before or before.endswith("\n") else "\n"
-    _write_whole(path, f'{before}{end}\n[[forges]]\nhost = "{name}"\nkind = "{kind}"\n{token}')
+    _write_atomically(path, f'{before}{end}\n[[forges]]\nhost = "{name}"\nkind = "{kind}"\n{token}')
     return AddedHost(name, path)
 
 
-def _write_whole(path: str, text: str) -> None:
+def _write_atomically(path: str, text: str) -> None:
     partial = f"{path}.part"
     try:
         with open(partial, "w", encoding="utf-8") as file:

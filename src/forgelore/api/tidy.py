@@ -55,6 +55,6 @@ def _make_context(
     number = load_number(store, subject.item_id)
     stored = next(one for one in list_projects(store) if one.id == subject.project_id)
     forge: Forge | None = app.forge(stored.name) if is_posted and stored.name.forge != "local" else None
-    told = forge.fetch_project(stored.name) if forge else Project(stored.name)
-    context = TriageContext(store, forge, told, stored.id, retriever, retriever.embedder, inputs, now_ms=app.now_ms)
+    current = forge.fetch_project(stored.name) if forge else Project(stored.name)
+    context = TriageContext(store, forge, current, stored.id, retriever, retriever.embedder, inputs, now_ms=app.now_ms)
     return context, ItemKey(subject.kind, number)  # type: ignore[arg-type]

@@ -59,11 +59,11 @@ def load_fix(store: Store, item_id: int) -> Ended | None:
     return Ended._make(row) if row else None
 
 
-def load_original(store: Store, item_id: int, *, is_told: bool) -> Ended | None:
+def load_original(store: Store, item_id: int, *, is_marked: bool) -> Ended | None:
     """Return the item of the same kind that an item was closed in favour of; None when it is not known.
 
-    With `is_told` the forge says that it is a duplicate, and what people wrote ("duplicate of #5") names the original;
-    without, only the forge's own marks do.
+    With `is_marked` the forge says that it is a duplicate, and what people wrote ("duplicate of #5") names the
+    original; without, only the forge's own marks do.
     """
     sql = f"""
         SELECT {", ".join(f"t.{name}" for name in _COLUMNS.split(", "))}
@@ -76,5 +76,5 @@ def load_original(store: Store, item_id: int, *, is_told: bool) -> Ended | None:
         ORDER BY l.source = 'text', l.id DESC
         LIMIT 1
     """
-    row = store.row(sql, item_id, is_told)
+    row = store.row(sql, item_id, is_marked)
     return Ended._make(row) if row else None

@@ -123,7 +123,7 @@ def load_subject(store: Store, item_id: int) -> Subject:
     return Subject(*row)
 
 
-def load_whole_subject(store: Store, item_id: int) -> Subject:
+def load_full_subject(store: Store, item_id: int) -> Subject:
     """Return the item as a query; a change with its paths and the beginning of its diff, as its document has them."""
     subject = load_subject(store, item_id)
     text = store.value("SELECT text FROM document_texts WHERE id = ?", subject.document_id)

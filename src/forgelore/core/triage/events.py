@@ -63,13 +63,13 @@ def parse_github_event(name: str, payload: bytes, project: str) -> Event:
     if not subject or name.startswith("pull_request_review"):
         return Event("ignore", name, project)
     action = _text(data.get("action"))
-    told = f"{name}.{action}" if action else name
+    event_name = f"{name}.{action}" if action else name
     part = data.get("issue" if subject == "issues" else "pull_request")
     kind: Kind = "issue" if subject == "issues" else "change"
     item = _github_item(part, kind) if isinstance(part, dict) else None
     if item is None or not isinstance(part, dict):
-        return Event("catch_up", told, project)
-    return Event(_GITHUB.get((subject, action), "ignore"), told, project, item, _is_bot(part))
+        return Event("catch_up", event_name, project)
+    return Event(_GITHUB.get((subject, action), "ignore"), event_name, project, item, _is_bot(part))
 
 
 def _github_item(part: dict[str, Any], kind: Kind) -> Item | None:
@@ -99,13 +99,15 @@ def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, projec
     if payload is None and number.isascii() and number.isdigit():
         return Event("triage", "merge_request_event", project, Item(ItemKey("change", int(number)), ""))
     data = _read(payload or b"")
-    told = _text(data.get("object_kind"))
+    object_kind = _text(data.get("object_kind"))
     attributes = data.get("object_attributes")
-    if told not in ("issue", "work_item", "merge_request") or not isinstance(attributes, dict):
-        return Event("catch_up" if not told else "ignore", told or environ.get("CI_PIPELINE_SOURCE", "?"), project)
+    if object_kind not in ("issue", "work_item", "merge_request") or not isinstance(attributes, dict):
+        return Event(
+            "catch_up" if not object_kind else "ignore", object_kind or environ.get("CI_PIPELINE_SOURCE", "?"), project
+        )
     if not _is_number(attributes.get("iid")):
-        return Event("catch_up", told, project)
-    kind: Kind = "change" if told == "merge_request" else "issue"
+        return Event("catch_up", object_kind, project)
+    kind: Kind = "change" if object_kind == "merge_request" else "issue"
     action = _text(attributes.get("action"))
     # The title is fetched: a webhook leaves out who may see the item.
     item = Item(ItemKey(kind, int(attributes["iid"])), "")
@@ -116,7 +118,7 @@ def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, projec
         attributes.get("oldrev") or (isinstance(changes, dict) and any(name in changes for name in _GITLAB_TEXT))
     ):
         task = "triage"
-    return Event(task, f"{told}.{action}", project, item)
+    return Event(task, f"{object_kind}.{action}", project, item)
 
 
 def _read(payload: bytes) -> dict[str, Any]:

@@ -105,8 +105,8 @@ def _open(row: ReportRow) -> str:
 
 
 def _facts(*parts: str) -> str:
-    told = ", ".join(part for part in parts if part)
-    return f" ({told})" if told else ""
+    described = ", ".join(part for part in parts if part)
+    return f" ({described})" if described else ""
 
 
 def _capital(text: str) -> str:

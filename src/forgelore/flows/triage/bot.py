@@ -123,7 +123,7 @@ class BotRun:
 
     def __init__(self, bot: BotSetup, context: TriageContext, outcome: BotResult) -> None:
         self.bot, self.context, self.outcome = bot, context._replace(now_ms=bot.now_ms), outcome
-        self.told: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
+        self.fetched: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
         self.removed: list[ItemKey] = []
         self.reports: dict[ItemKey, StoredReport] = {}
         self._kinds = kinds_held(bot.project)
@@ -163,22 +163,22 @@ class BotRun:
             self.removed.append(key)
             self._forget([key])
         elif event.task in ("triage", "update"):
-            self._fetch(key, event.item, is_whole=event.task == "triage")
+            self._fetch(key, event.item, with_diff=event.task == "triage")
 
     def _forget(self, keys: list[ItemKey]) -> None:
         with self.context.store.transaction():
             self.outcome.removed += forget_items(self.context.store, self.context.project_id, keys)
 
-    def _fetch(self, key: ItemKey, told: Item | None, *, is_whole: bool = True) -> None:
+    def _fetch(self, key: ItemKey, event_item: Item | None, *, with_diff: bool = True) -> None:
         """Take an item in as it is now. One that is not shown leaves the index; the list that is read next may know
         better, for a page that was made a second ago is sometimes not found.
         """
         try:
-            fetched: Fetched = fetch_current(self.bot.forge, self.bot.project, key, told, is_whole=is_whole)
+            fetched: Fetched = fetch_current(self.bot.forge, self.bot.project, key, event_item, with_diff=with_diff)
         except NotFound:
             self._forget([key])
             return
-        self.told[key] = told
+        self.fetched[key] = event_item
         self.outcome.warnings += fetched.warnings
         save_fetched(self.context, [fetched])
 
@@ -186,9 +186,9 @@ class BotRun:
         """Put what this run learned into another index. Items are fetched anew: they may have changed or gone since."""
         self.context = context._replace(now_ms=self.bot.now_ms)
         self._forget(self.removed)
-        for key, told in self.told.items():
+        for key, event_item in self.fetched.items():
             with ProblemCollector(self.outcome):
-                self._fetch(key, told)
+                self._fetch(key, event_item)
         for key, report in self.reports.items():
             self._save_report(key, report)
 
@@ -231,8 +231,8 @@ class BotRun:
             self.outcome.warnings.append(f"also: {path} is left out: {error.message}")
             return []
         kinds = kinds_held_from(sibling)
-        if told := why_not_indexed_from(sibling):
-            self.outcome.warnings.append(f"also: {path}: {told}")
+        if reason := why_not_indexed_from(sibling):
+            self.outcome.warnings.append(f"also: {path}: {reason}")
         if not kinds:
             return []
         is_new = find_project(store, sibling.name, sibling.forge_id) is None

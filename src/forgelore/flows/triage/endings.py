@@ -30,7 +30,7 @@ def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
     for _ in range(_LONGEST_CHAIN):
         if at is None or at.state != "closed" or at.item_id == item_id:
             break
-        at = load_original(store, at.item_id, is_told=at.state_reason == "duplicate")
+        at = load_original(store, at.item_id, is_marked=at.state_reason == "duplicate")
     return at is not None and at.item_id == item_id
 
 
@@ -44,14 +44,14 @@ def build_row(
     row = match.hit.row
     is_here = row.path == project.name.path and row.host == project.name.host
     ended = load_ended(store, row.item_id)
-    told = _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended else None
+    ending = _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended else None
     return ReportRow(
         ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
-        similarity=match.similarity, state=row.state, state_reason=told.state_reason if told else row.state_reason,
-        kind=row.kind, is_regression=is_here and told is not None and told.is_regression,
+        similarity=match.similarity, state=row.state, state_reason=ending.state_reason if ending else row.state_reason,
+        kind=row.kind, is_regression=is_here and ending is not None and ending.is_regression,
         project="" if is_here else row.path, sameness=match.evidence.sameness,
-        fixed_by=told.fixed_by if told else None, has_hidden_fix=told is not None and told.has_hidden_fix,
-        original=told.original if told and is_here else None,
+        fixed_by=ending.fixed_by if ending else None, has_hidden_fix=ending is not None and ending.has_hidden_fix,
+        original=ending.original if ending and is_here else None,
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ class _Endings:
     def row(self, ended: Ended, seen: Iterable[int] = ()) -> ReportRow:
         fix, original = self._fix(ended), None
         if ended.state == "closed" and not fix and ended.state_reason in (None, "completed", "duplicate"):
-            original = load_original(self._store, ended.item_id, is_told=ended.state_reason == "duplicate")
+            original = load_original(self._store, ended.item_id, is_marked=ended.state_reason == "duplicate")
         # GitHub keeps `completed` for most of what was marked as a duplicate.
         reason = "duplicate" if original else ended.state_reason
         return self._plain_row(ended)._replace(

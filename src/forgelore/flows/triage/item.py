@@ -35,7 +35,7 @@ from forgelore.profiles import profile_of
 from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.hits import Subject, load_whole_subject
+from forgelore.store.hits import Subject, load_full_subject
 from forgelore.store.item_lists import load_head
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.triage import save_diff
@@ -100,8 +100,8 @@ class TriageResult(NamedTuple):
     def shown(self) -> tuple[int, ...]:
         """The items of this project that the comment names."""
         rows = (*self.report.rows, *self.report.related) if self.report else ()
-        told = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
-        return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in told))
+        named = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
+        return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in named))
 
 
 class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,9 +120,9 @@ class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def fetch_current(
-    forge: ForgeReader, project: Project, key: ItemKey, told: Item | None = None, *, is_whole: bool = True
+    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_diff: bool = True
 ) -> Fetched:
-    """Return the item as it is now, with `is_whole` a change's paths and diff too. Raises NotFound when it is gone.
+    """Return the item as it is now, with `with_diff` a change's paths and diff too. Raises NotFound when it is gone.
 
     What fails is left out with a warning: without the forge's answer the event's own word counts, without a diff the
     paths, without those the text.
@@ -133,12 +133,12 @@ def fetch_current(
     except NotFound:
         raise
     except LoreError as error:
-        if told is None or not told.title:
+        if event_item is None or not event_item.title:
             raise
-        item = told
+        item = event_item
         warnings.append(f"{key.kind} {key.number} is taken from the event: {error.message}")
     files, diff = None, None
-    if key.kind == "change" and is_whole:
+    if key.kind == "change" and with_diff:
         files = _try(lambda: forge.fetch_files(project, key), "its files", warnings)
         diff = _try(lambda: forge.fetch_diff(project, key, max_chars=DIFF_CHARS), "its diff", warnings)
     return Fetched(item, files, diff, tuple(warnings))
@@ -173,7 +173,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     item_id = load_ids(context.store, context.project_id, [key]).get(key)
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
-    subject = load_whole_subject(context.store, item_id)
+    subject = load_full_subject(context.store, item_id)
     head = load_head(context.store, item_id)
     silent = TriageResult(
         key, item_id, subject.title, head.url, head.content_hash, "silent", "", head.author, head.state == "open"
@@ -204,12 +204,12 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         related = []  # by itself it is worth a comment only when it is very close: measured, 0.4 % of ordinary items
     if not matches and not related:
         return silent._replace(reason="nothing is close enough", warnings=tuple(ranking.warnings))
-    told = _build(context, silent, subject, ranking, matches, related)
-    is_confirmed = judgement is None or judgement.duplicate_of == told.first_number
-    if told.report is None or not told.report.is_duplicate or is_confirmed:
-        return told
-    report = told.report._replace(is_duplicate=False)
-    return told._replace(outcome="similar", report=report, body=build_report(report))
+    result = _build(context, silent, subject, ranking, matches, related)
+    is_confirmed = judgement is None or judgement.duplicate_of == result.first_number
+    if result.report is None or not result.report.is_duplicate or is_confirmed:
+        return result
+    report = result.report._replace(is_duplicate=False)
+    return result._replace(outcome="similar", report=report, body=build_report(report))
 
 
 def _build(
@@ -261,10 +261,10 @@ def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
 
 def why_not_compare(title: str, own_text: str) -> str:
     """Return why an item says too little to be compared ("Crash", "Bug report" over an empty form); "": it does not."""
-    told = telling_text(own_text)[:2_000]
-    if len({word.lower() for word in _WORD.findall(f"{title}\n{told}")}) < _MIN_WORDS:
+    telling = telling_text(own_text)[:2_000]
+    if len({word.lower() for word in _WORD.findall(f"{title}\n{telling}")}) < _MIN_WORDS:
         return "its text is too short to compare"
-    return "" if told.strip() or not is_form_line(title) else "it is a form that nobody filled in"
+    return "" if telling.strip() or not is_form_line(title) else "it is a form that nobody filled in"
 
 
 def _cited(context: TriageContext, subject: Subject) -> set[int]:

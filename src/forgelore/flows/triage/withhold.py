@@ -27,7 +27,7 @@ def kinds_held_from(sibling: Project) -> tuple[Kind, ...]:
 
 def why_withheld(project: Project) -> list[str]:
     """Return what to tell people about the kinds that are left out."""
-    return [told for kind in KINDS if not may_index(project, kind) and (told := why_not_indexed(project, kind))]
+    return [reason for kind in KINDS if not may_index(project, kind) and (reason := why_not_indexed(project, kind))]
 
 
 def withhold(store: Store, project_id: int, held: tuple[Kind, ...]) -> int:

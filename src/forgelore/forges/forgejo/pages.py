@@ -128,14 +128,14 @@ class Walk(Generic[T]):
 
     def _last_page(self, answer: HttpAnswer, start: int | None, end: int | None) -> int:
         """Return the number of the last page, given the first; they are counted one by one where no header tells."""
-        told = last_page(answer, self._parse(answer).total)
+        last = last_page(answer, self._parse(answer).total)
         page = 1
-        while told is None:
+        while last is None:
             page += 1
             further = self._ask(start, end, page)
             if further.body == answer.body or not split_rows(further.body):
-                told = page - 1
-        return told
+                last = page - 1
+        return last
 
 
 def _page(rows: ParsedRows[WalkedRow[T]], answer: HttpAnswer, cursor: Cursor) -> WalkedPage[T]:
@@ -156,8 +156,8 @@ def last_page(answer: HttpAnswer, size: int) -> int | None:
         return 1
     if total is not None:
         return -(-total // size)
-    told = _LAST.search(answer.headers.get("link", ""))
-    return int(told[1]) if told else None
+    found = _LAST.search(answer.headers.get("link", ""))
+    return int(found[1]) if found else None
 
 
 def total_of(answer: HttpAnswer) -> int | None:

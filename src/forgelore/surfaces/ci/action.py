@@ -38,9 +38,9 @@ def run_in_ci(
         if emit:
             write_judgement(outcome, emit)
     except (LoreError, OSError) as error:  # a full disk is no bug either
-        told = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
+        message = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
         refusal = error if isinstance(error, AuthError | NotFound | StateRefused | NewerStore) else None
-        outcome = BotResult("", problems=[f"triage did not run: {told}"], refusal=refusal)
+        outcome = BotResult("", problems=[f"triage did not run: {message}"], refusal=refusal)
     finally:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)  # it may hold the text of a private project

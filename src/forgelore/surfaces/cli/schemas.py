@@ -33,13 +33,13 @@ def command_schema(command: str, *, is_strict: bool = False) -> Schema:
     """
     answer, error, meta = (build_schema(kind, is_strict=is_strict) for kind in (answer_type(command), ErrorData, Meta))
     definitions = {name: one for part in (answer, error, meta) for name, one in _definitions(part).items()}
-    told: Schema = {"data": answer, "meta": meta, "warnings": {"type": "array", "items": {"type": "string"}}}
+    answered: Schema = {"data": answer, "meta": meta, "warnings": {"type": "array", "items": {"type": "string"}}}
     return {
         "$schema": DIALECT,
         "title": f"forgelore {command} --json",
         "anyOf": [
-            _envelope(told, ok=True, required=["data", "meta", "warnings"], is_strict=is_strict),
-            _envelope({**told, "error": error}, ok=False, required=["error"], is_strict=is_strict),
+            _envelope(answered, ok=True, required=["data", "meta", "warnings"], is_strict=is_strict),
+            _envelope({**answered, "error": error}, ok=False, required=["error"], is_strict=is_strict),
         ],
         "$defs": dict(sorted(definitions.items())),
     }

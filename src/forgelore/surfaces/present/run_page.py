@@ -38,19 +38,19 @@ def _line(done: "TriagedItem", *, is_dry: bool) -> str:
     triaged = done.triaged
     name = f"{triaged.key.kind} {triaged.key.number}"
     shown = link(name, safe_url(triaged.url) if triaged.url else None)
-    told = _OUTCOMES[triaged.outcome]
+    finding = _OUTCOMES[triaged.outcome]
     rows = triaged.report.rows if triaged.report else ()
     if rows and rows[0].sameness != "similar":
-        told += f" {triaged.first_number} ({likeness_of(rows[0])})"
+        finding += f" {triaged.first_number} ({likeness_of(rows[0])})"
     elif triaged.first_number is not None and triaged.similarity is not None:
-        told += f" {triaged.first_number} ({percent(triaged.similarity)})"
+        finding += f" {triaged.first_number} ({percent(triaged.similarity)})"
     elif triaged.outcome != "silent":
-        told = "related to items of another kind or project"
+        finding = "related to items of another kind or project"
     elif triaged.reason:
-        told += f" ({triaged.reason})"
+        finding += f" ({triaged.reason})"
     posted = "dry run" if is_dry else done.posted.action if done.posted else "not posted"
     reason = f", {_inline(done.posted.reason)}" if done.posted and done.posted.reason else ""
-    return f"- {shown} ({_inline(triaged.title)}): {told}; comment: {posted}{reason}"
+    return f"- {shown} ({_inline(triaged.title)}): {finding}; comment: {posted}{reason}"
 
 
 def _inline(text: str) -> str:

@@ -51,8 +51,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ImportData":
         context.fail(_no_good_line(result))
     else:
         context.warn("the file holds no lines: nothing was imported")
-    if told := describe(index):
-        context.print(f"  {told}")
+    if described := describe(index):
+        context.print(f"  {described}")
     return present_import(result, index)
 
 

@@ -98,8 +98,8 @@ def _print_findings(context: "Context", checked: "Checked", *, is_repaired: bool
     for proof in checked.proofs:
         if proof.checked < proof.total:
             reason = f": {proof.why}" if proof.why else ""
-            told = f"  {proof.what}: {number(proof.checked)} of {number(proof.total)}{reason}"
-            context.print(style.dim(told))
+            line = f"  {proof.what}: {number(proof.checked)} of {number(proof.total)}{reason}"
+            context.print(style.dim(line))
 
 
 def _failure(path: str, findings: "list[Finding]", *, is_repaired: bool) -> StoreError:
@@ -132,15 +132,15 @@ def _print_stats(context: "Context", stats: "IndexStats") -> None:
         if queue.waiting and kind != "embed":
             context.print(f"{number(queue.waiting)} {kind} jobs wait, {number(queue.failing)} failing")
         for error in queue.errors:
-            told = f"  {kind} {error.key}: {clean(error.error)} ({error.attempts} attempts)"
-            context.print(context.style.dim(told))
+            line = f"  {kind} {error.key}: {clean(error.error)} ({error.attempts} attempts)"
+            context.print(context.style.dim(line))
 
 
 def _vector_rows(vectors: "VectorStats") -> list[list[str]]:
     embedder = vectors.embedder
     by = f", {embedder.name} {embedder.model}" if embedder else ""
-    told = f"documents ({vectors.coverage or 0:.1%}) in {number(vectors.chunks)} chunks{by}"
-    rows = [["vectors", number(vectors.embedded), told]]
+    coverage = f"documents ({vectors.coverage or 0:.1%}) in {number(vectors.chunks)} chunks{by}"
+    rows = [["vectors", number(vectors.embedded), coverage]]
     if vectors.pending or vectors.failed:
         rows.append(["  without", number(vectors.pending), f"waiting, {number(vectors.failed)} failing"])
     return rows
