@@ -72,6 +72,13 @@ def test_a_comment_is_made_kept_changed_and_taken_back(typed):
     assert typed.said() == []
 
 
+def test_the_checkup_finds_nothing_wrong(typed):
+    """Nor a set-up of triage where nobody made one, or where there is no recipe for one."""
+    checks = typed("doctor", "--json").data["checks"]
+    assert [check["status"] for check in checks if check["check"] == "token"] == ["ok"]
+    assert [check for check in checks if check["check"] == "triage"] == []
+
+
 def test_a_server_nobody_described_is_asked_what_it_is(forgejo, cli):
     """By the address of the project, and then by the addresses of its pages."""
     number = forgejo.project.add_issue("Crash", "It crashes.")

@@ -51,15 +51,17 @@ def test_the_wider_net_is_due_by_the_clock_of_the_forge(gitlab):
     assert not [path for path in gitlab.server.paths(before) if "/discussions" in path]
 
 
-def test_a_forge_that_tells_no_time_is_measured_by_ours(gitlab, monkeypatch):
+@pytest.mark.parametrize("forge", ["gitlab", "forgejo"])
+def test_a_forge_that_tells_no_time_is_measured_by_ours(forge, request, monkeypatch):
     """Without a `Date` the local clock has to do."""
     from forgelore.net.client import HttpAnswer
 
     monkeypatch.setattr(HttpAnswer, "date_ms", None)
-    gitlab.populate()
-    gitlab.sync()
-    gitlab.assert_same()
-    gitlab.time.pass_by(600)
-    gitlab.project.add_issue("new")
-    gitlab.sync()
-    gitlab.assert_same()
+    lab = request.getfixturevalue(forge)
+    lab.populate(issues=60)
+    lab.sync()
+    lab.assert_same()
+    lab.time.pass_by(600)
+    lab.project.add_issue("new")
+    lab.sync()
+    lab.assert_same()

@@ -208,6 +208,8 @@ class Forgejo:
         return fetch_newest(self._rest, project)
 
     def fetch_text(self, project: Project, path: str, *, branch: str, max_chars: int) -> str | None:
+        if not path:  # what sets up triage, where nothing does
+            return None
         place = f"{repo_path(project)}/raw/{quote(path, safe='')}"
         size = BYTES_PER_CHAR * max_chars
         answer = self._client.get_start(place, {"ref": branch}, accept="text/plain", max_bytes=size)
