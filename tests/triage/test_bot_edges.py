@@ -59,7 +59,7 @@ def test_a_disk_that_is_full_does_not_cost_the_index(bot, monkeypatch):
     bot.opened(*CRASH)
     before = bot.branch()
 
-    def full(path, *, create=False):
+    def full(path, **_how):
         raise StoreError(f"no space left for {path}", hint="free some disk space")
 
     with monkeypatch.context() as broken:
