@@ -189,6 +189,8 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
 def _unborn(forge: "ForgeReader", project: "Project", branch: str) -> Iterator[DoctorCheck]:
     """A set-up without an index: either nobody has started a run yet, or none could push."""
     path, mark = profile_of(project.name.forge).bot_setup
+    if not path:  # no recipe for this forge's CI
+        return
     text = forge.fetch_text(project, path, branch=project.default_branch or "HEAD", max_chars=200_000)
     if text is not None and mark in text:
         message = f"{path} sets up triage, and no run has pushed its index to {branch} yet"

@@ -37,7 +37,7 @@ COMMANDS = {
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
 }
-_HEAD = "forgelore turns the history of a GitHub or GitLab project into one local file."
+_HEAD = "forgelore turns the history of a GitHub, GitLab or Forgejo project into one local file."
 _OPTIONS = """options for every command:
   --db PATH      the database file (or FORGELORE_DB)
 {formats}

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "projects",
         metavar="PROJECT",
         nargs="*",
-        help="owner/repo, gitlab:group/project, a URL, owner/*, gitlab:group/**",
+        help="owner/repo, gitlab:group/project, forgejo:owner/repo, a URL, owner/*, gitlab:group/**",
     )
     parser.add_argument("--full", action="store_true", help="forget the positions and read everything again")
     parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
