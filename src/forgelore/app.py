@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, host_of, hosts_of, load_config
+from forgelore.config import EMBEDDERS, OWN_EMBEDDERS, Config, api_urls, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError
@@ -19,6 +19,7 @@ from forgelore.store.readonly import read_only
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
+    from forgelore.embedders.talking import Manners
     from forgelore.forges.answers import TokenAccess
     from forgelore.net.client import Client
     from forgelore.ports import Embedder, Forge, IndexBranch, PayloadReader
@@ -199,29 +200,29 @@ class App:
         return self._embedders[name]
 
     def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
-        if name == "lore":
-            from forgelore.embedders.lore import LoreEmbedder
-
-            return LoreEmbedder()
-        if name == "minilm":
-            return _make_minilm()
+        if name in OWN_EMBEDDERS:
+            return _OWN_EMBEDDERS[name]()
         from forgelore.embedders.talking import Manners
 
         config = self.config
         manners = Manners(config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait)
         # Address and model were written for the embedder of the settings: a server that is named instead has its own.
-        is_meant = config.embedder in (name, "lore", "minilm", "none")
+        is_meant = config.embedder in (name, *OWN_EMBEDDERS, "none")
         url, model = (config.embedder_url, config.embedder_model) if is_meant else ("", "")
-        if name == "ollama":
-            from forgelore.embedders.ollama import Ollama
+        return {"ollama": self._make_ollama, "openai": self._make_openai}[name](url, model, manners)
 
-            return Ollama(url, model, manners=manners)
+    def _make_ollama(self, url: str, model: str, manners: "Manners") -> "Embedder":
+        from forgelore.embedders.ollama import Ollama
+
+        return Ollama(url, model, manners=manners)
+
+    def _make_openai(self, url: str, model: str, manners: "Manners") -> "Embedder":
         from forgelore.embedders.openai import KEY_ENV, OpenAI
         from forgelore.embedders.openai import URL as OPENAI_URL
 
         # A key goes to its own host: OpenAI's to OpenAI, any other only where the user says which.
         is_openai = not url or host_of(url) == host_of(OPENAI_URL)
-        key_env = config.embedder_key_env or (KEY_ENV if is_openai else "")
+        key_env = self.config.embedder_key_env or (KEY_ENV if is_openai else "")
         key = self.environ.get(key_env, "").strip() if key_env else ""
         return OpenAI(
             url, model, key=key, key_env=key_env or "a variable and name it in embedder_key_env", manners=manners
@@ -252,6 +253,12 @@ def _make_folder_for(path: str) -> None:
         raise StoreError(f"the folder {folder} cannot be made: {error.strerror}", hint=hint) from error
 
 
+def _make_lore() -> "Embedder":
+    from forgelore.embedders.lore import LoreEmbedder
+
+    return LoreEmbedder()
+
+
 def _make_minilm() -> "Embedder":
     """A package of its own: its weights and its runtime are eight times the size of everything else."""
     try:
@@ -262,6 +269,9 @@ def _make_minilm() -> "Embedder":
         ) from error
     embedder: Embedder = MiniLM()
     return embedder
+
+
+_OWN_EMBEDDERS: "dict[str, Callable[[], Embedder]]" = {"lore": _make_lore, "minilm": _make_minilm}
 
 
 class Connection(NamedTuple):

@@ -76,7 +76,8 @@ SETTINGS = (
         " api.openai.com alone",
     ),
 )
-EMBEDDERS = ("lore", "minilm", "ollama", "openai", "none")
+OWN_EMBEDDERS = ("lore", "minilm")  # they ask no server, so `embedder_url` and `embedder_model` are never theirs
+EMBEDDERS = (*OWN_EMBEDDERS, "ollama", "openai", "none")
 FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
 
 

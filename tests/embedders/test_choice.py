@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from forgelore.app import App
+from forgelore.config import EMBEDDERS
 from forgelore.embedders.ollama import Ollama
 from forgelore.embedders.openai import OpenAI
 from forgelore.errors import AuthError, ConfigError, EmbedderUnreachable, InvalidValue
@@ -34,6 +35,11 @@ def test_the_built_in_one_is_the_default(app):
 def test_none_is_none(app):
     assert app(FORGELORE_EMBEDDER="none").embedder() is None
     assert app().embedder("none") is None
+
+
+@pytest.mark.parametrize("name", [name for name in EMBEDDERS if name != "none"])
+def test_every_name_that_settings_may_give_makes_the_embedder_of_that_name(app, name):
+    assert app().embedder(name).name == name
 
 
 def test_a_server_is_chosen_by_name_with_its_own_defaults(app):

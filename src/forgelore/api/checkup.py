@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forgelore.app import App
+from forgelore.config import OWN_EMBEDDERS
 from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.flows.index.searchable import look_at_search
@@ -110,7 +111,7 @@ def _embedder(app: App, *, is_offline: bool) -> DoctorCheck:
         embedder = app.embedder()
         if embedder is None:
             return DoctorCheck("embedder", "warning", "none: search finds words only", 'set embedder = "lore"')
-        if is_offline and embedder.name not in ("lore", "minilm"):
+        if is_offline and embedder.name not in OWN_EMBEDDERS:
             return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: --offline)")
         dimension = len(embedder.embed_query("does this work"))
     except LoreError as error:
