@@ -6,7 +6,6 @@ from typing import NamedTuple
 from forgelore.store.db import Store
 from forgelore.words import JobKind
 
-QUEUES = (JobKind.ITEM, JobKind.THREADS, JobKind.DETAIL, JobKind.LOOK, JobKind.REPLAY, JobKind.DOCUMENT, JobKind.EMBED)
 _ERRORS = 5
 
 
@@ -83,7 +82,7 @@ def load_queues(store: Store) -> dict[str, WaitingQueue]:
         GROUP BY kind
         ORDER BY kind
     """
-    found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in QUEUES}
+    found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in JobKind}
     for kind, waiting, failing in store.rows(sql):
         found[kind] = WaitingQueue(waiting, failing, _load_errors(store, kind) if failing else ())
     return found

@@ -34,6 +34,7 @@ from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync_state import acquire_lock, finish_run, reset_cursors, start_run
 from forgelore.words import JobKind
 
+# What a sync fetches for single items, in the order of their turns.
 JOB_TITLES = {
     JobKind.ITEM: "missing items",
     JobKind.THREADS: "threads",
@@ -199,9 +200,9 @@ class _Sync:
         self._work_off(JobKind.ITEM)
         self._queue_recounts()
         self._queue_required()
-        self._work_off(JobKind.THREADS)
-        self._work_off(JobKind.DETAIL)
-        self._work_off(JobKind.LINKS)
+        for kind in JOB_TITLES:
+            if kind != JobKind.ITEM:
+                self._work_off(kind)
 
     def _work_off(self, kind: JobKind) -> None:
         waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
