@@ -5,16 +5,16 @@ moves the full-text row, drops the vectors of the old text and queues new ones, 
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.core.marker import is_report
 from forgelore.core.search.documents import Document, DocumentNote, DocumentSource, Facts
 from forgelore.core.search.terms import build_terms
-from forgelore.store.db import SqlRow, Store
+from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import add_text, remove_text
 from forgelore.store.engine.vector_rows import drop_document_vectors
-from forgelore.store.item_parts import load_labels_of
+from forgelore.store.item_parts import grouped, load_labels_of
 from forgelore.store.jobs import queue_jobs
 from forgelore.words import JobKind
 
@@ -69,7 +69,7 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
     item_ids = list(item_ids)
     ids = json.dumps(item_ids)
     labels = load_labels_of(store, item_ids)
-    paths = _grouped(store.each(_PATHS, ids))
+    paths = grouped((item_id, path) for item_id, path in store.each(_PATHS, ids))
     threads = _load_threads(store, ids)
     diffs: dict[int, str] = dict(store.rows(_DIFFS, ids))
     found = {}
@@ -82,13 +82,6 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
             diffs.get(item_id),
         )
         found[item_id] = DocumentSource._make((*row, *parts))
-    return found
-
-
-def _grouped(rows: Iterator[SqlRow]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for item_id, value in rows:
-        found.setdefault(item_id, []).append(value)
     return found
 
 

@@ -1,13 +1,11 @@
 """Items with their parts as an export reads them: a batch at a time, each part of a batch with one query."""
 
 import json
-from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from forgelore.model import Relation
 from forgelore.store.db import Store
-
-Row = TypeVar("Row")
+from forgelore.store.item_parts import grouped
 
 
 class ExportedItem(NamedTuple):
@@ -83,7 +81,7 @@ def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[State
         ORDER BY relation, target_project, target_number, target_kind, is_withdrawn
     """
     rows = store.each(sql, json.dumps(item_ids))
-    return _grouped((item_id, StatedLink(*rest)) for item_id, *rest in rows)
+    return grouped((item_id, StatedLink(*rest)) for item_id, *rest in rows)
 
 
 def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) -> dict[int, list[ExportedNote]]:
@@ -97,14 +95,7 @@ def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) 
         ORDER BY n.created_at, length(n.key), n.key
     """
     rows = store.each(sql, json.dumps(item_ids))
-    return _grouped((item_id, ExportedNote(*rest)) for item_id, *rest in rows)
-
-
-def _grouped(rows: Iterable[tuple[int, Row]]) -> dict[int, list[Row]]:
-    grouped: dict[int, list[Row]] = {}
-    for item_id, row in rows:
-        grouped.setdefault(item_id, []).append(row)
-    return grouped
+    return grouped((item_id, ExportedNote(*rest)) for item_id, *rest in rows)
 
 
 def count_internal(store: Store, project_id: int) -> int:

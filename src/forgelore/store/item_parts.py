@@ -2,12 +2,22 @@
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from forgelore.store.db import Store
 
 if TYPE_CHECKING:
     from forgelore.model import FileStatus
+
+_Part = TypeVar("_Part")
+
+
+def grouped(rows: Iterable[tuple[int, _Part]]) -> dict[int, list[_Part]]:
+    """Return id -> its parts, in the order of the rows; ids without any are missing."""
+    found: dict[int, list[_Part]] = {}
+    for owner_id, part in rows:
+        found.setdefault(owner_id, []).append(part)
+    return found
 
 
 def load_labels_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[str]]:
@@ -18,10 +28,7 @@ def load_labels_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[str]
         WHERE item_id IN (SELECT value FROM json_each(?))
         ORDER BY name
     """
-    found: dict[int, list[str]] = {}
-    for item_id, name in store.each(sql, json.dumps(list(item_ids))):
-        found.setdefault(item_id, []).append(name)
-    return found
+    return grouped((item_id, name) for item_id, name in store.each(sql, json.dumps(list(item_ids))))
 
 
 def load_files_of(store: Store, item_ids: Iterable[int]) -> "dict[int, list[tuple[str, str, FileStatus]]]":
@@ -32,7 +39,5 @@ def load_files_of(store: Store, item_ids: Iterable[int]) -> "dict[int, list[tupl
         WHERE item_id IN (SELECT value FROM json_each(?))
         ORDER BY new_path, old_path
     """
-    found: dict[int, list[tuple[str, str, FileStatus]]] = {}
-    for item_id, new_path, old_path, status in store.each(sql, json.dumps(list(item_ids))):
-        found.setdefault(item_id, []).append((new_path, old_path, status))
-    return found
+    rows = store.each(sql, json.dumps(list(item_ids)))
+    return grouped((item_id, (new_path, old_path, status)) for item_id, new_path, old_path, status in rows)
