@@ -1,7 +1,7 @@
 """The filters that `search`, `similar`, `list` and `count` share on the command line, and what they mean."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
 
@@ -55,12 +55,18 @@ def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
 
 
-def add_modes(parser: argparse.ArgumentParser) -> None:
+def add_mode(parser: argparse.ArgumentParser) -> None:
+    """Add how matches are found: by words, by meaning, and whose."""
     parser.add_argument(
         "--mode", choices=("hybrid", "lexical", "semantic"), default="hybrid",
         help="by words and meaning (hybrid, the default), by words, or by meaning",
     )  # fmt: skip
     parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
+
+
+def add_modes(parser: argparse.ArgumentParser) -> None:
+    """Add how matches are found, looked at again and explained."""
+    add_mode(parser)
     parser.add_argument(
         "--rescore", action="store_true",
         help="let minilm look again at the first 100 candidates: a few seconds, needs forgelore[minilm]",
@@ -78,11 +84,7 @@ def read_filters(context: "Context", arguments: argparse.Namespace) -> "FilterWo
     """Return the filters as they were typed, within the project that is meant. `list` and `count` have no --type: their
     argument says it.
     """
-    words: FilterWords = {
-        "project": context.history.name_project(arguments.project), "state": arguments.state,
-        "author": arguments.author, "label": arguments.label, "path": arguments.path, "after": arguments.after,
-        "before": arguments.before, "updated_after": arguments.updated_after,
-    }  # fmt: skip
-    if "type" in arguments:
-        words["type"] = arguments.type
-    return words
+    from forgelore.api import FilterWords
+
+    typed = {name: getattr(arguments, name) for name in FilterWords.__annotations__ if name in arguments}
+    return cast("FilterWords", {**typed, "project": context.history.name_project(arguments.project)})

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from forgelore.errors import InvalidValue
+from forgelore.surfaces.cli.filtering import add_mode
 from forgelore.surfaces.cli.progress import make_watcher
 from forgelore.surfaces.cli.terminal import clean, fit, number, table, width
 from forgelore.surfaces.present.evaluate import EvaluationData, present_decision, present_evaluation
@@ -34,11 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--project", metavar="NAME", help="the project the numbers belong to")
     parser.add_argument("--exclude", metavar="FILE", help="a JSON list of item numbers that are no candidates")
-    parser.add_argument(
-        "--mode", choices=("hybrid", "lexical", "semantic"), default="hybrid",
-        help="by words and meaning (hybrid, the default), by words, or by meaning",
-    )  # fmt: skip
-    parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
+    add_mode(parser)
     parser.add_argument(
         "--before", action=argparse.BooleanOptionalAction, default=True,
         help="compare an item with earlier ones only (the default), or with all others",
