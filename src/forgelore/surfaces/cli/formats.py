@@ -4,7 +4,7 @@ a row here.
 Without typing's classes: `forgelore --help` loads this.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ FORMATS: "dict[str, tuple[str, Callable[[JsonValue], str]]]" = {
 }
 
 
-def find_format(words: Iterable[str]) -> str | None:
-    """Return the format that is asked for; None: people read."""
-    return next((word for word in words if word in FORMATS), None)
+def find_format(words: Sequence[str]) -> str | None:
+    """Return the format that is asked for, of several the last; None: people read."""
+    return next((word for word in reversed(words) if word in FORMATS), None)
 
 
 def write_envelope(chosen: str, envelope: "JsonValue") -> None:
