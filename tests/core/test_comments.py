@@ -1,6 +1,6 @@
 """Every warning there is, as its author reads it: forge x kind x how alike x how the other one ended.
 
-The table is comments.md, to be read by people. `python tests/core/test_comments.py` writes it anew.
+The table is comments.md, to be read by people, with a whole comment of each kind: every part that one can have. `python tests/core/test_comments.py` writes it anew.
 """
 
 import pathlib
@@ -53,7 +53,9 @@ def comments():
                 rows = (row(forge, kind, 12, "Login page hangs", sameness=sameness, **how),
                         row(forge, kind, 89, "Slow login", similarity=0.82))  # fmt: skip
                 quotes = (Quote("error", "TypeError: x is  undefined", "TypeError: x is undefined"),)
-                report = Report(rows, True, 0.08, 262, quotes, (), (), forge, kind, 65_536)
+                other_kind = "issue" if kind == "change" else "change"
+                related = (row(forge, other_kind, 51, "Rework the login page", similarity=0.71),)
+                report = Report(rows, True, 0.08, 262, quotes, (("bug", 0.84),), related, forge, kind, 65_536)
                 yield (forge, kind, ending, sameness), build_report(report)
 
 
@@ -65,12 +67,11 @@ def warning_of(comment):
 
 def build_table():
     parts = ["# What the triage comment warns of\n\nWritten by test_comments.py, to be read by people.\n"]
-    last = None
-    for (forge, kind, ending, sameness), comment in comments():
+    last, all_comments = None, dict(comments())
+    for (forge, kind, ending, sameness), comment in all_comments.items():
         if last != (forge, kind):
-            parts.append(
-                f"\n## {forge}, {kind}\n\nThe whole comment ({ending}, {sameness}):\n\n~~~markdown\n{comment}~~~\n"
-            )
+            whole = all_comments[forge, kind, ending, "similar"]
+            parts.append(f"\n## {forge}, {kind}\n\nThe whole comment ({ending}, similar):\n\n~~~markdown\n{whole}~~~\n")
             parts.append("\n| the other one | text | what is said |\n|---|---|---|\n")
         last = (forge, kind)
         parts.append(f"| {ending} | {sameness} | {warning_of(comment)} |\n")
