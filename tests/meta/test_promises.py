@@ -158,6 +158,16 @@ def test_every_link_inside_the_documentation_leads_somewhere():
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_every_page_can_be_reached_from_another():
+    linked = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if (page.parent / target).resolve() != page.resolve()
+    }
+    assert {str(page) for page in (ROOT / "docs").rglob("*.md") if page.resolve() not in linked} == set()
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/triage/README.md"])
 def test_a_page_that_tells_our_figures_tells_those_from_outside_too(page):
     """What others measured on a tracker that took no part in fitting: half of the use that we had told."""
