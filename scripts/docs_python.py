@@ -18,9 +18,8 @@ with forgelore.open("history.db") as history:
 
 Everything that a command does is a method of what `forgelore.open` returns, and gives the same answer. Nothing is
 printed; what a command would warn of is in `warnings` of the answer. Errors are those of `forgelore.errors`
-([errors.md](errors.md)). Filters are the words of the command line: `type`, `state`, `author`, `label`, `path`,
-`project`, `after`, `before`, `updated_after`, each with one value or several. Without `project`, all projects of the
-file are meant.
+([errors.md](errors.md)). Filters are the words of the command line, those of [`FilterWords`](#filterwords). Without
+`project`, all projects of the file are meant.
 
 What the methods take and return is in `forgelore.api`. A name that is not on this page may change in any version.
 
