@@ -1,7 +1,7 @@
 """Fit on all trackers and write src/forgelore/core/compare/shipped.py: weights, distributions and curves by embedder
 family.
 
-    python training/evidence_ship.py [VERSION]      the trackers and how they are ranked are those of bench/evidence.py
+    python training/evidence_ship.py [VERSION]      default: the next one; trackers and ranks are bench/evidence.py's
 """
 
 import pathlib
@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import evidence
 from forgelore.core.compare.calibration import fit_curve
 from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.shipped import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
 from lib.evidence_data import Tracker, load_trackers
@@ -39,7 +40,7 @@ VERSION = {version}  # grows with every change of weights or evidence: strengths
 '''
 
 
-def ship(version: int = 1) -> None:
+def ship(version: int = VERSION + 1) -> None:
     lore, minilm, words = (load_trackers(name) for name in ("lore", "minilm", "words"))
     families = {
         "lore": (lore, columns(), usual(lore)),
