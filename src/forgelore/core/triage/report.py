@@ -1,4 +1,4 @@
-"""The triage comment, as Markdown for GitHub and GitLab.
+"""The triage comment, as Markdown of its forge.
 
 Words follow what is known: "the same text" where it is the same, "possible duplicate" only where at least half of such
 matches were duplicates, else "looks very similar". Percentages are rounded down, and a chance below one in a hundred
