@@ -1,7 +1,7 @@
 """The search engine of the store: tokenizer, full text and vectors, in SQLite's FTS5 and packed rows.
 
-Only this folder knows how words and vectors are kept and searched. Another engine is a second folder whose modules give
-the same names; a test compares this list with what others import:
+Only this folder knows how words and vectors are kept and searched. Another engine takes its place,
+with modules that give the same names; a test compares this list with what others import:
 
     words            make_stemmer (Stemmer), make_stems     text -> the words that full text would keep of it
                      load_document_counts                   word -> how many documents hold it
