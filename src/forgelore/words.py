@@ -24,6 +24,8 @@ KIND_WORDS: dict[str, Kind] = {
 }  # fmt: skip
 
 
+STATE_WORDS = {"open": "open", "opened": "open", "closed": "closed", "merged": "merged"}
+
 Words = str | Iterable[str] | None  # one value or several; None: no filter
 
 
@@ -41,6 +43,12 @@ class FilterWords(TypedDict, total=False):
     after: str | None  # 2026-03-01, 7d, 3 months ago …
     before: str | None
     updated_after: str | None
+    milestone: Words
+    assignee: Words
+    created: Words  # >2026-01-31, <=7d, 2026-01..2026-03, 2026-03 (all of it); several must all hold
+    updated: Words
+    comments: Words  # how many: 0, >10, 5..20
+    without: "FilterWords"  # each value of these is left out
 
 
 class JobKind(StrEnum):

@@ -69,6 +69,12 @@ some_filters = st.builds(
     not_items=st.lists(st.integers(1, 60), max_size=3).map(tuple),
     project_ids=st.just(()),
     is_public=st.just(False),
+    milestones=st.just(()),  # the rest: test_every_filter
+    assignees=st.just(()),
+    updated_before=st.none(),
+    min_comments=st.none(),
+    max_comments=st.none(),
+    without=st.just(()),
 )
 
 

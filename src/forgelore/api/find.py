@@ -2,11 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from forgelore.api.projects import maybe_project
 from forgelore.app import App
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import SearchMode, SearchRequest
+from forgelore.flows.search.typed import QuerySetting, build_request
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import StoredProject, list_projects
@@ -46,6 +49,17 @@ def find_subject(app: App, ref: str, project: StoredProject | None) -> Subject:
 def search_filters(app: App, words: FilterWords, project: StoredProject | None) -> Filters:
     """Return the filters of a search."""
     return parse_filters(words, now_ms=app.now_ms(), project_ids=only_projects(app.store(), project))
+
+
+def build_search(
+    app: App, text: str, words: FilterWords, *, mode: SearchMode, limit: int, is_literal: bool, is_raw: bool
+) -> SearchRequest:
+    """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
+    project = maybe_project(app, words.get("project"))
+    if is_raw:
+        return SearchRequest(text, "lexical", search_filters(app, words, project), limit, is_raw)
+    setting = QuerySetting(project, app.hosts, app.now_ms())
+    return build_request(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal)
 
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":

@@ -24,19 +24,19 @@ class FindingHistory:
 
     def search(
         self, text: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, is_raw: bool = False,
-        embedder: str | None = None, is_rescored: bool = False, **filters: Unpack[FilterWords],
+        is_literal: bool = False, embedder: str | None = None, is_rescored: bool = False,
+        **filters: Unpack[FilterWords],
     ) -> "SearchAnswer":  # fmt: skip
-        """Return the best hits for what a person would type, best first. Filters are those of the command line: one
-        value or several, None for no filter, and an empty one is refused. `is_raw`: the text is FTS5 syntax.
+        """Return the best hits for what a person would type, best first: words, phrases, exclusions, qualifiers, the
+        number of an item. Filters are those of the command line: one value or several, None for no filter, and an empty
+        one is refused. `is_literal`: all of the text is words. `is_raw`: the text is FTS5 syntax.
         """
-        from forgelore.api.find import search_filters
-        from forgelore.flows.search.run import SearchRequest, search
+        from forgelore.api.find import build_search
+        from forgelore.flows.search.run import search
 
-        mode = "lexical" if is_raw else mode
-        found = search_filters(self.app, filters, maybe_project(self.app, filters.get("project")))
+        request = build_search(self.app, text, filters, mode=mode, limit=limit, is_literal=is_literal, is_raw=is_raw)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
-        retriever = self.retriever(embedder, is_lexical=mode == "lexical")
-        return search(retriever, SearchRequest(text, mode, found, limit, is_raw), rescorer=rescorer)
+        return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
 
     def similar(
         self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, is_earlier: bool = False,

@@ -9,45 +9,72 @@
 
 import datetime as dt
 import re
+from typing import Literal
 
 from forgelore.core.times import parse_ms
 from forgelore.errors import InvalidValue
 
+Unit = Literal["moment", "day", "month", "year"]
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months", "y": "years"}
+_DAY_MS = 86_400_000
 _HINT = "write 2026-03-01, 2026-03, 7d, 2w, 3 months ago, yesterday …"
 
 
 def parse_when(text: str, now_ms: int) -> int:
     """Return the moment that a person means. Raises InvalidValue with examples for anything else."""
+    return _read(text, now_ms)[0]
+
+
+def parse_period(text: str, now_ms: int) -> tuple[int, int]:
+    """Return the beginning and the end of what a person names: of a day, a month, a year; both the same for a moment.
+
+    "2026-03" -> the first moments of March and of April      "7d" -> seven days ago, twice
+    """
+    start, unit = _read(text, now_ms)
+    if unit == "moment":
+        return start, start
+    if unit == "day":
+        return start, start + _DAY_MS
+    first = _now(start)
+    year, month = divmod(first.year * 12 + first.month - 1 + (12 if unit == "year" else 1), 12)
+    if year > dt.MAXYEAR:
+        return start, start + 366 * _DAY_MS
+    return start, round(dt.datetime(year, month + 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
+
+
+def _read(text: str, now_ms: int) -> tuple[int, Unit]:
     words = " ".join(text.strip().lower().replace(",", " ").split())
     if re.fullmatch(r"\d{4}-\d\d-\d\d([t ].*)?", words):
-        return parse_ms(text.strip()) or 0
-    moment = _named(words, now_ms) or _back(words, now_ms) or _calendar(words)
-    if moment is None:
+        return parse_ms(text.strip()) or 0, "day" if len(words) == len("2026-03-01") else "moment"
+    found = _named(words, now_ms) or _back(words, now_ms) or _calendar(words)
+    if found is None:
         raise InvalidValue(f"{text.strip()[:60]!r} is not a date", hint=_HINT)
-    return round(moment.timestamp() * 1000)
+    return round(found[0].timestamp() * 1000), found[1]
 
 
 def _now(now_ms: int) -> dt.datetime:
     return dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC)
 
 
-def _named(words: str, now_ms: int) -> dt.datetime | None:
+def _named(words: str, now_ms: int) -> tuple[dt.datetime, Unit] | None:
     now = _now(now_ms)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    return {"now": now, "today": midnight, "yesterday": midnight - dt.timedelta(days=1)}.get(words)
+    named: dict[str, tuple[dt.datetime, Unit]] = {
+        "now": (now, "moment"), "today": (midnight, "day"), "yesterday": (midnight - dt.timedelta(days=1), "day"),
+    }  # fmt: skip
+    return named.get(words)
 
 
-def _back(words: str, now_ms: int) -> dt.datetime | None:
+def _back(words: str, now_ms: int) -> tuple[dt.datetime, Unit] | None:
     match = re.fullmatch(r"(?:(\d{1,6}) ?|(last|a|an) )(h|d|w|m|y|hour|day|week|month|year)s?( ago)?", words)
     if not match:
         return None
     count, unit, now = int(match[1] or 1), _UNITS[match[3][0]], _now(now_ms)
     try:
         if unit in ("months", "years"):
-            return _months_before(now, count * (12 if unit == "years" else 1))
-        return now - dt.timedelta(**{unit: count})
+            return _months_before(now, count * (12 if unit == "years" else 1)), "moment"
+        return now - dt.timedelta(**{unit: count}), "moment"
     except (OverflowError, ValueError) as error:
         raise InvalidValue(f"{words[:60]!r} is before the year 1", hint=_HINT) from error
 
@@ -58,7 +85,7 @@ def _months_before(now: dt.datetime, months: int) -> dt.datetime:
     return now.replace(year=year, month=month + 1, day=min(now.day, last_day))
 
 
-def _calendar(words: str) -> dt.datetime | None:
+def _calendar(words: str) -> tuple[dt.datetime, Unit] | None:
     for pattern, order in (
         (r"(\d{4})/(\d{1,2})/(\d{1,2})", "ymd"), (r"(\d{4})(\d\d)(\d\d)", "ymd"), (r"(\d{4})[-/](\d{1,2})", "ym"),
         (r"((?:19|20)\d\d)", "y"), (r"(\d{1,2})\.(\d{1,2})\.(\d{4})", "dmy"),
@@ -68,7 +95,8 @@ def _calendar(words: str) -> dt.datetime | None:
     ):  # fmt: skip
         match = re.fullmatch(pattern, words)
         if match:
-            return _day(dict(zip(order, match.groups(), strict=True)), words)
+            day = _day(dict(zip(order, match.groups(), strict=True)), words)
+            return (day, "day" if "d" in order else "year" if order == "y" else "month") if day else None
     return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import apsw
 
+from forgelore.core.globs import glob_matches
 from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
 from forgelore.store.readonly import Portrait, changed_meanwhile, connect_reading, portrait_of, read_only
 
@@ -38,6 +39,7 @@ class Store:
         if existing is None:
             with errors_in_our_words(self.path):
                 existing = self._connect()
+                existing.create_scalar_function("glob_matches", _glob_matches, 2, deterministic=True)
             self._local.connection = existing
             with self._guard:
                 self._all.append(existing)
@@ -172,6 +174,12 @@ class UnwrittenStore(Store):
 
     def insert(self, _sql: str, *_bindings: Any) -> int:
         return 0
+
+
+def _glob_matches(*values: object) -> bool:
+    """Our globs for SQL, whose own know one kind of star: glob_matches(pattern, path)."""
+    pattern, path = map(str, values)
+    return glob_matches(pattern, path)
 
 
 def _connect(path: str) -> apsw.Connection:

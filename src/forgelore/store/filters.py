@@ -1,14 +1,17 @@
 """Filters: which rows a search, a list or a count is limited to. One rule and one place for all of them.
 
-Different filters must all hold. Of several types, states, authors, paths or projects one must hold; of several labels
-all. Each filter is one condition on columns; `Columns` says where documents, items, threads and notes keep them.
+Different filters must all hold. Of several types, states, authors, paths, projects, milestones or assignees one must
+hold; of several labels all. What `without` describes is left out. Each filter is one condition on columns; `Columns`
+says where documents, items, threads and notes keep them.
 
 A search knows its set of ids *before* anything is scored: filtering afterwards would return an empty page while matches
 lie further down.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from forgelore.core.globs import is_glob, loose_glob
 from forgelore.store.db import Store
 
 
@@ -20,12 +23,18 @@ class Filters(NamedTuple):
     authors: tuple[str, ...] = ()  # "@ana" is "ana"
     project_ids: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()  # all of them
-    paths: tuple[str, ...] = ()  # any of them; with a final slash: everything below
+    paths: tuple[str, ...] = ()  # any of them; with a final slash: everything below; globs (core/globs)
     after: int | None = None  # created at or after
     before: int | None = None  # created before
     updated_after: int | None = None  # updated at or after; created, where nothing is known of updates
     not_items: tuple[int, ...] = ()
     is_public: bool = False  # leave confidential items out
+    milestones: tuple[str, ...] = ()
+    assignees: tuple[str, ...] = ()
+    updated_before: int | None = None
+    min_comments: int | None = None
+    max_comments: int | None = None
+    without: tuple["Filters", ...] = ()  # rows that meet all of one of these are left out
 
 
 class Values(NamedTuple):
@@ -65,6 +74,13 @@ _NOTE_PATHS = """(
     FROM notes s
     JOIN threads h ON h.id = s.thread_id
 )"""
+
+# How many comments the forge counts; where it was never asked, how many people wrote here.
+COMMENTS = """coalesce(m.comment_count, (
+    SELECT count(*)
+    FROM notes c
+    WHERE c.item_id = m.id AND NOT c.is_system AND NOT c.is_internal
+))"""
 
 DOCUMENTS = Columns(
     item_id="d.item_id",
@@ -135,6 +151,20 @@ class Condition(NamedTuple):
         return f"SELECT {self.values.key} AS id FROM {self.values.table} WHERE {self.sql}"
 
 
+def any_of(conditions: Iterable[Condition]) -> Condition:
+    """Return the condition that one of these holds; none of them about values."""
+    either = list(conditions)
+    return Condition(f"({' OR '.join(one.sql for one in either)})", _bindings(either))
+
+
+def are_documents_of(representation: str, further: Condition | None = None) -> Condition:
+    """Return the condition on documents `d` that they are items, or threads, and meet a further one."""
+    sql = f"{DOCUMENTS.representation} = ?"
+    if further is None:
+        return Condition(sql, (representation,))
+    return Condition(f"({sql} AND {further.sql})", (representation, *further.bindings))
+
+
 def build_where(filters: Filters, columns: Columns) -> tuple[str, tuple[object, ...]]:
     """Return what rows of a table must meet, as a condition and its bindings; "1" when all do."""
     conditions = _conditions(filters, columns)
@@ -160,9 +190,9 @@ class Allowed(NamedTuple):
         return f"EXISTS (SELECT 1 FROM documents d WHERE d.id = {document_id} AND {asked})"
 
 
-def build_allowed(filters: Filters) -> Allowed | None:
-    """Return which documents the filters allow, None when they allow everything."""
-    conditions = _conditions(filters, DOCUMENTS)
+def build_allowed(filters: Filters, further: Iterable[Condition] = ()) -> Allowed | None:
+    """Return which documents the filters and further conditions on `d` allow, None when they allow everything."""
+    conditions = [*_conditions(filters, DOCUMENTS), *further]
     if not conditions:
         return None
     if all(one.values for one in conditions):
@@ -182,21 +212,19 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
     found: list[Condition] = []
     if filters.types:
         found.append(_type_condition(filters.types, columns))
-    # People who came from elsewhere may be stored with their @.
-    authors = [
-        spelling for name in filters.authors for spelling in (name.removeprefix("@"), "@" + name.removeprefix("@"))
-    ]
     for column, wanted in (
         (columns.project_id, filters.project_ids),
         (columns.state, filters.states),
-        (f"{columns.author} COLLATE NOCASE", authors),
+        (f"{columns.author} COLLATE NOCASE", _spellings(filters.authors)),
     ):
         if wanted:
             found.append(Condition(f"{column} IN ({_marks(wanted)})", (*wanted,)))
+    updated_at = f"coalesce({columns.updated_at}, {columns.created_at})"
     for condition, moment in (
         (f"{columns.created_at} >= ?", filters.after),
         (f"{columns.created_at} < ?", filters.before),
-        (f"coalesce({columns.updated_at}, {columns.created_at}) >= ?", filters.updated_after),
+        (f"{updated_at} >= ?", filters.updated_after),
+        (f"{updated_at} < ?", filters.updated_before),
     ):
         if moment is not None:
             found.append(Condition(condition, (moment,)))
@@ -204,8 +232,44 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
         found.append(Condition(f"{columns.item_id} NOT IN ({_marks(filters.not_items)})", filters.not_items))
     if filters.is_public:
         found.append(Condition(f"NOT {columns.is_confidential}", ()))
+    found += _item_conditions(filters, columns)
     found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
-    return [*found, *([_path_condition(filters.paths, columns.paths)] if filters.paths else [])]
+    if filters.paths:
+        found.append(_path_condition(filters.paths, columns.paths))
+    return [*found, *(_negated(_conditions(one, columns)) for one in filters.without)]
+
+
+def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
+    """People who came from elsewhere may be stored with their @."""
+    return tuple(spelling for name in names for spelling in (name.removeprefix("@"), "@" + name.removeprefix("@")))
+
+
+def _item_conditions(filters: Filters, columns: Columns) -> list[Condition]:
+    """What only items know. Threads, notes and documents ask theirs."""
+    people = _spellings(filters.assignees)
+    assigned = f"SELECT 1 FROM json_each(m.assignees) a WHERE a.value COLLATE NOCASE IN ({_marks(people)})"
+    asked: list[tuple[str, tuple[object, ...]]] = []
+    if filters.milestones:
+        asked.append((f"m.milestone COLLATE NOCASE IN ({_marks(filters.milestones)})", filters.milestones))
+    if people:
+        asked.append((f"m.assignees <> '[]' AND EXISTS ({assigned})", people))
+    if filters.min_comments is not None:
+        asked.append((f"{COMMENTS} >= ?", (filters.min_comments,)))
+    if filters.max_comments is not None:
+        asked.append((f"{COMMENTS} <= ?", (filters.max_comments,)))
+    return [
+        Condition(f"{columns.item_id} IN (SELECT m.id FROM items m WHERE {condition})", bindings)
+        for condition, bindings in asked
+    ]
+
+
+def _negated(conditions: list[Condition]) -> Condition:
+    """Return the condition that not all of these hold. What is unknown does not hold."""
+    if len(conditions) == 1 and (values := conditions[0].values):
+        # One set for all rows: asking for the labels of each of 45,000 documents took 63 ms instead of 29.
+        return Condition(f"{values.owner} NOT IN ({conditions[0].ids()})", conditions[0].bindings)
+    every = " AND ".join(one.of_row() for one in conditions) or "1"
+    return Condition(f"({every}) IS NOT TRUE", _bindings(conditions))
 
 
 def _type_condition(types: tuple[str, ...], columns: Columns) -> Condition:
@@ -220,10 +284,14 @@ def _type_condition(types: tuple[str, ...], columns: Columns) -> Condition:
 
 
 def _path_condition(paths: tuple[str, ...], values: Values) -> Condition:
-    either, bindings = [], []
+    either: list[str] = []
+    bindings: list[object] = []
     for path in paths:
         for name in values.names:
-            if path.endswith("/"):
+            if is_glob(path):
+                either.append(f"{name} GLOB ? AND glob_matches(?, {name})")
+                bindings += [loose_glob(path), path]
+            elif path.endswith("/"):
                 either.append(f"{name} >= ? AND {name} < ?")
                 bindings += [path, path[:-1] + "0"]  # "0" follows "/": the range of everything below, by index
             else:
@@ -232,7 +300,7 @@ def _path_condition(paths: tuple[str, ...], values: Values) -> Condition:
     return Condition(f"({' OR '.join(either)})", tuple(bindings), values)
 
 
-def _marks(values: "tuple[object, ...] | list[str]") -> str:
+def _marks(values: tuple[object, ...]) -> str:
     return ", ".join("?" * len(values))
 
 

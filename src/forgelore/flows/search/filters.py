@@ -1,48 +1,35 @@
 """Filters as people type them: what a search, a list or a count is limited to.
 
-Raises InvalidValue for what cannot be meant. Something empty is never "no filter": it is an unset variable.
+Raises InvalidValue for what cannot be meant, and for what contradicts itself. Something empty is never "no filter": it
+is an unset variable.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from forgelore.core.globs import MAX_STARS, count_stars
+from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
 from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.projects import StoredProject, has_other_projects
-from forgelore.words import KIND_WORDS, FilterWords, Words
+from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Words
 
 _TYPES = {"thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread"}
-_STATES = {"open": "open", "opened": "open", "closed": "closed", "merged": "merged"}
 
 
 def parse_filters(
-    words: FilterWords, *, now_ms: int, project_ids: Iterable[int] = (), is_public: bool = False
-) -> Filters:
+    words: FilterWords, *, now_ms: int, project_ids: Iterable[int] = (), not_project_ids: Iterable[int] = (),
+    is_public: bool = False,
+) -> Filters:  # fmt: skip
     """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`; "ago" is counted from `now_ms`.
-    Which project is meant is the caller's to find.
+    Which projects are meant is the caller's to find.
     """
-    unknown = set(words) - set(FilterWords.__annotations__)
-    if unknown:
-        raise TypeError(f"no filter is called {min(unknown)!r}")
-    after, before = words.get("after"), words.get("before")
-    filters = Filters(
-        types=tuple(_type(word) for word in _several("type", words.get("type"))),
-        states=tuple(_state(word) for word in _several("state", words.get("state"))),
-        authors=tuple(_person(word) for word in _several("author", words.get("author"))),
-        project_ids=tuple(project_ids),
-        labels=_several("label", words.get("label")),
-        paths=_several("path", words.get("path")),
-        after=_moment("after", after, now_ms),
-        before=_moment("before", before, now_ms),
-        updated_after=_moment("updated-after", words.get("updated_after"), now_ms),
-        is_public=is_public,
-    )
-    if filters.after is not None and filters.before is not None and filters.after >= filters.before:
-        raise InvalidValue(
-            f"nothing can be created after {after} and before {before}", hint="the first must be the earlier one"
-        )
-    return filters
+    filters = _parse(words, now_ms)._replace(project_ids=tuple(project_ids), is_public=is_public)
+    without = [_parse(one, now_ms) for one in _each_value(words.get("without", {}))]
+    without += [Filters(project_ids=(project_id,)) for project_id in not_project_ids]
+    _check_possible(filters, without)
+    return filters._replace(without=tuple(without))
 
 
 def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...]:
@@ -50,6 +37,79 @@ def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...
     if project is None or not has_other_projects(store, project.id):
         return ()
     return (project.id,)
+
+
+def _parse(words: FilterWords, now_ms: int) -> Filters:
+    unknown = set(words) - set(FilterWords.__annotations__)
+    if unknown:
+        raise TypeError(f"no filter is called {min(unknown)!r}")
+    created = _bounds_of_created(words, now_ms)
+    updated = _bounds_of_updated(words, now_ms)
+    comments = Bounds()
+    for text in _several("comments", words.get("comments")):
+        comments = comments.within(parse_numbers(text))
+    if comments.is_empty:
+        raise InvalidValue("no number of comments fits all that is asked", hint="write one range, such as 5..20")
+    return Filters(
+        types=tuple(_type(word) for word in _several("type", words.get("type"))),
+        states=tuple(_state(word) for word in _several("state", words.get("state"))),
+        authors=tuple(_person("author", word) for word in _several("author", words.get("author"))),
+        labels=_several("label", words.get("label")),
+        paths=tuple(_path(word) for word in _several("path", words.get("path"))),
+        milestones=_several("milestone", words.get("milestone")),
+        assignees=tuple(_person("assignee", word) for word in _several("assignee", words.get("assignee"))),
+        after=created.low,
+        before=created.high,
+        updated_after=updated.low,
+        updated_before=updated.high,
+        min_comments=comments.low,
+        max_comments=None if comments.high is None else comments.high - 1,
+    )
+
+
+def _bounds_of_created(words: FilterWords, now_ms: int) -> Bounds:
+    after, before, ranges = words.get("after"), words.get("before"), _several("created", words.get("created"))
+    bounds = Bounds(_moment("after", after, now_ms), _moment("before", before, now_ms))
+    for text in ranges:
+        bounds = bounds.within(parse_dates(text, now_ms))
+    if bounds.is_empty:
+        said = [f"after {after}"] * (after is not None) + [f"before {before}"] * (before is not None) + [*ranges]
+        hint = "the first must be the earlier one"
+        raise InvalidValue(f"nothing can be created {' and '.join(said)}", hint=hint)
+    return bounds
+
+
+def _bounds_of_updated(words: FilterWords, now_ms: int) -> Bounds:
+    after, ranges = words.get("updated_after"), _several("updated", words.get("updated"))
+    bounds = Bounds(_moment("updated-after", after, now_ms))
+    for text in ranges:
+        bounds = bounds.within(parse_dates(text, now_ms))
+    if bounds.is_empty:
+        said = [f"after {after}"] * (after is not None) + [*ranges]
+        hint = "the first must be the earlier one"
+        raise InvalidValue(f"nothing can be updated last {' and '.join(said)}", hint=hint)
+    return bounds
+
+
+def _each_value(words: FilterWords) -> Iterator[FilterWords]:
+    """Yield what is left out, one value at a time: none of them may hold."""
+    if "without" in words or "project" in words:
+        raise InvalidValue("nothing can be left out of what is left out", hint="name values, such as a label")
+    for name, values in words.items():
+        for value in _several(name, values):  # type: ignore[arg-type]  # the values of a TypedDict are objects
+            yield {name: value}  # type: ignore[misc]
+
+
+def _check_possible(filters: Filters, without: list[Filters]) -> None:
+    """Refuse what no row can meet: asked for and left out, updated before it was created."""
+    for name, is_enough in (("labels", any), ("types", all), ("states", all), ("authors", all), ("milestones", all)):
+        asked: list[str] = [value.lower() for value in getattr(filters, name)]
+        left_out = {value.lower() for one in without for value in getattr(one, name)}
+        if asked and is_enough(value in left_out for value in asked):
+            both = next(value for value in asked if value in left_out)
+            raise InvalidValue(f"{both!r} is asked for and left out", hint="nothing can be both; take one of them away")
+    if filters.after is not None and filters.updated_before is not None and filters.after >= filters.updated_before:
+        raise InvalidValue("nothing can be updated last before it was created", hint="compare the dates")
 
 
 def _several(name: str, words: Words) -> tuple[str, ...]:
@@ -66,9 +126,15 @@ def _moment(name: str, text: str | None, now_ms: int) -> int | None:
     return parse_when(check_filled(name, text), now_ms)
 
 
-def _person(word: str) -> str:
+def _person(name: str, word: str) -> str:
     """`@ana` is `ana`."""
-    return check_filled("author", word.strip().removeprefix("@"))
+    return check_filled(name, word.strip().removeprefix("@"))
+
+
+def _path(word: str) -> str:
+    if count_stars(word) > MAX_STARS:
+        raise InvalidValue(f"{word[:60]!r} has more than {MAX_STARS} stars", hint="write ** for everything in between")
+    return word
 
 
 def _type(word: str) -> str:
@@ -80,7 +146,7 @@ def _type(word: str) -> str:
 
 
 def _state(word: str) -> str:
-    state = _STATES.get(word.lower())
+    state = STATE_WORDS.get(word.lower())
     if state is None:
         raise InvalidValue(f"{word!r} is not a state", hint="use open, closed or merged")
     return state

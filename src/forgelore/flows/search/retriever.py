@@ -12,7 +12,7 @@ from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import Found, search_words
 from forgelore.store.engine.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
-from forgelore.store.filters import Allowed, Filters, build_allowed, load_allowed
+from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
@@ -71,9 +71,9 @@ class Retriever:
         counts = load_document_counts(self.store, (stem for each in stems.values() for stem in each))
         return {word: min((counts.get(stem, 0) for stem in each), default=0) for word, each in stems.items()}
 
-    def scope(self, filters: Filters, *, with_vectors: bool) -> SearchScope:
-        """Resolve filters for both lists."""
-        allowed = build_allowed(filters)
+    def scope(self, filters: Filters, further: Sequence[Condition] = (), *, with_vectors: bool) -> SearchScope:
+        """Resolve filters and further conditions for both lists."""
+        allowed = build_allowed(filters, further)
         if allowed is None or not with_vectors:
             return SearchScope(allowed)
         import numpy as np

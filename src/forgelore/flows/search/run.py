@@ -3,6 +3,9 @@
     query + filters -> ids allowed -> full-text list, vector list -> fused -> one hit per item
     with a rescorer: the first hundred of these -> its cosines as the vector list -> fused again
 
+What must occur, what must not and where (text_conditions) is part of what is allowed. A query that names an item
+(known_item) has it first. In another order than relevance, hits are the items that have every word: meaning has no end.
+
 A missing or failing embedder leaves the words and a warning; only mode "semantic" insists on vectors. An item and its
 threads are one hit, told by the document that ranks best: people look for a page, and ten threads of one page would
 hide nine others.
@@ -11,8 +14,9 @@ hide nine others.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from forgelore.core.search.ftsquery import Query, parse_query
+from forgelore.core.search.ftsquery import Query, build_and, parse_query
 from forgelore.core.search.fuse import Fused, fuse
+from forgelore.core.search.qualifiers import SortOrder
 from forgelore.core.search.snippets import (
     Snippet,
     Wanted,
@@ -22,13 +26,18 @@ from forgelore.core.search.snippets import (
     matched_words,
     wanted_of,
 )
+from forgelore.core.search.term_groups import join_groups
 from forgelore.errors import InvalidValue, LoreError, StoreError
+from forgelore.flows.search.absent_values import warn_of_absent
+from forgelore.flows.search.known_item import KnownItems, permit_known
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.text_conditions import TextTerms, build_text_conditions
 from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import Found, raw_query_errors, search_words
+from forgelore.store.engine.fulltext import Found, has_words, raw_query_errors, search_words
 from forgelore.store.engine.words import has_documents
-from forgelore.store.filters import Allowed, Filters
+from forgelore.store.filters import Allowed, Filters, build_allowed
 from forgelore.store.hits import HitRow, load_hits, load_items_of
+from forgelore.store.sorted_documents import load_sorted
 from forgelore.store.waiting import count_waiting
 from forgelore.words import JobKind
 
@@ -50,6 +59,10 @@ class SearchRequest(NamedTuple):
     limit: int = 20
     is_raw: bool = False  # the text is FTS5 syntax
     is_bare: bool = False  # ranks alone: no snippets, no matched words
+    terms: TextTerms = TextTerms()
+    sort: SortOrder = SortOrder()
+    known: KnownItems = KnownItems()  # what the query names
+    notes: tuple[str, ...] = ()  # how the query was understood
 
 
 class Hit(NamedTuple):
@@ -73,6 +86,9 @@ class SearchAnswer(NamedTuple):
     mode: SearchMode  # what was really done
     warnings: list[str]
     is_nothing_indexed: bool = False
+    notes: tuple[str, ...] = ()  # how the query was understood, and the item it names
+    known_count: int = 0  # how many hits at the top are items that the query names
+    sort: SortOrder = SortOrder()
 
 
 class RankedLists(NamedTuple):
@@ -108,15 +124,42 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     warnings = warn_of_waiting(retriever.store, request.filters)
     if not has_documents(retriever.store):
         return SearchAnswer([], request.mode, warnings, is_nothing_indexed=True)
-    query = parse_query(request.text)
+    query = join_groups(parse_query(request.text), request.terms.required)
     if query.is_cut and not request.is_raw:
         warnings.append("the query is very long; its first 64 words are used")
+    if request.sort.key != "relevance":
+        return _search_sorted(retriever, request, query, warnings)
+    mode, fused, lists, allowed = _rank(retriever, request, query, warnings, rescorer)
+    known = permit_known(retriever.store, request.known, allowed)
+    if known.document_ids:
+        fused = first_of_items(retriever.store, [*map(_unranked, known.document_ids), *fused])[: request.limit]
+    warnings += warn_of_absent(retriever.store, request.filters, is_empty=not fused)
+    wanted = None if request.is_bare else wanted_of(query, retriever.stems)
+    hits = build_hits(retriever, fused, lists, wanted)
+    known_count = min(len(known.document_ids), request.limit)
+    return SearchAnswer(hits, mode, warnings, notes=(*request.notes, *known.notes), known_count=known_count)
+
+
+class _Ranking(NamedTuple):
+    mode: SearchMode
+    fused: list[Fused]
+    lists: RankedLists
+    allowed: Allowed | None
+
+
+def _rank(
+    retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str], rescorer: "Embedder | None"
+) -> _Ranking:
+    """Return the best document of each of the best items, by words and meaning."""
     mode, vector = request.mode, None
+    if request.known.document_ids:
+        mode, rescorer = "lexical", None  # a number has no meaning
     if mode != "lexical" and query.words:
         mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
         if vector is not None:
             _warn_of_gaps(retriever.store, request.filters, warnings)
-    scope = retriever.scope(request.filters, with_vectors=vector is not None)
+    further = build_text_conditions(request.terms, query)
+    scope = retriever.scope(request.filters, further, with_vectors=vector is not None)
 
     def gather(depth: int) -> RankedLists:
         words = [] if mode == "semantic" else _by_words(retriever, request, query, depth, scope.allowed)
@@ -130,8 +173,31 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     if rescorer and fused:
         mode = "hybrid" if mode == "lexical" else mode
         fused, lists = _rescore(retriever, rescorer, request, (fused, lists))
+    return _Ranking(mode, fused, lists, scope.allowed)
+
+
+def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str]) -> SearchAnswer:
+    """Return what has every word and meets every condition, in the order that was asked for."""
+    if request.mode == "semantic" and query.words:
+        raise InvalidValue("meaning knows no other order than relevance", hint="leave the order or the mode out")
+    expression = request.text if request.is_raw else build_and(query.words)
+    further = build_text_conditions(request.terms, query) + ([has_words(expression)] if expression else [])
+    allowed = build_allowed(request.filters, further)
+    key, is_ascending = request.sort
+    with raw_query_errors(request.text):
+        ids = load_sorted(retriever.store, allowed, key, is_ascending=is_ascending, limit=request.limit)
     wanted = None if request.is_bare else wanted_of(query, retriever.stems)
-    return SearchAnswer(build_hits(retriever, fused, lists, wanted), mode, warnings)
+    hits = build_hits(retriever, [_unranked(one) for one in ids], RankedLists([], []), wanted)
+    warnings += warn_of_absent(retriever.store, request.filters, is_empty=not ids)
+    if not ids and len(query.words) > 1:
+        warnings.append("nothing has every word; without an order, what comes nearest is found")
+    notes = (*request.notes, *request.known.notes)
+    return SearchAnswer(hits, "lexical", warnings, notes=notes, sort=request.sort)
+
+
+def _unranked(document_id: int) -> Fused:
+    """A document that is in an answer for another reason than its rank: it is what was asked for."""
+    return Fused(document_id, 0.0, 1.0, (None, None), (None, None))
 
 
 def _rescore(

@@ -8,7 +8,7 @@ import apsw
 
 from forgelore.errors import InvalidValue, StoreError
 from forgelore.store.db import Store
-from forgelore.store.filters import Allowed
+from forgelore.store.filters import Allowed, Condition
 
 # What a word is worth in the title, in the text, and among the split terms.
 TITLE_WEIGHT, TEXT_WEIGHT, TERMS_WEIGHT = 3.0, 1.0, 0.5
@@ -59,6 +59,20 @@ def search_words(store: Store, expression: str, limit: int, allowed: Allowed | N
         LIMIT ?
     """
     return [Found(*row) for row in store.rows(sql, expression, *(allowed.bindings if allowed else ()), limit)]
+
+
+def has_words(expression: str) -> Condition:
+    """The condition on documents `d` that they match an expression."""
+    return Condition("d.id IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?)", (expression,))
+
+
+def lacks_words(expression: str) -> Condition:
+    """The condition on documents `d` that nothing of their item matches an expression, no thread of it either: who
+    leaves a word out does not want to meet it one page further down.
+    """
+    matching = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?"
+    sql = f"d.item_id NOT IN (SELECT x.item_id FROM documents x WHERE x.id IN ({matching}))"
+    return Condition(sql, (expression,))
 
 
 @contextlib.contextmanager

@@ -69,12 +69,15 @@ class HitData(NamedTuple):
 
 
 class SearchData(NamedTuple):
-    """`mode` is what was really done: without vectors, hybrid is lexical."""
+    """`mode` is what was really done: without vectors, hybrid is lexical. `notes` say how the query was understood, and
+    which item it names.
+    """
 
     query: str
     mode: str
     total: int
     hits: list[HitData]
+    notes: list[str]
 
 
 class ChanceData(NamedTuple):
@@ -98,7 +101,7 @@ class SimilarData(NamedTuple):
 
 def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool) -> SearchData:
     hits = [present_hit(hit, is_explained=is_explained) for hit in answer.hits]
-    return SearchData(text, answer.mode, len(hits), hits)
+    return SearchData(text, answer.mode, len(hits), hits, list(answer.notes))
 
 
 def present_similar(answer: "SimilarAnswer", ref: str, *, is_explained: bool) -> SimilarData:

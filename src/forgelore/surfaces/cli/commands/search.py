@@ -7,6 +7,7 @@ from forgelore.errors import UsageError
 from forgelore.surfaces.cli.commands.similar import compare_item
 from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, check_rescore, read_filters
 from forgelore.surfaces.cli.hits import HitPage, print_nothing
+from forgelore.surfaces.cli.terminal import clean
 from forgelore.surfaces.present.find import SearchData, SimilarData, present_search
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     'forgelore search "deleted files come back"',
     "forgelore search 'C++ ChunkCache::insert' --type issue --state open",
+    "forgelore search 'crash -windows label:bug is:open created:>2026-01 sort:created'",
     "forgelore search 'auth*' --mode lexical --label bug --after '3 months ago'",
     "forgelore search why sqlite --type thread --explain",
     "forgelore search 'sync loses renamed files' --rescore",
@@ -24,7 +26,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", metavar="QUERY", nargs="*", help='words; "a phrase"; auth* for a beginning')
+    parser.add_argument(
+        "query",
+        metavar="QUERY",
+        nargs="*",
+        help='words; "a phrase"; auth* for a beginning; -word; label:bug and other qualifiers; #12',
+    )
     parser.add_argument("--similar-to", metavar="REF", help="instead of words: what this item resembles, as `similar`")
     add_modes(parser)
     add_limit(parser)
@@ -55,6 +62,8 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str) -> Sea
     for warning in answer.warnings:
         context.warn(warning)
     if not context.is_data:
+        for note in answer.notes:
+            context.print(context.style.dim(clean(note)))
         is_filtered = any(value for name, value in filters.items() if name != "project")
         if not print_nothing(context, answer, text, is_filtered=is_filtered):
             HitPage(answer.hits, is_explained=arguments.explain).print(context)

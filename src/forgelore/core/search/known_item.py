@@ -1,0 +1,19 @@
+"""Known items: a query that is the number, ref or address of one, and nothing else.
+
+28601   #28601   !12   owner/repo#28601   gitlab:group/p!3   https://…/issues/12#issuecomment-5   …/releases/tag/v1
+"""
+
+from forgelore.core.names import Ref, parse_ref
+from forgelore.errors import InvalidValue
+
+
+def parse_known_item(text: str) -> Ref | None:
+    """Return the item that a query names, None when it is something to search for. A bare tag is: `v1.2`, `crash`."""
+    word = text.strip()
+    if not word or any(map(str.isspace, word)) or not word[-1].isascii():
+        return None
+    try:
+        ref = parse_ref(word)
+    except (InvalidValue, ValueError):  # the second for a URL that is none: http://[::1
+        return None
+    return None if ref.tag and not ref.project else ref

@@ -1,0 +1,60 @@
+"""Known items of a search: which stored item a query names (`#12`, a URL), and what is said when there is none."""
+
+from typing import NamedTuple
+
+from forgelore.core.names import Hosts, Ref
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.store.db import Store
+from forgelore.store.filters import Allowed
+from forgelore.store.known_items import load_known, load_permitted
+from forgelore.store.projects import resolve_project
+
+
+class KnownItems(NamedTuple):
+    """The documents of the items that a query names, best first, and a sentence about them."""
+
+    document_ids: tuple[int, ...] = ()
+    note: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (self.note,) if self.note else ()
+
+
+def find_known_items(store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[int, ...] = ()) -> KnownItems:
+    """Return the items that a ref means within these projects (none: all of them). One number may stand for several: in
+    several projects, or an issue and a change where a forge numbers them apart.
+    """
+    shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
+    where = "here" if project_ids else "in this database"
+    if ref.project:
+        try:
+            project = resolve_project(store, ref.project, hosts)
+        except (InvalidValue, NotFound) as error:
+            # C#7 and wow!12 have the shape of a ref, and mean no project.
+            return KnownItems(note=error.message if "/" in ref.project else "")
+        where = f"in {project.name}"
+        if project_ids and project.id not in project_ids:
+            return KnownItems(note=f"{shown} {where} is outside the projects that are searched")
+        project_ids = (project.id,)
+    rows = load_known(store, ref, project_ids)
+    live = [row for row in rows if not row.is_deleted]
+    documents = tuple(row.document_id for row in live if row.document_id is not None)
+    if documents:
+        named = "the item" if len(documents) == 1 else f"the {len(documents)} items"
+        return KnownItems(documents, f"{shown} names {named} at the top")
+    if live:
+        return KnownItems(note=f"{shown} is {where}, but not indexed yet; run: forgelore generate-docs")
+    if rows:
+        return KnownItems(note=f"{shown} was deleted on its forge")
+    return KnownItems(note=f"{shown} does not exist {where}; a sync brings what is new")
+
+
+def permit_known(store: Store, known: KnownItems, allowed: Allowed | None) -> KnownItems:
+    """Return those of the items that filters allow."""
+    if not known.document_ids or allowed is None:
+        return known
+    permitted = load_permitted(store, allowed, known.document_ids)
+    if not permitted:
+        return KnownItems(note="the item that the query names is left out by the filters")
+    return known._replace(document_ids=tuple(one for one in known.document_ids if one in permitted))

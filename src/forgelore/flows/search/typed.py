@@ -1,0 +1,103 @@
+"""A typed query as a request: the query language, the flags beside it, and the item that it may name.
+
+text -> parse_typed -> qualifiers joined with flags -> filters; text conditions; order; known items
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.core.names import Hosts
+from forgelore.core.search.known_item import parse_known_item
+from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, read_qualifiers
+from forgelore.core.search.query_language import TypedQuery, parse_typed
+from forgelore.core.suggestions import suggest
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.flows.search.filters import only_projects, parse_filters
+from forgelore.flows.search.known_item import KnownItems, find_known_items
+from forgelore.flows.search.run import SearchMode, SearchRequest
+from forgelore.flows.search.text_conditions import TextTerms
+from forgelore.store.db import Store
+from forgelore.store.filters import Filters
+from forgelore.store.projects import StoredProject, list_projects, resolve_project
+from forgelore.words import FilterWords
+
+
+class QuerySetting(NamedTuple):
+    """Where and when a query is asked: the project of flags or clone (None: all), what short names mean, the time."""
+
+    project: StoredProject | None
+    hosts: Hosts
+    now_ms: int
+
+
+def build_request(
+    store: Store, text: str, flags: FilterWords, setting: QuerySetting, *, mode: SearchMode = "hybrid", limit: int = 20,
+    is_literal: bool = False,
+) -> SearchRequest:  # fmt: skip
+    """Return the request for what somebody typed. `is_literal`: all of it is text, as for something pasted.
+
+    Raises InvalidValue for values that cannot be meant, NotFound for a project that is not here.
+    """
+    typed = TypedQuery(text) if is_literal else parse_typed(text)
+    said = read_qualifiers(typed.qualifiers)
+    ref = None if is_literal else parse_known_item(typed.text)
+    if ref and ref.project and not said.projects and _has_project(store, ref.project, setting.hosts):
+        said = said._replace(projects=(ref.project,))  # acme/web#12 says it as project:acme/web does
+    filters = _filters(store, flags, said, setting)
+    known = find_known_items(store, ref, setting.hosts, filters.project_ids) if ref else KnownItems()
+    sort = said.sort or SortOrder()
+    if known.document_ids:
+        sort = SortOrder()  # the item is first
+    elif sort.key == "relevance" and not typed.text.strip() and not typed.is_plain:
+        sort = SortOrder("updated")  # nothing to be relevant to
+    return SearchRequest(
+        f"#{ref.number}" if ref and ref.number and known.document_ids else typed.text, mode, filters, limit,
+        terms=TextTerms(typed.required, typed.excluded, said.fields), sort=sort, known=known, notes=typed.notes,
+    )  # fmt: skip
+
+
+def read_filter_query(
+    store: Store, text: str, flags: FilterWords, setting: QuerySetting
+) -> tuple[Filters, SortOrder | None]:
+    """Return the filters and the order of a query for a list or a count, which have no words to search for."""
+    typed = parse_typed(text)
+    said = read_qualifiers(typed.qualifiers)
+    if typed.text.strip() or typed.excluded or said.fields:
+        words = typed.text.strip() or " ".join(typed.excluded) or "in:"
+        raise InvalidValue(f"{words!r} is no filter", hint="lists take qualifiers such as label:bug; search for words")
+    return _filters(store, flags, said, setting), said.sort
+
+
+def find_project_ids(store: Store, names: Iterable[str], hosts: Hosts) -> tuple[int, ...]:
+    """Return the stored projects that people name. Raises NotFound with the name that was probably meant."""
+    return tuple(dict.fromkeys(_find_project(store, name, hosts).id for name in names))
+
+
+def _filters(store: Store, flags: FilterWords, said: QueryFilters, setting: QuerySetting) -> Filters:
+    """The projects that a query names stand in place of the one of flags or clone."""
+    named = find_project_ids(store, said.projects, setting.hosts)
+    return parse_filters(
+        join_words(flags, said.words),
+        now_ms=setting.now_ms,
+        project_ids=named or only_projects(store, setting.project),
+        not_project_ids=find_project_ids(store, said.not_projects, setting.hosts),
+    )
+
+
+def _has_project(store: Store, name: str, hosts: Hosts) -> bool:
+    try:
+        resolve_project(store, name, hosts)
+    except (InvalidValue, NotFound):
+        return False
+    return True
+
+
+def _find_project(store: Store, name: str, hosts: Hosts) -> StoredProject:
+    try:
+        return resolve_project(store, name, hosts)
+    except NotFound as error:
+        known = [project.name for project in list_projects(store)]
+        meant = suggest(name, [str(one) for one in known]) or suggest(name, [one.path for one in known])
+        if meant is None:
+            raise
+        raise NotFound(error.message, hint=f"did you mean {meant}?") from error

@@ -1,0 +1,41 @@
+"""Items that a query names by number or tag, with the documents they are shown by."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from forgelore.core.names import Ref
+from forgelore.store.db import Store
+from forgelore.store.filters import Allowed
+
+
+class KnownRow(NamedTuple):
+    item_id: int
+    is_deleted: int
+    document_id: int | None  # None: not indexed
+
+
+def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[KnownRow]:
+    """Return the items of that number or tag in these projects (none: in all): live ones first, issues before changes.
+
+    Releases are known by their tag alone; the numbers they have are the forge's own, and nobody sees them.
+    """
+    marks = ", ".join("?" * len(project_ids))
+    within = f"i.project_id IN ({marks})" if project_ids else "i.project_id IN (SELECT id FROM projects)"
+    named = "i.kind = 'release' AND i.tag = ?" if ref.tag else "i.kind <> 'release' AND i.number = ?"
+    kind = "" if ref.tag or ref.kind is None else "AND i.kind = ?"
+    sql = f"""
+        SELECT i.id, i.deleted_at IS NOT NULL, d.id
+        FROM items i
+        LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
+        WHERE {within} AND {named} {kind}
+        ORDER BY 2, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END, i.project_id
+    """
+    given = (*project_ids, ref.tag or ref.number, *((ref.kind,) if kind else ()))
+    return [KnownRow._make(row) for row in store.rows(sql, *given)]
+
+
+def load_permitted(store: Store, allowed: Allowed, document_ids: tuple[int, ...]) -> set[int]:
+    """Return those of these documents that are allowed."""
+    marks = ", ".join("?" * len(document_ids))
+    sql = f"SELECT o.id FROM documents o WHERE o.id IN ({marks}) AND {allowed.condition('o.id')}"
+    return {row[0] for row in store.rows(sql, *document_ids, *allowed.bindings)}

@@ -1,0 +1,27 @@
+"""Documents in an order that is not relevance: by when their item was created or updated, by how much was said."""
+
+from forgelore.store.db import Store
+from forgelore.store.filters import COMMENTS, Allowed
+
+_ORDERS = {
+    "created": "coalesce(m.created_at, 0)",
+    "updated": "coalesce(m.updated_at, m.created_at, 0)",
+    "comments": COMMENTS,
+}
+
+
+def load_sorted(store: Store, allowed: Allowed | None, key: str, *, is_ascending: bool, limit: int) -> list[int]:
+    """Return one document of each item that has any allowed, in the order of the items; its own before a thread's."""
+    within = f"o.id IN ({allowed.sql})" if allowed else "1"
+    direction = "ASC" if is_ascending else "DESC"
+    # min() decides which row of an item the other columns come from: "item" before "thread".
+    sql = f"""
+        SELECT o.id, min(o.representation)
+        FROM documents o
+        JOIN items m ON m.id = o.item_id
+        WHERE {within}
+        GROUP BY o.item_id
+        ORDER BY {_ORDERS[key]} {direction}, m.project_id, m.number {direction}, o.item_id
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, *(allowed.bindings if allowed else ()), limit)]

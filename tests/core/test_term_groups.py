@@ -1,0 +1,47 @@
+"""Terms of a query that must occur or must not: valid expressions for any text, with the words as they are written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.fulltext import FullText
+from forgelore.core.search.ftsquery import build_and, parse_query
+from forgelore.core.search.term_groups import build_any_of, build_within, join_groups
+
+TABLE = FullText()
+ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        (['"mismatched types"'], '(("mismatched types"))'),
+        (["panic", '"stack overflow"'], '(("panic")) OR (("stack overflow"))'),
+        (['"ChunkCache"'], '(("ChunkCache"))'),
+        (['"conn res"*'], '(("conn res"*))'),
+        (["the"], '(("the"))'),
+        (['"C++"'], '(("cplusplus"))'),
+        (['"日本語"'], '(("日本語" OR "日本 本語"))'),
+        (['"--"', "panic"], '(("panic"))'),
+        (['"--"'], None),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_terms_are_looked_for_as_they_are_written(terms, expected):
+    assert build_any_of(terms) == expected
+
+
+@given(st.lists(ANY_TEXT, max_size=4))
+def test_any_terms_make_an_expression_that_full_text_accepts(terms):
+    expression = build_any_of([*terms, *(f'"{term}"' for term in terms)])
+    if expression:
+        TABLE.find(expression)
+        TABLE.find(build_within(expression, ["title", "text"]))
+
+
+def test_a_group_is_one_word_of_the_query():
+    query = join_groups(parse_query('panic "stack overflow" linker'), [("panic", '"stack overflow"')])
+    assert build_and(query.words) == '("panic" OR "stack overflow") AND ("linker")'
+    alone = parse_query('"stack overflow" linker')
+    assert join_groups(alone, [('"stack overflow"',)]) == alone
+    assert join_groups(alone, [("not", "there")]) == alone

@@ -1,0 +1,103 @@
+"""A query that is an item's number, ref or address finds that item, or says that there is none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgelore.core.names import Hosts, Ref
+from forgelore.core.search.known_item import parse_known_item
+from forgelore.flows.search.known_item import find_known_items
+from forgelore.store.hits import load_hits
+
+HOSTS = Hosts()
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [
+        ("28601", Ref("", 28601)), (" #28601 ", Ref("", 28601)), ("!12", Ref("", 12, "change")),
+        ("acme/web#28601", Ref("acme/web", 28601)), ("gitlab:group/sub/p!3", Ref("gitlab:group/sub/p", 3, "change")),
+        ("https://github.com/acme/web/issues/12", Ref("https://github.com/acme/web", 12, "issue")),
+        ("https://github.com/acme/web/issues/12#issuecomment-5", Ref("https://github.com/acme/web", 12, "issue")),
+        ("https://github.com/acme/web/pull/7/files#diff-1", Ref("https://github.com/acme/web", 7, "change")),
+        ("https://gitlab.com/g/p/-/merge_requests/3#note_99", Ref("https://gitlab.com/g/p", 3, "change")),
+        ("https://github.com/acme/web/releases/tag/v1.2", Ref("https://github.com/acme/web", tag="v1.2", kind="release")),
+    ],
+)  # fmt: skip
+def test_a_query_that_names_an_item(text, ref):
+    assert parse_known_item(text) == ref
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "crash", "v1.2.0", "12 crash", "#12 #13", "#", "#x", "12.5", "E0308", "-12", "https://example.com/", "http://[::1", "٣",
+     "https://github.com/acme/web", "1234567890123456789012"],
+)  # fmt: skip
+def test_a_query_that_is_something_to_search_for(text):
+    assert parse_known_item(text) is None
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_any_text_names_an_item_or_does_not(text):
+    ref = parse_known_item(text)
+    assert ref is None or ref.number or ref.tag or ref.number == 0
+
+
+def known(store, text, project_ids=()):
+    found = find_known_items(store, parse_known_item(text), HOSTS, project_ids)
+    rows = load_hits(store, found.document_ids)
+    return [rows[one].number for one in found.document_ids], found.note
+
+
+@pytest.mark.parametrize("text", ["41", "#41", "lantern/lantern#41"])
+def test_the_item_is_found(demo, text):
+    project = demo.value("SELECT path FROM projects")
+    numbers, note = known(demo, text.replace("lantern/lantern", project))
+    assert numbers == [41]
+    assert "at the top" in note
+
+
+def test_a_number_that_does_not_exist_says_so(demo):
+    assert known(demo, "999999") == ([], "#999999 does not exist in this database; a sync brings what is new")
+    assert "is not in this database" in known(demo, "no/where#41")[1]
+    assert known(demo, "C#7") == ([], "")
+
+
+def test_a_deleted_item_and_one_that_is_not_indexed_are_told(demo):
+    demo.run("UPDATE items SET deleted_at = 1 WHERE number = 41")
+    assert known(demo, "#41") == ([], "#41 was deleted on its forge")
+    demo.run(
+        "DELETE FROM document_texts WHERE id IN (SELECT id FROM documents WHERE item_id = (SELECT id FROM items WHERE number = 27))"
+    )
+    demo.run("DELETE FROM documents WHERE item_id = (SELECT id FROM items WHERE number = 27)")
+    assert "not indexed" in known(demo, "#27")[1]
+
+
+def test_the_same_number_in_two_projects_gives_both_unless_one_is_meant(demo):
+    demo.run(
+        "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (9, 'local', 'local', 'Old', 'old', 0)"
+    )
+    demo.run("""
+        INSERT INTO items (id, project_id, kind, number, title, content_hash, row_hash)
+        VALUES (9000, 9, 'issue', 41, 'another', '', x'')
+    """)
+    demo.run("""
+        INSERT INTO documents (id, project_id, item_id, representation, kind, content_hash, labels_hash, paths_hash)
+        VALUES (9000, 9, 9000, 'item', 'issue', x'', x'', x'')
+    """)
+    demo.run("INSERT INTO document_texts (id, title, text, terms) VALUES (9000, 'another', '', '')")
+    assert known(demo, "#41")[0] == [41, 41]
+    assert "2 items" in known(demo, "#41")[1]
+    assert find_known_items(demo, parse_known_item("old#41"), HOSTS).document_ids == (9000,)
+    assert find_known_items(demo, parse_known_item("41"), HOSTS, (9,)).document_ids == (9000,)
+    assert "outside" in find_known_items(demo, parse_known_item("old#41"), HOSTS, (1,)).note
+
+
+def test_numbers_are_found_by_an_index(demo):
+    plan = " | ".join(row[3] for row in demo.rows("""
+        EXPLAIN QUERY PLAN
+        SELECT i.id
+        FROM items i
+        WHERE i.project_id IN (SELECT id FROM projects) AND i.number = 41
+    """))  # fmt: skip
+    assert "items_by_number" in plan
