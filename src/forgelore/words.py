@@ -52,7 +52,7 @@ class FilterWords(TypedDict, total=False):
 
 
 class JobKind(StrEnum):
-    """What waits to be done. The first five are fetched from the forge, by item; the others need no request."""
+    """What waits to be done. Those up to `look` are fetched from the forge, by item; the others need no request."""
 
     ITEM = "item"  # an item that something else names and that no list brought
     THREADS = "threads"
