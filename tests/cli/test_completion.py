@@ -38,7 +38,7 @@ LINES = {
     "lore embed --embedder mini": "embed --embedder minilm",
     "forgelore ingest --type dis": "ingest --type discussions",
     "forgelore init --kind gitl": "init --kind gitlab",
-    "forgelore search words --upd": "search words --updated-after",
+    "forgelore search words --updated-a": "search words --updated-after",
     "lore show --sys": "show --system",
     "forgelore import trac": "import tracker.jsonl",
     "lore export --output trac": "export --output tracker.jsonl",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from forgelore.core.compare.queryfile import Duplicate, Golden, parse_numbers, parse_query_line
 from forgelore.core.times import parse_ms
 from forgelore.errors import InvalidValue
+from forgelore.words import FilterWords
 
 NUMBERS = st.integers(0, (1 << 63) - 1)
 
@@ -34,6 +35,13 @@ def test_filters_have_the_names_of_the_search():
     line = b'{"q": "slow", "expect": [1], "type": "issue", "label": ["a", "b"], "updated_after": "7d"}'
     filters = parse_query_line(line).filters
     assert (filters["type"], filters["label"], filters["updated_after"]) == ("issue", ["a", "b"], "7d")
+
+
+@pytest.mark.parametrize("name", sorted(set(FilterWords.__annotations__) - {"project", "without"}))
+def test_no_filter_of_a_line_is_left_out(name):
+    """A filter that search knows and a file of queries does not would be ignored without a word."""
+    line = json.dumps({"q": "slow", "expect": [1], name: "2026-01"}).encode()
+    assert parse_query_line(line).filters[name] == "2026-01"
 
 
 @given(line=st.binary(max_size=60))

@@ -60,6 +60,11 @@ class _GoldenLine(Struct):
     after: str | None = None
     before: str | None = None
     updated_after: str | None = None
+    milestone: OneOrMoreWords = []
+    assignee: OneOrMoreWords = []
+    created: OneOrMoreWords = []
+    updated: OneOrMoreWords = []
+    comments: OneOrMoreWords = []
 
 
 def parse_query_line(line: bytes) -> Duplicate | Golden:
@@ -94,7 +99,8 @@ def _golden(line: _GoldenLine) -> Golden:
         raise InvalidValue("nothing is expected")
     filters = FilterWords(
         type=line.type, state=line.state, author=line.author, label=line.label, path=line.path,
-        after=line.after, before=line.before, updated_after=line.updated_after,
+        after=line.after, before=line.before, updated_after=line.updated_after, milestone=line.milestone,
+        assignee=line.assignee, created=line.created, updated=line.updated, comments=line.comments,
     )  # fmt: skip
     return Golden(line.q, tuple((str(text), parse_ref(str(text))) for text in line.expect), filters)
 

@@ -49,6 +49,15 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     )
     group.add_argument("--before", metavar="DATE", action=Once, help="created before")
     group.add_argument("--updated-after", metavar="DATE", action=Once, help="updated since")
+    group.add_argument(
+        "--created", metavar="RANGE", action="append", help="when: '>2026-01-31', 2026-01..2026-03, 2026-03 (all of it)"
+    )
+    group.add_argument("--updated", metavar="RANGE", action="append", help="the same of the last update")
+    group.add_argument("--comments", metavar="RANGE", action="append", help="how many: 0, '>10', 5..20")
+    group.add_argument("--milestone", metavar="NAME", action="append", help="of this milestone; repeat for any of them")
+    group.add_argument(
+        "--assignee", metavar="NAME", action="append", help="assigned to this person; repeat for any of them"
+    )
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
