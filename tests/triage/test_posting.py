@@ -7,7 +7,7 @@ import pytest
 from forgelore.core.compare.evidence import Quote
 from forgelore.core.triage.report import MARKER, Report, ReportRow, build_report
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited
-from forgelore.flows.triage.comment import REMOVED, post_report
+from forgelore.flows.triage.posting import REMOVED, post_report
 from forgelore.model import ItemKey
 from forgelore.ports import ConversationLocked, LostWrite
 from support import raised

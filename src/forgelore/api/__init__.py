@@ -83,10 +83,10 @@ if TYPE_CHECKING:
     from forgelore.flows.transfer.importing import ImportResult as ImportResult
     from forgelore.flows.triage.bot import BotResult as BotResult
     from forgelore.flows.triage.bot import TriagedItem as TriagedItem
-    from forgelore.flows.triage.comment import CommentAction as CommentAction
-    from forgelore.flows.triage.comment import Posted as Posted
     from forgelore.flows.triage.item import TriageOutcome as TriageOutcome
     from forgelore.flows.triage.item import TriageResult as TriageResult
+    from forgelore.flows.triage.posting import CommentAction as CommentAction
+    from forgelore.flows.triage.posting import Posted as Posted
     from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
     from forgelore.profiles import NAMING as NAMING
     from forgelore.store.health import WaitingError as WaitingError
@@ -110,7 +110,7 @@ _HOMES = {
     "Calibrated": "forgelore.flows.compare.calibrate",
     "Chance": "forgelore.core.compare.calibration",
     "Checked": "forgelore.flows.index.check",
-    "CommentAction": "forgelore.flows.triage.comment",
+    "CommentAction": "forgelore.flows.triage.posting",
     "Curve": "forgelore.core.compare.calibration",
     "DecisionScores": "forgelore.core.compare.scoring",
     "DoctorCheck": "forgelore.api.checkup",
@@ -145,7 +145,7 @@ _HOMES = {
     "MAX_EVENT_BYTES": "forgelore.core.triage.events",
     "Match": "forgelore.flows.compare.rank",
     "NAMING": "forgelore.profiles",
-    "Posted": "forgelore.flows.triage.comment",
+    "Posted": "forgelore.flows.triage.posting",
     "ProjectName": "forgelore.words",
     "Proof": "forgelore.flows.index.check",
     "QueryResult": "forgelore.flows.compare.evaluate",

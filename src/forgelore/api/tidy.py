@@ -8,8 +8,8 @@ from forgelore.core.triage.inputs import Inputs
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.triage.comment import Posted, post_report
 from forgelore.flows.triage.item import TriageContext, TriageResult, fetch_current, save_fetched, triage_item
+from forgelore.flows.triage.posting import Posted, post_report
 from forgelore.model import Project
 from forgelore.store.hits import load_subject
 from forgelore.store.item_lists import load_number

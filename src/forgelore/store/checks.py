@@ -12,7 +12,7 @@ from forgelore.profiles import LOCAL, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.engine.row_checks import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS
 from forgelore.store.engine.tables import COUNTED, OF_DOCUMENTS, is_own_complaint
-from forgelore.store.schema import load_schema
+from forgelore.store.schema_check import load_schema
 from forgelore.store.sql_check import UNION, SqlCheck, has_no_job
 from forgelore.words import KINDS
 

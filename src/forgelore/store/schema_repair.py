@@ -1,4 +1,4 @@
-"""Tables and indexes that a file lacks, made again: the writing side of `store/schema`."""
+"""Tables and indexes that a file lacks, made again: the writing side of `store/schema_check`."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from forgelore.store.db import Store
 from forgelore.store.engine.remake import remake_full_text
 from forgelore.store.engine.tables import REMADE
-from forgelore.store.schema import SOURCES, SchemaGap, expected_schema, find_gaps, load_schema
+from forgelore.store.schema_check import SOURCES, SchemaGap, expected_schema, find_gaps, load_schema
 
 
 def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:

@@ -131,11 +131,11 @@ def build_query_profile(
     counts = document_count(list(in_title | in_text))
     weights = {stem: weight_of(stem, counts.get(stem, 0), total) for stem in in_title | in_text}
     times = {stem: math.log1p(in_text[stem] + TITLE_TIMES * in_title[stem]) for stem in weights}
-    told = {stem: weight * times[stem] for stem, weight in weights.items() if len(stem) > 1}
-    best = sorted(told, key=lambda stem: (-told[stem], stem))[:TELLING]
+    counted = {stem: weight * times[stem] for stem, weight in weights.items() if len(stem) > 1}
+    best = sorted(counted, key=lambda stem: (-counted[stem], stem))[:TELLING]
     signature = parse_signature(f"{profile.title}\n{profile.text}")
     return QueryProfile(
-        profile, {stem: told[stem] for stem in best}, weights, signature,
+        profile, {stem: counted[stem] for stem in best}, weights, signature,
         _weigh_marks(signature, stems, document_count, total),
     )  # fmt: skip
 

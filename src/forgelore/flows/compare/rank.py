@@ -218,18 +218,18 @@ class _Ranker:
             self._is_among_its_own(),
         )
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
-        told = {
+        by_id = {
             one.fused.id: self._match(asked, one, hits[one.fused.id], distribution)
             for one in (*best, *copies)
             if one.fused.id in hits
         }
-        matches = [told[one.fused.id] for one in best if one.fused.id in told]
+        matches = [by_id[one.fused.id] for one in best if one.fused.id in by_id]
         is_measured = bool(matches) and is_own and matches[0].evidence.sameness == "similar"
         chance = load_curve(self._store, scope).chance(matches[0].strength) if is_measured else None
         return Ranking(
             matches, chance, found.mode, found.warnings, tuple(hits[one.id] for one in rest if one.id in hits),
             scope if is_own else None, distribution.source == "project",
-            tuple(sorted((one for one in told.values() if one.evidence.sameness != "similar"), key=_age)),
+            tuple(sorted((one for one in by_id.values() if one.evidence.sameness != "similar"), key=_age)),
         )  # fmt: skip
 
     def _match(self, asked: QueryProfile, one: _Weighed, hit: Hit, distribution: Distribution) -> Match:

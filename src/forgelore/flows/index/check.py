@@ -26,7 +26,7 @@ from forgelore.store.engine.vector_check import SampledDocument, measure_vectors
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_documents
 from forgelore.store.health import find_current_embedder
-from forgelore.store.schema import SOURCES, find_gaps
+from forgelore.store.schema_check import SOURCES, find_gaps
 
 SAMPLE = 200  # documents
 # With one of these there is no use in looking at the rest: a repair begins here, and checks again.

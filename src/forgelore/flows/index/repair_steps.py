@@ -45,7 +45,7 @@ from forgelore.store.repairs import (
     split_words,
 )
 from forgelore.store.replays import forget_lost_payloads, forget_rows
-from forgelore.store.schema import DERIVED, find_gaps
+from forgelore.store.schema_check import DERIVED, find_gaps
 from forgelore.store.schema_repair import fill_gaps
 
 

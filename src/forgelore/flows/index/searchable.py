@@ -7,7 +7,7 @@ from forgelore.store.db import Store
 from forgelore.store.engine.fulltext_check import find_unmatched
 from forgelore.store.health import count_all_documents
 from forgelore.store.live_items import count_live
-from forgelore.store.schema import find_gaps
+from forgelore.store.schema_check import find_gaps
 from forgelore.store.waiting import count_waiting
 from forgelore.words import JobKind
 

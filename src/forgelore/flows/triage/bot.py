@@ -18,7 +18,6 @@ from forgelore.core.triage.health_log import HealthLog
 from forgelore.core.triage.readers import why_not_indexed_from
 from forgelore.errors import AuthError, LoreError, NotFound, in_words
 from forgelore.flows.progress import Watcher
-from forgelore.flows.triage.comment import Posted, post_report
 from forgelore.flows.triage.intake import Budget, Coverage, cover, drop_missing, make_searchable
 from forgelore.flows.triage.item import (
     Fetched,
@@ -30,6 +29,7 @@ from forgelore.flows.triage.item import (
     triage_item,
 )
 from forgelore.flows.triage.learn import learn_more, prepare
+from forgelore.flows.triage.posting import Posted, post_report
 from forgelore.flows.triage.withhold import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports import ConversationLocked, Forge, IndexBranch

@@ -13,7 +13,7 @@ from forgelore.errors import CorruptStore, StoreError
 from forgelore.store.db import Store
 from forgelore.store.engine.tables import FULL_TEXT, SHADOWS
 from forgelore.store.engine.words import MIN_COMMON, make_stemmer
-from forgelore.store.schema import expected_schema
+from forgelore.store.schema_check import expected_schema
 
 _NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves
 _RARE = 25_000  # looked up at most: about two seconds

@@ -2,7 +2,7 @@
 
 from forgelore.store.db import Store
 from forgelore.store.engine.tables import FULL_TEXT, REMADE, SHADOWS
-from forgelore.store.schema import expected_schema
+from forgelore.store.schema_check import expected_schema
 
 
 def remake_full_text(store: Store) -> None:
