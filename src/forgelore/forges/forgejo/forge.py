@@ -20,6 +20,7 @@ from forgelore.forges.forgejo.lists import TYPE_OF, ForgejoLists
 from forgelore.forges.forgejo.pages import LIMIT, total_of, walk_pages
 from forgelore.forges.forgejo.payloads import ForgejoPayloads
 from forgelore.forges.forgejo.rest import ForgejoRest, item_path, repo_path
+from forgelore.forges.metered import MeteredForge
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
@@ -41,32 +42,20 @@ PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
 _KIND_OF: dict[str, Kind | None] = {"items": None, "issues": "issue", "pulls": "change"}
 
 
-class Forgejo:
+class Forgejo(MeteredForge):
     """One Forgejo or Gitea server, for one reader."""
 
     name = "forgejo"
 
     def __init__(self, client: Client, *, host: str, access: TokenAccess) -> None:
         self.host = host
-        self._client = client
+        super().__init__(client)
         self._access = access
         self._rest = ForgejoRest(client, host, access)
         self._lists = ForgejoLists(self._rest, has_token=access.has_token)
         self._details = ForgejoDetails(self._rest)
         self._comments = ForgejoComments(self._rest)
         self.payloads = ForgejoPayloads()
-
-    def close(self) -> None:
-        self._client.close()
-
-    def requests(self) -> int:
-        return self._client.requests
-
-    def requests_left(self) -> int | None:
-        return self._client.requests_left
-
-    def server_ms(self) -> int | None:
-        return self._client.server_ms
 
     def fetch_identity(self) -> Identity | None:
         """Return who the token belongs to; None without a token. Its scopes are nobody's to read."""

@@ -28,6 +28,7 @@ from forgelore.forges.github.payloads import GitHubPayloads
 from forgelore.forges.github.project import parse_project
 from forgelore.forges.github.rest import GitHubRest, object_in, quoted, repo_path
 from forgelore.forges.github.sso import sso_hint
+from forgelore.forges.metered import MeteredForge
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
@@ -55,14 +56,14 @@ _BATCH = {JobKind.DETAIL: 100, JobKind.LINKS: 100, JobKind.THREADS: 1}
 _CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
 
 
-class GitHub:
+class GitHub(MeteredForge):
     """One GitHub server, for one reader. The client carries the token, if there is one."""
 
     name = "github"
 
     def __init__(self, client: Client, graphql_url: str, *, host: str, access: TokenAccess) -> None:
         self.host = host
-        self._client = client
+        super().__init__(client)
         self._access = access
         self._has_token = has_token = access.has_token
         self._rest = GitHubRest(client, host, access)
@@ -71,18 +72,6 @@ class GitHub:
         self._details = Details(self._rest, self._graph, has_token=has_token)
         self._comments = Comments(self._rest)
         self.payloads = GitHubPayloads()
-
-    def close(self) -> None:
-        self._client.close()
-
-    def requests(self) -> int:
-        return self._client.requests
-
-    def requests_left(self) -> int | None:
-        return self._client.requests_left
-
-    def server_ms(self) -> int | None:
-        return self._client.server_ms
 
     def fetch_identity(self) -> Identity | None:
         """Return who the token belongs to; None without a token."""

@@ -20,6 +20,7 @@ from forgelore.forges.gitlab.diffs import fetch_diff, list_files
 from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path
+from forgelore.forges.metered import MeteredForge
 from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
@@ -41,31 +42,19 @@ RESOURCES = (
 _KIND_OF: dict[str, Kind] = {"issues": "issue", "merge_requests": "change"}
 
 
-class GitLab:
+class GitLab(MeteredForge):
     """One GitLab server, for one reader."""
 
     name = "gitlab"
 
     def __init__(self, client: Client, *, host: str, access: TokenAccess) -> None:
         self.host = host
-        self._client = client
+        super().__init__(client)
         self._access = access
         self._has_token = access.has_token
         self._rest = GitLabRest(client, host, access)
         self._notes = Notes(self._rest)
         self.payloads = GitLabPayloads()
-
-    def close(self) -> None:
-        self._client.close()
-
-    def requests(self) -> int:
-        return self._client.requests
-
-    def requests_left(self) -> int | None:
-        return self._client.requests_left
-
-    def server_ms(self) -> int | None:
-        return self._client.server_ms
 
     def fetch_identity(self) -> Identity | None:
         """Return who the token belongs to; None without a token."""
