@@ -1,6 +1,6 @@
 """Finding, put together: the retriever that a search needs, the item that is compared, the suite that is measured."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
@@ -18,6 +18,14 @@ from forgelore.words import FilterWords
 if TYPE_CHECKING:
     from forgelore.flows.compare.evaluate import Suite
     from forgelore.ports import Embedder
+
+
+def check_mode(mode: str) -> None:
+    """Refuse a mode that there is not: people who write Python are told as those who type it are."""
+    from forgelore.flows.search.run import SearchMode
+
+    if mode not in get_args(SearchMode):
+        raise InvalidValue(f"{mode!r} is no mode of searching", hint=f"use {', '.join(get_args(SearchMode))}")
 
 
 def make_retriever(app: App, name: str) -> Retriever:

@@ -31,9 +31,10 @@ class FindingHistory:
         number of an item. Filters are those of the command line: one value or several, None for no filter, and an empty
         one is refused. `is_literal`: all of the text is words. `is_raw`: the text is FTS5 syntax.
         """
-        from forgelore.api.find import build_search
+        from forgelore.api.find import build_search, check_mode
         from forgelore.flows.search.run import search
 
+        check_mode(mode)
         request = build_search(self.app, text, filters, mode=mode, limit=limit, is_literal=is_literal, is_raw=is_raw)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
@@ -45,10 +46,11 @@ class FindingHistory:
         """Return what an item resembles, of its own kind unless the filters name types. `is_earlier`: only what was
         there before it, which it could repeat.
         """
-        from forgelore.api.find import find_subject, search_filters
+        from forgelore.api.find import check_mode, find_subject, search_filters
         from forgelore.flows.compare.rank import CompareRequest
         from forgelore.flows.compare.similar import find_similar, narrow
 
+        check_mode(mode)
         project = maybe_project(self.app, filters.get("project"))
         subject = find_subject(self.app, ref, project)
         found = narrow(search_filters(self.app, filters, project), subject, is_earlier=is_earlier)
@@ -64,9 +66,10 @@ class FindingHistory:
         """Return how well a file of queries is answered. With a threshold of similarity, also how often a warning at it
         would have been right.
         """
-        from forgelore.api.find import read_queries
+        from forgelore.api.find import check_mode, read_queries
         from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate
 
+        check_mode(mode)
         suite, excluded = read_queries(path, exclude)
         found, app = maybe_project(self.app, project), self.app
         setup = EvaluationSetup(found, app.hosts, app.now_ms(), mode, excluded, is_time_ordered, threshold)

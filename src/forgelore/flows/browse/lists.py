@@ -5,7 +5,7 @@ from typing import NamedTuple
 from forgelore.core.names import shown_ref
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import parse_kind
-from forgelore.store.browse import count_by_group, load_listed
+from forgelore.store.browse import SORTS, count_by_group, load_listed
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.item_parts import load_labels_of
@@ -46,6 +46,8 @@ def list_items(store: Store, filters: Filters, *, sort: str = "updated", limit: 
     """Return matching items, newest first, without their bodies."""
     if not 1 <= limit <= MOST:
         raise InvalidValue(f"--limit {limit} is out of range", hint=f"use 1 to {MOST:,}")
+    if sort not in SORTS:
+        raise InvalidValue(f"{sort!r} is no order of a list", hint=f"use {', '.join(SORTS)}")
     rows = load_listed(store, filters, sort=sort, limit=limit)
     labels_of = load_labels_of(store, [row.id for row in rows])
     return [
