@@ -25,6 +25,14 @@ from forgelore.store.jobs import (
 from forgelore.store.sync_state import Lock
 from forgelore.words import JobKind
 
+# What a sync fetches for single items, in the order of their turns.
+JOB_TITLES = {
+    JobKind.ITEM: "missing items",
+    JobKind.THREADS: "threads",
+    JobKind.DETAIL: "details",
+    JobKind.LINKS: "closing links",
+}
+
 POLL_S = 0.1
 PARTS = {JobKind.DETAIL: (JobKind.LINKS,)}  # jobs that another one does as well
 

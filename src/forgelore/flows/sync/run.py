@@ -19,7 +19,7 @@ from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, in_word
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
 from forgelore.flows.sync.heartbeat import beating
-from forgelore.flows.sync.jobs import FetchPool, SyncContext, work_off
+from forgelore.flows.sync.jobs import JOB_TITLES, FetchPool, SyncContext, work_off
 from forgelore.flows.sync.lists import PageLoop, are_complete, is_refusal
 from forgelore.flows.sync.page import PageSaver
 from forgelore.flows.sync.replay import work_off_replays
@@ -33,14 +33,6 @@ from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync_state import acquire_lock, finish_run, reset_cursors, start_run
 from forgelore.words import JobKind
-
-# What a sync fetches for single items, in the order of their turns.
-JOB_TITLES = {
-    JobKind.ITEM: "missing items",
-    JobKind.THREADS: "threads",
-    JobKind.DETAIL: "details",
-    JobKind.LINKS: "closing links",
-}
 
 REASONS = 3  # that are told one by one
 
