@@ -4,6 +4,10 @@ import pytest
 
 from forgelore.flows.index.documents import index_items
 from forgelore.model import File, Item, ItemKey, Note, Project, ProjectName, Thread
+from forgelore.store.engine.fulltext import search_words
+from forgelore.store.engine.fulltext_check import find_word_damage
+from forgelore.store.engine.vector_check import sample_vectors
+from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.items import bury, save_files, save_items
 from forgelore.store.jobs import queue_documents
 from forgelore.store.migrate import open_store
@@ -55,8 +59,25 @@ class Tracker:
         )
 
     def find(self, words):
-        sql = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ? ORDER BY rowid"
-        return [row[0] for row in self.store.rows(sql, words)]
+        return sorted(found.document_id for found in search_words(self.store, words, 1000))
+
+    def word_damage(self):
+        """What full text says that the texts do not, or the other way round."""
+        with self.store.snapshot():
+            return find_word_damage(self.store)
+
+    def vectors(self):
+        """Document -> its chunks, of every embedder; without documents that wait for new ones."""
+        embedders = [row[0] for row in self.store.rows("SELECT id FROM embedders")]
+        return {
+            (embedder_id, one.document_id): one.chunks
+            for embedder_id in embedders
+            for one in sample_vectors(self.store, embedder_id, 1000)
+        }
+
+    def count_vectors(self):
+        """How many chunks have vectors, of whichever embedder."""
+        return sum(count_vectors(self.store, row[0])[1] for row in self.store.rows("SELECT id FROM embedders"))
 
     def value(self, sql, *bindings):
         return self.store.value(sql, *bindings)

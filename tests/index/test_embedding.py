@@ -6,6 +6,9 @@ import pytest
 
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.flows.index.vectors import MAX_ATTEMPTS, embed_documents
+from forgelore.store.engine.vector_check import packed_size
+from forgelore.store.engine.vector_rows import count_vectors
+from forgelore.store.engine.vectors import load_unembedded, load_vector
 from index.embedder import DIMENSION, Hashed
 
 
@@ -35,11 +38,10 @@ def test_every_document_gets_vectors_and_a_second_run_asks_for_none(furnished):
 def test_a_vector_is_stored_as_bytes_that_fit_the_text_and_the_embedder(furnished):
     embed(furnished, Hashed())
     assert furnished.store.rows("SELECT name, model, dimension FROM embedders") == [("hashed", "bag-of-words", DIMENSION)]  # fmt: skip
-    rows = furnished.store.rows(
-        "SELECT length(c.vector), c.text_hash = substr(d.content_hash, 1, 8), c.scale > 0 FROM chunks c"
-        " JOIN documents d ON d.id = c.document_id"
-    )
-    assert set(rows) == {(DIMENSION, 1, 1)}
+    vectors = furnished.vectors()
+    assert len(vectors) == 22
+    assert {packed_size(*chunk.packed) for chunks in vectors.values() for chunk in chunks} == {DIMENSION}
+    assert load_unembedded(furnished.store, 1, [document_id for _, document_id in vectors]) == []
 
 
 def test_a_long_text_gets_one_vector_per_span_and_loses_none_of_it(tracker):
@@ -47,7 +49,8 @@ def test_a_long_text_gets_one_vector_per_span_and_loses_none_of_it(tracker):
     tracker.add(1, "Long", text)
     tracker.index()
     embed(tracker, Hashed())
-    spans = tracker.store.rows("SELECT start_at, end_at FROM chunks ORDER BY position")
+    (chunks,) = tracker.vectors().values()
+    spans = [(chunk.start, chunk.end) for chunk in chunks]
     assert len(spans) > 3
     assert spans[0][0] == 0
     assert spans[-1][1] == len(text)
@@ -73,7 +76,7 @@ def test_a_refused_vector_is_recorded_with_its_reason_and_the_others_are_saved(f
     key, attempts, error = furnished.store.row("SELECT key, attempt_count, last_error FROM jobs WHERE kind = 'embed'")
     assert (int(key), attempts) == (furnished.document(7)[0], 1)
     assert reason in error
-    assert furnished.value("SELECT count(*) FROM chunks WHERE document_id = ?", furnished.document(7)[0]) == 0
+    assert load_vector(furnished.store, 1, furnished.document(7)[0]) is None
 
 
 def test_a_batch_that_comes_back_with_the_wrong_count_is_refused_whole(furnished):
@@ -133,15 +136,15 @@ def test_a_document_is_counted_as_failed_once_however_often_it_is_tried(furnishe
 
 def test_another_embedder_embeds_everything_anew_and_the_old_vectors_go_at_the_end(furnished):
     embed(furnished, Hashed("1"))
-    old = furnished.value("SELECT count(*) FROM chunks")
+    old = furnished.count_vectors()
     interrupted = Hashed("2", dimension=32, dies_after=2)
     with pytest.raises(EmbedderUnreachable):
         embed(furnished, interrupted)
-    assert furnished.value("SELECT count(*) FROM chunks WHERE embedder_id = 1") == old  # search goes on with these
+    assert count_vectors(furnished.store, 1)[1] == old  # search goes on with these
     done = embed(furnished, Hashed("2", dimension=32))
     assert (done.waiting, done.dropped) == (0, old)
     assert furnished.store.rows("SELECT fingerprint, dimension FROM embedders") == [("hashed 2 32", 32)]
-    assert furnished.store.rows("SELECT DISTINCT length(vector) FROM chunks") == [(32,)]
+    assert {packed_size(*chunk.packed) for chunks in furnished.vectors().values() for chunk in chunks} == {32}
 
 
 def test_documents_that_the_new_embedder_gives_up_do_not_keep_the_old_vectors(furnished):
@@ -164,8 +167,7 @@ def test_who_comes_back_to_an_embedder_gets_what_changed_meanwhile(furnished):
     back = Hashed("1")
     embed(furnished, back)
     assert "rewritten while the other one worked" in back.texts
-    missing = "SELECT count(*) FROM documents d WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id)"
-    assert furnished.value(missing) == 0
+    assert len(furnished.vectors()) == furnished.value("SELECT count(*) FROM documents")
     assert furnished.store.rows("SELECT fingerprint FROM embedders") == [("hashed 1 16",)]
 
 
@@ -186,7 +188,7 @@ def test_a_service_that_goes_away_keeps_what_was_saved_and_blames_no_document(tr
     tracker.index()
     with pytest.raises(EmbedderUnreachable):
         embed(tracker, Hashed(dies_after=20))
-    saved = tracker.value("SELECT count(*) FROM chunks")
+    saved = tracker.count_vectors()
     assert 0 < saved < 200
     assert waiting(tracker) == 200 - saved
     assert tracker.value("SELECT count(*) FROM jobs WHERE attempt_count > 0") == 0
@@ -207,10 +209,8 @@ def test_a_document_that_is_edited_while_it_is_embedded_is_not_done(tracker):
     assert embedder.texts == ["before", "after"]
     assert done.embedded == 1
     assert waiting(tracker) == 0
-    hashes = tracker.store.row(
-        "SELECT text_hash, substr(content_hash, 1, 8) FROM chunks JOIN documents d ON d.id = document_id"
-    )
-    assert hashes[0] == hashes[1]
+    assert tracker.count_vectors() == 1
+    assert load_unembedded(tracker.store, 1, [tracker.document(1)[0]]) == []
 
 
 def test_a_document_that_is_deleted_while_it_is_embedded_comes_not_back(tracker):
@@ -222,7 +222,7 @@ def test_a_document_that_is_deleted_while_it_is_embedded_comes_not_back(tracker)
         tracker.index()
 
     assert embed(tracker, Hashed(during=delete)).embedded == 0
-    assert tracker.value("SELECT count(*) FROM chunks") == 0
+    assert tracker.count_vectors() == 0
     assert waiting(tracker) == 0
 
 
@@ -242,19 +242,15 @@ def test_one_project_can_be_embedded_alone(furnished):
     assert waiting(furnished) == 22
 
 
-def vectors(tracker):
-    return tracker.store.rows("SELECT document_id, position, scale, vector FROM chunks ORDER BY 1, 2")
-
-
 def test_a_full_run_makes_every_vector_anew(furnished):
     embed(furnished, Hashed())
-    before = vectors(furnished)
+    before = furnished.vectors()
     furnished.run("UPDATE chunks SET vector = zeroblob(length(vector))")
     embedder = Hashed()
     done = embed(furnished, embedder, is_full=True)
     assert (done.embedded, done.failed, done.waiting) == (22, 0, 0)
-    assert len(embedder.texts) == len(before)
-    assert vectors(furnished) == before
+    assert len(embedder.texts) == furnished.count_vectors()
+    assert furnished.vectors() == before
     assert embed(furnished, Hashed()).embedded == 0
 
 
@@ -263,11 +259,11 @@ def test_a_full_run_that_was_cut_off_goes_on_and_old_vectors_stay_until_then(fur
         furnished.add(number, f"Crash {number}", f"It falls over in module{number}")
     furnished.index()
     embed(furnished, Hashed())
-    count = len(vectors(furnished))
+    count = furnished.count_vectors()
     first = Hashed(dies_after=50)
     with pytest.raises(EmbedderUnreachable):
         embed(furnished, first, is_full=True)
-    assert len(vectors(furnished)) == count, "search by meaning finds everything meanwhile"
+    assert furnished.count_vectors() == count, "search by meaning finds everything meanwhile"
     left = waiting(furnished)
     assert 0 < left < count
     second = Hashed()
@@ -291,5 +287,5 @@ def test_a_text_that_keeps_failing_does_not_keep_a_full_run_from_beginning_anew(
     assert waiting(furnished) > 0
     embedder = Hashed()
     embed(furnished, embedder, is_full=True)
-    assert len(embedder.texts) == len(vectors(furnished))
+    assert len(embedder.texts) == furnished.count_vectors()
     assert waiting(furnished) == 0

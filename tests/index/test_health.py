@@ -14,6 +14,7 @@ from forgelore.flows.index.stats import EmbedderStats, load_stats
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.progress import Watcher
 from forgelore.model import Item, ItemKey
+from forgelore.store.engine.fulltext import remove_text
 from forgelore.store.health import WaitingQueue
 from forgelore.store.items import save_items
 from forgelore.store.migrate import open_store
@@ -141,7 +142,7 @@ def test_the_text_of_an_internal_note_does_not_survive_a_repair(sound, spoil):
 
 def test_wrong_vectors_of_a_sample_have_all_of_them_made_anew(sound):
     """Only some were looked at: nobody knows which of the others are wrong too."""
-    before = sound.store.rows("SELECT document_id, position, vector FROM chunks ORDER BY 1, 2")
+    before = sound.vectors()
     sound.run("UPDATE chunks SET (scale, vector) = (SELECT scale, vector FROM chunks ORDER BY id DESC LIMIT 1)")
     request = CheckRequest(embedder=Hashed(), sample=3)
     found = check_all(sound.store, request)
@@ -149,7 +150,7 @@ def test_wrong_vectors_of_a_sample_have_all_of_them_made_anew(sound):
     assert (found.proofs[-1].checked, found.proofs[-1].total) == (3, 22)
     repaired = repair_all(sound.store, request)
     assert (repaired.checked.findings, repaired.notes) == ([], [])
-    assert sound.store.rows("SELECT document_id, position, vector FROM chunks ORDER BY 1, 2") == before
+    assert sound.vectors() == before
 
 
 def test_without_its_embedder_a_check_says_that_no_vector_was_made_again(sound):
@@ -250,9 +251,10 @@ def test_a_check_runs_while_somebody_writes_and_sees_no_half_of_it(sound):
     """The writer holds the file and has done half of its work; then it goes on while the check reads."""
     writer = open_store(sound.store.path)
     with writer.transaction():
+        text = writer.row("SELECT id, title, text, terms FROM document_texts WHERE id = 1")
         writer.run("DELETE FROM document_texts WHERE id = 1")
         assert check_store(sound.store) == []
-        writer.run("INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
+        remove_text(writer, *text)
         assert check_store(sound.store) == []
     writer.close()
     assert "text_missing" in names(sound.store)
@@ -319,7 +321,7 @@ def test_stats_count_what_is_there(sound):
     assert (vectors.embedded, vectors.pending, vectors.failed) == (21, 0, 1)
     assert vectors.coverage == round(21 / 22, 4)
     assert vectors.embedder == EmbedderStats("hashed", "bag-of-words", DIMENSION)
-    assert vectors.chunks == sound.value("SELECT count(*) FROM chunks")
+    assert vectors.chunks == sum(map(len, sound.vectors().values()))
     assert stats.queues["document"] == WaitingQueue(1, 0, ())
     assert stats.queues["threads"].waiting == 1
     (error,) = stats.queues["embed"].errors

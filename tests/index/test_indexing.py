@@ -7,9 +7,15 @@ from forgelore.core.search.documents import keep_notes
 from forgelore.errors import StoreError
 from forgelore.flows.index import documents as indexing
 from forgelore.flows.index.documents import count_indexed, index_items, reindex_items
+from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
+from forgelore.store.engine.fulltext import add_text, remove_text
+from forgelore.store.engine.vector_rows import count_vectors
+from forgelore.store.engine.vectors import load_vector
+from forgelore.store.engine.words import count_documents
 from forgelore.store.migrate import load_migrations, migrate, open_store
+from index.embedder import Hashed
 
 
 def test_an_item_and_each_of_its_threads_become_documents(tracker):
@@ -106,29 +112,24 @@ def test_an_edited_text_is_found_by_its_new_words_and_not_by_its_old_ones(furnis
     furnished.index()
     assert furnished.find("zeppelin") == [furnished.document(1)[0]]
     assert furnished.document(1)[0] not in furnished.find("module1")
-    furnished.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
+    assert furnished.word_damage() == []
 
 
 def test_a_deleted_item_leaves_nothing_behind(furnished):
     ids = {furnished.document(1)[0], furnished.document(1, "comments")[0]}
-    for document_id in ids:
-        furnished.run(
-            "INSERT OR IGNORE INTO embedders (id, name, model, fingerprint, dimension, added_at)"
-            " VALUES (1, 'n', 'm', 'f', 1, 0)"
-        )
-        furnished.run(
-            "INSERT INTO chunks (project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)"
-            " VALUES (1, ?, 1, 0, 0, 1, x'00', 1.0, x'01')",
-            document_id,
-        )
+    embed_documents(furnished.store, Hashed(), [1])
+    assert count_vectors(furnished.store, 1) == (22, 22)
     furnished.delete(1)
     assert furnished.index().removed == 2
     for table, column in [("documents", "id"), ("document_texts", "id"), ("document_labels", "document_id"),
-                          ("document_paths", "document_id"), ("documents_fts_docsize", "id"), ("chunks", "document_id"),
-                          ("jobs", "key")]:  # fmt: skip
+                          ("document_paths", "document_id"), ("jobs", "key")]:  # fmt: skip
         left = {int(row[0]) for row in furnished.store.rows(f"SELECT {column} FROM {table}")}
         assert not left & ids, table
     assert furnished.find("module1 OR number1") == []
+    assert count_documents(furnished.store) == 20
+    assert furnished.word_damage() == []
+    assert count_vectors(furnished.store, 1) == (20, 20)
+    assert [load_vector(furnished.store, 1, one) for one in ids] == [None, None]
 
 
 def test_a_thread_whose_last_note_is_gone_leaves_and_the_rest_stays(furnished):
@@ -148,16 +149,13 @@ def test_a_full_run_leaves_equal_documents_alone(furnished):
 
 def test_a_full_run_renews_terms_that_older_rules_made(furnished):
     document_id, title, text = furnished.document(1)
-    furnished.run(
-        "INSERT INTO documents_fts (documents_fts, rowid, title, text, terms) VALUES ('delete', ?, ?, ?, '')",
-        document_id, title, text,
-    )  # fmt: skip
+    remove_text(furnished.store, document_id, title, text, "")
     furnished.run("UPDATE document_texts SET terms = 'oldrules' WHERE id = ?", document_id)
-    furnished.run("INSERT INTO documents_fts (rowid, title, text, terms) VALUES (?, ?, ?, 'oldrules')", document_id, title, text)  # fmt: skip
+    add_text(furnished.store, document_id, title, text, "oldrules")
     assert furnished.index().changed == 0
     assert reindex_items(furnished.store, [1]).changed == 1
     assert furnished.find("oldrules") == []
-    furnished.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('integrity-check', 1)")
+    assert furnished.word_damage() == []
 
 
 def test_a_full_run_builds_what_no_job_asks_for(tracker):

@@ -155,8 +155,7 @@ def ids_of(store, kind, words):
     ids = load_allowed(store, allowed)
     searched = store.rows(f"SELECT item_id FROM documents WHERE id IN ({ids}) AND representation = 'item'")
     matched = store.rows(
-        f"SELECT rowid FROM documents_fts WHERE {allowed.condition('documents_fts.rowid')} ORDER BY rowid",
-        *allowed.bindings,
+        f"SELECT id FROM document_texts t WHERE {allowed.condition('t.id')} ORDER BY id", *allowed.bindings
     )
     assert [row[0] for row in matched] == sorted(map(int, ids.split(","))) if ids else not matched
     return (

@@ -87,9 +87,7 @@ def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters):
         assert len(expected) == demo.value("SELECT count(*) FROM documents")
     else:
         assert {int(one) for one in load_allowed(demo, allowed).split(",") if one} == expected
-        found = demo.rows(
-            f"SELECT rowid FROM documents_fts WHERE {allowed.condition('documents_fts.rowid')}", *allowed.bindings
-        )
+        found = demo.rows(f"SELECT id FROM document_texts t WHERE {allowed.condition('t.id')}", *allowed.bindings)
         assert {row[0] for row in found} == expected
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import forgelore
 from forgelore.app import App
+from forgelore.core.search.vectors import unpack_vector
 from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
@@ -17,7 +18,8 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.db import Store
 from forgelore.store.embedders import find_embedder
-from forgelore.store.engine.vectors import VectorCache, load_rows
+from forgelore.store.engine.vector_check import sample_vectors
+from forgelore.store.engine.vectors import VectorCache
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
 from forgelore.store.migrate import open_store
@@ -150,11 +152,18 @@ def test_results_do_not_depend_on_what_was_asked_before(demo):
     assert again == fresh
 
 
+def every_vector(store, embedder_id):
+    return [unpack_vector(chunk.packed) for one in sample_vectors(store, embedder_id, 10_000) for chunk in one.chunks]
+
+
 def test_vectors_in_memory_follow_the_store(demo):
-    """New, changed and removed documents are seen at the next query, and equal a fresh reading of everything."""
+    """New, changed and removed documents are seen at the next query, and equal a fresh reading of everything: asked for
+    by each vector that is there or was.
+    """
     embedder = HashedEmbedder()
     resident = VectorCache(demo, find_embedder(demo, embedder.fingerprint()))
     resident.refresh()
+    queries = every_vector(demo, resident.embedder.id)
     writer = Store(demo.path)
     for change in (
         "UPDATE items SET title = title || ' zebra' WHERE id IN (3, 40)",
@@ -167,14 +176,12 @@ def test_vectors_in_memory_follow_the_store(demo):
         index_items(writer, [1])
         embed_documents(writer, embedder, [1])
         resident.refresh()
-        fresh = load_rows(demo, resident.embedder)
-        assert np.array_equal(resident.rows.chunk_ids, fresh.chunk_ids)
-        assert np.array_equal(resident.rows.document_ids, fresh.document_ids)
-        assert np.array_equal(resident.rows.matrix, fresh.matrix)
-        query = embedder.embed_query("zebra deleted files").astype(np.float32)
-        other = VectorCache(demo, resident.embedder)
-        other.refresh()
-        assert resident.nearest(query, 20) == other.nearest(query, 20)
+        fresh = VectorCache(demo, resident.embedder)
+        fresh.refresh()
+        queries += every_vector(demo, resident.embedder.id)
+        assert len(fresh.nearest(queries[0], 10_000)) == demo.value("SELECT count(*) FROM documents")
+        assert resident.nearest(queries[0], 10_000) == fresh.nearest(queries[0], 10_000)
+        assert [resident.nearest(query, 3) for query in queries] == [fresh.nearest(query, 3) for query in queries]
     writer.close()
 
 
@@ -182,12 +189,11 @@ def test_the_nearest_are_those_a_loop_would_find(demo):
     embedder = HashedEmbedder()
     resident = VectorCache(demo, find_embedder(demo, embedder.fingerprint()))
     resident.refresh()
-    rows = load_rows(demo, resident.embedder)
     query = embedder.embed_query("panic in resolver").astype(np.float32)
     query /= np.linalg.norm(query)
     best = {}
-    for document_id, cosine in zip(rows.document_ids, rows.matrix @ query, strict=True):
-        best[int(document_id)] = max(float(cosine), best.get(int(document_id), -2))
+    for document in sample_vectors(demo, resident.embedder.id, 10_000):
+        best[document.document_id] = max(float(unpack_vector(chunk.packed) @ query) for chunk in document.chunks)
     expected = sorted(best.values(), reverse=True)[:50]
     assert [near.cosine for near in resident.nearest(query, 50)] == pytest.approx(expected, abs=1e-6)
     allowed = np.asarray(sorted(best)[::7], np.int64)

@@ -11,6 +11,7 @@ from forgelore.core.search.qualifiers import SortOrder
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.flows.search.typed import QuerySetting, build_request, find_project_ids, read_filter_query
+from forgelore.store.engine.fulltext import search_words
 from forgelore.store.projects import list_projects
 
 SETTING = QuerySetting(None, Hosts(), 1_760_000_000_000)
@@ -130,9 +131,7 @@ def test_another_order_is_that_of_everything_that_has_the_words(retriever, key, 
     answer = ask(retriever, f"deleted sort:{key}{direction}", limit=100)
     times = [getattr(hit.row, f"{key}_at") for hit in answer.hits if hit.row.representation == "item"]
     assert times == sorted(times, reverse=not direction)
-    every = {
-        row[0] for row in retriever.store.rows("SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'deleted'")
-    }
+    every = {found.document_id for found in search_words(retriever.store, "deleted", 1000)}
     items = {retriever.store.value("SELECT item_id FROM documents WHERE id = ?", one) for one in every}
     assert {hit.row.item_id for hit in answer.hits} == items
     assert len(answer.hits) == len(items) > 5
