@@ -5,16 +5,17 @@
     refused    no command opens the file any more, and each says what to do
     unseen     no check can see it, for the reason given; nothing fails because of it
 
-SQL runs without foreign keys, as another program would run it.
+SQL runs without foreign keys, as another program would run it. What is done to full text and vectors is `engine_tables`.
 """
 
 import os
-import random
 import shutil
 from collections.abc import Callable
 from typing import NamedTuple
 
 import apsw
+
+import engine_tables
 
 PAGE = 8192
 ITEM = "(SELECT id FROM items WHERE kind = 'issue' AND number = 1 AND project_id = 1)"
@@ -29,35 +30,6 @@ class Damage(NamedTuple):
     finds: str = ""  # one of the findings
     outcome: str = "healed"
     why: str = ""  # it is unseen; or what a person does: "sync", "import", "anew", "embed"
-
-
-def vectors(change: Callable[[list], list]) -> Callable[[str], None]:
-    """Rewrite (id, scale, vector) of all chunks."""
-
-    def act(path: str) -> None:
-        connection = apsw.Connection(path)
-        rows = list(connection.execute("SELECT id, scale, vector FROM chunks ORDER BY id"))
-        with connection:
-            connection.executemany(
-                "UPDATE chunks SET scale = ?2, vector = ?3 WHERE id = ?1", change([list(row) for row in rows])
-            )
-        connection.close()
-
-    return act
-
-
-def randomised(rows):
-    generator = random.Random(5)
-    for row in rows:
-        numbers = [generator.randrange(-127, 128) for _ in row[2]]
-        row[1] = sum(number * number for number in numbers) ** -0.5
-        row[2] = bytes(number % 256 for number in numbers)
-    return rows
-
-
-def swapped(rows):
-    """Each document gets the vector of the next: every one is a good vector, of another text."""
-    return [[row[0], *other[1:]] for row, other in zip(rows, rows[1:] + rows[:1], strict=True)]
 
 
 def pages(start: int, step: int) -> Callable[[str], None]:
@@ -118,36 +90,15 @@ def index_entry_lost(path: str) -> None:
 
 DAMAGES = [
     # the full-text index and its shadows
-    Damage("words: lookup table emptied", "DELETE FROM documents_fts_idx", "words_lost"),
-    Damage("words: lookup table halved", "DELETE FROM documents_fts_idx WHERE pgno > 3", "words_lost"),
-    Damage("words: lookup terms garbled", "UPDATE documents_fts_idx SET term = x'7a7a7a' || pgno", "words_damaged"),
-    Damage("words: data emptied", "DELETE FROM documents_fts_data", "words_damaged"),
-    Damage("words: segments deleted", "DELETE FROM documents_fts_data WHERE id > 10", "words_damaged"),
-    Damage("words: one page deleted", "DELETE FROM documents_fts_data WHERE id = (SELECT max(id) FROM documents_fts_data)", "words_damaged"),
-    Damage("words: pages garbled", "UPDATE documents_fts_data SET block = randomblob(64) WHERE id > 10", "words_damaged"),
-    Damage("words: structure garbled", "UPDATE documents_fts_data SET block = x'00' WHERE id = 10", "words_damaged"),
-    Damage("words: structure deleted", "DELETE FROM documents_fts_data WHERE id = 10", "words_damaged"),
-    Damage("words: averages deleted", "DELETE FROM documents_fts_data WHERE id = 1", "words_damaged"),
-    Damage("words: averages garbled", "UPDATE documents_fts_data SET block = x'01020304' WHERE id = 1", "words_damaged"),
-    Damage("words: sizes emptied", "DELETE FROM documents_fts_docsize", "words_missing"),
-    Damage("words: one size deleted", f"DELETE FROM documents_fts_docsize WHERE id = {DOCUMENT}", "words_missing"),
-    Damage("words: sizes garbled", "UPDATE documents_fts_docsize SET sz = x'010101'", "words_damaged"),
-    Damage("words: settings emptied", "DELETE FROM documents_fts_config", "words_damaged"),
-    Damage("words: version altered", "UPDATE documents_fts_config SET v = 99", "words_damaged"),
-    Damage("words: a setting added", "INSERT INTO documents_fts_config VALUES ('rank', 'nothing()')", "words_damaged"),
+    *(Damage(*one) for one in engine_tables.word_damages(DOCUMENT)),
     Damage("words: of another document", f"UPDATE document_texts SET (title, text, terms) = (SELECT title, text, terms FROM document_texts WHERE id = {OTHER}) WHERE id = {DOCUMENT}", "words_damaged"),
-    Damage("words: of a ghost", "INSERT INTO documents_fts (rowid, title, text, terms) VALUES (9999, 'ghost', 'ghost', '')", "words_extra"),
-    Damage("words: counts of common words altered", "INSERT INTO common_words (word, documents) VALUES ('crash', 100000)", "words_miscounted"),
-    Damage("words: counts garbled", "INSERT INTO common_words (word, documents) VALUES ('crash', 'many')", "words_miscounted"),
-    Damage("words: count of a common word a little off", "INSERT INTO common_words (word, documents) VALUES ('crash', 40)", outcome="unseen", why="counts are made when the index has grown by a quarter, and may be behind by as much"),
+    *(Damage(name, act, outcome="unseen", why=why) for name, act, why in engine_tables.UNSEEN),
     # tables, indexes, triggers
     *(
         Damage(f"table dropped: {name}", f"DROP TABLE {name}", "table_missing")
         for name in (
-            "documents_fts", "documents_fts_data", "documents_fts_idx", "documents_fts_docsize", "documents_fts_config",
-            "documents_vocab", "documents", "document_texts", "document_labels", "document_paths", "chunks",
-            "embedders", "common_words", "index_facts", "item_links", "locks", "sync_runs", "calibrations",
-            "nearest_strengths", "jobs",
+            *engine_tables.DROPPED, "documents", "document_texts", "document_labels", "document_paths", "embedders",
+            "item_links", "locks", "sync_runs", "calibrations", "nearest_strengths", "jobs",
         )
     ),
     Damage("table dropped: item_labels", "DROP TABLE item_labels", "table_missing", "healed", "import"),
@@ -164,7 +115,7 @@ DAMAGES = [
     Damage("index lacks a row", index_entry_lost, "index_damaged"),
     Damage("trigger added", "CREATE TRIGGER t AFTER UPDATE ON items BEGIN DELETE FROM notes; END", "trigger_extra"),
     Damage("id counter lowered", "UPDATE sqlite_sequence SET seq = 0 WHERE name = 'documents'", "id_counter_wrong"),
-    Damage("id counter at its end", "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'chunks'", "id_counter_wrong"),
+    Damage("id counter at its end", f"UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = '{engine_tables.VECTORS}'", "id_counter_wrong"),
     Damage("id counter deleted", "DELETE FROM sqlite_sequence", "id_counter_wrong"),
     # documents
     Damage("document deleted", f"DELETE FROM documents WHERE id = {DOCUMENT}", "item_without_document"),
@@ -175,7 +126,7 @@ DAMAGES = [
     Damage("document's title altered", f"UPDATE document_texts SET title = 'A lie' WHERE id = {DOCUMENT}", "text_differs"),
     Damage("document's hash altered", f"UPDATE documents SET content_hash = zeroblob(32) WHERE id = {DOCUMENT}", "text_differs"),
     Damage("document's split words altered", f"UPDATE document_texts SET terms = 'nothing' WHERE id = {DOCUMENT}", "terms_differ"),
-    Damage("all split words emptied, full text rebuilt", "UPDATE document_texts SET terms = ''; INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')", "terms_differ"),
+    Damage("all split words emptied, full text rebuilt", f"UPDATE document_texts SET terms = ''; {engine_tables.REFILL_WORDS}", "terms_differ"),
     Damage("document's text deleted", f"DELETE FROM document_texts WHERE id = {DOCUMENT}", "text_missing"),
     Damage("text without a document", "INSERT INTO document_texts (id, title, text, terms) VALUES (9999, 'ghost', 'ghost', '')", "text_without_document"),
     Damage("document's state altered", f"UPDATE documents SET state = 'merged' WHERE id = {DOCUMENT}", "document_outdated"),
@@ -187,22 +138,7 @@ DAMAGES = [
     Damage("document in another project", f"UPDATE documents SET project_id = 2 WHERE id = {DOCUMENT}", "row_misplaced"),
     Damage("document of another item", f"UPDATE documents SET item_id = (SELECT max(id) FROM items), thread_key = 'x' WHERE id = {DOCUMENT}", "item_without_document"),
     # vectors
-    Damage("vectors randomised", vectors(randomised), "vector_differs"),
-    Damage("vectors swapped", vectors(swapped), "vector_differs"),
-    Damage("one vector of another document", f"UPDATE chunks SET (scale, vector) = (SELECT scale, vector FROM chunks WHERE document_id = {OTHER}) WHERE document_id = {DOCUMENT}", "vector_differs"),
-    Damage("vectors rescaled", "UPDATE chunks SET scale = scale * 3", "vector_malformed"),
-    Damage("vectors zeroed", "UPDATE chunks SET vector = zeroblob(length(vector))", "vector_malformed"),
-    Damage("vector's scale infinite", f"UPDATE chunks SET scale = 9e999 WHERE document_id = {DOCUMENT}", "vector_malformed"),
-    Damage("vector's scale is not a number", f"UPDATE chunks SET scale = 'nan' WHERE document_id = {DOCUMENT}", "vector_malformed"),
-    Damage("one vector cut", f"UPDATE chunks SET vector = substr(vector, 1, 5) WHERE document_id = {DOCUMENT}", "vector_malformed"),
-    Damage("all vectors cut", "UPDATE chunks SET vector = substr(vector, 1, 20)", "vector_malformed"),
-    Damage("vectors deleted", "DELETE FROM chunks", "document_without_vectors"),
-    Damage("part of a document's vectors deleted", "DELETE FROM chunks WHERE position = 0 AND document_id IN (SELECT document_id FROM chunks WHERE position = 1)", "vector_incomplete"),
-    Damage("vector of an older text", f"UPDATE chunks SET text_hash = x'0011223344556677' WHERE document_id = {DOCUMENT}", "vector_of_other_text"),
-    Damage("vector's place in the text altered", f"UPDATE chunks SET start_at = 3, end_at = 9 WHERE document_id = {DOCUMENT}", "vector_differs"),
-    Damage("vectors of a document that is gone", "UPDATE chunks SET document_id = 9999 WHERE id = 1", "broken_references"),
-    Damage("vectors of an embedder that is gone", "UPDATE chunks SET embedder_id = 9 WHERE id < 5", "broken_references"),
-    Damage("vectors given to another embedder", "INSERT INTO embedders VALUES (9, 'other', 'other', 'other', 64, 0); UPDATE chunks SET embedder_id = 9 WHERE id < 5", "document_without_vectors"),
+    *(Damage(*one) for one in engine_tables.vector_damages(DOCUMENT, OTHER)),
     Damage("embedders deleted", "DELETE FROM embedders", "broken_references"),
     Damage("embedder's dimension altered", "UPDATE embedders SET dimension = 63", "embedder_altered"),
     # what the forge said

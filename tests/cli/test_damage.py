@@ -8,6 +8,7 @@ import shutil
 import apsw
 import pytest
 
+import engine_tables
 from cli.damages import DAMAGES, Damage
 from forgelore.flows.index.findings import MEANINGS
 from forgelore.store.calibrations import CalibrationScope, StoredCalibration, save_calibration
@@ -229,10 +230,7 @@ def test_a_file_that_cannot_be_opened_is_refused_with_what_to_do(desk, damage):
 
 
 UNSEARCHABLE = {
-    "full text emptied": ("DELETE FROM documents_fts_idx", "of its own documents"),
-    "full text without settings": ("DELETE FROM documents_fts_config", "fts5"),
-    "full text dropped": ("DROP TABLE documents_fts", "tables are missing: documents_fts"),
-    "vectors' table dropped": ("DROP TABLE chunks", "tables are missing: chunks"),
+    **engine_tables.UNSEARCHABLE,
     "items' table dropped": ("DROP TABLE items", "broken references"),
     "documents deleted": ("PRAGMA foreign_keys=ON; DELETE FROM document_texts; DELETE FROM documents", "no documents"),
 }

@@ -7,7 +7,7 @@ from forgelore.core.search.terms import TOKENIZER, list_terms
 
 SCHEMA = f"""
 CREATE TABLE documents (id INTEGER PRIMARY KEY, title TEXT, text TEXT, terms TEXT);
-CREATE VIRTUAL TABLE documents_fts USING fts5(
+CREATE VIRTUAL TABLE texts_fts USING fts5(
   title, text, terms, content='documents', content_rowid='id', tokenize='{" ".join(TOKENIZER)}', detail=full);
 """
 
@@ -23,16 +23,16 @@ class FullText:
 
     def replace(self, *texts):
         """Hold these documents and nothing else, numbered from 1; a pair is (title, text)."""
-        self.db.execute("INSERT INTO documents_fts(documents_fts) VALUES('delete-all'); DELETE FROM documents")
+        self.db.execute("INSERT INTO texts_fts(texts_fts) VALUES('delete-all'); DELETE FROM documents")
         for number, entry in enumerate(texts, 1):
             title, text = entry if isinstance(entry, tuple) else ("", entry)
             row = (number, title, text, self._between.join(list_terms(title, text)))
             self.db.execute("INSERT INTO documents VALUES(?, ?, ?, ?)", row)
-            self.db.execute("INSERT INTO documents_fts(rowid, title, text, terms) VALUES(?, ?, ?, ?)", row)
+            self.db.execute("INSERT INTO texts_fts(rowid, title, text, terms) VALUES(?, ?, ?, ?)", row)
         return self
 
     def find(self, expression):
-        sql = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH ? ORDER BY rowid"
+        sql = "SELECT rowid FROM texts_fts WHERE texts_fts MATCH ? ORDER BY rowid"
         return [row[0] for row in self.db.execute(sql, (expression,))] if expression else []
 
     def tokens(self, text):

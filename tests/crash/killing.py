@@ -18,6 +18,7 @@ import typing
 
 import apsw
 
+import engine_tables
 from servers.base import ForgeServer
 from servers.forgejo import ForgejoServer
 from servers.forgejo import Token as ForgejoToken
@@ -53,7 +54,7 @@ PORTRAIT = {
     " JOIN documents d ON d.id = l.document_id JOIN items i ON i.id = d.item_id",
     "document paths": "SELECT i.kind, i.number, d.thread_key, p.path FROM document_paths p"
     " JOIN documents d ON d.id = p.document_id JOIN items i ON i.id = d.item_id",
-    "words": "SELECT term, doc, cnt FROM documents_vocab",
+    "words": engine_tables.WORD_COUNTS,
     "locks": "SELECT name FROM locks",
     "cursors": "SELECT resource, updated_at, tie_id, token, is_complete FROM sync_cursors",
     "unfinished runs": "SELECT id FROM sync_runs WHERE status = 'running'",

@@ -13,15 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from crash.killing import PORTRAIT, check_integrity, difference, environ, portrait
+from engine_tables import VECTORS_OF_ITEMS
 from servers.embedding import EmbeddingServer
 
 ITEMS = {"generate-docs": 600, "embed": 150}  # two batches of documents, three of vectors
 PARTS = 3
 KINDS = {"generate-docs": ("statement", "write", "sync"), "embed": ("statement", "write", "request", "answer")}
-VECTORS = (
-    "SELECT i.number, d.thread_key, c.position, c.start_at, c.end_at, c.text_hash, c.scale, c.vector FROM chunks c"
-    " JOIN documents d ON d.id = c.document_id JOIN items i ON i.id = d.item_id"
-)
 
 
 def lines(count):
@@ -64,7 +61,7 @@ class Yard:
         return done
 
     def look(self, db):
-        return portrait(db, {**PORTRAIT, "vectors": VECTORS})
+        return portrait(db, {**PORTRAIT, "vectors": VECTORS_OF_ITEMS})
 
     def kill(self, point):
         """Die once, look, go on, look again. Returns whether it died and what is not as it should be."""

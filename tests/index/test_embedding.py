@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import engine_tables
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.flows.index.vectors import MAX_ATTEMPTS, embed_documents
 from forgelore.store.engine.vector_check import packed_size
@@ -245,7 +246,7 @@ def test_one_project_can_be_embedded_alone(furnished):
 def test_a_full_run_makes_every_vector_anew(furnished):
     embed(furnished, Hashed())
     before = furnished.vectors()
-    furnished.run("UPDATE chunks SET vector = zeroblob(length(vector))")
+    furnished.run(engine_tables.ZERO_VECTORS)
     embedder = Hashed()
     done = embed(furnished, embedder, is_full=True)
     assert (done.embedded, done.failed, done.waiting) == (22, 0, 0)

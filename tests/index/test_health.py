@@ -5,6 +5,7 @@ import threading
 import apsw
 import pytest
 
+import engine_tables
 from forgelore.flows.index.check import CheckRequest
 from forgelore.flows.index.check import check_store as check_all
 from forgelore.flows.index.documents import index_items
@@ -51,18 +52,18 @@ def spoil(sound):
 
 ONE = "(SELECT d.id FROM documents d JOIN items i ON i.id = d.item_id WHERE i.number = 1 AND d.representation = 'item')"
 DRIFT = {
-    "words_missing": [f"DELETE FROM documents_fts_docsize WHERE id = {ONE}"],
-    "words_extra": ["INSERT INTO documents_fts (rowid, title, text, terms) VALUES (999, 'ghost', 'ghost', '')"],
+    "words_missing": [engine_tables.lose_words(ONE)],
+    "words_extra": [engine_tables.GHOST_WORDS],
     "words_damaged": [
         f"UPDATE document_texts SET text = replace(text, 'module1', 'moduleX') WHERE id = {ONE}",
     ],
     "text_missing": [
-        f"INSERT INTO documents_fts (documents_fts, rowid, title, text, terms) SELECT 'delete', * FROM document_texts WHERE id = {ONE}",
+        engine_tables.drop_words(ONE),
         f"DELETE FROM document_texts WHERE id = {ONE}",
     ],
     "text_without_document": [
-        "INSERT INTO document_texts (id, title, text, terms) VALUES (999, 'ghost', 'ghost', '')",
-        "INSERT INTO documents_fts (rowid, title, text, terms) VALUES (999, 'ghost', 'ghost', '')",
+        "INSERT INTO document_texts (id, title, text, terms) VALUES (9999, 'ghost', 'ghost', '')",
+        engine_tables.GHOST_WORDS,
     ],
     "text_differs": [f"UPDATE documents SET content_hash = zeroblob(32) WHERE id = {ONE}"],
     "document_of_deleted_item": ["UPDATE items SET deleted_at = 5 WHERE number = 1"],
@@ -70,10 +71,7 @@ DRIFT = {
         f"UPDATE documents SET item_id = (SELECT id FROM items WHERE number = 2), thread_key = 'x' WHERE id = {ONE}",
     ],
     "document_outdated": [f"UPDATE documents SET state = 'closed' WHERE id = {ONE}"],
-    "vector_of_other_text": [f"UPDATE chunks SET text_hash = x'0011223344556677' WHERE document_id = {ONE}"],
-    "vector_malformed": [f"UPDATE chunks SET vector = x'00' WHERE document_id = {ONE}"],
-    "vector_incomplete": [f"UPDATE chunks SET position = 3 WHERE document_id = {ONE}"],
-    "document_without_vectors": [f"DELETE FROM chunks WHERE document_id = {ONE}"],
+    **{name: [statement] for name, statement in engine_tables.vector_drift(ONE).items()},
     "job_of_nothing": ["INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'embed', '999', 0)"],
     "job_miscounted": [
         "INSERT INTO jobs (project_id, kind, key, queued_at, attempt_count) VALUES (1, 'threads', 'issue:1', 0, -1)"
@@ -105,10 +103,7 @@ def test_drift_is_seen_and_mended(sound, spoil, name):
 @pytest.mark.parametrize(
     ("name", "statement"),
     [
-        ("vector_malformed", f"UPDATE chunks SET scale = 9e999 WHERE document_id = {ONE}"),
-        ("vector_malformed", f"UPDATE chunks SET scale = 0.0 WHERE document_id = {ONE}"),
-        ("vector_malformed", f"UPDATE chunks SET scale = -1.0 WHERE document_id = {ONE}"),
-        ("vector_malformed", f"UPDATE chunks SET scale = scale * 2 WHERE document_id = {ONE}"),
+        *engine_tables.further_drift(ONE),
         ("embedder_altered", f"UPDATE embedders SET dimension = {DIMENSION + 1}"),
         ("job_of_nothing", "INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'document', '999', 0)"),
         ("job_of_nothing", "INSERT INTO jobs (project_id, kind, key, queued_at) VALUES (1, 'document', 'x', 0)"),
@@ -122,8 +117,6 @@ def test_drift_is_seen_and_mended(sound, spoil, name):
         ("document_outdated", "INSERT INTO document_paths (project_id, document_id, path) VALUES (1, 1, 'odd')"),
         ("document_outdated", "UPDATE documents SET state = 'closed' WHERE id = 1"),
         ("broken_references", "UPDATE documents SET item_id = 999 WHERE id = 1"),
-        ("broken_references", "UPDATE chunks SET embedder_id = 999 WHERE document_id = 1"),
-        ("words_damaged", "UPDATE documents_fts_data SET block = zeroblob(64) WHERE id > 10"),
     ],
 )  # fmt: skip
 def test_other_forms_of_it_are_seen_and_mended_too(sound, spoil, name, statement):
@@ -143,7 +136,7 @@ def test_the_text_of_an_internal_note_does_not_survive_a_repair(sound, spoil):
 def test_wrong_vectors_of_a_sample_have_all_of_them_made_anew(sound):
     """Only some were looked at: nobody knows which of the others are wrong too."""
     before = sound.vectors()
-    sound.run("UPDATE chunks SET (scale, vector) = (SELECT scale, vector FROM chunks ORDER BY id DESC LIMIT 1)")
+    sound.run(engine_tables.SAME_VECTOR_FOR_ALL)
     request = CheckRequest(embedder=Hashed(), sample=3)
     found = check_all(sound.store, request)
     assert {finding.name for finding in found.findings} == {"vector_differs"}
@@ -165,7 +158,7 @@ def test_without_its_embedder_a_check_says_that_no_vector_was_made_again(sound):
 
 
 def test_a_repair_without_its_embedder_says_that_vectors_wait(sound):
-    sound.run("UPDATE chunks SET scale = 2.0 * scale")
+    sound.run(engine_tables.DOUBLE_VECTORS)
     repaired = repair_all(sound.store)
     assert repaired.checked.findings == []
     assert repaired.notes == ["22 documents wait for their vectors; run: forgelore embed"]

@@ -1,5 +1,5 @@
-"""Full text and vectors are behind one seam: outside `store/engine` nobody names its tables, and what others import from
-it is in its contract, so that another engine is a second folder.
+"""Full text and vectors are behind one seam: outside `store/engine` nobody names its tables, no test but `engine_tables`
+either, and what others import from it is in its contract, so that another engine is a second folder.
 """
 
 import ast
@@ -9,13 +9,17 @@ import re
 import pytest
 
 import forgelore.store.engine
-from forgelore.store.engine.tables import TABLES
+from forgelore.store.engine.tables import OF_DOCUMENTS, REMADE, TABLES
 
-SOURCE = pathlib.Path(__file__).parents[2] / "src" / "forgelore"
+TESTS = pathlib.Path(__file__).parents[1]
+SOURCE = TESTS.parent / "src" / "forgelore"
 ENGINE = SOURCE / "store" / "engine"
-# "chunks" is a word of people too (`stats` counts them): it is looked for where SQL can be.
-NAMES = re.compile(rf"\b(?:{'|'.join(sorted(TABLES - {'chunks'}))})(?:_\w+)?\b")
-NAMES_IN_STORE = re.compile(rf"{NAMES.pattern}|\bchunks\b")
+# A name without an underscore ("chunks") is a word of people too (`stats` counts them): it is looked for where SQL can be.
+PLAIN = sorted(name for name in TABLES if "_" not in name) or ["(?!)"]
+NAMES = re.compile(rf"\b(?:{'|'.join(sorted(TABLES.difference(PLAIN)))})(?:_\w+)?\b")
+NAMES_IN_STORE = re.compile(rf"{NAMES.pattern}|\b(?:{'|'.join(PLAIN)})\b")
+NAMES_IN_TESTS = re.compile(rf"{NAMES.pattern}|\b(?:FROM|JOIN|INTO|UPDATE|TABLE) (?:{'|'.join(PLAIN)})\b")
+FULL_TEXT, VECTORS = REMADE[0], OF_DOCUMENTS[0][0]
 
 
 def modules_outside():
@@ -49,13 +53,22 @@ def test_only_the_engine_names_its_tables():
     assert named == {}
 
 
+def test_one_file_of_tests_names_its_tables():
+    named = {
+        path.relative_to(TESTS).as_posix()
+        for path in TESTS.rglob("*.py")
+        if find_names(ast.parse(path.read_text(encoding="utf-8")), NAMES_IN_TESTS)
+    }
+    assert named == {"engine_tables.py"}
+
+
 @pytest.mark.parametrize(
     "code",
     [
-        'store.rows("SELECT id FROM chunks")',
-        'sql = f"SELECT {name} FROM documents_fts_docsize WHERE id = ?"',
-        'tables = ("documents", "common_words")',
-        'condition = f"d.id = documents_fts.rowid AND {asked}"',
+        f'store.rows("SELECT id FROM {VECTORS}")',
+        f'sql = f"SELECT {{name}} FROM {FULL_TEXT}_docsize WHERE id = ?"',
+        f'tables = ("documents", "{REMADE[1]}")',
+        f'condition = f"d.id = {FULL_TEXT}.rowid AND {{asked}}"',
     ],
 )
 def test_a_table_of_the_engine_is_seen_however_it_is_named(code):
@@ -63,7 +76,7 @@ def test_a_table_of_the_engine_is_seen_however_it_is_named(code):
 
 
 @pytest.mark.parametrize(
-    "code", ['"""What chunks are."""', 'sql = "SELECT id FROM documents"', "chunks = documents_fts"]
+    "code", [f'"""What {VECTORS} are."""', 'sql = "SELECT id FROM documents"', f"{VECTORS} = {FULL_TEXT}"]
 )
 def test_other_words_are_no_table_of_the_engine(code):
     assert find_names(ast.parse(code), NAMES_IN_STORE) == []

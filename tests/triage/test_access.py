@@ -17,6 +17,7 @@ import pytest
 from test_bot import AGAIN, CRASH, THEME
 from test_bot_gitlab import GitLabBot
 
+from engine_tables import VECTORS, WORD_COUNTS
 from forgelore.store.packing import unpack
 from forgelore.surfaces.cli.main import main
 from servers.githttp import GitServer
@@ -65,7 +66,7 @@ class Looked:
                 told += [
                     f"{table}: {text!r}" for value in row if isinstance(value, bytes) for text in [_inflated(value)]
                 ]
-        words = [word for (word,) in connection.execute("SELECT term FROM documents_vocab")]
+        words = [word for word, *_ in connection.execute(WORD_COUNTS)]
         connection.close()
         return "\n".join([*told, *words])
 
@@ -224,7 +225,7 @@ def test_what_an_older_run_pushed_is_purged_by_the_next(gitlab_place):
     looked = place.look()
     for secret in (SECRET_ISSUE, SECRET_CHANGE):
         assert not looked.holds(secret)
-    assert "chunks: " not in looked.rows
+    assert f"{VECTORS}: " not in looked.rows
     assert place.git.git("group/app.git", "rev-list", "--count", "--all") == "1"
     reachable = place.git.git("group/app.git", "rev-list", "--objects", "--all").split()
     assert old not in reachable
