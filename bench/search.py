@@ -83,7 +83,8 @@ def measure_size(built: Built, questions: list[Question]) -> Measured:
     times = warm.take_times(desk, questions, rounds=1 if is_large else 2)
     checks = warm.check_answers(desk, questions[: 5 if is_large else CHECKED])
     groups, text = bytes_per_document(desk.store, built.documents)
-    share, reading, matrix = warm.share_of_or(desk, questions), desk.reading, desk.matrix.nbytes / 1e6
+    share, reading = warm.share_of_or(desk, questions), desk.reading
+    matrix = sum(block.nbytes for block in desk.blocks) / 1e6
     desk.store.close()
     del desk
     peaks = [peak_of(built.path, kind, questions) for kind in ("random", "model")]

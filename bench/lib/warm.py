@@ -63,13 +63,13 @@ class Desk:
         self.dice = Dice()
         self.retriever = Retriever(self.store, self.dice)
         self.retriever.by_vector(self.dice.embed_query(""), 1, SearchScope())
-        self.resident = self.retriever._resident  # noqa: SLF001 - the bench reads the very bytes that are searched
-        self.matrix = self.resident.rows.matrix
+        self.vectors = self.retriever._vectors  # noqa: SLF001 - the bench reads the very bytes that are searched
+        self.blocks = self.vectors.rows.blocks
         self.filters = choose_filters(self.store)
         self.reading = min(READINGS, key=self._time_reading)
 
     def _time_reading(self, name: str) -> float:
-        return statistics.median(timed(READINGS[name], self.matrix) for _ in range(5))
+        return statistics.median(timed(functools.partial(read_all, READINGS[name]), self.blocks) for _ in range(5))
 
 
 def choose_filters(store) -> dict[str, tuple[Filters, list[int]]]:
@@ -97,18 +97,19 @@ def choose_filters(store) -> dict[str, tuple[Filters, list[int]]]:
 
 def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
     """Return what is timed: name -> a call for one question."""
-    read, matrix, retriever, store = READINGS[desk.reading], desk.matrix, desk.retriever, desk.store
+    read = functools.partial(read_all, READINGS[desk.reading])
+    retriever, store, blocks = desk.retriever, desk.store, desk.blocks
     pool = concurrent.futures.ThreadPoolExecutor(2)
-    halves = np.array_split(matrix, 2)
+    halves = [blocks[::2], blocks[1::2]]
 
     def rank_only(text: str) -> object:
         with mock.patch.object(flow, "build_hits", return_value=[]):
             return ask(retriever, text)
 
     parts: dict[str, typing.Callable[[str], object]] = {
-        "one pass over the bytes": lambda _: read(matrix),
+        "one pass over the bytes": lambda _: read(blocks),
         "one pass, two threads": lambda _: list(pool.map(read, halves)),
-        "vectors alone": lambda text: desk.resident.nearest(desk.dice.embed_query(text), DEPTH),
+        "vectors alone": lambda text: desk.vectors.nearest(desk.dice.embed_query(text), DEPTH),
         "words, all of them (AND)": lambda text: all_words(store, text),
         "words, then the rarest (OR)": lambda text: retriever.by_words(parse_query(text), DEPTH, 1 << 40, None),
         "lexical search": lambda text: ask(retriever, text, mode="lexical"),
@@ -118,6 +119,11 @@ def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
     for name, (filters, _) in desk.filters.items():
         parts[f"hybrid, {name}"] = functools.partial(ask, retriever, filters=filters)
     return parts
+
+
+def read_all(read: typing.Callable, blocks: typing.Sequence) -> None:
+    for block in blocks:
+        read(block)
 
 
 def all_words(store, text: str) -> list:
@@ -199,9 +205,10 @@ class Exhaustive:
         self.cosines = functools.lru_cache(8)(self._cosines)
 
     def _cosines(self, text: str) -> np.ndarray:
-        query = np.asarray(self.desk.dice.embed_query(text), np.float32)
-        step = 50_000
-        parts = [self.packed[at : at + step].astype(np.float32) @ query for at in range(0, len(self.packed), step)]
+        """Row by row in floats of 64 bits: equal vectors are equally near, wherever they stand."""
+        query = np.asarray(self.desk.dice.embed_query(text), np.float64)
+        step = 10_000
+        parts = [(self.packed[at : at + step] * query).sum(axis=1) for at in range(0, len(self.packed), step)]
         return np.concatenate(parts) * self.scales
 
     def gather(self, text: str, allowed: np.ndarray, depth: int) -> RankedLists:

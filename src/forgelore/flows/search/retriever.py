@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
     from forgelore.store.embedders import StoredEmbedder
-    from forgelore.store.engine.vectors import Ids, Near, VectorCache
+    from forgelore.store.engine.vector_blocks import Ids
+    from forgelore.store.engine.vectors import Near, VectorCache
 
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000

@@ -20,6 +20,7 @@ with modules that give the same names; a test compares this list with what other
                      load_vector, load_starts               what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors
                      VectorCache -> Near                    the nearest documents, within Ids that filters allow
+    vector_blocks    Ids                                    ids of documents, as an array of numpy
     vector_rows      count_vectors                          how many documents have vectors
                      queue_unembedded, mark_stale,          which documents wait for vectors, or for new ones
                      has_stale

@@ -1,28 +1,27 @@
-"""Vectors of chunks: saving them, and finding the nearest by one pass over all of them.
+"""Vectors of chunks: saving them, and finding the nearest by one pass over all of them (`vector_scan`).
 
-Exact search over packed rows. A process that answers once reads the rows it may return; one that stays keeps them in
-memory (`VectorCache`) and reads only what is new. vec0 was measured and lost: see docs/decisions/0004-vectors.md.
+Exact search over packed rows, kept in memory as they are stored (`vector_blocks`); a process that stays reads only what
+is new. vec0 was measured and lost: see docs/decisions/0004-vectors.md.
 """
 
 import json
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.chunks import Chunk
 from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 from forgelore.store.embedders import StoredEmbedder
+from forgelore.store.engine.vector_blocks import load_ids, load_rows, no_rows
+from forgelore.store.engine.vector_scan import VectorScan
 
 if TYPE_CHECKING:
     import numpy as np
 
-    Matrix = np.ndarray[tuple[int, int], np.dtype[np.float32]]
-    Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
-    Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+    from forgelore.core.search.vectors import Vector
+    from forgelore.store.engine.vector_blocks import Ids
 
 _HASH_BYTES = 8
-_BLOCK = 10_000  # rows read at a time
 
 
 class Near(NamedTuple):
@@ -89,17 +88,6 @@ def load_unembedded(store: Store, embedder_id: int, document_ids: Iterable[int])
     return [(document_id, digest, title, text) for document_id, digest, title, text in rows]
 
 
-class VectorRows(NamedTuple):
-    """Chunks as arrays, in the order of their ids: ids of chunk and document, vectors of length 1."""
-
-    chunk_ids: "Ids"
-    document_ids: "Ids"
-    matrix: "Matrix"
-
-    def take(self, places: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> "VectorRows":
-        return VectorRows(self.chunk_ids[places], self.document_ids[places], self.matrix[places])
-
-
 class VectorCache:
     """The vectors of one embedder in memory, one row per chunk.
 
@@ -107,12 +95,9 @@ class VectorCache:
     """
 
     def __init__(self, store: Store, embedder: StoredEmbedder) -> None:
-        import numpy as np
-
         self._store, self.embedder = store, embedder
         self._version = -1
-        none = np.empty(0, np.int64)
-        self.rows = VectorRows(none, none, np.empty((0, embedder.dimension), np.float32))
+        self.rows = no_rows()
 
     def refresh(self) -> None:
         """Read what was added and forget what is gone. Ids only grow, so what is new has a larger one."""
@@ -121,35 +106,34 @@ class VectorCache:
             return
         import numpy as np
 
-        chunk_ids = self.rows.chunk_ids
-        last = int(chunk_ids[-1]) if len(chunk_ids) else 0
-        sql = "FROM chunks WHERE embedder_id = ? AND id <= ?"
-        kept = self._store.value(f"SELECT count(*) {sql}", self.embedder.id, last) if last else 0
-        if kept != len(chunk_ids):
-            live = np.asarray(
-                [row[0] for row in self._store.each(f"SELECT id {sql}", self.embedder.id, last)], np.int64
-            )
-            self.rows = self.rows.take(np.flatnonzero(np.isin(chunk_ids, live)))
-        new = load_rows(self._store, self.embedder, after=last)
-        if not len(self.rows.chunk_ids):  # the usual case: copying everything once more would cost as much again
-            self.rows = new
-        elif len(new.chunk_ids):
-            chunk_ids = self.rows.chunk_ids
-            self.rows = VectorRows(
-                np.concatenate([chunk_ids, new.chunk_ids]),
-                np.concatenate([self.rows.document_ids, new.document_ids]),
-                np.concatenate([self.rows.matrix, new.matrix]),
-            )
+        last = int(self.rows.chunk_ids[-1]) if self.rows.total else 0
+        sql = "SELECT count(*) FROM chunks WHERE embedder_id = ? AND id <= ?"
+        kept = self._store.value(sql, self.embedder.id, last) if last else 0
+        if kept != self.rows.total:
+            live = load_ids(self._store, self.embedder, upto=last)
+            self.rows = self.rows.take(np.flatnonzero(np.isin(self.rows.chunk_ids, live)))
+        self.rows = self.rows.joined(load_rows(self._store, self.embedder, after=last))
         self._version = version
 
     def nearest(self, query: "Vector", limit: int, allowed: "Ids | None" = None) -> list[Near]:
-        """Return the nearest documents, best first. `allowed` (document ids) is resolved before scoring."""
+        """Return the nearest documents, best first, each by its best chunk. Ties go to the older document. `allowed`
+        (document ids) is resolved before scoring.
+        """
         import numpy as np
 
         rows = self.rows
-        if allowed is not None:
-            rows = rows.take(np.flatnonzero(_is_member(rows.document_ids, allowed)))
-        return best_documents(rows.matrix @ query, rows, limit)
+        places = None if allowed is None else np.flatnonzero(_is_member(rows.document_ids, allowed))
+        scan = VectorScan(rows, query, places)
+        take = max(limit * 2, 64)
+        while True:
+            found: dict[int, Near] = {}
+            best, cosines = scan.best(take)
+            chunks, documents = rows.chunk_ids[best].tolist(), rows.document_ids[best].tolist()
+            for document_id, cosine, chunk_id in zip(documents, cosines.tolist(), chunks, strict=True):
+                found.setdefault(document_id, Near(document_id, cosine, chunk_id))
+            if len(found) >= limit or take >= len(scan):
+                return list(found.values())[:limit]
+            take *= 4  # many chunks of few documents: look deeper
 
 
 def _is_member(values: "Ids", allowed: "Ids") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
@@ -162,44 +146,3 @@ def _is_member(values: "Ids", allowed: "Ids") -> "np.ndarray[tuple[int], np.dtyp
     table = np.zeros(size, np.bool_)
     table[allowed] = True
     return table[values]
-
-
-def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0) -> VectorRows:
-    """Read the chunks with larger ids, some thousand at a time: as bytes they are never all in memory."""
-    import numpy as np
-
-    condition = "FROM chunks WHERE embedder_id = ? AND id > ?"
-    count = store.value(f"SELECT count(*) {condition}", embedder.id, after)
-    found = VectorRows(
-        np.empty(count, np.int64), np.empty(count, np.int64), np.empty((count, embedder.dimension), np.float32)
-    )
-    rows = store.each(f"SELECT id, document_id, scale, vector {condition} ORDER BY id", embedder.id, after)
-    at = 0
-    while block := list(islice(rows, min(_BLOCK, count - at))):
-        ids, documents, scales, vectors = zip(*block, strict=True)
-        end = at + len(block)
-        found.chunk_ids[at:end], found.document_ids[at:end] = ids, documents
-        packed = np.frombuffer(b"".join(vectors), np.int8).reshape(len(block), embedder.dimension)
-        np.multiply(packed, np.asarray(scales, np.float32)[:, None], out=found.matrix[at:end], dtype=np.float32)
-        at = end
-    return found if at == count else found.take(np.arange(at))
-
-
-def best_documents(cosines: "Vector", rows: VectorRows, limit: int) -> list[Near]:
-    """Return the best chunk of each of the best documents. Ties go to the older document."""
-    import numpy as np
-
-    found: dict[int, Near] = {}
-    take = min(len(cosines), max(limit * 2, 64))
-    while take:
-        top = np.argpartition(cosines, -take)[-take:] if take < len(cosines) else np.arange(len(cosines))
-        top = top[np.lexsort((rows.document_ids[top], -cosines[top]))]
-        found = {}
-        for row in top:
-            document_id = int(rows.document_ids[row])
-            if document_id not in found:
-                found[document_id] = Near(document_id, float(cosines[row]), int(rows.chunk_ids[row]))
-        if len(found) >= limit or take == len(cosines):
-            break
-        take = min(len(cosines), take * 4)  # many chunks of few documents: look deeper
-    return list(found.values())[:limit]

@@ -1,0 +1,127 @@
+"""The pass over bytes: whoever multiplies gives the same numbers, and the answer is that of a scan in floats."""
+
+import sys
+
+import numpy as np
+import pytest
+from hashed import HashedEmbedder
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forgelore.core.search.vectors import check_vector, pack_vector
+from forgelore.store.embedders import StoredEmbedder, find_embedder
+from forgelore.store.engine import vector_blocks
+from forgelore.store.engine.byte_products import NUMKONG, NUMPY, choose_kernel
+from forgelore.store.engine.vector_blocks import VectorRows, load_rows
+from forgelore.store.engine.vector_scan import VectorScan
+from forgelore.store.engine.vectors import VectorCache
+from forgelore.store.migrate import open_store
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def drawn_bytes(seed, rows, width):
+    return np.random.default_rng(seed).integers(-128, 128, (rows, width), np.int8)
+
+
+def drawn_rows(rng, count, width, *, repeats):
+    """Rows of several blocks, packed as the store has them; some documents have several, some rows are equal."""
+    floats = rng.standard_normal((count, width))
+    floats[rng.random(count) < repeats] = floats[0]
+    packed = [pack_vector((row / np.linalg.norm(row)).astype(np.float32)) for row in floats]
+    whole = np.frombuffer(b"".join(one.data for one in packed), np.int8).reshape(count, width)
+    blocks = tuple(np.split(whole, sorted(rng.integers(0, count, 3))))
+    scales = np.asarray([one.scale for one in packed], np.float32)
+    documents = rng.permutation(count // 2 + 1)[rng.integers(0, count // 2 + 1, count)] + 1
+    return VectorRows(np.arange(1, count + 1), documents, scales, tuple(block for block in blocks if len(block)))
+
+
+def scan_in_floats(rows, query, places, count):
+    """The oracle: every row as floats, sorted whole."""
+    matrix = np.concatenate(rows.blocks).astype(np.float64)[places]
+    cosines = (matrix * query.astype(np.float64)).sum(axis=1) * rows.scales[places]
+    order = np.lexsort((rows.document_ids[places], -cosines))[:count]
+    return places[order], cosines[order]
+
+
+@given(seed=SEEDS, rows=st.integers(1, 3000), width=st.integers(1, 1600))
+@settings(max_examples=60, deadline=None)
+def test_numpy_multiplies_as_numkong_does(seed, rows, width):
+    """To the last unit, also where sums are too large for a float of 32 bits."""
+    block = drawn_bytes(seed, min(rows, 2_000_000 // width), width)
+    row = drawn_bytes(seed + 1, 1, width)[0]
+    exact = (block.astype(np.int64) @ row.astype(np.int64)).astype(np.float32)
+    assert np.array_equal(NUMPY.multiply(block, row), exact)
+    assert np.array_equal(NUMKONG.multiply(block, row), exact)
+    squares = np.einsum("ij,ij->i", block, block, dtype=np.int64).astype(np.float32)
+    assert np.array_equal(NUMPY.square(block), squares)
+    assert np.array_equal(NUMKONG.square(block), squares)
+
+
+@given(seed=SEEDS, width=st.integers(2, 96), repeats=st.sampled_from([0.0, 0.1, 0.9]), share=st.floats(0.01, 1))
+@settings(max_examples=100, deadline=None)
+def test_the_best_rows_are_those_of_a_scan_in_floats(seed, width, repeats, share):
+    """In the same order, equal rows included; within any part of the rows."""
+    rng = np.random.default_rng(seed)
+    rows = drawn_rows(rng, 400, width, repeats=repeats)
+    query = check_vector(rng.standard_normal(width).tolist(), width)
+    places = np.flatnonzero(rng.random(400) < share)
+    for count in (1, 7, 64, 1000):
+        found, cosines = VectorScan(rows, query, places).best(count)
+        expected, exact = scan_in_floats(rows, query, places, count)
+        assert np.array_equal(rows.document_ids[found], rows.document_ids[expected])
+        assert cosines.tolist() == exact.tolist()
+    assert np.array_equal(VectorScan(rows, query).best(9)[1], scan_in_floats(rows, query, np.arange(400), 9)[1])
+
+
+@pytest.mark.parametrize("kernel", ["numkong", "numpy"])
+def test_searches_are_equal_whoever_multiplies(demo, kernel, monkeypatch):
+    embedder = HashedEmbedder()
+    stored = find_embedder(demo, embedder.fingerprint())
+    queries = [
+        check_vector(embedder.embed_query(row[0]), stored.dimension)
+        for row in demo.rows("SELECT title FROM items ORDER BY id LIMIT 200")
+    ]
+    if kernel == "numpy":
+        monkeypatch.setitem(sys.modules, "numkong", None)  # as where it is not installed
+    choose_kernel.cache_clear()
+    cache = VectorCache(demo, stored)
+    cache.refresh()
+    assert choose_kernel().name == kernel
+    for query in queries:
+        rows, cosines = scan_in_floats(cache.rows, query, np.arange(cache.rows.total), 400)
+        best = {}
+        for place, cosine in zip(rows, cosines, strict=True):
+            best.setdefault(int(cache.rows.document_ids[place]), (float(cosine), int(cache.rows.chunk_ids[place])))
+        assert [(one.document_id, one.cosine, one.chunk_id) for one in cache.nearest(query, 50)] == [
+            (document, *found) for document, found in best.items()
+        ][:50]
+    monkeypatch.undo()
+    choose_kernel.cache_clear()
+
+
+def test_any_bytes_come_back_as_they_were_saved(tmp_path, monkeypatch):
+    """Vectors are joined as if they were text: NUL, half a character and whatever else must not matter. Blocks end
+    anywhere, ids that are gone are passed over, and rows that are no vectors are left out.
+    """
+    monkeypatch.setattr(vector_blocks, "_BLOCK", 100)
+    store = open_store(str(tmp_path / "bytes.db"))
+    store.run("PRAGMA foreign_keys=OFF")
+    vectors = drawn_bytes(7, 997, 32)
+    vectors[:8] = np.arange(256).astype(np.int8).reshape(8, 32)
+    vectors[8] = 0
+    insert = """
+        INSERT INTO chunks (id, project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)
+        VALUES (?, 1, ?, ?, 0, 0, 1, x'', 0.01, ?)
+    """
+    ids = np.cumsum(np.random.default_rng(3).integers(1, 9, 997)) + 1000
+    store.run_many(insert, [(int(one), int(one) * 3, 1, row.tobytes()) for one, row in zip(ids, vectors, strict=True)])
+    store.run_many(insert, [(1, 7, 1, b"short"), (int(ids[-1]) + 5_000, 8, 2, bytes(32)), (2, 9, 1, bytes(33))])
+    rows = load_rows(store, StoredEmbedder(1, "any", "any", "any", 32))
+    store.close()
+    assert rows.chunk_ids.tolist() == ids.tolist()
+    assert rows.document_ids.tolist() == (ids * 3).tolist()
+    assert np.array_equal(np.concatenate(rows.blocks), vectors)
+    assert max(map(len, rows.blocks)) <= 100
+    lengths = np.linalg.norm(np.concatenate(rows.blocks) * rows.scales[:, None], axis=1)
+    assert lengths == pytest.approx([float(row.any()) for row in vectors], abs=1e-6)
