@@ -186,7 +186,7 @@ def check_filter(desk: Desk, every: "Exhaustive", name: str, case: tuple, questi
     for text, _ in questions:
         got = [hit.row.document_id for hit in ask(desk.retriever, text, filters=filters).hits]
         gather = functools.partial(every.gather, text, allowed)
-        wanted, _ = best_per_item(desk.retriever, gather, fuse_lists, LIMIT)
+        wanted = best_per_item(desk.retriever, gather, fuse_lists, LIMIT).fused[:LIMIT]
         equal += got == [one.id for one in wanted]
         short += len(got) < min(LIMIT, items)
     return Checked(name, len(allowed), len(questions), equal, short)

@@ -58,6 +58,9 @@ class ForgeProfile(NamedTuple):
 
     comment_chars: int = 65_536
     alert: str = "> ⚠️"  # how a warning in a comment begins
+    note_fragment: str = (
+        ""  # of an item's page, before the number of a note; where answers have the address, it is empty
+    )
     quiet_host: str = ""  # serves the same pages, and makes no cross references
     quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
     has_comment_stream: bool = False  # one list of all comments, which may miss some: counts are compared behind it
@@ -111,6 +114,7 @@ GITLAB = ForgeProfile(
         "let the bot push and force-push to {branch}: Settings > Repository > Protected branches, Push rules",
     ),
     comment_chars=1_000_000,  # alerts came with 17.10: a plain quote looks right on all
+    note_fragment="note_",
     quiet_ending=("", "forgelore.triage"),  # the whole address is compared, and no fragment of its own has a dot
     has_groups=True, bot_setup=(".gitlab-ci.yml", "forgelore-triage"),
     readers={

@@ -88,3 +88,16 @@ def test_a_server_nobody_described_is_asked_what_it_is(forgejo, cli):
     assert cli("show", f"{home}/issues/{number}", "--json").data["title"] == "Crash"
     assert cli("show", f"{home}/pulls/{change}", "--json").data["title"] == "Fix the crash"
     assert not [path for path in forgejo.server.paths() if "/collaborators" in path], "that needs a token"
+
+
+def test_a_hit_in_a_thread_has_the_address_of_its_note(typed):
+    """Not that of the first note of the conversation, nor that of the item."""
+    typed.lab.on_issue("comment", typed.first, "Another one says: only on wednesdays, with the wombat driver.")
+    typed.lab.time.pass_by(600)
+    assert typed("sync", typed.lab.name_text).code == 0
+    urls = [typed("search", word, "--json").data["hits"][0]["url"] for word in ("quokka", "wombat")]
+    item = typed("show", f"#{typed.first}", "--json").data
+    notes = {note["body"]: note["url"] for thread in item["threads"] for note in thread["notes"]}
+    assert urls == [next(url for body, url in notes.items() if word in body) for word in ("quokka", "wombat")]
+    assert len({*urls, item["url"]}) == 3
+    assert urls[1] in typed("search", "wombat").out.split()

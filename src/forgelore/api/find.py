@@ -7,6 +7,7 @@ from forgelore.app import App
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
+from forgelore.flows.search.paging import parse_start
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchMode, SearchRequest
 from forgelore.flows.search.typed import QuerySetting, build_request
@@ -60,14 +61,16 @@ def search_filters(app: App, words: FilterWords, project: StoredProject | None) 
 
 
 def build_search(
-    app: App, text: str, words: FilterWords, *, mode: SearchMode, limit: int, is_literal: bool, is_raw: bool
-) -> SearchRequest:
+    app: App, text: str, words: FilterWords, *, mode: SearchMode, limit: int, offset: int | str, is_literal: bool,
+    is_raw: bool,
+) -> SearchRequest:  # fmt: skip
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
-    project = maybe_project(app, words.get("project"))
+    project, start = maybe_project(app, words.get("project")), parse_start(offset)
     if is_raw:
-        return SearchRequest(text, "lexical", search_filters(app, words, project), limit, is_raw)
+        return SearchRequest(text, "lexical", search_filters(app, words, project), limit, is_raw, start=start)
     setting = QuerySetting(project, app.hosts, app.now_ms())
-    return build_request(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal)
+    request = build_request(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal)
+    return request._replace(start=start)
 
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":

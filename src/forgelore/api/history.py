@@ -172,6 +172,13 @@ class History(FindingHistory, FetchingHistory, IndexingHistory):
         found = [one_project(self.app, text) for text in texts] or list_projects(self.app.store())
         return [str(project.name) for project in found]
 
+    @property
+    def has_several_projects(self) -> bool:
+        """Whether the file holds more than one project, so that a number alone may mean several items."""
+        from forgelore.store.projects import list_projects
+
+        return len(list_projects(self.app.store())) > 1
+
     # The file, and what is running
 
     @property

@@ -64,6 +64,12 @@ def shown_ref(forge: str, kind: str, number: int, tag: str | None = None) -> str
     return f"{profile_of(forge).sigil(kind)}{number}"
 
 
+def note_page(forge: str, item_url: str | None, key: str, url: str | None) -> str | None:
+    """Return the address of a note: the one its forge gave, or a place on the item's page; None where nobody knows."""
+    fragment = profile_of(forge).note_fragment
+    return url or (f"{item_url}#{fragment}{key}" if fragment and item_url else None)
+
+
 def without_userinfo(text: str) -> str:
     """Return a URL without name and password: CI clones carry tokens there, and messages repeat what was typed.
 

@@ -110,6 +110,7 @@ class NoteRow(NamedTuple):
     is_answer: int
     type: str | None
     url: str | None
+    key: str
 
 
 def load_listed(store: Store, filters: Filters, *, sort: str, limit: int) -> list[ListedRow]:
@@ -183,7 +184,7 @@ def load_notes_of(store: Store, item_id: int) -> list[NoteRow]:
     """Return the notes of an item in their order."""
     sql = """
         SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line, n.author, n.body, n.created_at, n.path,
-          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url
+          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url, n.key
         FROM threads t
         JOIN notes n ON n.thread_id = t.id
         WHERE t.item_id = ?

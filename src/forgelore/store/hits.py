@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.core.names import shown_ref
+from forgelore.core.names import note_page, shown_ref
 from forgelore.errors import NotFound
 from forgelore.store.db import Store
 from forgelore.words import ProjectName
@@ -59,6 +59,11 @@ class HitRow(NamedTuple):
     def project(self) -> str:
         return str(ProjectName(self.forge, self.host, self.path))
 
+    @property
+    def full_ref(self) -> str:
+        """The ref with its project: acme/web#12, or "acme/web v1.2.0" for a release."""
+        return self.project + (self.ref if self.kind != "release" else f" {self.ref}")
+
 
 def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:
     ids = json.dumps(list(document_ids))
@@ -66,6 +71,28 @@ def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:
     for document_id, name in store.each(_LABELS_OF_HITS, ids):
         labels.setdefault(document_id, []).append(name)
     return {row[0]: HitRow._make((*row, tuple(labels.get(row[0], ())))) for row in store.rows(_HITS, ids)}
+
+
+def load_notes_with(store: Store, words: dict[int, str]) -> dict[int, list[tuple[str, str]]]:
+    """Return URL and body of the notes in threads' documents that contain a word, in their order: document -> notes."""
+    if not words:
+        return {}
+    sql = """
+        SELECT d.id, n.body, p.forge, i.url, n.key, n.url
+        FROM json_each(?) w
+        JOIN documents d ON d.id = CAST(w.key AS INTEGER)
+        JOIN threads t ON t.item_id = d.item_id AND t.key = d.thread_key
+        JOIN notes n ON n.thread_id = t.id
+        JOIN items i ON i.id = d.item_id
+        JOIN projects p ON p.id = d.project_id
+        WHERE NOT n.is_system AND NOT n.is_internal AND instr(n.body, w.value)
+        ORDER BY d.id, n.created_at, length(n.key), n.key
+    """
+    notes: dict[int, list[tuple[str, str]]] = {}
+    for document_id, body, *place in store.each(sql, json.dumps(words)):
+        if url := note_page(*place):
+            notes.setdefault(document_id, []).append((url, body))
+    return notes
 
 
 def load_items_of(store: Store, document_ids: Iterable[int]) -> dict[int, int]:

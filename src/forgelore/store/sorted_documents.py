@@ -25,3 +25,10 @@ def load_sorted(store: Store, allowed: Allowed | None, key: str, *, is_ascending
         LIMIT ?
     """
     return [row[0] for row in store.rows(sql, *(allowed.bindings if allowed else ()), limit)]
+
+
+def count_allowed(store: Store, allowed: Allowed | None) -> int:
+    """Return how many items have a document that is allowed."""
+    within = f"o.id IN ({allowed.sql})" if allowed else "1"
+    sql = f"SELECT count(DISTINCT o.item_id) FROM documents o WHERE {within}"
+    return int(store.value(sql, *(allowed.bindings if allowed else ())))

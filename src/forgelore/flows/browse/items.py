@@ -3,7 +3,7 @@
 import json
 from typing import NamedTuple
 
-from forgelore.core.names import Hosts, Ref, shown_ref
+from forgelore.core.names import Hosts, Ref, note_page, shown_ref
 from forgelore.flows.browse.refs import find_row
 from forgelore.store.browse import ShownRow, load_backlinks, load_links, load_notes_of
 from forgelore.store.db import Store
@@ -137,7 +137,7 @@ def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
         files=[ShownFile(*file) for file in load_files_of(store, [row.id]).get(row.id, ())],
         links=_links(store, row),
         linked_from=_backlinks(store, row),
-        threads=_threads(store, row.id),
+        threads=_threads(store, row),
     )
 
 
@@ -159,10 +159,10 @@ def _backlinks(store: Store, row: ShownRow) -> list[Backlink]:
     ]
 
 
-def _threads(store: Store, item_id: int) -> list[ShownThread]:
+def _threads(store: Store, item: ShownRow) -> list[ShownThread]:
     """Return the threads in the order of their first notes."""
     threads: dict[int, ShownThread] = {}
-    for row in load_notes_of(store, item_id):
+    for row in load_notes_of(store, item.id):
         thread = threads.setdefault(
             row.thread_id,
             ShownThread(
@@ -170,7 +170,6 @@ def _threads(store: Store, item_id: int) -> list[ShownThread]:
             ),
         )
         flags = (bool(row.is_system), bool(row.is_internal), bool(row.is_answer))
-        thread.notes.append(
-            ShownNote(row.author, row.body, row.created_at, row.path, row.line, *flags, row.type, row.url)
-        )
+        url = note_page(item.forge, item.url, row.key, row.url)
+        thread.notes.append(ShownNote(row.author, row.body, row.created_at, row.path, row.line, *flags, row.type, url))
     return list(threads.values())

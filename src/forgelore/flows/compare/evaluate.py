@@ -21,7 +21,8 @@ from forgelore.flows.compare.similar import as_answer
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.filters import parse_filters
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchAnswer, SearchMode, SearchRequest, search, warn_of_waiting
+from forgelore.flows.search.run import SearchAnswer, SearchMode, SearchRequest, search
+from forgelore.flows.search.shortfalls import warn_of_waiting
 from forgelore.flows.transfer.importing import BadLine
 from forgelore.store.calibrations import CalibrationScope
 from forgelore.store.db import Store

@@ -10,7 +10,8 @@ from forgelore.core.compare.evidence import Stems
 from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RankedLists, SearchMode, first_of_items, vector_or_warning
+from forgelore.flows.search.run import RankedLists, SearchMode, first_of_items
+from forgelore.flows.search.shortfalls import vector_or_warning
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import Found, search_words
 from forgelore.store.engine.words import estimate_documents, load_document_counts

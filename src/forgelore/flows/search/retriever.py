@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import Found, search_words
+from forgelore.store.engine.fulltext import Found, count_items, search_words
 from forgelore.store.engine.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
 from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
 
@@ -55,6 +55,20 @@ class Retriever:
         rare = build_or(self._rare(loosen(query.words)))
         more = search_words(self.store, rare, depth, allowed) if rare and rare != expression else []
         return [*found, *(one for one in more if one.document_id not in seen)][:depth]
+
+    def count_items(
+        self, query: Query, enough: int, allowed: Allowed | None, *, raw: str | None = None
+    ) -> tuple[int, bool]:
+        """Return how many items `by_words` lists, however deep it looks, and whether that is exact. `raw`: of FTS5
+        syntax instead.
+        """
+        expression = raw or build_and(query.words)
+        if expression is None:
+            return 0, True
+        if not raw and len(search_words(self.store, expression, enough, allowed)) < enough:
+            rare = build_or(self._rare(loosen(query.words)))
+            expression = f"({expression}) OR ({rare})" if rare else expression
+        return count_items(self.store, expression, allowed)
 
     def _rare(self, words: list[Word]) -> list[Word]:
         total = estimate_documents(self.store)

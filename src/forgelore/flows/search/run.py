@@ -27,27 +27,34 @@ from forgelore.core.search.snippets import (
     wanted_of,
 )
 from forgelore.core.search.term_groups import join_groups
-from forgelore.errors import InvalidValue, LoreError, StoreError
+from forgelore.errors import InvalidValue
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.known_item import KnownItems, permit_known
+from forgelore.flows.search.note_urls import name_notes
+from forgelore.flows.search.paging import (
+    STEP,
+    PageStart,
+    RankedItems,
+    check_limit,
+    find_next,
+    grow_ranking,
+    warn_of_change,
+)
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.shortfalls import vector_or_warning, warn_of_gaps, warn_of_waiting
 from forgelore.flows.search.text_conditions import TextTerms, build_text_conditions
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import Found, has_words, raw_query_errors, search_words
 from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Allowed, Filters, build_allowed
 from forgelore.store.hits import HitRow, load_hits, load_items_of
-from forgelore.store.sorted_documents import load_sorted
-from forgelore.store.waiting import count_waiting
-from forgelore.words import JobKind
+from forgelore.store.sorted_documents import count_allowed, load_sorted
 
 if TYPE_CHECKING:
-    from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
     from forgelore.store.engine.vectors import Near
 
 SearchMode = Literal["hybrid", "lexical", "semantic"]
-MAX_LIMIT = 100
 MIN_DEPTH = 100  # of each list before they are fused
 RESCORED = 100  # candidates that a rescorer looks at: at least as many as can be asked for
 
@@ -63,6 +70,11 @@ class SearchRequest(NamedTuple):
     sort: SortOrder = SortOrder()
     known: KnownItems = KnownItems()  # what the query names
     notes: tuple[str, ...] = ()  # how the query was understood
+    start: PageStart = PageStart()  # of the ranking's parts, the one that is asked for
+
+    @property
+    def end(self) -> int:
+        return self.start.offset + self.limit
 
 
 class Hit(NamedTuple):
@@ -80,7 +92,9 @@ class Hit(NamedTuple):
 
 
 class SearchAnswer(NamedTuple):
-    """The hits of a search, best first."""
+    """The hits of a search, best first. `total`: how many there are on all pages, or where that is not exact, how many
+    at least: meaning has no end. `next_page`: the offset of the next one, "" at the end.
+    """
 
     hits: list[Hit]
     mode: SearchMode  # what was really done
@@ -89,6 +103,10 @@ class SearchAnswer(NamedTuple):
     notes: tuple[str, ...] = ()  # how the query was understood, and the item it names
     known_count: int = 0  # how many hits at the top are items that the query names
     sort: SortOrder = SortOrder()
+    total: int = 0
+    is_total_exact: bool = True
+    offset: int = 0
+    next_page: str = ""
 
 
 class RankedLists(NamedTuple):
@@ -129,22 +147,42 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
         warnings.append("the query is very long; its first 64 words are used")
     if request.sort.key != "relevance":
         return _search_sorted(retriever, request, query, warnings)
-    mode, fused, lists, allowed = _rank(retriever, request, query, warnings, rescorer)
+    mode, ranked, allowed = _rank(retriever, request, query, warnings, rescorer)
     known = permit_known(retriever.store, request.known, allowed)
+    fused = ranked.fused
     if known.document_ids:
-        fused = first_of_items(retriever.store, [*map(_unranked, known.document_ids), *fused])[: request.limit]
+        fused = first_of_items(retriever.store, [*map(_unranked, known.document_ids), *fused])
     warnings += warn_of_absent(retriever.store, request.filters, is_empty=not fused)
-    wanted = None if request.is_bare else wanted_of(query, retriever.stems)
-    hits = build_hits(retriever, fused, lists, wanted)
-    known_count = min(len(known.document_ids), request.limit)
-    return SearchAnswer(hits, mode, warnings, notes=(*request.notes, *known.notes), known_count=known_count)
+    total, is_exact = len(fused), ranked.is_complete
+    if mode == "lexical" and not is_exact and not known.document_ids:
+        total, is_exact = retriever.count_items(query, STEP, allowed, raw=request.text if request.is_raw else None)
+    known_count = len(known.document_ids[request.start.offset : request.end])
+    notes = (*request.notes, *known.notes)
+    answer = SearchAnswer(
+        [], mode, warnings, notes=notes, known_count=known_count, total=total, is_total_exact=is_exact
+    )
+    return _fill_page(retriever, request, query, answer, ranked._replace(fused=fused))
 
 
 class _Ranking(NamedTuple):
     mode: SearchMode
-    fused: list[Fused]
-    lists: RankedLists
+    ranked: RankedItems
     allowed: Allowed | None
+
+
+def _fill_page(
+    retriever: Retriever, request: SearchRequest, query: Query, answer: SearchAnswer, ranked: RankedItems
+) -> SearchAnswer:
+    """Return the answer with the hits of the page that is asked for."""
+    wanted = None if request.is_bare else wanted_of(query, retriever.stems)
+    hits = build_hits(retriever, ranked.fused[request.start.offset : request.end], ranked.lists, wanted)
+    ids = [one.id for one in ranked.fused]
+    is_end = answer.is_total_exact and answer.total <= request.end
+    return answer._replace(
+        hits=hits if request.is_bare else name_notes(retriever.store, hits), offset=request.start.offset,
+        next_page=find_next(request.start, request.limit, ids, is_end=is_end),
+        warnings=[*answer.warnings, *warn_of_change(request.start, ids)],
+    )  # fmt: skip
 
 
 def _rank(
@@ -157,7 +195,7 @@ def _rank(
     if mode != "lexical" and query.words:
         mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
         if vector is not None:
-            _warn_of_gaps(retriever.store, request.filters, warnings)
+            warn_of_gaps(retriever.store, request.filters, warnings)
     further = build_text_conditions(request.terms, query)
     scope = retriever.scope(request.filters, further, with_vectors=vector is not None)
 
@@ -169,11 +207,16 @@ def _rank(
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
         return RankedLists(words, vectors)
 
-    fused, lists = best_per_item(retriever, gather, fuse_lists, RESCORED if rescorer else request.limit)
-    if rescorer and fused:
-        mode = "hybrid" if mode == "lexical" else mode
-        fused, lists = _rescore(retriever, rescorer, request, (fused, lists))
-    return _Ranking(mode, fused, lists, scope.allowed)
+    def rank(size: int) -> RankedItems:
+        step = best_per_item(retriever, gather, fuse_lists, size)
+        return _rescore(retriever, rescorer, request, step) if rescorer and size == RESCORED else step
+
+    ranked = grow_ranking(
+        rank, lambda fused: first_of_items(retriever.store, fused), request.end, RESCORED if rescorer else STEP
+    )
+    if rescorer and ranked.fused and mode == "lexical":
+        mode = "hybrid"
+    return _Ranking(mode, ranked, scope.allowed)
 
 
 def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str]) -> SearchAnswer:
@@ -185,14 +228,15 @@ def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, w
     allowed = build_allowed(request.filters, further)
     key, is_ascending = request.sort
     with raw_query_errors(request.text):
-        ids = load_sorted(retriever.store, allowed, key, is_ascending=is_ascending, limit=request.limit)
-    wanted = None if request.is_bare else wanted_of(query, retriever.stems)
-    hits = build_hits(retriever, [_unranked(one) for one in ids], RankedLists([], []), wanted)
+        ids = load_sorted(retriever.store, allowed, key, is_ascending=is_ascending, limit=request.end)
+        total = count_allowed(retriever.store, allowed) if len(ids) >= request.end else len(ids)
     warnings += warn_of_absent(retriever.store, request.filters, is_empty=not ids)
     if not ids and len(query.words) > 1:
         warnings.append("nothing has every word; without an order, what comes nearest is found")
     notes = (*request.notes, *request.known.notes)
-    return SearchAnswer(hits, "lexical", warnings, notes=notes, sort=request.sort)
+    answer = SearchAnswer([], "lexical", warnings, notes=notes, sort=request.sort, total=total)
+    ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
+    return _fill_page(retriever, request, query, answer, ranked)
 
 
 def _unranked(document_id: int) -> Fused:
@@ -200,60 +244,22 @@ def _unranked(document_id: int) -> Fused:
     return Fused(document_id, 0.0, 1.0, (None, None), (None, None))
 
 
-def _rescore(
-    retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: tuple[list[Fused], RankedLists]
-) -> tuple[list[Fused], RankedLists]:
+def _rescore(retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: RankedItems) -> RankedItems:
     from forgelore.flows.search.rescore import measure_words
 
-    ids = {one.id for one in found[0]}
-    lists = found[1].rescored(measure_words(retriever.store, rescorer, ids, text=request.text))
-    return [one for one in fuse_lists(lists) if one.id in ids][: request.limit], lists
-
-
-def check_limit(limit: int) -> None:
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidValue(f"--limit {limit} is out of range", hint=f"use 1 to {MAX_LIMIT}")
+    ids = {one.id for one in found.fused[:RESCORED]}
+    lists = found.lists.rescored(measure_words(retriever.store, rescorer, ids, text=request.text))
+    best = [one for one in fuse_lists(lists) if one.id in ids]
+    return found._replace(fused=[*best, *found.fused[RESCORED:]], lists=lists)
 
 
 def _by_words(
     retriever: Retriever, request: SearchRequest, query: Query, depth: int, allowed: Allowed | None
 ) -> list[Found]:
     if not request.is_raw:
-        return retriever.by_words(query, depth, request.limit, allowed)
+        return retriever.by_words(query, depth, STEP, allowed)
     with raw_query_errors(request.text):
         return search_words(retriever.store, request.text, depth, allowed)
-
-
-def vector_or_warning(
-    mode: SearchMode, make: "Callable[[], Vector]", warnings: list[str], *, verb: str
-) -> "tuple[SearchMode, Vector | None]":
-    """Return the vector and the mode; where nobody makes one, words are left, and a warning."""
-    try:
-        return mode, make()
-    except StoreError:
-        raise  # that is the file: words would fare no better
-    except LoreError as error:
-        if mode == "semantic":
-            raise
-        warnings.append(f"{verb} by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
-        return "lexical", None
-
-
-def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
-    """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
-    documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
-    """
-    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids)
-    if not waiting:
-        return []
-    items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
-    return [f"{items} to be indexed, and what is new in them is not found yet; run: forgelore generate-docs"]
-
-
-def _warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
-    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids)
-    if waiting:
-        warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")
 
 
 def fuse_lists(lists: RankedLists) -> list[Fused]:
@@ -262,14 +268,14 @@ def fuse_lists(lists: RankedLists) -> list[Fused]:
 
 def best_per_item(
     retriever: Retriever, gather: Callable[[int], RankedLists], join: Callable[[RankedLists], list[Fused]], limit: int
-) -> tuple[list[Fused], RankedLists]:
+) -> RankedItems:
     """Return the best document of each of the best items, looking deeper while items are missing."""
     depth = max(MIN_DEPTH, 5 * limit)
     while True:
         lists = gather(depth)
         best = first_of_items(retriever.store, join(lists))
         if len(best) >= limit or not lists.is_cut(depth):
-            return best[:limit], lists
+            return RankedItems(best, lists, is_complete=not lists.is_cut(depth))
         depth *= 4
 
 

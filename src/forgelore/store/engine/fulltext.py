@@ -12,6 +12,7 @@ from forgelore.store.filters import Allowed, Condition
 
 # What a word is worth in the title, in the text, and among the split terms.
 TITLE_WEIGHT, TEXT_WEIGHT, TERMS_WEIGHT = 3.0, 1.0, 0.5
+MOST_COUNTED = 20_000
 
 
 class Found(NamedTuple):
@@ -59,6 +60,26 @@ def search_words(store: Store, expression: str, limit: int, allowed: Allowed | N
         LIMIT ?
     """
     return [Found(*row) for row in store.rows(sql, expression, *(allowed.bindings if allowed else ()), limit)]
+
+
+def count_items(store: Store, expression: str, allowed: Allowed | None = None) -> tuple[int, bool]:
+    """Return how many items have matching documents, and whether that is exact: so many documents are looked at, no
+    more, since counting takes as long for a common word as the search.
+    """
+    within = f"AND {allowed.condition('documents_fts.rowid')}" if allowed else ""
+    sql = f"""
+        SELECT count(*), count(DISTINCT d.item_id)
+        FROM (
+            SELECT rowid
+            FROM documents_fts
+            WHERE documents_fts MATCH ? {within}
+            LIMIT ?
+        ) f
+        JOIN documents d ON d.id = f.rowid
+    """
+    given = (expression, *(allowed.bindings if allowed else ()), MOST_COUNTED)
+    ((documents, items),) = store.rows(sql, *given)
+    return items, documents < MOST_COUNTED
 
 
 def has_words(expression: str) -> Condition:

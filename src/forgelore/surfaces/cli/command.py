@@ -118,6 +118,15 @@ class Context:
         """The command goes on to tell what it has; in the end it fails with this error."""
         self.failure = error
 
+    def elapsed_ms(self) -> int:
+        """Return how long the command has run."""
+        return int((time.monotonic() - self.started) * 1000)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether lines are made for a width: that of a terminal, or one that was said (COLUMNS)."""
+        return bool(os.environ.get("COLUMNS")) or self.out.isatty()
+
     @property
     def is_interactive(self) -> bool:
         return not self.is_data and sys.stdin.isatty() and sys.stderr.isatty()
@@ -150,7 +159,7 @@ def run_command(name: str, arguments: list[str], started: float) -> int:
         context.close()
     sys.stdout.flush()
     if context.output:
-        _print_envelope(context, answer, started)
+        _print_envelope(context, answer)
     elif context.failure:
         report(context.failure, None)
     sys.stdout.flush()
@@ -164,10 +173,10 @@ def _tell_of_replays(context: Context) -> None:
         context.warn(f"{waiting:,} items wait to be read again, after an upgrade; run: forgelore replay")
 
 
-def _print_envelope(context: Context, answer: object, started: float) -> None:
+def _print_envelope(context: Context, answer: object) -> None:
     from forgelore.surfaces.present.envelope import present_answer
 
-    elapsed = int((time.monotonic() - started) * 1000)
+    elapsed = context.elapsed_ms()
     envelope = present_answer(answer, warnings=context.warnings, elapsed_ms=elapsed, failure=context.failure)
     write_envelope(context.output or "", envelope)
 

@@ -2,42 +2,64 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, width
-from forgelore.surfaces.present.text import day, printable
+from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, number, width
+from forgelore.surfaces.present.text import day, printable, wrap_words
 
 if TYPE_CHECKING:
     from forgelore.api import Hit, HitRow, SearchAnswer, SimilarAnswer, Snippet
     from forgelore.surfaces.cli.command import Context
 
+_TITLE_LINES = 2
+
 
 class HitPage(NamedTuple):
-    """Hits as they are printed: with a score, or with why each of them is there."""
+    """Hits as they are printed: with a score, or with why each of them is there. `offset`: how many come before."""
 
     hits: "list[Hit]"
     reasons: list[str] | None = None
     is_explained: bool = False
+    offset: int = 0
 
     def print(self, context: "Context") -> None:
-        many = len({hit.row.path for hit in self.hits}) > 1
+        with_project = context.history.has_several_projects
         for at, hit in enumerate(self.hits):
-            _print_hit(context, at + 1, hit, with_project=many, with_score=self.reasons is None)
+            score = f"{hit.score:.2f}" if self.reasons is None else ""
+            _print_head(context, f"{self.offset + at + 1:>2}. ", hit.row, score, with_project=with_project)
+            _print_hit(context, hit)
             if self.reasons and self.reasons[at]:
-                context.print("    " + context.style.cyan(self.reasons[at]))
+                _print_wrapped(context, context.style.cyan(self.reasons[at]))
             if self.is_explained:
-                context.print(context.style.dim("    " + explain(hit)))
+                _print_wrapped(context, context.style.dim(explain(hit)))
 
 
-def print_nothing(context: "Context", answer: "SearchAnswer | SimilarAnswer", text: str, *, is_filtered: bool) -> bool:
-    """Say why there are no hits, and what to try; False where there are some."""
+def print_count(context: "Context", count: int, mode: str, *, is_exact: bool = True) -> None:
+    """Say how many results there are, how they were found and how long it took."""
+    found = f"{'' if is_exact else 'at least '}{number(count)} {'result' if count == 1 else 'results'}"
+    context.print(context.style.dim(f"{found} ({mode}, {context.elapsed_ms()} ms)"))
+
+
+def print_more(context: "Context", answer: "SearchAnswer") -> None:
+    """Say how to get the next page."""
+    if answer.next_page:
+        first, last = answer.offset + 1, answer.offset + len(answer.hits)
+        context.print(context.style.dim(f"results {first} to {last}; more with --offset {last}"))
+
+
+def print_nothing(
+    context: "Context", answer: "SearchAnswer | SimilarAnswer", text: str, *, is_filtered: bool, total: int = 0
+) -> bool:
+    """Say why there are no hits, and what to try; False where there are some. `total`: there are, on earlier pages."""
     if answer.is_nothing_indexed:
         message, advice = (
             "nothing is indexed yet",
             "run: forgelore sync OWNER/REPO, or: forgelore generate-docs",
         )
-    elif not answer.hits:
-        message, advice = f"nothing matches {clean(text)!r}", _advice(answer.mode, is_filtered=is_filtered)
-    else:
+    elif answer.hits:
         return False
+    elif total:
+        message, advice = f"there is no such page: {number(total)} results in all", "try a smaller --offset"
+    else:
+        message, advice = f"nothing matches {fit(clean(text), 200)!r}", _advice(answer.mode, is_filtered=is_filtered)
     context.print(message, f"  {context.style.dim('→')} {advice}")
     return True
 
@@ -52,22 +74,42 @@ def _advice(mode: str, *, is_filtered: bool) -> str:
     )
 
 
-def _print_hit(context: "Context", at: int, hit: "Hit", *, with_project: bool, with_score: bool) -> None:
-    style, row, columns = context.style, hit.row, min(width(), 120)
-    ref = (row.project if with_project else "") + row.ref
+def _print_head(context: "Context", at: str, row: "HitRow", score: str, *, with_project: bool) -> None:
+    """Print number, ref and title: in two lines where one has no room for it, in full where nobody knows how wide."""
+    ref = clean(row.full_ref if with_project else row.ref)
+    columns = _columns() - (len(score) + 2 if score else 0)
+    taken, indent = len(at) + cells(ref) + 1, "    "
+    lines = wrap_words(clean(row.title), columns - len(indent), columns - taken) if context.is_fitted else [row.title]
+    if len(lines) > _TITLE_LINES:
+        rest = " ".join(lines[_TITLE_LINES - 1 :])
+        lines = [*lines[: _TITLE_LINES - 1], fit(rest, columns - len(indent))]
+    shown = [f"{at}{context.style.bold(ref)} {clean(lines[0])}", *(indent + line for line in lines[1:])]
+    shown[0] += f"  {context.style.dim(score)}" if score else ""
+    context.print(*shown)
+
+
+def _print_hit(context: "Context", hit: "Hit") -> None:
+    style, row = context.style, hit.row
     where = style.dim(" in a thread") if row.representation == "thread" else ""
-    secret = style.yellow(" confidential") if row.is_confidential else ""
-    head = f"{at:>2}. {style.bold(clean(ref))} "
-    title = fit(clean(row.title), columns - len(ref) - 24)
-    context.print(f"{head}{title}" + (f"  {style.dim(f'{hit.score:.2f}')}" if with_score else ""))
     facts = [
         _state(style, row),
         row.kind + where, f"@{clean(row.author)}" if row.author else "", day(row.created_at),
         ", ".join(clean(label) for label in row.labels[:4]),
     ]  # fmt: skip
-    context.print("    " + style.dim(" · ").join(fact for fact in facts if fact) + secret)
+    secret = style.yellow(" confidential") if row.is_confidential else ""
+    _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
     if hit.snippet.text.strip():
-        context.print(*(f"    {line}" for line in _wrapped(painted(hit.snippet, style), columns - 4)))
+        _print_wrapped(context, painted(hit.snippet, style))
+    if row.url:
+        context.print("    " + style.dim(clean(row.url)))
+
+
+def _print_wrapped(context: "Context", text: str) -> None:
+    context.print(*(f"    {line}" for line in wrap_words(text, _columns() - 4)))
+
+
+def _columns() -> int:
+    return min(width(), 120)
 
 
 def _state(style: Style, row: "HitRow") -> str:
@@ -87,18 +129,6 @@ def painted(snippet: "Snippet", style: Style) -> str:
 
 def _safe(text: str) -> str:
     return printable(text).replace("\n", " ").replace("\t", " ")
-
-
-def _wrapped(text: str, columns: int) -> list[str]:
-    """Break at blanks; colours take no room."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        if line and cells(line) + 1 + cells(word) > columns:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
 
 
 def explain(hit: "Hit") -> str:

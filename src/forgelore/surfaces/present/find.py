@@ -70,7 +70,8 @@ class HitData(NamedTuple):
 
 class SearchData(NamedTuple):
     """`mode` is what was really done: without vectors, hybrid is lexical. `notes` say how the query was understood, and
-    which item it names.
+    which item it names. `total` is of all pages, and "at least" so many where it is not exact. `next`: what --offset
+    takes for the next page; null at the end.
     """
 
     query: str
@@ -78,6 +79,9 @@ class SearchData(NamedTuple):
     total: int
     hits: list[HitData]
     notes: list[str]
+    is_total_exact: bool
+    offset: int
+    next: str | None
 
 
 class ChanceData(NamedTuple):
@@ -99,21 +103,25 @@ class SimilarData(NamedTuple):
     hits: list[HitData]
 
 
-def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool) -> SearchData:
-    hits = [present_hit(hit, is_explained=is_explained) for hit in answer.hits]
-    return SearchData(text, answer.mode, len(hits), hits, list(answer.notes))
+def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool, is_full_ref: bool) -> SearchData:
+    hits = [present_hit(hit, is_explained=is_explained, is_full_ref=is_full_ref) for hit in answer.hits]
+    return SearchData(
+        text, answer.mode, answer.total, hits, list(answer.notes), answer.is_total_exact, answer.offset,
+        answer.next_page or None,
+    )  # fmt: skip
 
 
-def present_similar(answer: "SimilarAnswer", ref: str, *, is_explained: bool) -> SimilarData:
-    hits = [_present_like(found, is_explained=is_explained) for found in answer.hits]
+def present_similar(answer: "SimilarAnswer", ref: str, *, is_explained: bool, is_full_ref: bool) -> SimilarData:
+    hits = [_present_like(found, is_explained=is_explained, is_full_ref=is_full_ref) for found in answer.hits]
     return SimilarData(ref, answer.title, answer.mode, len(hits), _present_chance(answer.chance), hits)
 
 
-def present_hit(hit: "Hit", *, is_explained: bool) -> HitData:
+def present_hit(hit: "Hit", *, is_explained: bool, is_full_ref: bool) -> HitData:
+    """Return a hit as data; its ref with the project where the store has several."""
     row = hit.row
     data = HitData(
-        header=_header(row), ref=row.ref, project=row.project, kind=row.kind, number=row.number,
-        representation=row.representation, title=row.title, url=row.url, state=row.state,
+        header=_header(row), ref=row.full_ref if is_full_ref else row.ref, project=row.project, kind=row.kind,
+        number=row.number, representation=row.representation, title=row.title, url=row.url, state=row.state,
         state_reason=row.state_reason, author=row.author, labels=list(row.labels),
         created_at=format_ms(row.created_at), updated_at=format_ms(row.updated_at),
         is_confidential=bool(row.is_confidential), score=round(hit.score, 4), snippet=hit.snippet.text,
@@ -132,9 +140,9 @@ def _header(row: "HitRow") -> str:
     return build_header(shown)
 
 
-def _present_like(found: "SimilarHit", *, is_explained: bool) -> HitData:
+def _present_like(found: "SimilarHit", *, is_explained: bool, is_full_ref: bool) -> HitData:
     match = found.match
-    data = present_hit(found.hit, is_explained=is_explained)._replace(
+    data = present_hit(found.hit, is_explained=is_explained, is_full_ref=is_full_ref)._replace(
         why=why(found),
         similarity=round(match.similarity, 4) if match else None,
         sameness=match.evidence.sameness if match else None,

@@ -6,7 +6,7 @@ import unicodedata
 from forgelore.core.text import printable, printable_line
 from forgelore.core.times import ago, format_ms
 
-__all__ = ["ago", "cells", "clean", "day", "fit", "format_ms", "printable", "printable_line"]
+__all__ = ["ago", "cells", "clean", "day", "fit", "format_ms", "printable", "printable_line", "wrap_words"]
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -25,16 +25,33 @@ def cells(text: str) -> int:
 
 
 def fit(text: str, columns: int) -> str:
-    """Return the text cut to the columns, with … where it was cut."""
+    """Return the text cut to the columns between two words, with … where it was cut. A word is broken only where it is
+    wider than the columns.
+    """
     if cells(text) <= columns:
         return text
-    taken, used = [], 0
-    for character in text:
+    taken, used = 0, 0
+    for taken, character in enumerate(text):  # noqa: B007 - where it ends is what is looked for
         used += cells(character)
         if used > columns - 1:
             break
-        taken.append(character)
-    return "".join(taken) + "…"
+    kept = text[:taken]
+    if not text[taken].isspace() and " " in kept.strip():
+        kept = kept[: kept.rindex(" ")]
+    return kept.rstrip(" ,;:-(") + "…"
+
+
+def wrap_words(text: str, columns: int, first: int | None = None) -> list[str]:
+    """Return the text as lines of whole words; colours take no room. `first`: the columns of the first line."""
+    lines, line = [], ""
+    room = columns if first is None else first
+    for word in text.split(" "):
+        if line and cells(line) + 1 + cells(word) > room:
+            lines.append(line)
+            line, room = word, columns
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
 
 
 def day(ms: int | None) -> str:

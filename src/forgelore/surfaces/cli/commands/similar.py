@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, check_rescore, read_filters
-from forgelore.surfaces.cli.hits import HitPage, print_nothing
+from forgelore.surfaces.cli.hits import HitPage, print_count, print_nothing
 from forgelore.surfaces.cli.terminal import clean, width
 from forgelore.surfaces.present.find import SimilarData, present_similar, why
 
@@ -44,6 +44,8 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
     if not context.is_data:
         context.print(f"like {context.style.bold(clean(ref))} {clean(answer.title)}", "")
         if not print_nothing(context, answer, ref, is_filtered=True):
+            print_count(context, len(answer.hits), answer.mode)
             reasons = [why(found, columns=width() // 3) for found in answer.hits]
             HitPage([found.hit for found in answer.hits], reasons, arguments.explain).print(context)
-    return present_similar(answer, ref, is_explained=arguments.explain)
+    is_full_ref = context.history.has_several_projects
+    return present_similar(answer, ref, is_explained=arguments.explain, is_full_ref=is_full_ref)
