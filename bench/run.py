@@ -28,6 +28,7 @@ BENCHES = (
     "evidence",
     "outside",
     "rescore",
+    "queries",
 )
 
 

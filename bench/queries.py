@@ -1,0 +1,152 @@
+"""Does search answer what people type? 150 queries with what must be on the first page, and 25 that have no answer.
+
+The set (bench/queries.jsonl) was written from the texts of four public trackers by somebody who had not searched them,
+before anything was tuned to it: identifiers and error codes, sentences, known items, qualifiers and exclusions. Beside
+it: the titles of changes as queries for the issue that each of them closes.
+
+The trackers are imported once, with their notes, into FORGELORE_BENCH_CACHE (or a folder for temporary files).
+
+    python bench/run.py queries            everything
+    python bench/run.py queries typed      without the titles of changes
+"""
+
+import gzip
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+
+from forgelore.api import History, open_history
+from forgelore.core.compare.scoring import score_ranks
+from forgelore.flows.search.run import SearchRequest, search
+from forgelore.store.filters import Filters
+from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table
+from lib.typed import KINDS, PAGE, Page, TypedQuery, holds, read_queries, score_kind
+
+CORPORA = SHARED / "corpora"
+PROJECTS = {"bitcoin": "bitcoin/bitcoin", "rust": "rust-lang/rust", "hadoop": "hadoop", "seamonkey": "seamonkey"}
+MODES = ("lexical", "semantic", "hybrid")
+CLOSING = ("bitcoin", "rust")  # the trackers that have changes
+TITLES = 300  # of each
+DEPTH = 50
+SEED = 5
+_CLOSES = re.compile(r"\b(?:clos|fix|resolv)(?:e|es|ed|ing)?:?\s+#(\d+)\b", re.IGNORECASE)
+
+Pages = dict[TypedQuery, Page]
+
+
+def main(arguments: list[str]) -> None:
+    if not CORPORA.is_dir():
+        raise Skipped(f"there are no trackers in {CORPORA.name}/")
+    pages: dict[str, Pages] = {mode: {} for mode in MODES}
+    ranks: dict[str, dict[str, list[int | None]]] = {}
+    for tracker in PROJECTS:
+        items = load_items(tracker)
+        with open_tracker(tracker) as lore:
+            for mode in MODES:
+                ask(lore, tracker, mode, items, pages[mode])
+            if tracker in CLOSING and "typed" not in arguments:
+                ranks[tracker] = find_closed(lore)
+    parts = [NOTE]
+    for kind in KINDS[:4]:
+        parts += [f"## {kind}", kind_table(kind, pages)]
+    if ranks:
+        parts += ["## The title of a change, for the issue that it closes", closing_table(ranks)]
+    report("queries", "What people type", parts, " ".join(arguments))
+
+
+NOTE = (
+    f"The first page has {PAGE} hits. Identifiers that stand in many items: the share of the page's hits that hold the"
+    " identifier in title, body or notes. Identifiers that stand in few, and sentences: an expected item is on it."
+    " Known items: the item is the first. Qualified: what must be on the page is there, and nothing that must not."
+)
+
+
+def kind_table(kind: str, pages: dict[str, Pages]) -> str:
+    rows, head = [], []
+    for name in ("all", *PROJECTS):
+        for mode in MODES:
+            chosen = {query: page for query, page in pages[mode].items() if name in ("all", query.corpus)}
+            figures = score_kind(kind, chosen)
+            head = ["", "", "n", *figures]
+            rows.append([name, mode, sum(query.kind == kind for query in chosen), *figures.values()])
+    return table(head, rows)
+
+
+def closing_table(ranks: dict[str, dict[str, list[int | None]]]) -> str:
+    rows = []
+    for tracker, by_mode in ranks.items():
+        for mode, found in by_mode.items():
+            score = score_ranks(found)
+            rows.append([tracker, mode, score.n, *(f"{score.values[name]:.3f}" for name in ("recall@10", "mrr"))])
+    return table(["", "", "n", "R@10", "MRR"], rows)
+
+
+def ask(lore: History, tracker: str, mode: str, items: dict[int, str], pages: Pages) -> None:
+    for one in read_queries():
+        if one.corpus == tracker:
+            numbers = tuple(hit.row.number for hit in lore.search(one.query, mode=mode, limit=PAGE).hits)
+            holding = sum(holds(items[number], one.contains) for number in numbers) if one.contains else 0
+            pages[one] = Page(numbers, holding)
+
+
+def find_closed(lore: History) -> dict[str, list[int | None]]:
+    """Return the rank of the issue that each of a sample of changes closes, by mode."""
+    asked = sample_titles(lore)
+    found: dict[str, list[int | None]] = {}
+    for mode in MODES:
+        found[mode] = []
+        for title, gold in asked:
+            request = SearchRequest(title, mode, Filters(types=("issue",)), DEPTH, is_bare=True)
+            numbers = [hit.row.number for hit in search(lore.retriever(), request).hits]
+            found[mode].append(next((at for at, number in enumerate(numbers, 1) if number in gold), None))
+    return found
+
+
+def sample_titles(lore: History) -> list[tuple[str, frozenset[int]]]:
+    """Return titles of changes and the earlier issues that their texts say they close; titles that tell the number
+    would be no question.
+    """
+    store = lore.app.store()
+    issues = {number for (number,) in store.rows("SELECT number FROM items WHERE kind = 'issue'")}
+    asked = []
+    for number, title, body in store.rows("SELECT number, title, body FROM items WHERE kind = 'change' ORDER BY id"):
+        gold = frozenset(int(one) for one in _CLOSES.findall(body or "") if int(one) < number) & issues
+        if gold and not re.search(r"#\d", title):
+            asked.append((title, gold))
+    return random.Random(SEED).sample(asked, min(TITLES, len(asked)))
+
+
+def load_items(tracker: str) -> dict[int, str]:
+    """Return the whole text of each item, folded, by number."""
+    found: dict[int, str] = {}
+    with gzip.open(CORPORA / f"{tracker}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            item = json.loads(line)
+            texts = [item["title"], item.get("body"), *(note.get("body") for note in item.get("notes") or ())]
+            text = " ".join("\n".join(text or "" for text in texts).lower().split())
+            found[item["number"]] = f"{found.get(item['number'], '')} {text}"
+    return found
+
+
+def open_tracker(tracker: str) -> History:
+    """Return the tracker's history, made where it is not there."""
+    named = os.environ.get("FORGELORE_BENCH_CACHE")
+    folder = pathlib.Path(named) if named else pathlib.Path(tempfile.gettempdir()) / "forgelore-bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    db = folder / f"queries-{tracker}.db"
+    environ = clean_environ(folder, FORGELORE_DB=str(db), FORGELORE_EMBEDDER="lore")
+    if not db.exists():
+        part = db.with_suffix(".part")
+        source = str(CORPORA / f"{tracker}.jsonl.gz")
+        command = [*FORGELORE, "import", source, "--project", PROJECTS[tracker], "--db", str(part)]
+        subprocess.run(command, env=environ, check=True)
+        part.replace(db)
+    return open_history(db, environ=environ)
+
+
+if __name__ == "__main__":
+    main([])
