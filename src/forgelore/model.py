@@ -140,6 +140,7 @@ class Detail(Struct, frozen=True):
     target_branch: str | None = None
     head_sha: str | None = None
     review_comment_count: int | None = None
+    file_count: int | None = None  # as the forge counts them; it may list fewer. None: it did not say
 
 
 class Label(Struct, frozen=True):

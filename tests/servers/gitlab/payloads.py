@@ -175,10 +175,16 @@ def _merge_status(item: Item, *, draft: bool) -> str:
     return "draft_status" if draft else "mergeable"
 
 
+def changes_count(item: Item) -> str:
+    """A string, as in the real answer: "1000+" where the server keeps no more files of a diff."""
+    most = item.project.most_diff_files
+    return f"{most}+" if len(item.files) > most else str(len(item.files))
+
+
 def single_change(item: Item) -> dict:
     return change(item) | {
         "subscribed": False,
-        "changes_count": str(len(item.files)),  # a string, as in the real answer: it can be "1000+"
+        "changes_count": changes_count(item),
         "latest_build_started_at": None,
         "latest_build_finished_at": None,
         "first_deployed_to_production_at": None,

@@ -39,6 +39,7 @@ class Project(Threads):
         self.archived = archived
         self.personal = personal
         self.created_at = world.at()
+        self.most_diff_files = 1000  # that the server keeps of a merge request's diff; its owner may allow 3000
         self.branch_files: dict[str, dict[str, str]] = {}  # branch -> path -> text
         self.branch_times: dict[str, str] = {}  # branch -> when its last commit was made
         self.issues: dict[int, Item] = {}

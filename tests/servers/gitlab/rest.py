@@ -183,7 +183,7 @@ def commit(call: Call, ref, name):
 
 def diffs(call: Call, ref, iid):
     item = call.item(ref, "merge_requests", iid)
-    wanted, headers = paginate(call, item.files)
+    wanted, headers = paginate(call, item.files[: item.project.most_diff_files])
     return Answer([payloads.diff(item, f) for f in wanted], headers)
 
 

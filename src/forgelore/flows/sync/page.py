@@ -22,6 +22,7 @@ class PageSaver:
         self.store, self.forge, self.project, self.project_id = store, forge, project, project_id
         self.policy = policy or ReadPolicy()
         self.written: dict[str, int] = {}
+        self.cut: dict[ItemKey, tuple[int, int]] = {}  # changes -> how many of their files the forge lists, and counts
         self.known = KnownStore(store, project_id)
 
     def save(self, page: Page, resource: str, now_ms: int) -> int:
@@ -44,6 +45,7 @@ class PageSaver:
     def _save_beside_items(self, page: Page, now_ms: int) -> None:
         self._save_conversations(page, now_ms)
         self._count("detail", save_details(self.store, self.project_id, page.details))
+        self.cut |= cut_lists(page)
         if page.labels is not None:
             save_labels(self.store, self.project_id, page.labels, is_complete=True)
         if page.members is not None:
@@ -97,6 +99,27 @@ class PageSaver:
     def _count(self, what: str, number: int = 1) -> None:
         if number:
             self.written[what] = self.written.get(what, 0) + number
+
+
+def cut_lists(page: Page) -> dict[ItemKey, tuple[int, int]]:
+    """Return the changes of a page of which the forge lists fewer files than it counts."""
+    return {
+        detail.key: (len(detail.files), detail.file_count)
+        for detail in page.details
+        if detail.files is not None and detail.file_count is not None and len(detail.files) < detail.file_count
+    }
+
+
+def tell_cut(cut: dict[ItemKey, tuple[int, int]]) -> list[str]:
+    """Return what to tell people about lists of files that the forge cuts."""
+    if not cut:
+        return []
+    first = min(cut, key=lambda key: key.number)
+    listed, counted = cut[first]
+    which = f"change {first.number} ({listed:,} of {counted:,})"
+    if len(cut) == 1:
+        return [f"the forge does not list all files of {which}"]
+    return [f"the forge does not list all files of {len(cut):,} changes; the first is {which}"]
 
 
 def save_kept(store: Store, project_id: int, items: list[Item], policy: ReadPolicy) -> Saved:

@@ -21,7 +21,7 @@ from forgelore.flows.sync.deletions import Totals, compare_anew, compare_totals,
 from forgelore.flows.sync.heartbeat import beating
 from forgelore.flows.sync.jobs import JOB_TITLES, FetchPool, SyncContext, work_off
 from forgelore.flows.sync.lists import PageLoop, are_complete, is_refusal
-from forgelore.flows.sync.page import PageSaver
+from forgelore.flows.sync.page import PageSaver, tell_cut
 from forgelore.flows.sync.replay import work_off_replays
 from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Resource
@@ -270,7 +270,7 @@ class _Sync:
         result.pending_jobs = sum(total for total, _ in waiting.values())
         result.failing_jobs = sum(failing for _, failing in waiting.values())
         if error is None:
-            result.warnings += self._missing_parts()
+            result.warnings += [*tell_cut(self.context.saver.cut), *self._missing_parts()]
         status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
         with self.store.transaction():

@@ -7,6 +7,7 @@ Of issues: their comments, where the stream missed some or some were deleted.
 from collections.abc import Iterable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.pages import walk_pages
@@ -29,7 +30,9 @@ class ForgejoDetails:
         files = self.list_files(project, key)
         listed = [(file.new_path, file.old_path, file.status) for file in files]
         raw = msgspec.json.encode({"number": key.number, **branches, "files": listed})
-        return Page(details=[parse_detail(raw, key)])
+        counted = pull.get("changed_files")
+        detail = parse_detail(raw, key)
+        return Page(details=[replace(detail, file_count=counted if isinstance(counted, int) else None)])
 
     def list_files(self, project: Project, key: ItemKey) -> list[File]:
         files: list[File] = []

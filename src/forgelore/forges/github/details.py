@@ -12,11 +12,12 @@ from typing import Any
 
 from forgelore.errors import ForgeError
 from forgelore.forges.github import wire
+from forgelore.forges.github.files import ChangedFiles
 from forgelore.forges.github.graph import MORE_THREADS, Graph
 from forgelore.forges.github.lists import review_thread
 from forgelore.forges.github.nodes import NOBODY, Hole, Node
 from forgelore.forges.github.rest import GitHubRest, repo_path
-from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
+from forgelore.model import Detail, File, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports import Known, MissingPart, Page
@@ -31,6 +32,7 @@ class Details:
 
     def __init__(self, rest: GitHubRest, graph: Graph, *, has_token: bool) -> None:
         self._rest, self._graph, self._has_token = rest, graph, has_token
+        self.files = ChangedFiles(rest)
 
     def fetch(self, project: Project, keys: list[ItemKey], known: Known) -> Page:
         page = Page()
@@ -106,7 +108,7 @@ class Details:
         return nodes
 
     def _change_from_graph(self, page: Page, root: str, project: Project, key: ItemKey, node: dict[str, Any]) -> None:
-        files = self._graph_files(root, key, node["files"])
+        files = self.files.of_node(root, key, node["files"])
         reviews = self._graph_reviews(root, key, node["reviews"])
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
@@ -120,33 +122,11 @@ class Details:
                 page.review_ids[key] = {c["fullDatabaseId"] for part in shown for c in part["nodes"] or () if c}
         page.details.append(parse_graph_change(key, node, files, project.name.path))
 
-    def _graph_files(self, root: str, key: ItemKey, files: dict[str, Any] | None) -> list[File]:
-        """Return a change's files. GraphQL gives no old path of a rename and 100 at a time: REST has both, up to
-        3,000.
-        """
-        nodes = (files or {}).get("nodes") or []
-        is_complete = files is not None and not files["pageInfo"]["hasNextPage"] and None not in nodes
-        if not is_complete or any(node["changeType"] in ("RENAMED", "COPIED") for node in nodes):
-            return self.rest_files(root, key)
-        status: dict[str, FileStatus] = {"ADDED": "added", "DELETED": "deleted"}
-        paths = [(wire.text(node["path"]) or "", node["changeType"]) for node in nodes]
-        return [File(path, path, status.get(change, "modified")) for path, change in paths]
-
     def _graph_reviews(self, root: str, key: ItemKey, reviews: dict[str, Any] | None) -> list[Note]:
         nodes = (reviews or {}).get("nodes") or []
         if reviews is None or reviews["pageInfo"]["hasNextPage"] or None in nodes:
             return self._rest_reviews(root, key)
         return [note for node in nodes if (note := wire.parse_graph_review(node)) is not None]
-
-    def rest_files(self, root: str, key: ItemKey) -> list[File]:
-        files: list[File] = []
-        for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/files", {}):
-            if answer.status in (406, 422):
-                break  # too large for GitHub to list: keep what came
-            files += [
-                wire.parse_file(raw) for raw in split_rows(self._rest.checked(answer, f"files of {key.number}").body)
-            ]
-        return files
 
     def _rest_reviews(self, root: str, key: ItemKey) -> list[Note]:
         notes = []
@@ -156,7 +136,7 @@ class Details:
         return notes
 
     def _change_from_rest(self, page: Page, root: str, key: ItemKey) -> None:
-        files, reviews = self.rest_files(root, key), self._rest_reviews(root, key)
+        files, reviews = self.files.list_all(root, key), self._rest_reviews(root, key)
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
         page.complete[key] = NoteScope.REVIEW_SUMMARIES
@@ -164,7 +144,7 @@ class Details:
             {"number": key.number, "files": [(file.new_path, file.old_path, file.status) for file in files]}
         )
         # Without a head: what was read through REST alone is known by that (`KnownStore.without_job`).
-        page.details.append(Detail(key, raw=raw, files=files))
+        page.details.append(Detail(key, raw=raw, files=files, file_count=self.files.count(root, key, files)))
 
 
 def _paired(keys: list[ItemKey], known: Known, ask: Callable[[list[str]], list[Node]]) -> dict[ItemKey, Node]:
@@ -190,7 +170,7 @@ def parse_graph_change(key: ItemKey, node: dict[str, Any], files: list[File], pr
     return Detail(
         key, raw=wire.dump({**node, "_files": listed}), files=files,
         links=wire.parse_graph_change_links(node, project_path), source_branch=node.get("headRefName"),
-        target_branch=node.get("baseRefName"), head_sha=node.get("headRefOid"),
+        target_branch=node.get("baseRefName"), head_sha=node.get("headRefOid"), file_count=node.get("changedFiles"),
     )  # fmt: skip
 
 

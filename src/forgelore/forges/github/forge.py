@@ -266,7 +266,7 @@ class GitHub(MeteredForge):
         self._comments.add_labels(project, key, labels)
 
     def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
-        return self._details.rest_files(repo_path(project), key) if key.kind == "change" else []
+        return self._details.files.list_all(repo_path(project), key) if key.kind == "change" else []
 
     def fetch_diff(self, project: Project, key: ItemKey, *, max_chars: int) -> str | None:
         """406 above 300 files or 20,000 lines, 422 and 5xx now and then: there is no diff then."""

@@ -37,7 +37,7 @@ _MARKS = f"""timelineItems(first: 50, itemTypes: [MARKED_AS_DUPLICATE_EVENT, UNM
 _CHANGES = f"""query Changes($ids: [ID!]!, $threads: Boolean!, $after: String) {{
   rateLimit {{ cost remaining resetAt }}
   nodes(ids: $ids) {{ __typename ... on PullRequest {{
-    id number headRefOid headRefName baseRefName %s
+    id number headRefOid headRefName baseRefName changedFiles %s
     files(first: 100) {{ totalCount {_PAGE} nodes {{ path changeType }} }}
     reviews(first: 50) {{ {_PAGE} nodes {{ fullDatabaseId state body url submittedAt updatedAt author {{ login }} }} }}
     closingIssuesReferences(first: 25) {{ nodes {{ number repository {{ nameWithOwner }} }} }}

@@ -1,6 +1,8 @@
 """Which files a merge request touches on GitLab, and how its diff begins.
 
-Both come from `/diffs`, a row for each file. A file's lines are left out when it is `too_large` or `collapsed`.
+Both come from `/diffs`, a row for each file. A file's lines are left out when it is `too_large` or `collapsed`. Beyond
+the files that a server keeps of a diff (1,000 unless its owner says otherwise) there are no rows; the merge request
+itself then counts "1000+". https://docs.gitlab.com/administration/diff_limits/
 """
 
 from typing import Any
@@ -13,6 +15,7 @@ from forgelore.model import File, ItemKey, Project
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
 
+MAY_BE_CUT = 100  # files: below that no server cuts a list
 PER_PAGE = 20
 MAX_PAGES = 5  # of files without lines: beyond a hundred of those the paths say enough
 PAGE_BYTES = 8_000  # what a page holds beside the lines: paths, modes, flags
@@ -24,6 +27,19 @@ def list_files(rest: GitLabRest, root: str, key: ItemKey) -> list[File]:
         rows = split_rows(rest.checked(answer, f"files of {key.number}").body)
         files += [wire.parse_diff(raw) for raw in rows]
     return files
+
+
+def count_files(rest: GitLabRest, root: str, key: ItemKey, files: list[File]) -> int:
+    """Return how many files a change has at least, asking only where the list may have been cut.
+
+    "1000+" -> 1001
+    """
+    if len(files) < MAY_BE_CUT:
+        return len(files)
+    answer = rest.checked(rest.client.get(root), f"change {key.number}")
+    counted = str(wire.loose(answer.body).get("changes_count") or "")
+    digits = counted.removesuffix("+")
+    return int(digits) + counted.endswith("+") if digits.isdecimal() else len(files)
 
 
 def fetch_diff(rest: GitLabRest, project: Project, key: ItemKey, *, max_chars: int) -> str | None:

@@ -16,7 +16,7 @@ from forgelore.forges.diffs import BYTES_PER_CHAR
 from forgelore.forges.full_lists import full_list_end, full_list_page
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.activity import fetch_branch_time, fetch_newest
-from forgelore.forges.gitlab.diffs import fetch_diff, list_files
+from forgelore.forges.gitlab.diffs import count_files, fetch_diff, list_files
 from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path
@@ -196,7 +196,8 @@ class GitLab(MeteredForge):
         if head is not None and head == known.files_sha(key):
             return Page()
         files = list_files(self._rest, root, key)
-        return Page(details=[Detail(key, raw=files_payload(key, head, files), files=files, head_sha=head)])
+        raw, count = files_payload(key, head, files), count_files(self._rest, root, key, files)
+        return Page(details=[Detail(key, raw=raw, files=files, head_sha=head, file_count=count)])
 
     def fetch_item(self, project: Project, key: ItemKey) -> Item:
         answer = self._client.get(f"/projects/{project.forge_id}/{PART_OF[key.kind]}/{key.number}")
