@@ -58,6 +58,7 @@ class JobKind(StrEnum):
     THREADS = "threads"
     DETAIL = "detail"  # files, reviews, closing references, duplicate marks
     LINKS = "links"  # of a change whose files and reviews came another way
+    FILES = "files"  # of a change, and nothing else: what the bot reads of its history
     LOOK = "look"  # a second look at an item that seems gone
     DOCUMENT = "document"
     EMBED = "embed"

@@ -19,6 +19,7 @@ _NEVER_HAD = {
     JobKind.THREADS: "i.threads_fetched_at IS NULL",
     JobKind.DETAIL: "i.detail_hash IS NULL",
     JobKind.LINKS: "i.detail_hash IS NOT NULL AND i.files_sha IS NULL",  # files without a head: GitHub's REST alone
+    JobKind.FILES: "i.files_sha IS NULL AND NOT EXISTS (SELECT 1 FROM item_files f WHERE f.item_id = i.id)",
 }
 
 
@@ -77,17 +78,18 @@ def queue_replays(store: Store, project_id: int, kinds: Iterable[str] = ()) -> N
 
 
 def ready_jobs(
-    store: Store, project_id: int, kind: JobKind, now_ms: int, limit: int, *, max_attempts: int = 1 << 30
-) -> list[Job]:
+    store: Store, project_id: int, kind: JobKind, now_ms: int, limit: int, *, max_attempts: int = 1 << 30,
+    is_newest_first: bool = False,
+) -> list[Job]:  # fmt: skip
     """Return jobs whose time has come. A time more than the cap away was written under another clock: it counts as
     come. One that has failed `max_attempts` times waits until somebody asks for it.
     """
-    sql = """
+    sql = f"""
         SELECT kind, key, version, attempt_count
         FROM jobs
         WHERE project_id = ? AND kind = ? AND attempt_count < ?
           AND (next_attempt_at IS NULL OR next_attempt_at <= ? OR next_attempt_at > ?)
-        ORDER BY attempt_count, queued_at, key
+        ORDER BY attempt_count, {"length(key) DESC, key DESC" if is_newest_first else "queued_at, key"}
         LIMIT ?
     """
     rows = store.rows(sql, project_id, kind, max_attempts, now_ms, now_ms + 2 * 3_600_000, limit)

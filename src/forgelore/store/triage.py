@@ -98,7 +98,8 @@ def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:
     for key, item_id in found.items():
         documents = [row[0] for row in store.rows("SELECT id FROM documents WHERE item_id = ?", item_id)]
         remove_documents(store, project_id, documents)
-        store.run("DELETE FROM jobs WHERE project_id = ? AND kind = 'document' AND key = ?", project_id, str(item_id))
+        waiting = "DELETE FROM jobs WHERE project_id = ? AND (kind, key) IN (VALUES ('document', ?), ('files', ?))"
+        store.run(waiting, project_id, str(item_id), f"{key.kind}:{key.number}")
         store.run("DELETE FROM items WHERE id = ?", item_id)
         looked_at_again = "UPDATE triage_reports SET content_hash = '' WHERE project_id = ? AND shown LIKE ?"
         store.run(looked_at_again, project_id, f"%,{key.number},%")

@@ -33,6 +33,9 @@ class PageSaver:
             saved = save_kept(self.store, self.project_id, page.items, self.policy)
             for key in (*saved.new, *saved.changed):
                 self._count(key.kind)
+            if self.policy.queues_files:
+                changes = [job_key(key) for key in (*saved.new, *saved.changed) if key.kind == "change"]
+                queue_jobs(self.store, self.project_id, JobKind.FILES, changes, now_ms)
             if not self.policy.is_items_only:
                 self._queue_follow_ups(page, saved, now_ms)
         if not self.policy.is_items_only:

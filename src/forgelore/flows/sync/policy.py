@@ -18,6 +18,7 @@ class ReadPolicy(NamedTuple):
     # What becomes of items that only some people may see, given their keys; None: they are kept like the others.
     forget_hidden: Callable[[Store, int, list[ItemKey]], int] | None = None
     keeps_payloads: bool = True
+    queues_files: bool = False  # changes that are new or changed wait for their files as jobs
     is_items_only: bool = False  # no conversations and no details, neither from a page nor as jobs
     is_in_turn: bool = False  # one list after the other, and no page is fetched before the last one is saved
     why_stop: Callable[[], str] = lambda: ""  # asked after each page; empty: go on

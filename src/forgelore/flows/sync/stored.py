@@ -65,6 +65,10 @@ class KnownStore:
         """Return job keys of items that never had such a job done and do not wait for one."""
         return find_without_job(self._store, self._project_id, job_kind, kinds)
 
+    def without_files(self) -> list[str]:
+        """Return job keys of changes whose files nobody has read and that do not wait for it."""
+        return find_without_job(self._store, self._project_id, JobKind.FILES, ("change",))
+
     def was_interrupted(self) -> bool:
         """True when the run before this one did not come to its end."""
         return was_interrupted(self._store, self._project_id)

@@ -18,6 +18,7 @@ from forgelore.core.triage.health_log import HealthLog
 from forgelore.core.triage.readers import why_not_indexed_from
 from forgelore.errors import AuthError, LoreError, NotFound, in_words
 from forgelore.flows.progress import Watcher
+from forgelore.flows.triage.files import read_files
 from forgelore.flows.triage.intake import Budget, Coverage, cover, drop_missing, make_searchable
 from forgelore.flows.triage.item import (
     Fetched,
@@ -124,6 +125,7 @@ class BotRun:
     def __init__(self, bot: BotSetup, context: TriageContext, outcome: BotResult) -> None:
         self.bot, self.context, self.outcome = bot, context._replace(now_ms=bot.now_ms), outcome
         self.fetched: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
+        self._with_files: set[ItemKey] = set()  # changes whose files were fetched with them
         self.removed: list[ItemKey] = []
         self.reports: dict[ItemKey, StoredReport] = {}
         self._kinds = kinds_held(bot.project)
@@ -180,6 +182,8 @@ class BotRun:
             return
         self.fetched[key] = event_item
         self.outcome.warnings += fetched.warnings
+        if fetched.files is not None:
+            self._with_files.add(key)
         save_fetched(self.context, [fetched])
 
     def replay(self, context: TriageContext) -> None:
@@ -196,12 +200,16 @@ class BotRun:
         bot, context = self.bot, self.context
         found = cover(
             context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
-            kinds=self._kinds, watcher=bot.watcher,
+            kinds=self._kinds, queues_files=True, watcher=bot.watcher,
         )  # fmt: skip
         self.outcome.coverage = found
         self.outcome.warnings += found.warnings
         self.outcome.problems += found.refused
         self.context = context._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
+        self.outcome.warnings += read_files(
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
+            known=self._with_files, watcher=bot.watcher,
+        )  # fmt: skip
         projects = [context.project_id, *self.context.siblings]
         make_searchable(context.store, context.embedder, projects, now_ms=bot.now_ms, watcher=bot.watcher)
 

@@ -64,15 +64,15 @@ class Budget:
 
 def cover(
     store: Store, forge: ForgeReader, project: Project, project_id: int, *, budget: Budget, now_ms: Callable[[], int],
-    kinds: tuple[Kind, ...] = KINDS, watcher: Watcher | None = None,
+    kinds: tuple[Kind, ...] = KINDS, queues_files: bool = False, watcher: Watcher | None = None,
 ) -> Coverage:  # fmt: skip
     """Read what changed since the last run, as far as the budget goes. Items of other kinds than `kinds` are not kept,
-    and not asked for where they have a list of their own.
+    and not asked for where they have a list of their own. With `queues_files` changes wait for `flows/triage/files`.
     """
     lists = [resource for resource in forge.resources(project) if set(resource.lists) & set(kinds)]
     # Only people need the total, and only while reading takes long.
     total = None if are_complete(store, project_id, lists) else _total(forge, project, kinds)
-    policy = INDEX_POLICY._replace(kinds=kinds, why_stop=budget.spent)
+    policy = INDEX_POLICY._replace(kinds=kinds, queues_files=queues_files, why_stop=budget.spent)
     saver = PageSaver(store, forge, project, project_id, policy)
     watcher = watcher or Watcher()
     watcher.begin("items", "issues and changes", total)

@@ -124,7 +124,7 @@ class Forgejo(MeteredForge):
         key = keys[0]
         if job_kind == JobKind.ITEM:
             return Page(items=[self.fetch_item(project, key)])
-        if job_kind == JobKind.DETAIL:
+        if job_kind in (JobKind.DETAIL, JobKind.FILES):
             return self._details.fetch_detail(project, key)
         kind = known.kinds([key.number]).get(key.number, key.kind)  # queued before anybody knew whose number it is
         return self._details.fetch_threads(project, ItemKey(kind, key.number))

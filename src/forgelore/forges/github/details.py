@@ -24,6 +24,7 @@ from forgelore.ports import Known, MissingPart, Page
 from forgelore.words import JobKind, NoteScope
 
 CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
+FILES_AT_ONCE = 50  # of changes whose files alone are asked for
 ISSUES_AT_ONCE = 100
 
 
@@ -51,6 +52,13 @@ class Details:
             elif node is not NOBODY:
                 page.missing[key] = MissingPart(JobKind.LINKS, node.reason, is_asked=node.is_asked)
         return page
+
+    def fetch_files(self, project: Project, keys: list[ItemKey], known: Known) -> Page:
+        """Return the files of these changes and nothing else."""
+        nodes: dict[ItemKey, Node] = {} if self._has_token else dict.fromkeys(keys, NOBODY)
+        for batch in _in_batches(keys, FILES_AT_ONCE) if self._has_token else ():
+            nodes |= _paired(batch, known, self._graph.files)
+        return self.files.fetch(project, nodes)
 
     def comments_of(self, root: str, key: ItemKey) -> Page:
         """All comments of one item: the streams missed some, or some were deleted."""

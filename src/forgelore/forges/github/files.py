@@ -7,11 +7,15 @@ https://docs.github.com/rest/pulls/pulls#list-pull-requests-files
 
 from typing import Any
 
+from forgelore.errors import ForgeError, NotFound
 from forgelore.forges.github import wire
-from forgelore.forges.github.rest import GitHubRest, object_in
-from forgelore.model import File, FileStatus, ItemKey
+from forgelore.forges.github.nodes import NOBODY, Hole, Node
+from forgelore.forges.github.rest import GitHubRest, object_in, repo_path
+from forgelore.model import Detail, File, FileStatus, ItemKey, Project
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
+from forgelore.ports import MissingPart, Page
+from forgelore.words import JobKind
 
 MOST_FILES = 3_000  # that GitHub lists of a change
 _STATUS: dict[str, FileStatus] = {"ADDED": "added", "DELETED": "deleted"}
@@ -22,6 +26,26 @@ class ChangedFiles:
 
     def __init__(self, rest: GitHubRest) -> None:
         self._rest = rest
+
+    def fetch(self, project: Project, nodes: dict[ItemKey, Node]) -> Page:
+        """Return the files of these changes and nothing else, from their nodes or, for holes, through REST."""
+        page, root = Page(), repo_path(project)
+        for key, node in nodes.items():
+            if isinstance(node, Hole) and node is not NOBODY and not node.is_asked:
+                page.missing[key] = MissingPart(JobKind.FILES, node.reason, is_asked=False)
+                continue
+            try:
+                page.details.append(self._detail(root, key, node))
+            except (ForgeError, NotFound) as error:  # one that fails must not spoil the batch
+                page.missing[key] = MissingPart(JobKind.FILES, error.message)
+        return page
+
+    def _detail(self, root: str, key: ItemKey, node: Node) -> Detail:
+        if isinstance(node, Hole):
+            files = self.list_all(root, key)
+            return Detail(key, raw=b"", files=files, file_count=self.count(root, key, files))
+        files = self.of_node(root, key, node["files"])
+        return Detail(key, raw=b"", files=files, head_sha=node.get("headRefOid"), file_count=node.get("changedFiles"))
 
     def of_node(self, root: str, key: ItemKey, listed: dict[str, Any] | None) -> list[File]:
         """Return a change's files from its node, from REST where that has more: beyond the first page, and renames."""

@@ -52,7 +52,7 @@ RESOURCES = (
 # Issues are switched off and `/issues` answers 410. A cursor of its own: that of "items" must not pass issues it never
 # saw.
 PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
-_BATCH = {JobKind.DETAIL: 100, JobKind.LINKS: 100, JobKind.THREADS: 1}
+_BATCH = {JobKind.DETAIL: 100, JobKind.LINKS: 100, JobKind.FILES: 100, JobKind.THREADS: 1}
 _CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
 
 
@@ -167,7 +167,8 @@ class GitHub(MeteredForge):
         if job_kind == JobKind.THREADS:  # queued for a comment's number before anybody knew whose it is
             kind = known.kinds([keys[0].number]).get(keys[0].number, keys[0].kind)
             return self._details.comments_of(repo_path(project), ItemKey(kind, keys[0].number))
-        fetch = self._details.fetch_links if job_kind == JobKind.LINKS else self._details.fetch
+        links, files = self._details.fetch_links, self._details.fetch_files
+        fetch = {JobKind.LINKS: links, JobKind.FILES: files}.get(job_kind, self._details.fetch)
         return fetch(project, keys, known)
 
     def _item_by_itself(self, project: Project, key: ItemKey) -> Page:

@@ -1,6 +1,7 @@
 """GitHub's GraphQL: what REST cannot say, or can say only one item at a time.
 
     CHANGES      25 changes at once: head, files, reviews, what they close or duplicate; review threads if there are any
+    FILES        50 changes at once: head and files, nothing else
     ISSUES       50 issues at once: what they duplicate, who closed them
     DISCUSSIONS  pages of discussions with comments and replies; MORE_* for what did not fit
     Counts       how many items there are, to notice what was deleted
@@ -45,6 +46,11 @@ _CHANGES = f"""query Changes($ids: [ID!]!, $threads: Boolean!, $after: String) {
 CHANGES = _CHANGES % _MARKS
 # GitHub Enterprise servers lag behind: without the duplicate fields the rest still works.
 LEAN_CHANGES = _CHANGES % ""
+
+FILES = f"""query Files($ids: [ID!]!) {{
+  rateLimit {{ cost remaining resetAt }}
+  nodes(ids: $ids) {{ __typename ... on PullRequest {{
+    id number headRefOid changedFiles files(first: 100) {{ {_PAGE} nodes {{ path changeType }} }} }} }} }}"""
 
 MORE_THREADS = f"""query MoreThreads($id: ID!, $after: String) {{
   node(id: $id) {{ ... on PullRequest {{ {_THREADS} }} }} }}"""
@@ -201,6 +207,13 @@ class Graph:
             except UnknownFieldError:
                 self._change_queries = tuple(other for other in self._change_queries if other is not query)
         return [NOBODY] * len(ids)
+
+    def files(self, ids: list[str]) -> list[Node]:
+        """Return the files of each change, or a hole; nobody to ask on a very old server."""
+        try:
+            return self.change_sight.look(partial(self._nodes, FILES, {}), ids)
+        except UnknownFieldError:
+            return [NOBODY] * len(ids)
 
     def rest_of(self, query: str, node_id: str, connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the nodes of a connection: those of its first page and all that follow."""
