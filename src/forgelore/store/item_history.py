@@ -1,0 +1,146 @@
+"""Item history from the store: what was known of items at a time, a list of them in four statements."""
+
+import json
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from forgelore.core.compare.item_history import ItemHistory
+from forgelore.store.db import Store
+
+_NEVER = 2**62  # later than all times
+
+_ITEMS = """
+    SELECT id, project_id, kind, number, author, state, state_reason, created_at, updated_at,
+        coalesce(merged_at, closed_at), comment_count, threads_fetched_at IS NOT NULL
+    FROM items
+    WHERE id IN (SELECT value FROM json_each(?))
+"""
+# Comments without a time count as later: unknown must not become known.
+_NOTES = """
+    SELECT item_id, author, count(*), max(created_at)
+    FROM notes
+    WHERE item_id IN (SELECT value FROM json_each(?1)) AND created_at < ?2 AND NOT is_system AND NOT is_internal
+    GROUP BY item_id, author
+"""
+_DISCUSSED = """
+    SELECT value
+    FROM json_each(?)
+    WHERE EXISTS (SELECT 1 FROM notes WHERE item_id = value)
+"""
+_MARKS = """
+    SELECT item_id, min(CASE WHEN note_id NOTNULL OR source = 'text' THEN created_at END),
+        max(note_id ISNULL AND source <> 'text')
+    FROM item_links
+    WHERE item_id IN (SELECT value FROM json_each(?)) AND relation = 'duplicate_of' AND NOT is_withdrawn
+    GROUP BY item_id
+"""
+_NAMED = """
+    SELECT t.id, count(DISTINCT l.item_id), count(DISTINCT CASE WHEN l.relation = 'duplicate_of' THEN l.item_id END)
+    FROM json_each(?1)
+    JOIN items t ON t.id = value
+    JOIN item_links l ON l.project_id = t.project_id AND l.target_number = t.number
+    WHERE l.target_project = '' AND coalesce(l.target_kind, t.kind) = t.kind AND NOT l.is_withdrawn
+      AND l.item_id <> t.id AND l.item_id <> ?3
+      AND CASE WHEN l.note_id NOTNULL OR l.source = 'text' THEN l.created_at < ?2 ELSE ?4 END
+    GROUP BY t.id
+"""
+
+
+class _ItemRow(NamedTuple):
+    item_id: int
+    project_id: int
+    kind: str
+    number: int
+    author: str | None
+    state: str | None
+    state_reason: str | None
+    created_at: int | None
+    updated_at: int | None
+    ended_at: int | None
+    comment_count: int | None
+    is_fetched: int  # its conversation was read from the forge
+
+    def is_settled(self, before: int) -> bool:
+        """True where nothing happened to the item since: what is stored was known then."""
+        return before == _NEVER or (self.updated_at is not None and self.updated_at < before)
+
+
+class _Marked(NamedTuple):
+    """What calls an item a duplicate: the first that has a time, and whether there is something without one."""
+
+    first_at: int | None
+    has_undated: int
+
+
+class _Said(NamedTuple):
+    """The comments of an item before a time."""
+
+    comments: int = 0
+    last_at: int | None = None
+    authors: frozenset[str] = frozenset()
+
+
+def load_histories(
+    store: Store, item_ids: Collection[int], *, before: int | None = None, not_from: int = 0
+) -> dict[int, ItemHistory]:
+    """Return item -> what was known of it before a time; None: everything that is stored. What the item `not_from`
+    says of others is not counted: it is the one that asks.
+    """
+    ids, at = json.dumps(list(item_ids)), _NEVER if before is None else before
+    rows = [_ItemRow._make(row) for row in store.rows(_ITEMS, ids)]
+    said = _load_said(store, ids, at)
+    discussed = {item_id for (item_id,) in store.rows(_DISCUSSED, ids)}
+    marks = {item_id: _Marked(*rest) for item_id, *rest in store.rows(_MARKS, ids)}
+    named = {item_id: counts for item_id, *counts in store.rows(_NAMED, ids, at, not_from, before is None)}
+    groups = _discussed_groups(rows, discussed)
+    found = {}
+    for row in rows:
+        # A file says nothing of comments where there are none: what others of the kind have tells whether it would.
+        is_known = (row.project_id, row.kind) in groups or bool(row.is_fetched)
+        is_open = _is_open(row, at)
+        history = ItemHistory(row.item_id, row.author, is_open, row.ended_at if is_open is False else None)
+        history = _with_comments(history, row, said.get(row.item_id, _Said()), at, is_known=is_known)
+        mentions, duplicates = named.get(row.item_id, (0, 0)) if is_known else (None, None)
+        is_marked = _is_marked(row, marks.get(row.item_id), at, is_known=is_known)
+        found[row.item_id] = history._replace(is_marked=is_marked, mentions=mentions, duplicates=duplicates)
+    return found
+
+
+def _load_said(store: Store, ids: str, before: int) -> dict[int, _Said]:
+    found: dict[int, _Said] = {}
+    for item_id, author, count, last_at in store.each(_NOTES, ids, before):
+        known = found.get(item_id, _Said())
+        authors = known.authors | {author} if author else known.authors
+        found[item_id] = _Said(known.comments + count, max(known.last_at or 0, last_at), authors)
+    return found
+
+
+def _discussed_groups(rows: Iterable[_ItemRow], discussed: set[int]) -> set[tuple[int, str]]:
+    return {(row.project_id, row.kind) for row in rows if row.item_id in discussed}
+
+
+def _is_open(row: _ItemRow, before: int) -> bool | None:
+    if row.state is None or row.state == "open" or before == _NEVER:
+        return None if row.state is None else row.state == "open"
+    return None if row.ended_at is None else row.ended_at >= before
+
+
+def _with_comments(history: ItemHistory, row: _ItemRow, said: _Said, before: int, *, is_known: bool) -> ItemHistory:
+    if not is_known:
+        if not row.is_settled(before):
+            return history
+        return history._replace(comments=row.comment_count, active_at=row.updated_at)
+    author = {row.author} if row.author else set()
+    return history._replace(
+        comments=said.comments, active_at=said.last_at or row.created_at, participants=said.authors | author
+    )
+
+
+def _is_marked(row: _ItemRow, marked: _Marked | None, before: int, *, is_known: bool) -> bool | None:
+    if row.state_reason == "duplicate" and _is_open(row, before) is False:
+        return True
+    if marked and marked.first_at is not None and marked.first_at < before:
+        return True
+    if marked and marked.has_undated:
+        return True if row.is_settled(before) else None
+    return False if is_known or row.is_settled(before) else None
