@@ -1,27 +1,26 @@
 """Are the three numbers worth anything? The order, the noise, the use and the chance, on trackers not fitted on.
 
-Whatever is fitted (weights, the shipped distribution, the curve of the chance) is fitted on two trackers and measured
-on the third.
+Whatever is fitted (trees, the shipped distribution, the curve of the chance) is fitted on three trackers and measured
+on the fourth. Needs LightGBM (requirements/ranker.txt).
 
     python bench/run.py evidence                 the tables, with the built-in embedder
-    python bench/run.py evidence minilm          ... another one; `words` for none
+    python bench/run.py evidence words           ... without vectors
 
-What is shipped is fitted on all three, by training/evidence_ship.py.
+What is shipped is fitted on all four, by training/evidence_ship.py.
 """
 
-import collections
 import typing
 
 import numpy as np
 
 from forgelore.core.compare.calibration import LEAST, Distribution
-from forgelore.core.compare.evidence import FEATURES
-from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
+from forgelore.core.compare.scoring import score_ranks
 from forgelore.flows.compare.reference import SAMPLE, similarity_of
 from lib.common import Skipped, report, table, verdict
 from lib.evidence_chance import chance_table
-from lib.evidence_data import Ranked, Tracker, load_trackers, rank_costs
-from lib.evidence_fit import GROUPS, Fit, Held, columns, fit_trackers, gold_ranks, is_asked
+from lib.evidence_data import COLUMNS, CONVERSATION, Ranked, Tracker, load_trackers, rank_costs
+from lib.evidence_fit import GROUPS, Fit, Held, columns, fit_trackers, gold_ranks, is_asked, recall_at, with_less_known
+from lib.evidence_order import decision_table, order_table
 from quality import CORPORA
 
 WARNED, SHOWN, ROWS = 0.92, 0.75, 5  # the thresholds of triage, and the rows of its table
@@ -33,101 +32,69 @@ def main(arguments: list[str]) -> None:
         raise Skipped(f"there are no trackers in {CORPORA.name}/")
     embedder = arguments[0] if arguments else "lore"
     trackers = load_trackers(embedder)
-    used = columns(with_vectors=embedder != "words")
-    held = hold_out(trackers, used)
-    parts = [
-        NOTE,
-        "## Order",
-        order_table(held),
-        "## What each group of evidence adds",
-        ablation_table(trackers, embedder),
-    ]
+    held = hold_out(trackers, columns(with_vectors=embedder != "words"))
+    bots = [one._replace(tracker=one.tracker.without(CONVERSATION)) for one in held]
     noise, noises = noise_table(held)
-    useful, told = use_table(held)
+    useful = use_table(held)
     chance, error = chance_table(held, embedder)
-    parts += ["## Noise", noise, "## Use at that noise", useful, "## Chance", chance]
-    parts += ["## Cost", cost_text(rank_costs(embedder))]
-    parts += ["## Targets", target_table(held, noises, told, error)]
+    parts = [
+        NOTE, "## Order", order_table(held, embedder), "## Decisions", decision_table(held, embedder),
+        "## The bot's index", BOT_NOTE, order_table(bots, embedder), decision_table(bots, embedder),
+        "## What each group of evidence adds", ablation_table(trackers, embedder), "## Noise", noise,
+        "## Use at that noise", useful, "## Chance", chance, "## Cost", cost_text(rank_costs(embedder)),
+        "## Targets", target_table(held, noises, error),
+    ]  # fmt: skip
     name = "evidence" if embedder == "lore" else f"evidence-{embedder}"
     report(name, f"Evidence, similarity and chance ({embedder})", parts, " ".join(arguments), bench="evidence")
 
 
 NOTE = (
-    "Leave one tracker out: weights, distribution and curve come from the two others. The protocol of quality.md."
-    " Queries whose author names the original (4 of 262) are not fitted on; Order has a line without them. Similarity"
-    f" is a position among the best strengths of the last {WINDOW} sampled items before the query (every item of hadoop"
-    " and seamonkey, every 6th issue and 17th change of bitcoin), and at least 0.99 for the same text; no label is"
-    " looked at. The embedder has read the text of all three trackers; what holds where it has not is in outside.md."
+    "Leave one tracker out: trees, distribution and curve come from the three others. The protocol of quality.md, with"
+    " the trackers' comments and states: candidates are judged by what was known when the query was filed. Queries"
+    " whose author names the original are not fitted on. Version 1 is what was shipped before: a logistic model fitted"
+    " on bitcoin, hadoop and seamonkey, so that its figures there flatter it, and those on rust do not. Similarity is a"
+    f" position among the best strengths of the last {WINDOW} ordinary queries before the query, and at least 0.99 for"
+    " the same text. The embedder has read the text of the first three trackers, and nothing of rust. In brackets: 95 %"
+    " intervals (Wilson for shares, bootstrap for MRR and for paired differences)."
+)
+BOT_NOTE = (
+    "It has no conversations: comments, who took part, mentions and marks are unknown. The same trees, which have seen"
+    " their trackers so, too."
 )
 
 
 def hold_out(trackers: list[Tracker], used: list[int]) -> list[Held]:
-    found = []
-    for tracker in trackers:
-        others = [other for other in trackers if other is not tracker]
-        found.append(Held(tracker, fit_trackers(others, used), others))
-    return found
+    found = [fit_without(tracker, trackers, used) for tracker in trackers]
+    return [one._replace(shipped=shipped_to(one, found)) for one in found]
 
 
-def before_ranks(ranked: Ranked, chosen: np.ndarray) -> list[int | None]:
-    """As `similar` ordered them before: standardised scores and age."""
-    at = {name: FEATURES.index(name) for name in ("cosine_z", "words_z", "recency")}
-    lists = 2 if ranked.features[:, at["cosine_z"]].any() else 1
-    score = ranked.features[:, at["cosine_z"]] + ranked.features[:, at["words_z"]]
-    return gold_ranks(ranked, score + 0.3 * lists * np.log1p(3650) * ranked.features[:, at["recency"]], chosen)
+def fit_without(tracker: Tracker, trackers: list[Tracker], used: list[int]) -> Held:
+    others = [other for other in trackers if other is not tracker]
+    return Held(tracker, fit_trackers(with_less_known(others), used))
 
 
-def order_table(held: list[Held]) -> str:
-    sets: dict[str, tuple[list, list]] = collections.defaultdict(lambda: ([], []))
-    for tracker, fit, *_ in held:
-        strengths = fit.strengths(tracker.queries)
-        for is_change in (False, True):
-            chosen = is_asked(tracker.queries, is_change=is_change)
-            pair = before_ranks(tracker.queries, chosen), gold_ranks(tracker.queries, strengths, chosen)
-            names = [f"{tracker.name} {'changes' if is_change else 'issues'}"] + ([] if is_change else ["all issues"])
-            if not is_change:
-                uncited = chosen & ~tracker.queries.is_cited.astype(bool)
-                add(sets["all issues, original not named"], before_ranks(tracker.queries, uncited),
-                    gold_ranks(tracker.queries, strengths, uncited))  # fmt: skip
-            for name in names:
-                add(sets[name], *pair)
-    rows = []
-    for name, (before, after) in sets.items():
-        if not before:
-            continue
-        for label, ranks in (("scores and age", before), ("re-ranked", after)):
-            score = score_ranks(ranks)
-            rows.append([name, score.n, label, *(f"{score.values[metric]:.3f}" for metric in METRICS)])
-        gain = compare_ranks(before, after)["mrr"]
-        rows.append(
-            ["", "", "gain in MRR", f"{gain.value:+.3f} [{gain.ci95.low:+.3f}, {gain.ci95.high:+.3f}]", "", "", "", ""]
-        )
-    return table(["", "n", "", "R@1", "R@5", "R@10", "R@20", "MRR"], rows)
-
-
-def add(pair: tuple[list, list], before: list, after: list) -> None:
-    pair[0].extend(before)
-    pair[1].extend(after)
+HARDEST = "rust"  # the embedder has not read it, and it has most queries
 
 
 def ablation_table(trackers: list[Tracker], embedder: str) -> str:
     rows = []
+    hardest = next(tracker for tracker in trackers if tracker.name == HARDEST)
     for group in ["", *GROUPS]:
         if group == "vectors" and embedder == "words":
             continue
-        held = hold_out(trackers, columns(group, with_vectors=embedder != "words"))
-        score = score_ranks(all_ranks(held))
-        warned, shown = use_of(held)
-        cells = [score.values["recall@1"], score.values["recall@10"], score.values["mrr"], warned, shown]
-        rows.append([f"without {group}" if group else "everything", *(f"{cell:.3f}" for cell in cells)])
-    return table(["", "R@1", "R@10", "MRR", f"warned rightly (>= {WARNED})", f"in the table (>= {SHOWN})"], rows)
+        one = fit_without(hardest, trackers, columns(group, with_vectors=embedder != "words"))
+        score = score_ranks(all_ranks([one]))
+        cells = [score.values["recall@1"], score.values["recall@10"], score.values["mrr"]]
+        recalls = [recall_at(hardest.queries, one.strengths(), 0.05)]
+        rows.append([f"without {group}" if group else "everything", *(f"{cell:.3f}" for cell in cells + recalls)])
+    return table([f"{HARDEST} left out", "R@1", "R@10", "MRR", "recall at 5 % flagged"], rows)
 
 
 def all_ranks(held: list[Held]) -> list[int | None]:
     """Of the issue queries of all trackers, each ranked by what was fitted without it."""
     found: list[int | None] = []
-    for tracker, fit, *_ in held:
-        found += gold_ranks(tracker.queries, fit.strengths(tracker.queries), is_asked(tracker.queries))
+    for one in held:
+        found += gold_ranks(one.tracker.queries, one.strengths(), is_asked(one.tracker.queries))
     return found
 
 
@@ -143,25 +110,33 @@ class Positions(typing.NamedTuple):
 
 
 def positions_of(one: Held, *, is_change: bool = False) -> Positions:
-    sample = one.tracker.sample
-    best = sample.best(one.fit.strengths(sample))
-    chosen = np.flatnonzero(sample.is_change == is_change)
-    pairs = sorted((int(sample.created[at]), float(best[at])) for at in chosen)
-    return Positions(pairs, shipped_to(one))
+    queries = one.tracker.queries
+    best = queries.best(one.strengths())
+    chosen = np.flatnonzero(is_asked(queries, is_change=is_change, has_gold=False))
+    pairs = sorted((int(queries.created[at]), float(best[at])) for at in chosen)
+    return Positions(pairs, one.shipped)
 
 
-def shipped_to(one: Held) -> Distribution:
-    return one.shipped or shipped_distribution(one.others, one.fit)
-
-
-def shipped_distribution(trackers: list[Tracker], fit: Fit) -> Distribution:
-    """A hundred steps, each tracker counting the same."""
+def shipped_distribution(pairs: list[tuple[Tracker, Fit]]) -> Distribution:
+    """A hundred steps, each tracker counting the same, with its conversations."""
     steps = np.linspace(0.005, 0.995, 100)
     each = [
-        np.quantile(t.sample.best(fit.strengths(t.sample))[~t.sample.is_change.astype(bool)], steps) for t in trackers
+        np.quantile(
+            tracker.queries.best(fit.strengths(tracker.queries))[is_asked(tracker.queries, has_gold=False)], steps
+        )
+        for tracker, fit in pairs
     ]
     joined = np.sort(np.concatenate(each))
     return Distribution(tuple(round(float(v), 3) for v in np.quantile(joined, steps)))
+
+
+def shipped_to(one: Held, held: list[Held]) -> Distribution:
+    """What would be shipped without this tracker. No tracker may be measured by trees that were grown on it: those know
+    their own trackers too well. The others' own were grown with this one, which is as near as can be had.
+    """
+    return shipped_distribution(
+        [(other.tracker, other.fit) for other in held if other.tracker.name != one.tracker.name]
+    )
 
 
 def dated(one: Held, chosen: np.ndarray, *, is_change: bool = False) -> list[tuple[int, Distribution]]:
@@ -178,7 +153,7 @@ def noise_table(held: list[Held]) -> tuple[str, dict[str, tuple[float, float]]]:
     rows, found = [], {}
     for one in held:
         queries = one.tracker.queries
-        strengths = one.fit.strengths(queries)
+        strengths = one.strengths()
         first = queries.first(strengths)
         for is_change in (False, True):
             chosen = is_asked(queries, is_change=is_change, has_gold=False)
@@ -186,7 +161,7 @@ def noise_table(held: list[Held]) -> tuple[str, dict[str, tuple[float, float]]]:
                 continue
             name = f"{one.tracker.name} {'changes' if is_change else 'issues'}"
             own = [similarity(d, queries, first[at], strengths) for at, d in dated(one, chosen, is_change=is_change)]
-            shipped = shipped_to(one)
+            shipped = one.shipped
             theirs = [similarity(shipped, queries, first[at], strengths) for at in np.flatnonzero(chosen)]
             found[name] = share(own, WARNED), share(own, SHOWN)
             rows.append(
@@ -204,7 +179,7 @@ def similarity(distribution: Distribution, ranked: Ranked, row: int, strengths: 
     """As the product has it (flows/compare/rank); -1 stands for an item without any candidate."""
     if row < 0:
         return 0.0
-    features = {"same": float(ranked.features[row, FEATURES.index("same")])}
+    features = {"same": float(ranked.features[row, COLUMNS.index("same")])}
     return similarity_of(distribution, float(strengths[row]), features)
 
 
@@ -212,7 +187,7 @@ def share(values: list[float], bar: float) -> float:
     return float(np.mean(np.asarray(values) >= bar))
 
 
-def use_table(held: list[Held]) -> tuple[str, tuple[float, float]]:
+def use_table(held: list[Held]) -> str:
     rows, warned, shown = [], [], []
     for one in held:
         each = uses(one)
@@ -221,18 +196,13 @@ def use_table(held: list[Held]) -> tuple[str, tuple[float, float]]:
         rows.append([f"{one.tracker.name} issues", len(each[0]), f"{np.mean(each[0]):.3f}", f"{np.mean(each[1]):.3f}"])
     rows.append(["all issues", len(warned), f"{np.mean(warned):.3f}", f"{np.mean(shown):.3f}"])
     head = ["duplicates", "n", f"warned, the right one first (>= {WARNED})", f"in the first {ROWS} rows (>= {SHOWN})"]
-    return table(head, rows), (float(np.mean(warned)), float(np.mean(shown)))
-
-
-def use_of(held: list[Held]) -> tuple[float, float]:
-    pairs = [uses(one) for one in held]
-    return tuple(float(np.mean([v for pair in pairs for v in pair[side]])) for side in (0, 1))
+    return table(head, rows)
 
 
 def uses(one: Held) -> tuple[list[bool], list[bool]]:
     """Of each known duplicate: was it warned of with the right item first, and was that item in the table."""
     queries = one.tracker.queries
-    strengths = one.fit.strengths(queries)
+    strengths = one.strengths()
     warned, shown = [], []
     for at, distribution in dated(one, is_asked(queries)):
         start, end = queries.start[at], queries.start[at + 1]
@@ -243,22 +213,16 @@ def uses(one: Held) -> tuple[list[bool], list[bool]]:
     return warned, shown
 
 
-def target_table(
-    held: list[Held], noises: dict[str, tuple[float, float]], told: tuple[float, float], error: float
-) -> str:
-    score = score_ranks(all_ranks(held))
-    rows = [
-        [
-            "R@10, all issues",
-            ">= 0.87",
-            f"{score.values['recall@10']:.3f}",
-            verdict(score.values["recall@10"], 0.87, at_most=False),
-        ],
-        ["MRR, all issues", ">= 0.70", f"{score.values['mrr']:.3f}", verdict(score.values["mrr"], 0.70, at_most=False)],
-        ["duplicates warned rightly", ">= 0.25", f"{told[0]:.3f}", verdict(told[0], 0.25, at_most=False)],
-        ["duplicates in the table", ">= 0.45", f"{told[1]:.3f}", verdict(told[1], 0.45, at_most=False)],
-        ["expected calibration error", "<= 0.05", f"{error:.4f}", verdict(error, 0.05, at_most=True)],
+def target_table(held: list[Held], noises: dict[str, tuple[float, float]], error: float) -> str:
+    hardest = next(one for one in held if one.tracker.name == HARDEST)
+    score = score_ranks(all_ranks([hardest])).values
+    targets = [
+        (f"{HARDEST}: R@10", 0.76, score["recall@10"]),
+        (f"{HARDEST}: MRR", 0.56, score["mrr"]),
+        (f"{HARDEST}: recall at 5 % flagged", 0.15, recall_at(hardest.tracker.queries, hardest.strengths(), 0.05)),
     ]
+    rows = [[name, f">= {bar}", f"{value:.3f}", verdict(value, bar, at_most=False)] for name, bar, value in targets]
+    rows.append(["expected calibration error", "<= 0.05", f"{error:.4f}", verdict(error, 0.05, at_most=True)])
     for name, (warned, shown) in noises.items():
         rows.append([f"{name}: warned", "8 % +- 2", f"{100 * warned:.1f} %", within(warned, 0.08, 0.02)])
         rows.append([f"{name}: any comment", "25 % +- 3", f"{100 * shown:.1f} %", within(shown, 0.25, 0.03)])
@@ -268,8 +232,9 @@ def target_table(
 def cost_text(costs: list[float]) -> str:
     middle, late = costs[len(costs) // 2], costs[int(0.95 * len(costs))]
     return (
-        f"Ranking one of {len(costs)} issues among 29,134 documents, vectors in memory, ten matches with snippets and"
-        f" quotes: {middle:.0f} ms of CPU in the middle, {late:.0f} ms at the 95th of 100."
+        f"Ranking one of {len(costs)} issues of bitcoin among 29,134 items and the conversations of its issues, vectors"
+        f" in memory, ten matches with snippets and quotes: {middle:.0f} ms of CPU in the middle, {late:.0f} ms at the"
+        " 95th of 100."
     )
 
 

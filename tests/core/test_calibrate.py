@@ -10,7 +10,6 @@ from forgelore.core.compare.calibration import (
     Case,
     Curve,
     Distribution,
-    Model,
     calibration_error,
     fit_curve,
     log_loss,
@@ -18,15 +17,12 @@ from forgelore.core.compare.calibration import (
     sigmoid,
 )  # fmt: skip
 from forgelore.core.compare.evidence import FEATURES
-from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, MODELS
+from forgelore.core.compare.history_evidence import HISTORY
+from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
 
 NUMBERS = st.floats(-50, 50, allow_nan=False)
 SAMPLES = st.lists(NUMBERS, min_size=1, max_size=60)
 START = Curve(1.0, 0.0, 0)
-
-
-def test_strength_is_a_weighted_sum():
-    assert Model("m", -1.0, {"cosine": 2.0}).strength({"cosine": 0.75, "title": 9.0}) == 0.5
 
 
 @given(SAMPLES, NUMBERS, NUMBERS)
@@ -106,15 +102,19 @@ def test_a_logit_of_any_size_is_a_chance(logit):
     assert 0 <= sigmoid(logit) <= 1
 
 
-@pytest.mark.parametrize("family", ["lore", "minilm", "other", "words"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_shipped_is_whole(family):
-    model, distribution, curve = MODELS[family], DISTRIBUTIONS[family], CURVES[family]
-    assert set(model.weights) <= set(FEATURES)
-    assert not {"cites", "same"} & set(model.weights)
-    assert all(weight > 0 for weight in model.weights.values()), "what two items share never speaks against them"
+    trees, distribution, curve = load_trees(family), DISTRIBUTIONS[family], CURVES[family]
+    assert (trees.name, trees.version) == (family, VERSION)
+    assert set(trees.features) <= {*FEATURES, *HISTORY}
+    assert not {"cites", "same"} & set(trees.features)
     assert list(distribution.strengths) == sorted(distribution.strengths)
     assert len(distribution.strengths) >= 100
     assert curve.slope > 0
     assert curve.pairs >= 200
-    assert (model.usual is None) == (family in ("other", "words"))
-    assert ("cosine" in model.weights) <= (family in ("lore", "minilm"))
+    assert ("cosine" in trees.features) == (family == "lore")
+    assert ("cosine_z" in trees.features) == (family != "words")
+
+
+def test_embedders_that_were_measured_have_usual_cosines():
+    assert set(USUAL_COSINES) == {"lore", "minilm"}

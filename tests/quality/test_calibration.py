@@ -100,6 +100,24 @@ def with_a_form(rows):
     return [*rows, *({**row, "kind": "change", "number": row["number"] + 1000} for row in rows[:120])]
 
 
+def test_a_chance_of_another_ranking_is_not_used_and_that_is_told(load, tmp_path):
+    cli = load(tracker(40))
+
+    def similar():
+        told = json.loads(cli("similar", "#245", "--mode", "lexical", "--json").out)
+        return told["data"]["chance"]["source"], told["warnings"]
+
+    cli("calibrate")
+    assert similar() == ("project", [])
+    store = open_store(str(tmp_path / "lore.db"))
+    store.run("UPDATE calibrations SET model = 'words 1'")
+    store.close()
+    source, (warning,) = similar()
+    assert source == "shipped" and warning.endswith("run: forgelore calibrate")
+    cli("calibrate")
+    assert similar() == ("project", [])
+
+
 def test_a_dry_run_writes_nothing_and_says_what_a_run_would(load, tmp_path):
     cli = load(with_a_form(tracker(40)))
     before, likeness = dump(tmp_path / "lore.db"), cli("similar", "#250", "--json").data

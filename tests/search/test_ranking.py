@@ -8,7 +8,7 @@ from hashed import HashedEmbedder
 
 from forgelore.app import App
 from forgelore.core.compare.calibration import LEAST
-from forgelore.core.compare.shipped import DISTRIBUTIONS
+from forgelore.core.compare.shipped import DISTRIBUTIONS, VERSION
 from forgelore.flows.compare.rank import CompareRequest, rank_matches
 from forgelore.flows.compare.reference import FEW_ITEMS, load_distribution, scope_of
 from forgelore.flows.compare.sample import build_sample, learn_boilerplate, rank_earlier, remember_strengths
@@ -144,7 +144,7 @@ def test_strengths_are_in_order_and_similarity_follows_them(retriever):
 
 
 def test_an_embedder_nobody_measured_gets_a_model_that_looks_at_no_cosine(retriever):
-    assert scope_of(retriever, 1, "issue").model == "other 1 hashed words 64"
+    assert scope_of(retriever, 1, "issue").model == f"other {VERSION} hashed words 64"
 
 
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "haven", "inlet", "jetty", "knoll", "larch", "maple", "nimbus", "otter", "pine", "quartz", "river")  # fmt: skip

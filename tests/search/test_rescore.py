@@ -5,7 +5,7 @@ import sys
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.core.compare.shipped import MODELS
+from forgelore.core.compare.shipped import USUAL_COSINES
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.flows.compare.rank import CompareRequest, rank_matches
 from forgelore.flows.search.rescore import measure_item
@@ -81,7 +81,7 @@ def test_an_item_is_ranked_by_the_model_of_the_rescorer(retriever):
 
 
 def test_positions_are_the_usual_ones_of_the_rescorer_and_not_those_among_what_others_chose(retriever):
-    mean, deviation = MODELS["minilm"].usual
+    mean, deviation = USUAL_COSINES["minilm"]
     for match in like(retriever, 154, rescorer=Fond("rss")).matches:
         features = match.evidence.features
         assert features["cosine_z"] == pytest.approx((features["cosine"] - mean) / deviation)

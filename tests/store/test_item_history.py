@@ -138,13 +138,18 @@ def test_changes_of_a_tracker_that_has_comments_of_issues_alone_are_unknown(trac
     assert (found[ids[1]].comments, found[ids[2]].comments) == (1, None)
 
 
-def test_an_item_that_rested_since_is_as_its_columns_say(tracker):
-    """The bot's index has no conversations, and the forge's own count."""
-    store, ids = tracker({"number": 1, "updated_at": MARCH}, {"number": 2, "updated_at": MAY})
+def test_a_store_without_conversations_knows_as_little_of_today_as_of_the_past(tracker):
+    """The bot's index has the forge's own count alone; positions among past items must mean the same today."""
+    store, ids = tracker({"number": 1, "author": "ana", "updated_at": MARCH})
     store.run("UPDATE items SET comment_count = 5")
-    found = load_histories(store, list(ids.values()), before=APRIL_MS)
-    assert [found[ids[number]].comments for number in (1, 2)] == [5, None]
-    assert [found[ids[number]].active_at for number in (1, 2)] == [parse_ms(MARCH), None]
+    then, now = (load_histories(store, list(ids.values()), before=before)[ids[1]] for before in (APRIL_MS, None))
+    assert then == now == (ids[1], "ana", True, *[None] * 7)
+
+
+def test_a_conversation_that_was_fetched_and_is_empty_is_known(tracker):
+    store, ids = tracker({"number": 1})
+    store.run("UPDATE items SET threads_fetched_at = 1")
+    assert load_histories(store, list(ids.values()))[ids[1]].comments == 0
 
 
 def test_nothing_asked_is_nothing_found(tracker):

@@ -146,6 +146,13 @@ def load_calibration(store: Store, scope: CalibrationScope) -> StoredCalibration
     return StoredCalibration._make((*row[:5], json.loads(row[5]), row[6]))
 
 
+def is_calibrated_otherwise(store: Store, scope: CalibrationScope) -> bool:
+    """True where the kind was calibrated for another model, and not for this one."""
+    sql = "SELECT model FROM calibrations WHERE project_id = ? AND kind = ?"
+    models = {model for (model,) in store.rows(sql, scope.project_id, scope.kind)}
+    return bool(models) and scope.model not in models
+
+
 def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredCalibration) -> None:
     """Replace the calibration of a kind, of whatever model it was. In a transaction."""
     store.run("DELETE FROM calibrations WHERE project_id = ? AND kind = ?", scope.project_id, scope.kind)

@@ -135,11 +135,12 @@ class Subject(NamedTuple):
     created_at: int | None
     document_id: int | None
     said: str | None = None
+    author: str | None = None
 
 
 def load_subject(store: Store, item_id: int) -> Subject:
     sql = """
-        SELECT i.id, i.project_id, i.kind, i.title, coalesce(i.body, ''), i.created_at, d.id
+        SELECT i.id, i.project_id, i.kind, i.title, coalesce(i.body, ''), i.created_at, d.id, NULL, i.author
         FROM items i
         LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
         WHERE i.id = ?

@@ -11,7 +11,7 @@ _NEVER = 2**62  # later than all times
 
 _ITEMS = """
     SELECT id, project_id, kind, number, author, state, state_reason, created_at, updated_at,
-        coalesce(merged_at, closed_at), comment_count, threads_fetched_at IS NOT NULL
+        coalesce(merged_at, closed_at), threads_fetched_at NOTNULL
     FROM items
     WHERE id IN (SELECT value FROM json_each(?))
 """
@@ -57,7 +57,6 @@ class _ItemRow(NamedTuple):
     created_at: int | None
     updated_at: int | None
     ended_at: int | None
-    comment_count: int | None
     is_fetched: int  # its conversation was read from the forge
 
     def is_settled(self, before: int) -> bool:
@@ -96,10 +95,12 @@ def load_histories(
     found = {}
     for row in rows:
         # A file says nothing of comments where there are none: what others of the kind have tells whether it would.
+        # The forge's own count is not asked. It is of today: in the bot's index, which has no conversations, the
+        # present would be known better than the past, and the past is what the present is measured by.
         is_known = (row.project_id, row.kind) in groups or bool(row.is_fetched)
         is_open = _is_open(row, at)
         history = ItemHistory(row.item_id, row.author, is_open, row.ended_at if is_open is False else None)
-        history = _with_comments(history, row, said.get(row.item_id, _Said()), at, is_known=is_known)
+        history = _with_comments(history, row, said.get(row.item_id, _Said()), is_known=is_known)
         mentions, duplicates = named.get(row.item_id, (0, 0)) if is_known else (None, None)
         is_marked = _is_marked(row, marks.get(row.item_id), at, is_known=is_known)
         found[row.item_id] = history._replace(is_marked=is_marked, mentions=mentions, duplicates=duplicates)
@@ -125,11 +126,9 @@ def _is_open(row: _ItemRow, before: int) -> bool | None:
     return None if row.ended_at is None else row.ended_at >= before
 
 
-def _with_comments(history: ItemHistory, row: _ItemRow, said: _Said, before: int, *, is_known: bool) -> ItemHistory:
+def _with_comments(history: ItemHistory, row: _ItemRow, said: _Said, *, is_known: bool) -> ItemHistory:
     if not is_known:
-        if not row.is_settled(before):
-            return history
-        return history._replace(comments=row.comment_count, active_at=row.updated_at)
+        return history
     author = {row.author} if row.author else set()
     return history._replace(
         comments=said.comments, active_at=said.last_at or row.created_at, participants=said.authors | author
@@ -143,4 +142,4 @@ def _is_marked(row: _ItemRow, marked: _Marked | None, before: int, *, is_known: 
         return True
     if marked and marked.has_undated:
         return True if row.is_settled(before) else None
-    return False if is_known or row.is_settled(before) else None
+    return False if is_known else None

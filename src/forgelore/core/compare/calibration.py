@@ -1,34 +1,20 @@
 """From evidence to the three numbers that people see: strength, similarity, chance.
 
-    strength     the logit of a logistic model over the evidence of a pair; orders candidates
-    similarity   a position: the share of the project's items whose best earlier match was weaker. 0.92 is nearer than
-                 92 of 100 items are to anything before them, so a threshold bounds the noise whatever the model
-    chance       the probability that the best match is a duplicate, with the number of known pairs it rests on
-
-Nothing here needs numpy but `fit_model`.
+strength     the sum of the leaves that the evidence of a pair reaches (core/compare/trees); orders candidates
+similarity   a position: the share of the project's items whose best earlier match was weaker. 0.92 is nearer than
+             92 of 100 items are to anything before them, so a threshold bounds the noise whatever the model
+chance       the probability that the best match is a duplicate, with the number of known pairs it rests on
 """
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 CurveSource = Literal["shipped", "project"]
 
 SAME = 0.99  # the least similarity of items with nearly the same text
 LEAST = 100  # strengths that make a distribution of their own
-
-
-class Model(NamedTuple):
-    """A logistic model: `weights` by the names of the evidence's features; what it does not name counts nothing."""
-
-    name: str
-    bias: float
-    weights: Mapping[str, float]
-    usual: tuple[float, float] | None = None  # mean and deviation of the cosines of a list, where they are known
-
-    def strength(self, features: Mapping[str, float]) -> float:
-        return self.bias + sum(weight * features[name] for name, weight in self.weights.items())
 
 
 class Chance(NamedTuple):

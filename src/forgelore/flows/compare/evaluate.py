@@ -232,9 +232,10 @@ class _Run:
             before=created_at if self._setting.is_time_ordered else None,
         )  # fmt: skip
         subject = subject._replace(created_at=created_at)  # as old as the protocol says it was
-        ranking = rank_matches(
-            self._retriever, CompareRequest(subject, filters, self._setting.mode, DEPTH, is_bare=True)
-        )
+        request = CompareRequest(
+            subject, filters, self._setting.mode, DEPTH, is_bare=True, as_of=filters.before
+        )  # fmt: skip
+        ranking = rank_matches(self._retriever, request)
         group: Group = "issue" if query.kind == "issue" else "change"
         return _Asked(
             group, refs[query.number], subject.title, expected, as_answer(self._retriever, ranking), created_at,

@@ -77,7 +77,8 @@ def _observe(
     filters = Filters(
         types=(kind,), project_ids=(project_id,), before=subject.created_at, not_items=(item_id,), is_public=True
     )
-    matches = rank_matches(retriever, CompareRequest(subject, filters, limit=NEIGHBOURS, is_bare=True)).matches
+    request = CompareRequest(subject, filters, limit=NEIGHBOURS, is_bare=True, as_of=subject.created_at)
+    matches = rank_matches(retriever, request).matches
     has = load_labels(retriever.store, item_id)
     for name, share in count_votes(matches).items():
         seen.setdefault(name, []).append((share, name in has))

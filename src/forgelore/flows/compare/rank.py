@@ -22,6 +22,7 @@ from forgelore.core.compare.evidence import (
     compare,
     find_quotes,
 )  # fmt: skip
+from forgelore.core.compare.history_evidence import compare_history
 from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
 from forgelore.core.search.fuse import DEPTH, Fused, Scale
@@ -33,6 +34,7 @@ from forgelore.flows.compare.reference import (
     load_distribution,
     shipped_distribution,
     similarity_of,
+    warn_of_old_calibration,
 )
 from forgelore.flows.compare.shortlist import (
     CompareRequest,
@@ -49,6 +51,7 @@ from forgelore.flows.search.shortfalls import warn_of_waiting
 from forgelore.store.calibrations import CalibrationScope, load_boilerplate
 from forgelore.store.engine.words import has_documents, make_stems
 from forgelore.store.hits import HitRow, load_hits
+from forgelore.store.item_history import load_histories
 from forgelore.store.item_lists import load_number
 
 if TYPE_CHECKING:
@@ -144,7 +147,7 @@ class _Ranker:
             judge, has_cosines = Retriever(self._store, self._rescorer), True
         rows = load_hits(self._store, [one.id for one in found.fused[:CANDIDATES]])
         asked = self._asked()
-        self._model, self._made_by = choose_model(judge, with_vectors=has_cosines)
+        self._model = choose_model(judge, with_vectors=has_cosines)
         weighed = self._weigh(asked, found, rows)
         return self._tell(asked, weighed, found)
 
@@ -166,23 +169,47 @@ class _Ranker:
 
     def _weigh(self, asked: QueryProfile, found: Shortlist, rows: Mapping[int, HitRow]) -> list[_Weighed]:
         """Return the candidates with their evidence, strongest first; of equals, as both lists together had them."""
+        # What is gone since the lists were made has no row.
+        here = [one for one in found.fused[:CANDIDATES] if one.id in rows]
+        profiles = [self._profile(rows[one.id]) for one in here]
+        features = self._compare_texts(asked, found, list(zip(here, profiles, strict=True)))
+        known = self._compare_histories([rows[one.id] for one in here])
+        pairs = [texts | history for texts, history in zip(features, known, strict=True)]
+        strengths = self._model.trees.strengths(pairs)
+        weighed = [_Weighed(*each) for each in zip(here, pairs, strengths, profiles, strict=True)]
+        return sorted(weighed, key=lambda one: -one.strength)
+
+    def _compare_texts(
+        self, asked: QueryProfile, found: Shortlist, candidates: list[tuple[Fused, Profile]]
+    ) -> list[dict[str, float]]:
         words, near = (_Spread.of([score for _, score in ranked[:DEPTH]]) for ranked in found.lists.as_ranked())
         if self._rescorer:
             # Candidates that others chose are no list of neighbours. By positions among them, 14 of 450 ordinary issues
             # had a similarity of 0.92 or more, by the embedder's usual cosines 35, and 36 are meant to.
             near = near._replace(trust=0.0)
-        weighed = []
-        for one in found.fused[:CANDIDATES]:
-            if one.id not in rows:
-                continue  # gone since the lists were made
-            profile, cosine = self._profile(rows[one.id]), self._cosine(one, found)
+        pairs = []
+        for one, profile in candidates:
+            cosine = self._cosine(one, found)
             signals = Signals(
                 cosine, near.scale.standardise(cosine), words.scale.standardise(one.scores[0]), near.trust, words.trust,
                 self._usual_position(cosine),
             )  # fmt: skip
-            features = compare(asked, profile, signals)
-            weighed.append(_Weighed(one, features, self._model.strength(features), profile))
-        return sorted(weighed, key=lambda one: -one.strength)
+            pairs.append(compare(asked, profile, signals))
+        return pairs
+
+    def _compare_histories(self, rows: list[HitRow]) -> list[dict[str, float]]:
+        """Return what was known of each candidate. Across kinds nothing is: a change that was merged is not what an
+        issue that was closed is.
+        """
+        subject = self._subject
+        alike = [row.item_id for row in rows if row.kind == subject.kind]
+        known = load_histories(self._store, alike, before=self._request.as_of, not_from=subject.item_id)
+        return [
+            compare_history(known[row.item_id], author=subject.author, asked_at=subject.created_at)
+            if row.item_id in known
+            else {}
+            for row in rows
+        ]
 
     def _profile(self, row: HitRow) -> Profile:
         text = self._plain(row.text, row.kind)
@@ -190,9 +217,9 @@ class _Ranker:
         return build_profile(row.title, text, self._stems, said=said, number=row.number, created_at=row.created_at)
 
     def _usual_position(self, cosine: float | None) -> float | None:
-        if cosine is None or self._model.usual is None:
+        if cosine is None or self._model.usual_cosines is None:
             return None
-        mean, deviation = self._model.usual
+        mean, deviation = self._model.usual_cosines
         return (cosine - mean) / deviation
 
     def _cosine(self, one: Fused, found: Shortlist) -> float | None:
@@ -216,7 +243,7 @@ class _Ranker:
         built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
         scope, is_own = (
-            CalibrationScope(self._subject.project_id, self._subject.kind, self._made_by),
+            CalibrationScope(self._subject.project_id, self._subject.kind, self._model.made_by),
             self._is_among_its_own(),
         )
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
@@ -228,8 +255,9 @@ class _Ranker:
         matches = [by_id[one.fused.id] for one in best if one.fused.id in by_id]
         is_measured = bool(matches) and is_own and matches[0].evidence.sameness == "similar"
         chance = load_curve(self._store, scope).chance(matches[0].strength) if is_measured else None
+        old = warn_of_old_calibration(self._store, scope) if chance and not request.is_bare else []
         return Ranking(
-            matches, chance, found.mode, found.warnings, tuple(hits[one.id] for one in rest if one.id in hits),
+            matches, chance, found.mode, [*found.warnings, *old], tuple(hits[one.id] for one in rest if one.id in hits),
             scope if is_own else None, distribution.source == "project",
             tuple(sorted((one for one in by_id.values() if one.evidence.sameness != "similar"), key=_age)),
         )  # fmt: skip

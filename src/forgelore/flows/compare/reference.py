@@ -4,12 +4,19 @@ What the project has of its own is used as soon as there is enough of it; what c
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from forgelore.core.compare.calibration import LEAST, SAME, Curve, Distribution, Model
-from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, MODELS, VERSION
+from forgelore.core.compare.calibration import LEAST, SAME, Curve, Distribution
+from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
+from forgelore.core.compare.trees import Trees
 from forgelore.errors import LoreError, StoreError
 from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import CalibrationScope, load_calibration, load_strengths
+from forgelore.store.calibrations import (
+    CalibrationScope,
+    is_calibrated_otherwise,
+    load_calibration,
+    load_strengths,
+)
 from forgelore.store.db import Store
 from forgelore.store.engine.words import estimate_documents
 
@@ -17,13 +24,25 @@ SAMPLE = 1_000  # the newest strengths that make the distribution
 FEW_ITEMS = 200  # below that, a project's own distribution is chance
 
 
-def choose_model(retriever: Retriever, *, with_vectors: bool) -> tuple[Model, str]:
-    """Return the model that fits the vectors, and the name of what its strengths are made by."""
+class Model(NamedTuple):
+    """What pairs are weighed by, and the name of what its strengths are made by."""
+
+    family: str  # of its trees
+    made_by: str
+    usual_cosines: tuple[float, float] | None = None  # mean and deviation in a list, where they are known
+
+    @property
+    def trees(self) -> Trees:
+        return load_trees(self.family)
+
+
+def choose_model(retriever: Retriever, *, with_vectors: bool) -> Model:
+    """Return the model that fits the vectors."""
     embedder = retriever.embedder if with_vectors else None
     if embedder is None:
-        return MODELS["words"], f"words {VERSION}"
-    model = MODELS.get(embedder.name, MODELS["other"])
-    return model, f"{model.name} {VERSION} {embedder.fingerprint()}"
+        return Model("words", f"words {VERSION}")
+    name = embedder.name if embedder.name in USUAL_COSINES else "other"
+    return Model(_family(name), f"{name} {VERSION} {embedder.fingerprint()}", USUAL_COSINES.get(name))
 
 
 def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationScope:
@@ -33,8 +52,8 @@ def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationSco
     except StoreError:
         raise
     except LoreError:
-        return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=False)[1])
-    return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=True)[1])
+        return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=False).made_by)
+    return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=True).made_by)
 
 
 def load_distribution(store: Store, scope: CalibrationScope) -> Distribution:
@@ -46,7 +65,7 @@ def load_distribution(store: Store, scope: CalibrationScope) -> Distribution:
 
 
 def shipped_distribution(scope: CalibrationScope) -> Distribution:
-    return DISTRIBUTIONS[_family(scope)]
+    return DISTRIBUTIONS[_family(scope.model)]
 
 
 def load_curve(store: Store, scope: CalibrationScope) -> Curve:
@@ -57,8 +76,16 @@ def load_curve(store: Store, scope: CalibrationScope) -> Curve:
     return Curve(stored.slope, stored.intercept, stored.pairs, "project", stored.most)
 
 
+def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:
+    """Return a warning where the chance was fitted for a model that does not rank any more: it is not used."""
+    if not is_calibrated_otherwise(store, scope):
+        return []
+    changed = f"the ranking has changed since the {scope.kind}s were calibrated, and the shipped chance is used"
+    return [f"{changed}; run: forgelore calibrate"]
+
+
 def shipped_curve(scope: CalibrationScope) -> Curve:
-    return CURVES[_family(scope)]
+    return CURVES[_family(scope.model)]
 
 
 def similarity_of(distribution: Distribution, strength: float, features: Mapping[str, float]) -> float:
@@ -69,5 +96,7 @@ def similarity_of(distribution: Distribution, strength: float, features: Mapping
     return max(position, SAME) if features["same"] else position
 
 
-def _family(scope: CalibrationScope) -> str:
-    return scope.model.split(" ")[0]
+def _family(model: str) -> str:
+    """Return the family of trees that a model belongs to, by the first word of its name."""
+    name = model.partition(" ")[0]
+    return name if name in FAMILIES else "other"

@@ -84,7 +84,8 @@ def rank_earlier(retriever: Retriever, subject: Subject) -> Ranking:
         not_items=(subject.item_id,),
         before=subject.created_at,
     )
-    return rank_matches(retriever, CompareRequest(subject, filters, limit=1, is_bare=True))
+    request = CompareRequest(subject, filters, limit=1, is_bare=True, as_of=subject.created_at)
+    return rank_matches(retriever, request)
 
 
 def remember_strengths(store: Store, ranked: Iterable[tuple[Subject, Ranking]]) -> int:

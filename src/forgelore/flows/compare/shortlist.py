@@ -35,6 +35,7 @@ class CompareRequest(NamedTuple):
     mode: SearchMode = "hybrid"
     limit: int = 10
     is_bare: bool = False  # numbers alone: no snippets, no quotes
+    as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
 
 
 class Shortlist(NamedTuple):
