@@ -13,7 +13,7 @@ import typing
 
 import numpy as np
 
-from forgelore.core.compare.calibration import LEAST, Distribution
+from forgelore.core.compare.calibration import LEAST, LEAST_OF_STATE, Best, Distribution, Distributions
 from forgelore.core.compare.scoring import score_ranks
 from forgelore.flows.compare.reference import SAMPLE, similarity_of
 from lib.common import Skipped, report, table, verdict
@@ -101,36 +101,48 @@ def all_ranks(held: list[Held]) -> list[int | None]:
 class Positions(typing.NamedTuple):
     """Similarities at the time of each query."""
 
-    sample: list[tuple[int, float]]
-    shipped: Distribution
+    sample: list[tuple[int, Best]]
+    shipped: Distributions
 
-    def at(self, created: int) -> Distribution:
-        past = [strength for when, strength in self.sample if when < created][-WINDOW:]
-        return Distribution.of(past) if len(past) >= LEAST else self.shipped
+    def at(self, created: int) -> Distributions:
+        past = [best for when, best in self.sample if when < created][-WINDOW:]
+        return Distributions.of(past) if len(past) >= LEAST else self.shipped
 
 
 def positions_of(one: Held, *, is_change: bool = False) -> Positions:
     queries = one.tracker.queries
-    best = queries.best(one.strengths())
+    best = bests(queries, one.strengths())
     chosen = np.flatnonzero(is_asked(queries, is_change=is_change, has_gold=False))
-    pairs = sorted((int(queries.created[at]), float(best[at])) for at in chosen)
-    return Positions(pairs, one.shipped)
+    return Positions(sorted((int(queries.created[at]), best[at]) for at in chosen), one.shipped)
 
 
-def shipped_distribution(pairs: list[tuple[Tracker, Fit]]) -> Distribution:
-    """A hundred steps, each tracker counting the same, with its conversations."""
-    steps = np.linspace(0.005, 0.995, 100)
-    each = [
-        np.quantile(
-            tracker.queries.best(fit.strengths(tracker.queries))[is_asked(tracker.queries, has_gold=False)], steps
-        )
-        for tracker, fit in pairs
+def bests(ranked: Ranked, strengths: np.ndarray) -> list[Best]:
+    """The best match of each item, with its state."""
+    is_open = ranked.features[ranked.first(strengths), COLUMNS.index("open")]
+    return [
+        Best(float(strength), None if np.isnan(state) else bool(state))
+        for strength, state in zip(ranked.best(strengths), is_open, strict=True)
     ]
-    joined = np.sort(np.concatenate(each))
-    return Distribution(tuple(round(float(v), 3) for v in np.quantile(joined, steps)))
 
 
-def shipped_to(one: Held, held: list[Held]) -> Distribution:
+def shipped_distribution(pairs: list[tuple[Tracker, Fit]]) -> Distributions:
+    """A hundred steps, each tracker counting the same, with its conversations; of each state, where it has enough."""
+    parts: dict[bool | None, list[list[float]]] = {None: [], True: [], False: []}
+    for tracker, fit in pairs:
+        ordinary = np.flatnonzero(is_asked(tracker.queries, has_gold=False))
+        best = bests(tracker.queries, fit.strengths(tracker.queries))
+        for state, part in parts.items():
+            part.append([best[at].strength for at in ordinary if state is None or best[at].is_open is state])
+    return Distributions(*(joined([part for part in each if len(part) >= LEAST_OF_STATE]) for each in parts.values()))
+
+
+def joined(samples: list[list[float]]) -> Distribution:
+    steps = np.linspace(0.005, 0.995, 100)
+    together = np.concatenate([np.quantile(sample, steps) for sample in samples])
+    return Distribution(tuple(round(float(v), 3) for v in np.quantile(together, steps)))
+
+
+def shipped_to(one: Held, held: list[Held]) -> Distributions:
     """What would be shipped without this tracker. No tracker may be measured by trees that were grown on it: those know
     their own trackers too well. The others' own were grown with this one, which is as near as can be had.
     """
@@ -139,9 +151,9 @@ def shipped_to(one: Held, held: list[Held]) -> Distribution:
     )
 
 
-def dated(one: Held, chosen: np.ndarray, *, is_change: bool = False) -> list[tuple[int, Distribution]]:
+def dated(one: Held, chosen: np.ndarray, *, is_change: bool = False) -> list[tuple[int, Distributions]]:
     positions = positions_of(one, is_change=is_change)
-    cache: dict[int, Distribution] = {}
+    cache: dict[int, Distributions] = {}
     found = []
     for at in np.flatnonzero(chosen):
         created = int(one.tracker.queries.created[at])
@@ -175,12 +187,15 @@ def noise_table(held: list[Held]) -> tuple[str, dict[str, tuple[float, float]]]:
     return table(head, rows), found
 
 
-def similarity(distribution: Distribution, ranked: Ranked, row: int, strengths: np.ndarray) -> float:
+def similarity(
+    distribution: Distributions, ranked: Ranked, row: int, strengths: np.ndarray, *, most: float = 1.0
+) -> float:
     """As the product has it (flows/compare/rank); -1 stands for an item without any candidate."""
     if row < 0:
         return 0.0
-    features = {"same": float(ranked.features[row, COLUMNS.index("same")])}
-    return similarity_of(distribution, float(strengths[row]), features)
+    known = {name: float(ranked.features[row, COLUMNS.index(name)]) for name in ("same", "open")}
+    features = {name: value for name, value in known.items() if not np.isnan(value)}
+    return similarity_of(distribution, float(strengths[row]), features, most=most)
 
 
 def share(values: list[float], bar: float) -> float:
@@ -207,7 +222,10 @@ def uses(one: Held) -> tuple[list[bool], list[bool]]:
     for at, distribution in dated(one, is_asked(queries)):
         start, end = queries.start[at], queries.start[at + 1]
         order = start + np.argsort(-strengths[start:end], kind="stable")[:ROWS]
-        near = [(similarity(distribution, queries, row, strengths), bool(queries.is_gold[row])) for row in order]
+        near, most = [], 1.0
+        for row in order:
+            most = similarity(distribution, queries, row, strengths, most=most)
+            near.append((most, bool(queries.is_gold[row])))
         warned.append(bool(near) and near[0][1] and near[0][0] >= WARNED)
         shown.append(any(is_gold and position >= SHOWN for position, is_gold in near))
     return warned, shown

@@ -1,7 +1,7 @@
 """Fit on all trackers and write what the product ranks by: the trees of each family of embedders, their distributions
 and curves, and scores of LightGBM that a test compares with ours.
 
-    python training/evidence_ship.py VERSION      the trackers and how they are ranked are those of bench/evidence.py
+    python training/evidence_ship.py [VERSION]      default: the next one; trackers and ranks are bench/evidence.py's
 
 Needs LightGBM (requirements/ranker.txt). The same inputs and versions give the same bytes.
 """
@@ -18,6 +18,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import evidence
 from forgelore.core.compare.calibration import fit_curve
+from forgelore.core.compare.shipped import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
 from lib.evidence_data import COLUMNS, Tracker, load_trackers
@@ -37,7 +38,7 @@ looks at positions in the list of neighbours, never at a cosine itself. "words" 
 from functools import cache
 from pkgutil import get_data
 
-from forgelore.core.compare.calibration import Curve, Distribution
+from forgelore.core.compare.calibration import Curve, Distribution, Distributions
 from forgelore.core.compare.trees import Trees, parse_trees
 
 VERSION = {version}  # grows with every change of trees or evidence: strengths of two versions are never compared
@@ -54,14 +55,15 @@ def load_trees(family: str) -> Trees:
     return parse_trees(text.decode())
 
 
-def _steps(text: str) -> Distribution:
-    return Distribution(tuple(float(step) for step in text.split()))
+def _steps(*of_states: str) -> Distributions:
+    """All strengths, those of open matches, those of closed ones."""
+    return Distributions(*(Distribution(tuple(float(step) for step in text.split())) for text in of_states))
 
 
 '''
 
 
-def ship(version: int) -> None:
+def ship(version: int = VERSION + 1) -> None:
     lore, words = load_trackers("lore"), load_trackers("words")
     families = {
         "lore": (lore, columns()),
@@ -125,10 +127,11 @@ def sample_scores(fit: Fit, trackers: list[Tracker], trees: list, *, count: int 
 
 
 def distribution_text(name: str, held: list[Held]) -> str:
-    joined = evidence.shipped_distribution([(one.tracker, one.fit) for one in held])
-    steps = " ".join(f"{strength:g}" for strength in joined.strengths)
-    lines = "".join(f'        "{line} "\n' for line in textwrap.wrap(steps, 100))
-    return f'    "{name}": _steps(\n{lines}    ),\n'
+    parts = []
+    for part in evidence.shipped_distribution([(one.tracker, one.fit) for one in held]):
+        steps = " ".join(f"{strength:g}" for strength in part.strengths)
+        parts.append("".join(f'        "{line} "\n' for line in textwrap.wrap(steps, 100)))
+    return f'    "{name}": _steps(\n{",".join(parts)}    ),\n'
 
 
 def usual(trackers: list[Tracker]) -> tuple[float, float]:
@@ -148,4 +151,4 @@ def usual(trackers: list[Tracker]) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    ship(int(sys.argv[1]))
+    ship(*(int(version) for version in sys.argv[1:2]))

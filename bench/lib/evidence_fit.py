@@ -16,7 +16,7 @@ import typing
 
 import numpy as np
 
-from forgelore.core.compare.calibration import Distribution
+from forgelore.core.compare.calibration import Distribution, Distributions
 from forgelore.core.compare.history_evidence import HISTORY
 from lib.evidence_data import COLUMNS, CONVERSATION, Ranked, Tracker
 from quality import cache_folder
@@ -64,7 +64,7 @@ class Held(typing.NamedTuple):
 
     tracker: Tracker
     fit: Fit
-    shipped: Distribution = Distribution(())
+    shipped: Distributions = Distributions(Distribution(()))
 
     def strengths(self) -> np.ndarray:
         return self.fit.strengths(self.tracker.queries)

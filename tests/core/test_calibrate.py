@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.core.compare.calibration import (
+    LEAST_OF_STATE,
+    Best,
     Case,
     Curve,
     Distribution,
+    Distributions,
     calibration_error,
     fit_curve,
     log_loss,
@@ -55,6 +58,36 @@ def test_a_threshold_bounds_the_noise_by_construction(seed, size):
 
 def test_a_sample_of_none_knows_nothing():
     assert Distribution(()).position(3.0) == 0
+
+
+def bests(count, low, *, is_open):
+    return [Best(low + at / count, is_open) for at in range(count)]
+
+
+def test_a_closed_match_is_compared_with_closed_ones_and_an_open_one_with_open_ones():
+    distributions = Distributions.of([*bests(100, 0.0, is_open=True), *bests(100, -2.0, is_open=False)])
+    assert distributions.position(Best(-1.08, is_open=False)) == pytest.approx(0.92, abs=0.02)
+    assert distributions.position(Best(0.92, is_open=True)) == pytest.approx(0.92, abs=0.02)
+    assert distributions.position(Best(-1.08, is_open=None)) == pytest.approx(0.46, abs=0.02)
+
+
+def test_where_a_state_has_too_few_all_matches_are_its_measure():
+    few = bests(LEAST_OF_STATE - 1, -2.0, is_open=False)
+    distributions = Distributions.of([*bests(100, 0.0, is_open=True), *few])
+    assert distributions.of_closed is None
+    closed, unknown = (distributions.position(Best(0.5, state)) for state in (False, None))
+    assert closed == unknown
+    assert Distributions.of([*bests(100, 0.0, is_open=True), *few, few[0]]).of_closed is not None
+
+
+@given(st.integers())
+def test_of_each_state_a_threshold_tells_the_same_share(seed):
+    chance = random.Random(seed)
+    sample = [Best(chance.gauss(-2 * is_open, 3), is_open) for is_open in (True, False) for _ in range(150)]
+    distributions = Distributions.of(sample)
+    for state in (True, False):
+        of_state = [best for best in sample if best.is_open is state]
+        assert sum(distributions.position(best) >= 0.92 for best in of_state) <= 0.09 * len(of_state)
 
 
 def cases(strengths, is_right, weight=1.0):
@@ -104,12 +137,13 @@ def test_a_logit_of_any_size_is_a_chance(logit):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_shipped_is_whole(family):
-    trees, distribution, curve = load_trees(family), DISTRIBUTIONS[family], CURVES[family]
+    trees, distributions, curve = load_trees(family), DISTRIBUTIONS[family], CURVES[family]
     assert (trees.name, trees.version) == (family, VERSION)
     assert set(trees.features) <= {*FEATURES, *HISTORY}
     assert not {"cites", "same"} & set(trees.features)
-    assert list(distribution.strengths) == sorted(distribution.strengths)
-    assert len(distribution.strengths) >= 100
+    for distribution in distributions:
+        assert list(distribution.strengths) == sorted(distribution.strengths)
+        assert len(distribution.strengths) >= 100
     assert curve.slope > 0
     assert curve.pairs >= 200
     assert ("cosine" in trees.features) == (family == "lore")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from forgelore.core.compare.shipped import VERSION
 from forgelore.store.calibrations import load_duplicates
 from forgelore.store.migrate import open_store
 from forgelore.surfaces.cli.progress import LogWatcher
@@ -116,6 +117,45 @@ def test_a_chance_of_another_ranking_is_not_used_and_that_is_told(load, tmp_path
     assert source == "shipped" and warning.endswith("run: forgelore calibrate")
     cli("calibrate")
     assert similar() == ("project", [])
+
+
+OLDER = """
+    UPDATE {} SET model = replace(model, 'words {}', 'words 1')
+"""
+
+
+def learned(tmp_path, *statements):
+    """Which models have learned something of the project, after these statements."""
+    store = open_store(str(tmp_path / "lore.db"))
+    for statement in statements:
+        store.run(statement)
+    rows = store.rows("SELECT model FROM nearest_strengths UNION SELECT model FROM calibrations")
+    store.close()
+    return [model for (model,) in rows]
+
+
+@pytest.mark.parametrize(("pairs", "told"), [(40, "calibrated anew: 40 known duplicates"), (5, "too few")])
+def test_what_an_older_ranking_learned_is_learned_anew_once_and_told(load, tmp_path, pairs, told):
+    cli = load(tracker(pairs))
+    cli("calibrate")
+    now = learned(tmp_path)
+    older = [OLDER.format(table, VERSION) for table in ("nearest_strengths", "calibrations")]
+    assert learned(tmp_path, *older) == ["words 1"]
+    rows = [*tracker(pairs), issue(900, "zeta eta theta")]
+    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    warnings = [json.loads(cli("import", str(tmp_path / "more.jsonl"), "--project", "p", "--json").out)["warnings"]
+                for _ in range(2)]  # fmt: skip
+    assert [len(each) for each in warnings] == [1, 0]
+    assert "the ranking has changed" in warnings[0][0] and told in warnings[0][0]
+    assert learned(tmp_path) == now
+    assert cli("similar", "#245", "--mode", "lexical", "--json").data["chance"]["source"] == (
+        "project" if pairs == 40 else "shipped"
+    )
+
+
+def test_a_project_that_nobody_calibrated_is_not_calibrated_by_an_import(load, tmp_path):
+    load(tracker(40))
+    assert learned(tmp_path) == []
 
 
 def test_a_dry_run_writes_nothing_and_says_what_a_run_would(load, tmp_path):

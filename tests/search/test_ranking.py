@@ -7,7 +7,7 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.app import App
-from forgelore.core.compare.calibration import LEAST
+from forgelore.core.compare.calibration import LEAST, Best
 from forgelore.core.compare.shipped import DISTRIBUTIONS, VERSION
 from forgelore.flows.compare.rank import CompareRequest, rank_matches
 from forgelore.flows.compare.reference import FEW_ITEMS, load_distribution, scope_of
@@ -191,7 +191,7 @@ def test_every_item_that_is_looked_at_joins_the_sample_once(large):
     for _ in range(2):
         assert remember_strengths(large.store, [(subject, ranking)]) == 1
     scope = scope_of(large.retriever, 1, "issue")
-    assert load_strengths(large.store, scope, limit=9) == [ranking.matches[0].strength]
+    assert load_strengths(large.store, scope, limit=9) == [Best(ranking.matches[0].strength, is_open=True)]
 
 
 def test_a_ranking_across_kinds_is_no_part_of_the_sample(large):

@@ -39,14 +39,23 @@ class BuiltDocuments(NamedTuple):
 
 
 def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
-    """Build what waits. An embedder that is missing or fails is a warning: words find everything without it."""
+    """Build what waits. An embedder that is missing or fails is a warning: words find everything without it. What an
+    earlier version of the ranking has learned of the projects is learned anew.
+    """
+    from forgelore.api.find import make_retriever
+    from forgelore.flows.compare.recalibrate import recalibrate
+
     if parts == "none":
         return UpdatedIndex()
     done = update_flow(
         app.store(), projects, partial(_wanted_embedder, app, parts, watcher), watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
-    return UpdatedIndex(done.documents, done.vectors, _warnings(done))
+    told = recalibrate(
+        app.store(), projects, partial(make_retriever, app, app.config.embedder), watcher=watcher,
+        should_stop=app.stop.is_set, now_ms=app.now_ms,
+    )  # fmt: skip
+    return UpdatedIndex(done.documents, done.vectors, (*_warnings(done), *told))
 
 
 def _wanted_embedder(app: App, parts: IndexParts, watcher: Watcher | None) -> Embedder | None:

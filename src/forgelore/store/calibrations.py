@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from forgelore.core.compare.calibration import Best
 from forgelore.store.db import Store
 
 LEARNED = ("boilerplate_lines", "boilerplate_runs", "nearest_strengths", "calibrations")  # all that learning writes
 
 
 class CalibrationScope(NamedTuple):
-    """Whose strengths: those of different models are never compared."""
+    """Whose strengths: those of different models are never compared. A model is "family version embedder"."""
 
     project_id: int
     kind: str
@@ -58,16 +59,16 @@ def save_boilerplate(
     store.run(run, project_id, kind, items, now_ms)
 
 
-def load_strengths(store: Store, scope: CalibrationScope, *, limit: int) -> list[float]:
+def load_strengths(store: Store, scope: CalibrationScope, *, limit: int) -> list[Best]:
     """Return the best strengths of the newest items, in no order that matters."""
     sql = """
-        SELECT strength
+        SELECT strength, is_open
         FROM nearest_strengths
         WHERE project_id = ? AND kind = ? AND model = ?
         ORDER BY created_at DESC, item_id DESC
         LIMIT ?
     """
-    return [strength for (strength,) in store.rows(sql, *scope, limit)]
+    return [_as_best(*row) for row in store.rows(sql, *scope, limit)]
 
 
 def load_sampled(store: Store, scope: CalibrationScope) -> set[int]:
@@ -76,18 +77,18 @@ def load_sampled(store: Store, scope: CalibrationScope) -> set[int]:
     return {item_id for (item_id,) in store.each(sql, *scope)}
 
 
-def save_strengths(store: Store, scope: CalibrationScope, rows: Iterable[tuple[int, int, float]], *, keep: int) -> None:
-    """Add (item, its creation, strength), replacing what was known of the item, and forget the oldest. In a
+def save_strengths(store: Store, scope: CalibrationScope, rows: Iterable[tuple[int, int, Best]], *, keep: int) -> None:
+    """Add (item, its creation, its best), replacing what was known of the item, and forget the oldest. In a
     transaction.
     """
     store.run_many(
         """
-        INSERT INTO nearest_strengths (project_id, kind, model, item_id, created_at, strength)
-        VALUES (?, ?, ?, ?, ?, ?)
+        INSERT INTO nearest_strengths (project_id, kind, model, item_id, created_at, strength, is_open)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (project_id, kind, model, item_id)
-        DO UPDATE SET strength = excluded.strength, created_at = excluded.created_at
+        DO UPDATE SET strength = excluded.strength, is_open = excluded.is_open, created_at = excluded.created_at
         """,
-        [(*scope, *row) for row in rows],
+        [(*scope, item_id, created_at, *best) for item_id, created_at, best in rows],
     )
     oldest = """
         DELETE FROM nearest_strengths
@@ -101,15 +102,19 @@ def save_strengths(store: Store, scope: CalibrationScope, rows: Iterable[tuple[i
     store.run(oldest, *scope, *scope, keep)
 
 
-def load_strengths_of(store: Store, scope: CalibrationScope, *, without: set[int]) -> list[float]:
+def load_strengths_of(store: Store, scope: CalibrationScope, *, without: set[int]) -> list[Best]:
     """Return the strengths of sampled items, without some items."""
     sql = """
-        SELECT item_id, strength
+        SELECT item_id, strength, is_open
         FROM nearest_strengths
         WHERE project_id = ? AND kind = ? AND model = ?
         ORDER BY item_id
     """
-    return [strength for item_id, strength in store.each(sql, *scope) if item_id not in without]
+    return [_as_best(*best) for item_id, *best in store.each(sql, *scope) if item_id not in without]
+
+
+def _as_best(strength: float, is_open: int | None) -> Best:
+    return Best(strength, None if is_open is None else bool(is_open))
 
 
 def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> dict[int, set[int]]:
@@ -151,6 +156,35 @@ def is_calibrated_otherwise(store: Store, scope: CalibrationScope) -> bool:
     sql = "SELECT model FROM calibrations WHERE project_id = ? AND kind = ?"
     models = {model for (model,) in store.rows(sql, scope.project_id, scope.kind)}
     return bool(models) and scope.model not in models
+
+
+def list_outdated(store: Store, project_id: int, version: int) -> list[str]:
+    """Return the kinds of which something is stored that another version of the ranking has learned."""
+    sql = """
+        SELECT kind
+        FROM nearest_strengths
+        WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?2
+        UNION
+        SELECT kind
+        FROM calibrations
+        WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?2
+        ORDER BY kind
+    """
+    return [kind for (kind,) in store.rows(sql, project_id, f"{version} *")]
+
+
+def forget_outdated(store: Store, project_id: int, version: int) -> None:
+    """Forget what other versions of the ranking have learned. In a transaction."""
+    strengths = """
+        DELETE FROM nearest_strengths
+        WHERE project_id = ? AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?
+    """
+    curves = """
+        DELETE FROM calibrations
+        WHERE project_id = ? AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?
+    """
+    for sql in (strengths, curves):
+        store.run(sql, project_id, f"{version} *")
 
 
 def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredCalibration) -> None:

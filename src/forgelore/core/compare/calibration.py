@@ -2,19 +2,21 @@
 
 strength     the sum of the leaves that the evidence of a pair reaches (core/compare/trees); orders candidates
 similarity   a position: the share of the project's items whose best earlier match was weaker. 0.92 is nearer than
-             92 of 100 items are to anything before them, so a threshold bounds the noise whatever the model
+             92 of 100 items are to anything before them, so a threshold bounds the noise whatever the model. A match
+             that was closed is compared with matches that were closed, an open one with open ones
 chance       the probability that the best match is a duplicate, with the number of known pairs it rests on
 """
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 CurveSource = Literal["shipped", "project"]
 
 SAME = 0.99  # the least similarity of items with nearly the same text
 LEAST = 100  # strengths that make a distribution of their own
+LEAST_OF_STATE = 50  # ... of open or of closed matches alone
 
 
 class Chance(NamedTuple):
@@ -66,6 +68,41 @@ class Distribution(NamedTuple):
             return (low + high + 1) / 2 / (size + 1)
         below, above = values[low - 1], values[low]
         return (low + (strength - below) / (above - below)) / (size + 1)
+
+
+class Best(NamedTuple):
+    """The strength of an item's best match, and whether that was open; None: nobody knows."""
+
+    strength: float
+    is_open: bool | None
+
+
+class Distributions(NamedTuple):
+    """The distribution of all best strengths, of those of open matches and of those of closed ones.
+
+    Most originals are open, so trees rank what was closed lower, and order better for it. Being closed makes two texts
+    no less alike, though: among all matches a near copy of what was fixed last week had no place high enough to be
+    told. Among its like it has, and of each state the same share is told.
+    """
+
+    every: Distribution
+    of_open: Distribution | None = None  # None: too few of them
+    of_closed: Distribution | None = None
+
+    @classmethod
+    def of(cls, best: Iterable[Best], source: CurveSource = "project") -> "Distributions":
+        known = list(best)
+        parts = [[one.strength for one in known if one.is_open is state] for state in (True, False)]
+        of_states = [Distribution.of(part, source) if len(part) >= LEAST_OF_STATE else None for part in parts]
+        return cls(Distribution.of([one.strength for one in known], source), *of_states)
+
+    @property
+    def source(self) -> CurveSource:
+        return self.every.source
+
+    def position(self, best: Best) -> float:
+        of_state = None if best.is_open is None else self.of_open if best.is_open else self.of_closed
+        return (of_state or self.every).position(best.strength)
 
 
 def sigmoid(logit: float) -> float:

@@ -16,6 +16,7 @@ it for unknown: that is not 0.
 """
 
 import math
+from collections.abc import Mapping
 
 from forgelore.core.compare.item_history import ItemHistory
 
@@ -39,6 +40,12 @@ def compare_history(history: ItemHistory, *, author: str | None, asked_at: int |
         "took_part": None if not author or people is None else float(author in people),
     }  # fmt: skip
     return {name: value for name, value in found.items() if value is not None}
+
+
+def was_open(features: Mapping[str, float]) -> bool | None:
+    """Tell whether a candidate was open, None where nobody knows."""
+    known = features.get("open")
+    return None if known is None else bool(known)
 
 
 def _number(fact: bool | None) -> float | None:  # noqa: FBT001 - a fact, not a switch

@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 from forgelore.clock import machine_ms
 from forgelore.core.compare.calibration import (
+    Best,
     Case,
     Curve,
     calibration_error,
     fit_curve,
     log_loss,
 )  # fmt: skip
+from forgelore.core.compare.shipped import VERSION
 from forgelore.flows.compare.rank import Match
 from forgelore.flows.compare.reference import load_distribution, scope_of, shipped_curve
 from forgelore.flows.compare.sample import KINDS, build_sample, learn_boilerplate, rank_earlier
@@ -28,6 +30,7 @@ from forgelore.store.calibrations import (
     LEARNED,
     CalibrationScope,
     StoredCalibration,
+    forget_outdated,
     load_duplicates,
     load_strengths_of,
     save_calibration,
@@ -96,6 +99,8 @@ def _calibrate(
         if should_stop():
             raise KeyboardInterrupt
         found.append(_calibrate_kind(retriever, project_id, kind, watcher, now_ms))
+    with retriever.store.transaction():
+        forget_outdated(retriever.store, project_id, VERSION)
     return found
 
 
@@ -164,12 +169,12 @@ class _Table:
     """The ranked items of one kind, weighed so that they stand for all of it."""
 
     def __init__(
-        self, retriever: Retriever, scope: CalibrationScope, ranked: list[_Ranked], others: list[float], items: int
+        self, retriever: Retriever, scope: CalibrationScope, ranked: list[_Ranked], others: list[Best], items: int
     ) -> None:
         distribution = load_distribution(retriever.store, scope)
         self._weight = max(items - len(ranked), len(others)) / max(len(others), 1)
         self._ranked = ranked
-        self._others = [_Ranked(strength, distribution.position(strength), False) for strength in others]
+        self._others = [_Ranked(best.strength, distribution.position(best), False) for best in others]
         self._cases = [Case(one.strength, one.is_right) for one in ranked] + [
             Case(one.strength, False, self._weight) for one in self._others
         ]

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.core.compare.calibration import LEAST, Distribution
+from forgelore.core.compare.calibration import LEAST, Best, Distributions
 from forgelore.core.compare.scoring import Decided, DecisionScores, score_decisions
 from forgelore.flows.compare.rank import Match
 from forgelore.flows.compare.reference import shipped_distribution, similarity_of
@@ -48,8 +48,8 @@ def decide_queries(
     return score_decisions(decided, threshold=threshold, prevalence=duplicates / items if items else None)
 
 
-def _rank_past(retriever: Retriever, scope: CalibrationScope, watcher: Watcher) -> list[tuple[int, float]]:
-    """Return (creation, best strength) of items spread evenly over the project's history, oldest first."""
+def _rank_past(retriever: Retriever, scope: CalibrationScope, watcher: Watcher) -> list[tuple[int, Best]]:
+    """Return (creation, best match) of items spread evenly over the project's history, oldest first."""
     store = retriever.store
     everything = list_oldest(store, scope.project_id, scope.kind)
     step = max(1, len(everything) // SIZE)
@@ -61,16 +61,18 @@ def _rank_past(retriever: Retriever, scope: CalibrationScope, watcher: Watcher) 
         subject = load_subject(store, item_id)
         matches = rank_earlier(retriever, subject).matches
         if matches and subject.created_at is not None:
-            found.append((subject.created_at, matches[0].strength))
+            found.append((subject.created_at, matches[0].best))
         watcher.saved(part, 1)
     watcher.done(part)
     return found
 
 
-def _similarity(past: list[tuple[int, float]], scope: CalibrationScope, query: DecidedCase) -> float:
+def _similarity(past: list[tuple[int, Best]], scope: CalibrationScope, query: DecidedCase) -> float:
     if query.first is None:
         return 0.0
     end = bisect_left(past, (query.created_at,))
     window = past[max(0, end - WINDOW) : end]
-    distribution = Distribution.of([s for _, s in window]) if len(window) >= LEAST else shipped_distribution(scope)
+    distribution = (
+        Distributions.of([best for _, best in window]) if len(window) >= LEAST else shipped_distribution(scope)
+    )
     return similarity_of(distribution, query.first.strength, query.first.evidence.features)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.compare.boilerplate import without_boilerplate
-from forgelore.core.compare.calibration import Chance, Distribution
+from forgelore.core.compare.calibration import Best, Chance, Distributions
 from forgelore.core.compare.evidence import (
     Evidence,
     Profile,
@@ -22,7 +22,7 @@ from forgelore.core.compare.evidence import (
     compare,
     find_quotes,
 )  # fmt: skip
-from forgelore.core.compare.history_evidence import compare_history
+from forgelore.core.compare.history_evidence import compare_history, was_open
 from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
 from forgelore.core.search.fuse import DEPTH, Fused, Scale
@@ -70,6 +70,11 @@ class Match(NamedTuple):
     evidence: Evidence
     strength: float
     similarity: float
+
+    @property
+    def best(self) -> Best:
+        """As the first match of an item it is a part of the sample."""
+        return Best(self.strength, was_open(self.evidence.features))
 
 
 class Ranking(NamedTuple):
@@ -247,8 +252,9 @@ class _Ranker:
             self._is_among_its_own(),
         )
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
+        similarities = _similarities(weighed, distribution)
         by_id = {
-            one.fused.id: self._match(asked, one, hits[one.fused.id], distribution)
+            one.fused.id: self._match(asked, one, hits[one.fused.id], similarities[one.fused.id])
             for one in (*best, *copies)
             if one.fused.id in hits
         }
@@ -262,15 +268,24 @@ class _Ranker:
             tuple(sorted((one for one in by_id.values() if one.evidence.sameness != "similar"), key=_age)),
         )  # fmt: skip
 
-    def _match(self, asked: QueryProfile, one: _Weighed, hit: Hit, distribution: Distribution) -> Match:
+    def _match(self, asked: QueryProfile, one: _Weighed, hit: Hit, similarity: float) -> Match:
         quotes = () if self._request.is_bare else find_quotes(asked, one.profile)
-        similarity = similarity_of(distribution, one.strength, one.features)
         return Match(hit, Evidence(one.features, quotes), one.strength, similarity)
 
     def _is_among_its_own(self) -> bool:
         """Tell whether it is compared with items of its own kind and project alone."""
         filters, subject = self._request.filters, self._subject
         return filters.types == (subject.kind,) and filters.project_ids in ((), (subject.project_id,))
+
+
+def _similarities(weighed: list[_Weighed], distribution: Distributions) -> dict[int, float]:
+    """Return the similarity of each candidate: what is ranked lower never reads as nearer, unless it is a copy."""
+    found, most = dict[int, float](), 1.0
+    for one in weighed:
+        found[one.fused.id] = similarity_of(distribution, one.strength, one.features, most=most)
+        if not one.features["same"]:
+            most = found[one.fused.id]
+    return found
 
 
 def _age(match: Match) -> tuple[int, int]:

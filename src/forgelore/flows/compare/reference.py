@@ -6,7 +6,8 @@ What the project has of its own is used as soon as there is enough of it; what c
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from forgelore.core.compare.calibration import LEAST, SAME, Curve, Distribution
+from forgelore.core.compare.calibration import LEAST, SAME, Best, Curve, Distributions
+from forgelore.core.compare.history_evidence import was_open
 from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
 from forgelore.core.compare.trees import Trees
 from forgelore.errors import LoreError, StoreError
@@ -56,15 +57,15 @@ def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationSco
     return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=True).made_by)
 
 
-def load_distribution(store: Store, scope: CalibrationScope) -> Distribution:
-    """Return the distribution of strengths: the project's own, or the shipped one while it has too few items."""
+def load_distribution(store: Store, scope: CalibrationScope) -> Distributions:
+    """Return the distributions of strengths: the project's own, or the shipped ones while it has too few items."""
     strengths = load_strengths(store, scope, limit=SAMPLE)
     if len(strengths) >= LEAST and estimate_documents(store) >= FEW_ITEMS:
-        return Distribution.of(strengths)
+        return Distributions.of(strengths)
     return shipped_distribution(scope)
 
 
-def shipped_distribution(scope: CalibrationScope) -> Distribution:
+def shipped_distribution(scope: CalibrationScope) -> Distributions:
     return DISTRIBUTIONS[_family(scope.model)]
 
 
@@ -80,19 +81,24 @@ def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:
     """Return a warning where the chance was fitted for a model that does not rank any more: it is not used."""
     if not is_calibrated_otherwise(store, scope):
         return []
-    changed = f"the ranking has changed since the {scope.kind}s were calibrated, and the shipped chance is used"
-    return [f"{changed}; run: forgelore calibrate"]
+    changed = f"the ranking has changed since the {scope.kind}s were calibrated"
+    until = "the shipped chance is used until the next sync or import calibrates them anew"
+    return [f"{changed}; {until}; to have it now, run: forgelore calibrate"]
 
 
 def shipped_curve(scope: CalibrationScope) -> Curve:
     return CURVES[_family(scope.model)]
 
 
-def similarity_of(distribution: Distribution, strength: float, features: Mapping[str, float]) -> float:
-    """Return the position of a strength. What has the same text is as similar as can be, and near copies almost."""
+def similarity_of(
+    distribution: Distributions, strength: float, features: Mapping[str, float], *, most: float = 1.0
+) -> float:
+    """Return the position of a strength, at most `most`. What has the same text is as similar as can be, and near
+    copies almost.
+    """
     if features["same"] == 1:
         return 1.0
-    position = distribution.position(strength)
+    position = min(most, distribution.position(Best(strength, was_open(features))))
     return max(position, SAME) if features["same"] else position
 
 

@@ -8,11 +8,18 @@ from collections.abc import Callable, Iterable
 
 from forgelore.clock import machine_ms
 from forgelore.core.compare.boilerplate import READ, learn
+from forgelore.core.compare.calibration import Best
 from forgelore.flows.compare.rank import CompareRequest, Ranking, rank_matches
 from forgelore.flows.compare.reference import SAMPLE, scope_of
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import load_boilerplate_size, load_sampled, save_boilerplate, save_strengths
+from forgelore.store.calibrations import (
+    CalibrationScope,
+    load_boilerplate_size,
+    load_sampled,
+    save_boilerplate,
+    save_strengths,
+)
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
@@ -90,14 +97,14 @@ def rank_earlier(retriever: Retriever, subject: Subject) -> Ranking:
 
 def remember_strengths(store: Store, ranked: Iterable[tuple[Subject, Ranking]]) -> int:
     """Add the best strength of items that were ranked among earlier ones of their kind; returns how many had one."""
-    rows: dict[object, list[tuple[int, int, float]]] = {}
+    rows: dict[CalibrationScope, list[tuple[int, int, Best]]] = {}
     for subject, ranking in ranked:
         if ranking.matches and ranking.scope and subject.created_at is not None and subject.item_id:
-            strength = ranking.matches[0].strength
-            rows.setdefault(ranking.scope, []).append((subject.item_id, subject.created_at, strength))
+            best = ranking.matches[0].best
+            rows.setdefault(ranking.scope, []).append((subject.item_id, subject.created_at, best))
     if not rows:
         return 0
     with store.transaction():
         for scope, each in rows.items():
-            save_strengths(store, scope, each, keep=SAMPLE)  # type: ignore[arg-type]
+            save_strengths(store, scope, each, keep=SAMPLE)
     return sum(map(len, rows.values()))

@@ -6,11 +6,13 @@ the comment, and what a run has no time for is left to the next.
 
 from collections.abc import Callable
 
+from forgelore.core.compare.shipped import VERSION
 from forgelore.flows.compare.labels import learn_labels
 from forgelore.flows.compare.sample import build_sample, learn_boilerplate
 from forgelore.flows.progress import Watcher
 from forgelore.flows.triage.intake import KINDS
 from forgelore.flows.triage.item import TriageContext
+from forgelore.store.calibrations import forget_outdated
 from forgelore.store.labels import load_labels_learned, save_labels_learned
 
 FIRST = 120  # strengths of a kind that a position needs
@@ -30,6 +32,8 @@ def learn_more(
 ) -> list[str]:
     """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
     notes = []
+    with context.store.transaction():
+        forget_outdated(context.store, context.project_id, VERSION)
     for kind in KINDS:
         build_sample(context.retriever, context.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
         if is_thorough and not is_late() and _has_grown(context, kind):
