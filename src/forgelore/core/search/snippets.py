@@ -6,11 +6,13 @@ asked for. Blanks and line breaks come out as one space. Nothing here knows colo
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from forgelore.core.search.ftsquery import Query, Word, without_stops
+from forgelore.core.search.matching_words import Beginnings, Token, build_beginnings, find_letters, find_matching_words
 from forgelore.core.search.terms import (
     find_inside_runs,
     find_specials,
@@ -21,13 +23,13 @@ from forgelore.core.search.terms import (
     word_terms,
 )
 
-Token = tuple[int, int, str]  # first character, character behind the last, stem
 MarkedSpan = tuple[int, int, int]  # first character, character behind the last, which wanted word
 _REACH = 4  # widths of text looked at around a match; long runs of blanks shrink
 _REGION = 2_500  # characters of a long text that are looked at
 _HEAD = 3  # letters at the beginning of a word that no stemmer changes
 _MAX_PLACES = 100  # of one word in it
 _RAGGED = 30  # characters given up at most for a cut between words
+_INSIDE = re.compile(rb"[\x80-\xbf]")  # bytes that begin no character
 
 
 class Sought(NamedTuple):
@@ -45,11 +47,19 @@ class WantedWord(NamedTuple):
     runs: tuple[str, ...]
 
 
+_Heads = dict[str, list[tuple[int, Sought]]]
+_Prefixes = dict[str, list[int]]
+
+
 class Wanted(NamedTuple):
     """What a query asked for, and the tokenizer that stems the parts of identifiers."""
 
     words: tuple[WantedWord, ...]
     tokenize: Callable[[str], list[str]]
+    heads: _Heads  # what is wanted by its first stem
+    prefixes: _Prefixes  # words that are a single prefix
+    beginnings: Beginnings
+    parts: frozenset[str]  # letters of which an identifier must hold one
 
 
 class Snippet(NamedTuple):
@@ -61,21 +71,19 @@ class Snippet(NamedTuple):
 
 def wanted_of(query: Query, tokenize: Callable[[str], list[str]]) -> Wanted:
     """Return what to look for. `tokenize` gives the stems of a text, as the full-text table would store them."""
-    return Wanted(tuple(_wanted_word(word, tokenize) for word in without_stops(query.words)), tokenize)
+    words = tuple(_wanted_word(word, tokenize) for word in without_stops(query.words))
+    heads, prefixes = _heads(words)
+    longest = max((len(sought.stems) for word in words for sought in word.sought), default=1)
+    parts = frozenset(head[:_HEAD] for head in (*heads, *prefixes))
+    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), parts)
 
 
 def char_offsets(data: bytes, tokens: Iterable[Token]) -> list[Token]:
-    """Return tokens with the byte offsets into UTF-8 `data` turned into character offsets. They must be in order."""
+    """Return tokens with the byte offsets into UTF-8 `data` turned into character offsets."""
     if data.isascii():
         return list(tokens)
-    found = []
-    position = characters = 0
-    for start, end, stem in tokens:
-        first = characters + len(data[position:start].decode())
-        characters = first + len(data[start:end].decode())
-        position = end
-        found.append((first, characters, stem))
-    return found
+    inside = [match.start() for match in _INSIDE.finditer(data)]
+    return [(start - bisect_left(inside, start), end - bisect_left(inside, end), stem) for start, end, stem in tokens]
 
 
 def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, around: int = 0) -> Snippet:
@@ -95,8 +103,10 @@ def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, aroun
     after = "…" if right < len(flat) or text[high:].strip() else ""
     kept = []
     for mark_start, mark_end, _ in marks:
-        if low <= mark_start and mark_end <= high:
+        if low + left <= mark_start and mark_end <= high:  # blanks only shrink: who stands before `left` is outside
             mark = (_place(part, mark_start - low), _place(part, mark_end - 1 - low) + 1)
+            if mark[0] >= right:
+                break
             if left <= mark[0] and mark[1] <= right:
                 kept.append((mark[0] - left + len(before), mark[1] - left + len(before)))
     return Snippet(f"{before}{flat[left:right]}{after}", _merged(kept))
@@ -145,6 +155,11 @@ def find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> list[Marke
     return sorted(_find_marks(text, tokens, wanted))
 
 
+def find_tokens(text: str, tokenize: Callable[[str], list[Token]], wanted: Wanted) -> list[Token]:
+    """Return the tokens that `find_marks` needs to see; `tokenize` gives all of a text."""
+    return find_matching_words(text, wanted.beginnings, tokenize, wanted.tokenize)
+
+
 def matched_words(marks: Iterable[MarkedSpan], wanted: Wanted) -> list[str]:
     """Return which of the query's words there are marks of, in the query's order, as typed."""
     found = {place for _, _, place in marks}
@@ -162,8 +177,8 @@ def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[
     for place, word in enumerate(wanted.words):
         for run in word.runs:
             yield from ((*match.span(), place) for match in re.finditer(re.escape(run), text, re.IGNORECASE))
-    heads, prefixes = _heads(wanted)
-    if not heads and not prefixes:
+    heads, prefixes = wanted.heads, wanted.prefixes
+    if not wanted.parts:
         return
     stems = [stem for _, _, stem in tokens]
     for first, last, place in _find_stems(stems, heads, prefixes):
@@ -172,22 +187,18 @@ def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[
     def places_of(terms: str) -> set[int]:
         return {place for _, _, place in _find_stems(wanted.tokenize(terms), heads, prefixes)}
 
-    yield from _find_identifiers(text, {head[:_HEAD] for head in (*heads, *prefixes)}, places_of)
+    yield from _find_identifiers(text, wanted, places_of)
     for special in find_specials(text):
         yield from ((special.start, special.end, place) for place in places_of(special.terms))
     for start, end, inside in find_inside_runs(text):
         yield from ((start, end, place) for place in places_of(inside))
 
 
-_Heads = dict[str, list[tuple[int, Sought]]]
-_Prefixes = dict[str, list[int]]
-
-
-def _heads(wanted: Wanted) -> tuple[_Heads, _Prefixes]:
+def _heads(words: tuple[WantedWord, ...]) -> tuple[_Heads, _Prefixes]:
     """Return what is wanted by its first stem, and the words that are a single prefix."""
     heads: _Heads = {}
     prefixes: _Prefixes = {}
-    for place, word in enumerate(wanted.words):
+    for place, word in enumerate(words):
         for sought in word.sought:
             if sought.is_prefix and len(sought.stems) == 1:
                 prefixes.setdefault(sought.stems[0], []).append(place)
@@ -217,18 +228,33 @@ def _matches(stems: list[str], sought: Sought) -> bool:
     return stems[-1].startswith(last) if sought.is_prefix else stems[-1] == last
 
 
-def _find_identifiers(text: str, heads: set[str], places_of: Callable[[str], set[int]]) -> Iterator[MarkedSpan]:
+def _find_identifiers(text: str, wanted: Wanted, places_of: Callable[[str], set[int]]) -> Iterator[MarkedSpan]:
     """Yield the identifiers that were found by their entries in the terms column. First which, then where: most
     texts have none, and walking through every word is the slow part.
     """
     known = {
         word: set().union(*map(places_of, word_terms(word)))
-        for word in identifiers(text)
-        if any(head in word.lower() for head in heads)
+        for word in identifiers(_fields_with(text, wanted.beginnings))
+        if any(letters in word.lower() for letters in wanted.parts)
     }
     if any(known.values()):
         for match in find_words(text):
             yield from ((*match.span(), place) for place in known.get(match[0], ()))
+
+
+def _fields_with(text: str, beginnings: Beginnings) -> str:
+    """Return what stands between blanks around such letters: no identifier reaches further, and most texts have few."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a few letters grow when they are folded, and offsets with them
+        return text
+    fields, behind = [], 0
+    for place in find_letters(lowered, beginnings):
+        if place >= behind:
+            first = max(lowered.rfind(" ", behind, place) + 1, lowered.rfind("\n", behind, place) + 1, behind)
+            ends = (lowered.find(" ", place), lowered.find("\n", place))
+            behind = min(end if end >= 0 else len(text) for end in ends)
+            fields.append(text[first:behind])
+    return " ".join(fields)
 
 
 def _best_core(marks: list[MarkedSpan], width: int) -> tuple[int, int]:

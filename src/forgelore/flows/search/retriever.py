@@ -11,7 +11,7 @@ from forgelore.core.search.ftsquery import Query, Word, build_and, build_or, cho
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import Found, count_items, search_words
-from forgelore.store.engine.words import Stemmer, estimate_documents, load_document_counts, make_stemmer
+from forgelore.store.engine.words import Stemmer, estimate_documents, load_document_counts, make_stemmer, make_stems
 from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
 
 if TYPE_CHECKING:
@@ -38,10 +38,8 @@ class Retriever:
     def __init__(self, store: Store, embedder: "Embedder | None" = None, *, problem: LoreError | None = None) -> None:
         self.store, self.embedder, self._problem = store, embedder, problem
         self.stem: Stemmer = make_stemmer(store)
+        self.stems = make_stems(store)
         self._vectors: VectorCache | None = None
-
-    def stems(self, text: str) -> list[str]:
-        return [stem for _, _, stem in self.stem(text)]
 
     def by_words(self, query: Query, depth: int, enough: int, allowed: Allowed | None) -> list[Found]:
         """Return documents with every word, then, when those are not `enough`, documents with the rarest words."""

@@ -23,6 +23,7 @@ from forgelore.core.search.snippets import (
     build_snippet,
     find_marks,
     find_region,
+    find_tokens,
     matched_words,
     wanted_of,
 )
@@ -317,6 +318,6 @@ def _hit(retriever: Retriever, fused: Fused, row: HitRow, wanted: Wanted | None,
 def _cut_snippet(retriever: Retriever, row: HitRow, wanted: Wanted, start: int) -> tuple[Snippet, list[str]]:
     low, high = find_region(row.text, wanted, around=start)
     text = row.text[low:high]
-    marks = find_marks(text, retriever.stem(text), wanted)
-    titled = find_marks(row.title, retriever.stem(row.title), wanted)
+    marks = find_marks(text, find_tokens(text, retriever.stem, wanted), wanted)
+    titled = find_marks(row.title, find_tokens(row.title, retriever.stem, wanted), wanted)
     return build_snippet(text, marks, around=start - low), matched_words([*titled, *marks], wanted)

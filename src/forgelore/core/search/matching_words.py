@@ -1,0 +1,82 @@
+"""Words of a text that can match a query: cut out and stemmed as full text has them, the others passed over.
+
+A text has hundreds of words and a query a few. Stems begin as their words do, so that a word that begins otherwise need
+not be stemmed, nor looked at once more:
+
+    wanted: wallet, "chunk cache"   text: The wallet keeps its chunk cache. -> wallet | chunk cache
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import islice, product
+from typing import NamedTuple
+
+Token = tuple[int, int, str]  # first character, character behind the last, stem
+_GAP: Token = (0, 0, "")  # between words that do not stand side by side: no stem is empty
+_WORD = re.compile("[a-z0-9]+")  # what the tokenizer keeps whole of ASCII
+_LETTERS = 3
+
+
+class Beginnings(NamedTuple):
+    """The letters that words begin with which may be wanted, and how many words stand side by side at most."""
+
+    letters: tuple[str, ...]
+    longest: int
+
+
+def build_beginnings(stems: Iterable[str], longest: int) -> Beginnings:
+    """Return how words begin whose stem is one of these, or a longer one.
+
+    The stemmer leaves the first three letters as they are, but for a y that it may have made an i: said -> sai <- say.
+    """
+    found = {
+        "".join(letters)
+        for stem in stems
+        for letters in product(*("iy" if letter in "iy" else letter for letter in stem[:_LETTERS]))
+    }
+    return Beginnings(tuple(sorted(found)), longest)
+
+
+def find_letters(lowered: str, beginnings: Beginnings) -> list[int]:
+    """Return where such letters stand, in order, inside of words too. (`str.find` for each takes half the time of a
+    pattern for all.)
+    """
+    places = []
+    for letters in beginnings.letters:
+        place = lowered.find(letters)
+        while place >= 0:
+            places.append(place)
+            place = lowered.find(letters, place + 1)
+    return sorted(places)
+
+
+def find_matching_words(
+    text: str, beginnings: Beginnings, tokenize: Callable[[str], list[Token]], stems: Callable[[str], list[str]]
+) -> list[Token]:
+    """Return the tokens that can match, and those behind them that belong to a phrase; all, where a text is not ASCII:
+    what letters look like without their accents only the tokenizer knows.
+    """
+    if not text.isascii():
+        return tokenize(text)
+    lowered = text.lower()
+    spans: list[tuple[int, int]] = []
+    behind = 0
+    for start in find_letters(lowered, beginnings):
+        if start and lowered[start - 1].isalnum():
+            continue
+        if start >= behind:
+            spans += [_GAP[:2], (start, behind := _end_of_word(lowered, start))]
+        if beginnings.longest > 1:
+            following = _WORD.finditer(lowered, _end_of_word(lowered, start))
+            for word in islice(following, beginnings.longest - 1):
+                if word.start() >= behind:
+                    spans.append(word.span())
+                    behind = word.end()
+    found = iter(stems(" ".join(lowered[start:end] for start, end in spans if end))) if spans else iter(())
+    return [(start, end, next(found)) if end else _GAP for start, end in spans]
+
+
+def _end_of_word(lowered: str, start: int) -> int:
+    word = _WORD.match(lowered, start)
+    assert word is not None
+    return word.end()
