@@ -167,3 +167,21 @@ def test_a_transaction_is_all_or_nothing(tmp_path):
         )
         raise RuntimeError("half way")
     assert store.value("SELECT count(*) FROM projects") == 0
+
+
+def test_documents_that_were_made_of_a_diff_are_built_anew_and_the_diffs_go(tmp_path):
+    old = Store(str(tmp_path / "old.db"))
+    migrate(old, load_migrations()[:8])
+    old.run(
+        "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (3, 'github', 'h', 'A/B', 'a/b', 1)"
+    )
+    for number in (7, 8):
+        old.run(
+            "INSERT INTO items (id, project_id, kind, number, title, content_hash, row_hash)"
+            " VALUES (?, 3, 'change', ?, 't', 'x', x'00')", number, number,
+        )  # fmt: skip
+    old.run("INSERT INTO item_diffs VALUES (8, 3, '+lines')")
+    old.close()
+    store = open_store(str(tmp_path / "old.db"))
+    assert store.rows("SELECT kind, key FROM jobs") == [("document", "8")]
+    assert not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'item_diffs'")

@@ -40,7 +40,6 @@ _PATHS = """
     WHERE item_id IN (SELECT value FROM json_each(?1))
     ORDER BY 1, 2
 """
-_DIFFS = "SELECT item_id, excerpt FROM item_diffs WHERE item_id IN (SELECT value FROM json_each(?))"
 _NOTES = """
     SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url
     FROM notes n
@@ -71,7 +70,6 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
     labels = load_labels_of(store, item_ids)
     paths = grouped((item_id, path) for item_id, path in store.each(_PATHS, ids))
     threads = _load_threads(store, ids)
-    diffs: dict[int, str] = dict(store.rows(_DIFFS, ids))
     found = {}
     for row in store.each(_ITEMS, ids):
         item_id = row[0]
@@ -79,7 +77,6 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
             tuple(labels.get(item_id, ())),
             tuple(path for path in paths.get(item_id, ()) if path),
             tuple((key, tuple(notes)) for key, notes in threads.get(item_id, {}).items()),
-            diffs.get(item_id),
         )
         found[item_id] = DocumentSource._make((*row, *parts))
     return found

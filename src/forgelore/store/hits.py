@@ -149,10 +149,3 @@ def load_subject(store: Store, item_id: int) -> Subject:
     if row is None:
         raise NotFound(f"item {item_id} is not in this database")
     return Subject(*row)
-
-
-def load_full_subject(store: Store, item_id: int) -> Subject:
-    """Return the item as a query; a change with its paths and the beginning of its diff, as its document has them."""
-    subject = load_subject(store, item_id)
-    text = store.value("SELECT text FROM document_texts WHERE id = ?", subject.document_id)
-    return subject._replace(body=text, said=subject.body) if text else subject

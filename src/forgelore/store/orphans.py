@@ -11,7 +11,6 @@ _OF_ITEMS = (
     "item_labels",
     "item_files",
     "item_links",
-    "item_diffs",
     "nearest_strengths",
     "triage_reports",
 )

@@ -1,4 +1,4 @@
-"""Triage reports that were made, the beginnings of diffs, and how the bot's index forgets for good."""
+"""Triage reports that were made, and how the bot's index forgets for good."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -10,7 +10,6 @@ from forgelore.store.documents import remove_documents
 from forgelore.store.engine.fulltext import compact_words, overwrite_words
 from forgelore.store.engine.words import forget_common_words, refresh_common_words
 from forgelore.store.items import load_ids
-from forgelore.store.jobs import queue_documents
 
 
 class StoredReport(NamedTuple):
@@ -73,19 +72,6 @@ def load_unseen(store: Store, project_id: int, since_ms: int, limit: int) -> lis
         LIMIT ?
     """
     return [ItemKey(kind, number) for kind, number in store.rows(sql, project_id, since_ms, limit)]
-
-
-def save_diff(store: Store, project_id: int, item_id: int, excerpt: str) -> None:
-    """Keep the beginning of a change's diff; its document is built anew when that differs."""
-    if store.value("SELECT excerpt FROM item_diffs WHERE item_id = ?", item_id) == excerpt:
-        return
-    sql = """
-        INSERT INTO item_diffs (item_id, project_id, excerpt)
-        VALUES (?, ?, ?)
-        ON CONFLICT (item_id) DO UPDATE SET excerpt = excluded.excerpt
-    """
-    store.run(sql, item_id, project_id, excerpt)
-    queue_documents(store, project_id, [item_id])
 
 
 def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:

@@ -165,18 +165,18 @@ class BotRun:
             self.removed.append(key)
             self._forget([key])
         elif event.task in ("triage", "update"):
-            self._fetch(key, event.item, with_diff=event.task == "triage")
+            self._fetch(key, event.item, with_files=event.task == "triage")
 
     def _forget(self, keys: list[ItemKey]) -> None:
         with self.context.store.transaction():
             self.outcome.removed += forget_items(self.context.store, self.context.project_id, keys)
 
-    def _fetch(self, key: ItemKey, event_item: Item | None, *, with_diff: bool = True) -> None:
+    def _fetch(self, key: ItemKey, event_item: Item | None, *, with_files: bool = True) -> None:
         """Take an item in as it is now. One that is not shown leaves the index; the list that is read next may know
         better, for a page that was made a second ago is sometimes not found.
         """
         try:
-            fetched: Fetched = fetch_current(self.bot.forge, self.bot.project, key, event_item, with_diff=with_diff)
+            fetched: Fetched = fetch_current(self.bot.forge, self.bot.project, key, event_item, with_files=with_files)
         except NotFound:
             self._forget([key])
             return

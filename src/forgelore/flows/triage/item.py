@@ -10,7 +10,7 @@ never "duplicates"; what the author already refers to is not repeated; a text of
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
@@ -35,17 +35,15 @@ from forgelore.profiles import profile_of
 from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.hits import Subject, load_full_subject
+from forgelore.store.hits import Subject, load_subject
 from forgelore.store.item_lists import load_head
 from forgelore.store.items import load_ids, save_files
-from forgelore.store.triage import save_diff
+from forgelore.store.jobs import queue_documents
 
-DIFF_CHARS = 4_000
 RELATED_ROWS = 3
 _MIN_WORDS = 3  # below that, "Crash" resembles every crash
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
-T = TypeVar("T")
 TriageOutcome = Literal["duplicate", "regression", "similar", "silent"]
 
 
@@ -73,7 +71,6 @@ class Fetched(NamedTuple):
 
     item: Item
     files: list[File] | None = None
-    diff: str | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -120,12 +117,12 @@ class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def fetch_current(
-    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_diff: bool = True
+    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_files: bool = True
 ) -> Fetched:
-    """Return the item as it is now, with `with_diff` a change's paths and diff too. Raises NotFound when it is gone.
+    """Return the item as it is now, with `with_files` a change's files too. Raises NotFound when it is gone.
 
-    What fails is left out with a warning: without the forge's answer the event's own word counts, without a diff the
-    paths, without those the text.
+    What fails is left out with a warning: without the forge's answer the event's own word counts, without files the
+    text.
     """
     warnings = []
     try:
@@ -137,34 +134,27 @@ def fetch_current(
             raise
         item = event_item
         warnings.append(f"{key.kind} {key.number} is taken from the event: {error.message}")
-    files, diff = None, None
-    if key.kind == "change" and with_diff:
-        files = _try(lambda: forge.fetch_files(project, key), "its files", warnings)
-        diff = _try(lambda: forge.fetch_diff(project, key, max_chars=DIFF_CHARS), "its diff", warnings)
-    return Fetched(item, files, diff, tuple(warnings))
-
-
-def _try(fetch: "Callable[[], T]", what: str, warnings: list[str]) -> "T | None":
-    try:
-        return fetch()
-    except LoreError as error:
-        warnings.append(f"{what} could not be read: {error.message}")
-        return None
+    files: list[File] | None = None
+    if key.kind == "change" and with_files:
+        try:
+            files = forge.fetch_files(project, key)
+        except LoreError as error:
+            warnings.append(f"its files could not be read: {error.message}")
+    return Fetched(item, files, tuple(warnings))
 
 
 def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
     """Save items and make them searchable. What only some people may see leaves the index instead."""
     store, project_id = context.store, context.project_id
     with store.transaction():
-        for item, files, diff, _ in fetched:
+        for item, files, _ in fetched:
             policy = INDEX_POLICY if context.is_compact else ReadPolicy(keeps_payloads=bool(item.raw))
             item_id = save_kept(store, project_id, [item], policy).ids.get(item.key)
             if item_id is None:
                 continue
             if files is not None:
                 save_files(store, project_id, item_id, files, item.head_sha)
-            if item.key.kind == "change" and (files is not None or diff is not None):
-                save_diff(store, project_id, item_id, diff or "")
+                queue_documents(store, project_id, [item_id])
     make_searchable(store, context.embedder, [project_id], now_ms=context.now_ms)
 
 
@@ -173,7 +163,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     item_id = load_ids(context.store, context.project_id, [key]).get(key)
     if item_id is None:
         raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
-    subject = load_full_subject(context.store, item_id)
+    subject = load_subject(context.store, item_id)
     head = load_head(context.store, item_id)
     silent = TriageResult(
         key, item_id, subject.title, head.url, head.content_hash, "silent", "", head.author, head.state == "open"
