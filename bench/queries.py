@@ -19,8 +19,9 @@ import re
 import subprocess
 import tempfile
 
-from forgelore.api import History, open_history
+from forgelore.api import History, Hit, open_history
 from forgelore.core.compare.scoring import score_ranks
+from forgelore.errors import InvalidValue
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.filters import Filters
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table
@@ -88,9 +89,16 @@ def closing_table(ranks: dict[str, dict[str, list[int | None]]]) -> str:
 def ask(lore: History, tracker: str, mode: str, items: dict[int, str], pages: Pages) -> None:
     for one in read_queries():
         if one.corpus == tracker:
-            numbers = tuple(hit.row.number for hit in lore.search(one.query, mode=mode, limit=PAGE).hits)
+            numbers = tuple(hit.row.number for hit in first_page(lore, one.query, mode))
             holding = sum(holds(items[number], one.contains) for number in numbers) if one.contains else 0
             pages[one] = Page(numbers, holding)
+
+
+def first_page(lore: History, text: str, mode: str) -> list[Hit]:
+    try:
+        return lore.search(text, mode=mode, limit=PAGE).hits
+    except InvalidValue:
+        return []  # meaning knows no order but relevance
 
 
 def find_closed(lore: History) -> dict[str, list[int | None]]:
