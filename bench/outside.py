@@ -8,11 +8,12 @@ before, taken by others, stand before ours.
 
 import numpy as np
 
-from evidence import SHOWN, WARNED, dated, hold_out, similarity, uses
+from evidence import choose_recipes, hold_out
 from forgelore.core.compare.scoring import METRICS, score_ranks, wilson
 from lib.common import Skipped, report, table
 from lib.evidence_data import load_trackers
 from lib.evidence_fit import Held, columns, gold_ranks, is_asked
+from lib.evidence_noise import SHOWN, WARNED, dated, similarity, uses
 from quality import CORPORA
 
 TRACKER = "rust"
@@ -36,7 +37,8 @@ TRIAL_NOTE = (
 def main(_arguments: list[str]) -> None:
     if not (CORPORA / f"{TRACKER}.jsonl.gz").exists():
         raise Skipped(f"there is no {TRACKER} in {CORPORA.name}/")
-    one = next(held for held in hold_out(load_trackers("lore"), columns()) if held.tracker.name == TRACKER)
+    held = hold_out(load_trackers("lore"), columns(), choose_recipes())
+    one = next(each for each in held if each.tracker.name == TRACKER)
     parts = [
         NOTE,
         "## An independent trial",

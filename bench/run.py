@@ -27,6 +27,7 @@ BENCHES = (
     "event",
     "evidence",
     "outside",
+    "blind",
     "rescore",
     "queries",
 )

@@ -21,8 +21,9 @@ from forgelore.core.compare.calibration import fit_curve
 from forgelore.core.compare.shipped import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
+from lib.evidence_choice import choose_recipe
 from lib.evidence_data import COLUMNS, Tracker, load_trackers
-from lib.evidence_fit import PARAMETERS, STAGES, Fit, Held, columns, fit_trackers, is_asked, with_less_known
+from lib.evidence_fit import Fit, Held, Recipe, columns, fit_trackers, is_asked, with_less_known
 from quality import CORPORA
 from tree_export import export_trees
 
@@ -70,16 +71,17 @@ def ship(version: int = VERSION + 1) -> None:
         "other": (lore, columns(with_cosine=False)),
         "words": (words, columns(with_vectors=False)),
     }
+    recipe, recipes = choose_recipe(lore, columns()), evidence.choose_recipes()
     distributions, curves, scores = [], [], {}
     (CORE / "ranker_data").mkdir(exist_ok=True)
     for name, (trackers, used) in families.items():
-        fit = fit_trackers(with_less_known(trackers), used)
-        made = describe(trackers, "words" if name == "words" else "lore")
+        fit = fit_trackers(with_less_known(trackers), used, recipe)
+        made = describe(trackers, recipe, "words" if name == "words" else "lore")
         text = export_trees(fit.booster.model_to_string(), name=name, version=version, made=made)
         (CORE / "ranker_data" / f"{name}.json").write_text(text, encoding="utf-8")
         scores[name] = sample_scores(fit, trackers, json.loads(text)["trees"])
         # Trees know the trackers they were grown on too well: strengths are taken from trees without each.
-        held = evidence.hold_out(trackers, used)
+        held = evidence.hold_out(trackers, used, recipes)
         distributions.append(distribution_text(name, held))
         curve = fit_curve([case for one in held for case in cases_of(one.tracker, one.fit)], START, prior=0.0)
         pairs = sum(int(is_asked(tracker.queries).sum()) for tracker in trackers)
@@ -93,7 +95,7 @@ def ship(version: int = VERSION + 1) -> None:
     print("shipped.py written; run ruff format on it")
 
 
-def describe(trackers: list[Tracker], embedder: str) -> dict:
+def describe(trackers: list[Tracker], recipe: Recipe, embedder: str) -> dict:
     """From what the trees were grown, and how."""
     arrays = hashlib.sha256()
     for tracker in trackers:
@@ -105,7 +107,8 @@ def describe(trackers: list[Tracker], embedder: str) -> dict:
         for path in (CORPORA / f"{tracker.name}.jsonl.gz", CORPORA / f"{tracker.name}.queries.jsonl")
     }
     return {
-        "with": f"LightGBM {lightgbm.__version__}", "stages": STAGES, "parameters": PARAMETERS, "ranked_by": embedder,
+        "with": f"LightGBM {lightgbm.__version__}", "stages": recipe.stages,
+        "parameters": recipe.settings(), "ranked_by": embedder,
         "pairs_sha256": arrays.hexdigest(), "trackers_sha256": corpora,
     }  # fmt: skip
 

@@ -40,6 +40,7 @@ class Ranked(typing.NamedTuple):
     features: np.ndarray
     is_gold: np.ndarray
     is_cited: np.ndarray  # the author names an item of the group
+    candidate: np.ndarray  # the number of each row's item
 
     def first(self, strengths: np.ndarray) -> np.ndarray:
         """The row of each item's strongest candidate; -1 where it had none."""
@@ -125,6 +126,7 @@ def rank_all(lore, name: str, asked: list[tuple], *, is_lexical: bool) -> Ranked
         for match in sorted(rank_matches(retriever, request).matches, key=lambda match: match.hit.row.number):
             rows["features"].append([match.evidence.features.get(name, np.nan) for name in COLUMNS])
             rows["is_gold"].append(match.hit.row.number in gold)
+            rows["candidate"].append(match.hit.row.number)
         rows["start"].append(len(rows["features"]))
         for field, value in zip(("number", "is_change", "created"), (number, kind == "change", created), strict=True):
             rows[field].append(value)

@@ -1,10 +1,9 @@
 """The ranker: small boosted trees, grown on trackers and measured on another. Needs LightGBM
 (requirements/ranker.txt); the product reads what comes out with numpy alone.
 
-Trees are grown in two stages of one model. The first tells originals from all other candidates, those of ordinary items
-too, so that strengths of different items can be compared. The second mends the order among the candidates of each
-duplicate (LambdaRank), starting from there. The other way round, either stage alone, or their sum: bench/results has
-what each was worth.
+Trees are grown in up to two stages of one model. The first tells originals from all other candidates, those of ordinary
+items too, so that strengths of different items can be compared. The second mends the order among the candidates of each
+duplicate (LambdaRank), starting from there. How many trees of each, and how large, is a recipe: lib/evidence_choice.
 
 Evidence that two texts share never speaks against them, and that an item was open never against it: monotone. Lists
 have the same length for duplicates and ordinary items (60 candidates where there are as many), or their lengths would
@@ -41,7 +40,19 @@ RISING = {
     *(name for group in ("vectors", "words", "titles", "marks", "references", "recency") for name in GROUPS[group]),
     "open",
 }
-STAGES: tuple[tuple[str, int], ...] = (("binary", 60), ("lambdarank", 60))
+
+
+class Recipe(typing.NamedTuple):
+    """How trees are grown: (objective, trees) of each stage, and what differs from `PARAMETERS`."""
+
+    name: str
+    stages: tuple[tuple[str, int], ...]
+    parameters: tuple[tuple[str, float], ...] = ()
+
+    def settings(self) -> dict:
+        return {**PARAMETERS, **dict(self.parameters)}
+
+
 PARAMETERS = {
     "num_leaves": 12, "learning_rate": 0.05, "min_data_in_leaf": 20, "lambda_l2": 5.0, "feature_fraction": 0.6,
     "bagging_fraction": 0.8, "bagging_freq": 1, "lambdarank_truncation_level": 20, "seed": 1,
@@ -51,12 +62,20 @@ PARAMETERS = {
 }  # fmt: skip
 
 
-class Fit(typing.NamedTuple):
-    booster: "lightgbm.Booster"
-    used: list[int]
+class Fit:
+    """Trees, and the strengths they gave: every table asks for them again."""
+
+    def __init__(self, booster: "lightgbm.Booster", used: list[int]) -> None:
+        self.booster, self.used = booster, used
+        self._given: list[tuple[np.ndarray, np.ndarray]] = []
 
     def strengths(self, ranked: Ranked) -> np.ndarray:
-        return self.booster.predict(ranked.features[:, self.used], raw_score=True)
+        for features, strengths in self._given:
+            if features is ranked.features:
+                return strengths
+        found = self.booster.predict(ranked.features[:, self.used], raw_score=True)
+        self._given.append((ranked.features, found))
+        return found
 
 
 class Held(typing.NamedTuple):
@@ -64,6 +83,7 @@ class Held(typing.NamedTuple):
 
     tracker: Tracker
     fit: Fit
+    recipe: Recipe
     shipped: Distributions = Distributions(Distribution(()))
 
     def strengths(self) -> np.ndarray:
@@ -79,31 +99,36 @@ def columns(without: str = "", *, with_cosine: bool = True, with_vectors: bool =
     return [at for at, name in enumerate(COLUMNS) if name in names]
 
 
-def fit_trackers(trackers: list[Tracker], used: list[int], *, stages: tuple[tuple[str, int], ...] = STAGES) -> Fit:
+def fit_trackers(trackers: list[Tracker], used: list[int], recipe: Recipe) -> Fit:
     """Grow trees on the issues of some trackers; what was grown before from the same is read again."""
     import lightgbm
 
-    kept = cache_folder() / f"trees-{digest_of(trackers, used, stages)}.txt"
+    kept = cache_folder() / f"trees-{digest_of(trackers, used, recipe)}.txt"
     if not kept.exists():
-        grow_trees(trackers, used, stages).save_model(kept)
+        grow_trees(trackers, used, recipe).save_model(kept)
     return Fit(lightgbm.Booster(model_file=kept), used)
 
 
-def digest_of(trackers: list[Tracker], *settings: object) -> str:
-    digest = hashlib.sha256(repr((settings, PARAMETERS, sorted(RISING))).encode())
+def fit_without(tracker: Tracker, trackers: list[Tracker], used: list[int], recipe: Recipe) -> Fit:
+    """Trees that the tracker took no part in, as they would be shipped."""
+    return fit_trackers(with_less_known([other for other in trackers if other.name != tracker.name]), used, recipe)
+
+
+def digest_of(trackers: list[Tracker], used: list[int], recipe: Recipe) -> str:
+    digest = hashlib.sha256(repr((used, recipe.stages, recipe.settings(), sorted(RISING))).encode())
     for tracker in trackers:
         for array in tracker.queries:
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
-def grow_trees(trackers: list[Tracker], used: list[int], stages: tuple[tuple[str, int], ...]) -> "lightgbm.Booster":
+def grow_trees(trackers: list[Tracker], used: list[int], recipe: Recipe) -> "lightgbm.Booster":
     import lightgbm
 
     names = [COLUMNS[at] for at in used]
     rising = [int(name in RISING) for name in names]
     booster = None
-    for objective, count in stages:
+    for objective, count in recipe.stages:
         is_order = objective == "lambdarank"
         rows, groups = training_rows(trackers, has_gold=is_order)
         features = np.concatenate([ranked.features[at][:, used] for ranked, at in rows])
@@ -111,7 +136,7 @@ def grow_trees(trackers: list[Tracker], used: list[int], stages: tuple[tuple[str
         told = lightgbm.Dataset(
             features, is_gold, group=groups if is_order else None, feature_name=names, free_raw_data=False
         )
-        settings = {**PARAMETERS, "objective": objective, "monotone_constraints": rising}
+        settings = {**recipe.settings(), "objective": objective, "monotone_constraints": rising}
         booster = lightgbm.train(settings, told, count, init_model=booster)
     return booster
 

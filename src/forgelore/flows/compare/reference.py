@@ -21,7 +21,7 @@ from forgelore.store.calibrations import (
 from forgelore.store.db import Store
 from forgelore.store.engine.words import estimate_documents
 
-SAMPLE = 1_000  # the newest strengths that make the distribution
+SAMPLE = 500  # the newest strengths: further back, when a tracker had fewer items, they had no near neighbour
 FEW_ITEMS = 200  # below that, a project's own distribution is chance
 
 

@@ -16,7 +16,7 @@ from forgelore.store.calibrations import forget_outdated
 from forgelore.store.labels import load_labels_learned, save_labels_learned
 
 FIRST = 120  # strengths of a kind that a position needs
-SAMPLE = 500  # of the newest items of a kind; each run adds its own, up to a thousand
+SAMPLE = 500  # of the newest items of a kind; each run adds its own, and the oldest leave
 _GROWTH = 1.1  # of the labelled items before their labels are learned again
 
 
