@@ -28,6 +28,18 @@ DOUBLE_VECTORS = "UPDATE chunks SET scale = 2.0 * scale"
 SAME_VECTOR_FOR_ALL = "UPDATE chunks SET (scale, vector) = (SELECT scale, vector FROM chunks ORDER BY id DESC LIMIT 1)"
 GHOST_WORDS = "INSERT INTO documents_fts (rowid, title, text, terms) VALUES (9999, 'ghost', 'ghost', '')"
 
+INSERT_VECTOR = """
+    INSERT INTO chunks (id, project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)
+    VALUES (?, 1, ?, ?, 0, 0, 1, x'', 0.01, ?)
+"""
+FORGET_VECTORS = "DELETE FROM chunks WHERE document_id = ?"
+COUNT_MATCHED_ITEMS = """
+    SELECT count(DISTINCT d.item_id)
+    FROM documents_fts f
+    JOIN documents d ON d.id = f.rowid
+    WHERE documents_fts MATCH ?
+"""
+
 # What keeps a store from being searched: SQL, and what `doctor` says of it.
 UNSEARCHABLE = {
     "full text emptied": ("DELETE FROM documents_fts_idx", "of its own documents"),

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from engine_tables import COUNT_MATCHED_ITEMS, FORGET_VECTORS, drop_words
 from forgelore.core.names import Hosts
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.paging import parse_start
@@ -73,12 +74,7 @@ def test_the_total_of_words_is_exact_on_every_page(retriever, text):
 
 def test_the_total_of_raw_words_is_exact(retriever):
     answer = search(retriever, SearchRequest("sync OR file OR the", "lexical", is_raw=True, limit=5))
-    every = retriever.store.value("""
-        SELECT count(DISTINCT d.item_id)
-        FROM documents_fts f
-        JOIN documents d ON d.id = f.rowid
-        WHERE documents_fts MATCH 'sync OR file OR the'
-    """)
+    every = retriever.store.value(COUNT_MATCHED_ITEMS, "sync OR file OR the")
     assert (answer.total, answer.is_total_exact) == (every, True)
 
 
@@ -95,8 +91,8 @@ def test_a_database_that_changed_between_two_pages_is_told(retriever):
     again = ask(retriever, "deleted files", limit=5, offset=first.next_page)
     assert again.warnings == []
     with retriever.store.transaction():
-        retriever.store.run("DELETE FROM chunks WHERE document_id = ?", first.hits[0].row.document_id)
-        retriever.store.run("DELETE FROM documents_fts WHERE rowid = ?", first.hits[0].row.document_id)
+        retriever.store.run(FORGET_VECTORS, first.hits[0].row.document_id)
+        retriever.store.run(drop_words(str(first.hits[0].row.document_id)))
     later = ask(retriever, "deleted files", limit=5, offset=first.next_page)
     assert "has changed since the page before" in later.warnings[-1]
     assert ask(retriever, "deleted files", limit=5, offset=5).warnings == []  # a number alone remembers nothing

@@ -8,6 +8,7 @@ from hashed import HashedEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine_tables import INSERT_VECTOR
 from forgelore.core.search.vectors import check_vector, pack_vector
 from forgelore.store.embedders import StoredEmbedder, find_embedder
 from forgelore.store.engine import vector_blocks
@@ -110,13 +111,11 @@ def test_any_bytes_come_back_as_they_were_saved(tmp_path, monkeypatch):
     vectors = drawn_bytes(7, 997, 32)
     vectors[:8] = np.arange(256).astype(np.int8).reshape(8, 32)
     vectors[8] = 0
-    insert = """
-        INSERT INTO chunks (id, project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)
-        VALUES (?, 1, ?, ?, 0, 0, 1, x'', 0.01, ?)
-    """
     ids = np.cumsum(np.random.default_rng(3).integers(1, 9, 997)) + 1000
-    store.run_many(insert, [(int(one), int(one) * 3, 1, row.tobytes()) for one, row in zip(ids, vectors, strict=True)])
-    store.run_many(insert, [(1, 7, 1, b"short"), (int(ids[-1]) + 5_000, 8, 2, bytes(32)), (2, 9, 1, bytes(33))])
+    store.run_many(
+        INSERT_VECTOR, [(int(one), int(one) * 3, 1, row.tobytes()) for one, row in zip(ids, vectors, strict=True)]
+    )
+    store.run_many(INSERT_VECTOR, [(1, 7, 1, b"short"), (int(ids[-1]) + 5_000, 8, 2, bytes(32)), (2, 9, 1, bytes(33))])
     rows = load_rows(store, StoredEmbedder(1, "any", "any", "any", 32))
     store.close()
     assert rows.chunk_ids.tolist() == ids.tolist()

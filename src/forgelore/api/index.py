@@ -51,11 +51,11 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
         app.store(), projects, partial(_wanted_embedder, app, parts, watcher), watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
-    told = recalibrate(
+    recalibrated = recalibrate(
         app.store(), projects, partial(make_retriever, app, app.config.embedder), watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
-    return UpdatedIndex(done.documents, done.vectors, (*_warnings(done), *told))
+    return UpdatedIndex(done.documents, done.vectors, (*_warnings(done), *recalibrated))
 
 
 def _wanted_embedder(app: App, parts: IndexParts, watcher: Watcher | None) -> Embedder | None:

@@ -75,17 +75,17 @@ def parse_trees(text: str) -> Trees:
     """Return the ranker of a file."""
     import numpy as np
 
-    told = json.loads(text)
-    if told["format"] != FORMAT:
-        raise ValueError(f"trees of format {told['format']!r} cannot be read; {FORMAT} can")
+    parsed = json.loads(text)
+    if parsed["format"] != FORMAT:
+        raise ValueError(f"trees of format {parsed['format']!r} cannot be read; {FORMAT} can")
     nodes: list[tuple[int, float, int, int, int, float]] = []
     roots, depth = [], 0
-    for tree in told["trees"]:
+    for tree in parsed["trees"]:
         roots.append(len(nodes))
         nodes += _parse_tree(len(nodes), *tree)
         depth = max(depth, _depth_of(tree[2], tree[3]))
     columns = Nodes._make(np.array(column) for column in zip(*nodes, strict=True))
-    return Trees(told["name"], told["version"], tuple(told["features"]), columns, np.array(roots), depth)
+    return Trees(parsed["name"], parsed["version"], tuple(parsed["features"]), columns, np.array(roots), depth)
 
 
 def _parse_tree(
