@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from forgelore.core.compare.evidence import Quote as Quote
     from forgelore.core.compare.scoring import DecisionScores as DecisionScores
     from forgelore.core.compare.scoring import Score as Score
+    from forgelore.core.own_pages import check_page as check_page
     from forgelore.core.search.snippets import Snippet as Snippet
     from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import Event as Event
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.lists import ListedItem as ListedItem
     from forgelore.flows.browse.lists import RowCount as RowCount
     from forgelore.flows.browse.refs import parse_kind as parse_kind
+    from forgelore.flows.browse.refs import split_refs as split_refs
     from forgelore.flows.compare.calibrate import AtThreshold as AtThreshold
     from forgelore.flows.compare.calibrate import Calibrated as Calibrated
     from forgelore.flows.compare.evaluate import Evaluation as Evaluation
@@ -182,11 +184,13 @@ _HOMES = {
     "WaitingQueue": "forgelore.store.health",
     "Watcher": "forgelore.flows.progress",
     "check_filled": "forgelore.core.values",
+    "check_page": "forgelore.core.own_pages",
     "make_history": "forgelore.api.history",
     "open_history": "forgelore.api.history",
     "parse_event": "forgelore.core.triage.events",
     "parse_inputs": "forgelore.core.triage.inputs",
     "parse_kind": "forgelore.flows.browse.refs",
+    "split_refs": "forgelore.flows.browse.refs",
     "write_judgement": "forgelore.api.bot",
 }
 

@@ -94,6 +94,15 @@ class History(FindingHistory, FetchingHistory, IndexingHistory):
 
         return item._replace(document=show_document(item))
 
+    def find_page(self, *ref: str, project: str | None = None) -> str:
+        """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""
+        from forgelore.core.own_pages import check_page
+        from forgelore.flows.browse.refs import find_row, parse_spoken_ref
+
+        default = maybe_project(self.app, project)
+        row = find_row(self.app.store(), parse_spoken_ref(list(ref)), default, self.app.hosts)
+        return check_page(row.url, row.host)
+
     def _row_filters(self, kinds: tuple[str, ...], words: FilterWords) -> "Filters":
         """Return the filters of a list or a count. The project is always one of them: items lie by project."""
         from forgelore.flows.search.filters import parse_filters

@@ -28,6 +28,19 @@ def parse_spoken_ref(words: list[str]) -> Ref:
     return Ref(ref.project, ref.number, parse_kind(words[0]), ref.tag)
 
 
+def split_refs(words: list[str]) -> list[tuple[str, ...]]:
+    """Return the refs that several words are, each as `parse_spoken_ref` takes it.
+
+    ["#41", "issue", "12", "v1.0"] -> [("#41",), ("issue", "12"), ("v1.0",)]
+    """
+    found: list[tuple[str, ...]] = []
+    rest = iter(words)
+    for word in rest:
+        number = next(rest, None) if word.lower().replace("-", "_") in KIND_WORDS else None
+        found.append((word,) if number is None else (word, number))
+    return found
+
+
 def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:
     """Return the id of the item a person means. Raises NotFound with what to do."""
     return find_row(store, ref, project, hosts).id

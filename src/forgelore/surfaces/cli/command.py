@@ -11,12 +11,14 @@ import io
 import os
 import sys
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from forgelore.api import check_filled
 from forgelore.errors import LoreError, UsageError
 from forgelore.surfaces.cli.formats import FORMATS, write_envelope
-from forgelore.surfaces.cli.main import COMMANDS, report
+from forgelore.surfaces.cli.main import COLORS, COMMANDS, report
+from forgelore.surfaces.cli.pager import PagedOutput, is_paged
 from forgelore.surfaces.cli.terminal import Style, width
 from forgelore.surfaces.present.text import printable_line
 
@@ -73,14 +75,18 @@ class CommandModule(Protocol):
 class Context:
     """What a command gets: the history (made on first use), where to print, how."""
 
-    def __init__(self, *, db: str | None, started: float, output: str | None = None, cwd: str | None = None) -> None:
+    def __init__(
+        self, *, db: str | None, started: float, output: str | None = None, cwd: str | None = None,
+        color: str | None = None, is_paged: bool = False,
+    ) -> None:  # fmt: skip
         self.output = output  # one of the formats
         self.is_data = output is not None  # programs read, and nothing but the envelope is printed
         self.started = started
         self.warnings: list[str] = []
-        self.out = io.StringIO() if self.is_data else sys.stdout
-        self.style = Style(self.out)
-        self.error_style = Style(sys.stderr)
+        self.out = io.StringIO() if self.is_data else PagedOutput() if is_paged else sys.stdout
+        self.style = Style(self.out, color)
+        self.error_style = Style(sys.stderr, color)
+        self.color = color
         self.failure: LoreError | None = None
         self._db, self._cwd = db, cwd
         self._history: History | None = None
@@ -107,6 +113,15 @@ class Context:
     def print(self, *lines: str) -> None:
         for line in lines:
             print(printable_line(line), file=self.out)
+
+    def print_rows(self, chosen: str, rows: Iterable[object]) -> None:
+        """Print rows for other programs, in one of the formats of `surfaces/present/rows`."""
+        from forgelore.surfaces.present.rows import write_rows
+
+        if self.is_data:
+            raise UsageError("--format and --json are two formats", hint="leave one of them out")
+        for line in write_rows(chosen, rows):
+            print(line, file=self.out)
 
     def warn(self, message: str) -> None:
         """A warning is part of the result: on standard error for people, in the envelope for programs."""
@@ -142,6 +157,8 @@ def build_parser(name: str) -> tuple[Parser, CommandModule]:
     )  # fmt: skip
     module.add_arguments(parser)
     parser.add_argument("--db", metavar="PATH", help="the database file (or FORGELORE_DB)")
+    parser.add_argument("--color", choices=COLORS, help="colours: on a terminal (auto, the default), always, never")
+    parser.add_argument("--no-pager", action="store_true", help="print long output as it is (or FORGELORE_PAGER=cat)")
     for option, (what, _) in FORMATS.items():
         parser.add_argument(option, action="store_const", const=option, dest="format", help=what)
     return parser, module
@@ -150,18 +167,22 @@ def build_parser(name: str) -> tuple[Parser, CommandModule]:
 def run_command(name: str, arguments: list[str], started: float) -> int:
     parser, module = build_parser(name)
     parsed = parser.parse_args(arguments)
-    context = Context(db=parsed.db, output=parsed.format, started=started)
+    is_read = COMMANDS[name][0] in ("find", "read")
+    is_paged_here = is_read and not parsed.no_pager and not getattr(parsed, "rows", None) and is_paged()
+    context = Context(db=parsed.db, output=parsed.format, started=started, color=parsed.color, is_paged=is_paged_here)
     try:
         answer = module.run(context, parsed)
-        if COMMANDS[name][0] in ("find", "read") or name == "export":
+        if is_read or name == "export":
             _tell_of_replays(context)
     finally:
         context.close()
+        if isinstance(context.out, PagedOutput):
+            context.out.show()
     sys.stdout.flush()
     if context.output:
         _print_envelope(context, answer)
     elif context.failure:
-        report(context.failure, None)
+        report(context.failure, None, context.color)
     sys.stdout.flush()
     return context.failure.exit_code if context.failure else 0
 

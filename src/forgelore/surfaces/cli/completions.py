@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from forgelore.api import COUNTABLE, EMBEDDERS, KINDS
 from forgelore.surfaces.cli.command import build_parser
 from forgelore.surfaces.cli.formats import FORMATS
+from forgelore.surfaces.cli.main import COLORS
 
 WordSource = Literal["words", "files", "projects", "text"]
 
@@ -46,6 +47,8 @@ class WordPlace(NamedTuple):
 BEFORE_COMMAND = (
     WordPlace("PATH", ("--db",), "the database file (or FORGELORE_DB)", source="files"),
     *(WordPlace(option[2:], (option,), what, takes_value=False) for option, (what, _) in FORMATS.items()),
+    WordPlace("WHEN", ("--color",), "colours: auto, always or never", source="words", words=COLORS),
+    WordPlace("no-pager", ("--no-pager",), "print long output as it is", takes_value=False),
     WordPlace("help", ("-h", "--help"), "help, with examples", takes_value=False),
     WordPlace("version", ("--version",), "the version", takes_value=False),
 )

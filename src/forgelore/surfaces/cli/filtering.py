@@ -4,12 +4,24 @@ import argparse
 from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
+from forgelore.surfaces.cli.hits import MARKS
+from forgelore.surfaces.present.rows import ROW_FORMATS
 
 if TYPE_CHECKING:
     from forgelore.api import FilterWords
     from forgelore.surfaces.cli.command import Context
 
 _RULE = "All of them must hold. Repeated: any of the values, but all of the labels."
+
+
+def filter_examples(command: str) -> tuple[str, ...]:
+    """Return a command with each of the filters, and with the options that every command has."""
+    return (
+        f"{command} --author @ana --assignee ben --milestone 1.2 --comments '>10'",
+        f"{command} --created 2026-01..2026-03 --updated '>2026-05' --updated-after 2w",
+        f"{command} --project acme/web --path 'src/**.rs' --after '3 months ago' --before 7d",
+        f"{command} --label bug --state open --db history.db --color always --no-pager --json",
+    )
 
 
 class Once(argparse.Action):
@@ -62,6 +74,15 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
+
+
+def add_output(parser: argparse.ArgumentParser, *, with_marks: bool = True) -> None:
+    """Add how results are written."""
+    parser.add_argument("--format", dest="rows", choices=tuple(ROW_FORMATS), help="rows for other programs")
+    if with_marks:
+        parser.add_argument(
+            "--marks", choices=MARKS, help="what matched: colours on a terminal, else nothing; or one of these"
+        )
 
 
 def add_mode(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from forgelore.api import Hit, HitRow, SearchAnswer, SimilarAnswer, Snippet
     from forgelore.surfaces.cli.command import Context
 
+# What stands before and behind a word that matched.
+MARKS = {"none": ("", ""), "markdown": ("**", "**"), "ansi": ("\x1b[1;33m", "\x1b[0m")}
 _TITLE_LINES = 2
 
 
@@ -19,13 +21,14 @@ class HitPage(NamedTuple):
     reasons: list[str] | None = None
     is_explained: bool = False
     offset: int = 0
+    marks: str | None = None  # one of MARKS; None: colours where there are any
 
     def print(self, context: "Context") -> None:
         with_project = context.history.has_several_projects
         for at, hit in enumerate(self.hits):
             score = f"{hit.score:.2f}" if self.reasons is None else ""
             _print_head(context, f"{self.offset + at + 1:>2}. ", hit.row, score, with_project=with_project)
-            _print_hit(context, hit)
+            _print_hit(context, hit, self.marks or ("ansi" if context.style.on else "none"))
             if self.reasons and self.reasons[at]:
                 _print_wrapped(context, context.style.cyan(self.reasons[at]))
             if self.is_explained:
@@ -88,7 +91,7 @@ def _print_head(context: "Context", at: str, row: "HitRow", score: str, *, with_
     context.print(*shown)
 
 
-def _print_hit(context: "Context", hit: "Hit") -> None:
+def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
     style, row = context.style, hit.row
     where = style.dim(" in a thread") if row.representation == "thread" else ""
     facts = [
@@ -99,7 +102,7 @@ def _print_hit(context: "Context", hit: "Hit") -> None:
     secret = style.yellow(" confidential") if row.is_confidential else ""
     _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
     if hit.snippet.text.strip():
-        _print_wrapped(context, painted(hit.snippet, style))
+        _print_wrapped(context, mark_words(hit.snippet, marks))
     if row.url:
         context.print("    " + style.dim(clean(row.url)))
 
@@ -117,12 +120,12 @@ def _state(style: Style, row: "HitRow") -> str:
     return style.state(row.state) + reason if row.state else ""
 
 
-def painted(snippet: "Snippet", style: Style) -> str:
-    """Return the snippet with what matched in bold; without colour, marked by ** as in Markdown."""
+def mark_words(snippet: "Snippet", how: str) -> str:
+    """Return a text with what matched marked in one of the ways of `MARKS`."""
+    before, after = MARKS[how]
     parts, at = [], 0
     for start, end in snippet.marks:
-        word = clean(snippet.text[start:end])
-        parts += [_safe(snippet.text[at:start]), style.bold(style.yellow(word)) if style.on else f"**{word}**"]
+        parts += [_safe(snippet.text[at:start]), before, clean(snippet.text[start:end]), after]
         at = end
     return "".join([*parts, _safe(snippet.text[at:])])
 

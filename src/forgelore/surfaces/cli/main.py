@@ -3,6 +3,7 @@
 Nothing heavy is imported here: `forgelore --help` must stay near the price of Python itself.
 """
 
+import itertools
 import os
 import sys
 import time
@@ -37,10 +38,14 @@ COMMANDS = {
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
 }
+COLORS = ("auto", "always", "never")
+_VALUED = ("--db", "--color")  # options before the command that are followed by a value
 _HEAD = "forgelore turns the history of a GitHub, GitLab or Forgejo project into one local file."
 _OPTIONS = """options for every command:
   --db PATH      the database file (or FORGELORE_DB)
 {formats}
+  --color WHEN   auto (colours on a terminal, the default), always or never
+  --no-pager     print long output as it is (or FORGELORE_PAGER=cat)
   -h, --help     help, with examples
   --version      the version"""
 _EXAMPLES = """examples:
@@ -64,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
         drop_output()
     except OutputError as error:
         drop_output()
-        code = report(error, None)
+        code = report(error, None, None)
     if code == Stopped.exit_code and argv is None:  # leave without waiting for threads that hang in a slow answer
         sys.stderr.flush()
         os._exit(code)
@@ -73,7 +78,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run_to_its_end(arguments: list[str], started: float) -> int:
     """Return the exit code; what went wrong has been told. Only an output that cannot be written is raised."""
-    chosen = find_format(arguments)
+    chosen, color = find_format(arguments), _find_color(arguments)
     try:
         code = _run(arguments, started)
         sys.stdout.flush()
@@ -82,9 +87,9 @@ def _run_to_its_end(arguments: list[str], started: float) -> int:
     except SystemExit as ended:  # argparse has printed its help
         return int(ended.code or 0)
     except LoreError as error:
-        return report(error, chosen)
+        return report(error, chosen, color)
     except KeyboardInterrupt:
-        return report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), chosen)
+        return report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), chosen, color)
     except Exception as error:
         if os.environ.get("FORGELORE_DEBUG"):
             raise
@@ -92,7 +97,7 @@ def _run_to_its_end(arguments: list[str], started: float) -> int:
             f"something unexpected went wrong: {type(error).__name__}: {error}",
             hint="this is a bug in forgelore, please report it; FORGELORE_DEBUG=1 shows where it happened",
         )
-        return report(unexpected, chosen)
+        return report(unexpected, chosen, color)
     return code
 
 
@@ -123,7 +128,7 @@ def _split(arguments: list[str]) -> tuple[str | None, list[str], list[str]]:
         if not word.startswith("-"):
             return word, before, rest
         before.append(word)
-        if word == "--db" and rest:
+        if word in _VALUED and rest:
             before.append(rest.pop(0))
     return None, before, []
 
@@ -146,7 +151,14 @@ def _suggest(name: str) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def report(error: LoreError, chosen: str | None) -> int:
+def _find_color(words: list[str]) -> str | None:
+    """Return what --color says, wherever it stands: errors are told before the words are understood, too."""
+    said = [word.removeprefix("--color=") for word in words if word.startswith("--color=")]
+    said += [after for word, after in itertools.pairwise(words) if word == "--color"]
+    return said[-1] if said else None
+
+
+def report(error: LoreError, chosen: str | None, color: str | None) -> int:
     """Tell an error to a person, or to a program in the format it chose, and return its exit code."""
     if chosen:
         from forgelore.surfaces.present.envelope import present_failure
@@ -156,7 +168,7 @@ def report(error: LoreError, chosen: str | None) -> int:
     from forgelore.surfaces.cli.terminal import Style
     from forgelore.surfaces.present.text import printable
 
-    style = Style(sys.stderr)
+    style = Style(sys.stderr, color)
     if isinstance(error, Stopped):
         print(f"{style.yellow('stopped')}: {printable(error.hint)}", file=sys.stderr)
         return error.exit_code

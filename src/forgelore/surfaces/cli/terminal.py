@@ -14,12 +14,13 @@ __all__ = ["Style", "cells", "clean", "fit", "number", "table", "width", "wrap"]
 
 
 class Style:
-    """Colours for one stream; plain text when it is not a terminal or NO_COLOR is set."""
+    """Colours for one stream; plain text when it is not a terminal or NO_COLOR is set. `when` is what --color says."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str], when: str | None = None) -> None:
         forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
         is_terminal = bool(getattr(stream, "isatty", lambda: False)()) and os.environ.get("TERM") != "dumb"
-        self.on = forced or (is_terminal and not os.environ.get("NO_COLOR"))
+        by_itself = forced or (is_terminal and not os.environ.get("NO_COLOR"))
+        self.on = when == "always" or (when != "never" and by_itself)
 
     def _paint(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.on and text else text
@@ -63,16 +64,30 @@ def width() -> int:
     return max(40, min(columns, 160))
 
 
-def table(rows: list[list[str]], *, grow: int, head: list[str] | None = None, style: Style | None = None) -> list[str]:
-    """Return aligned lines. Column `grow` takes what is left of the terminal and is cut to it."""
+def table(
+    rows: list[list[str]], *, grow: int, spare: tuple[int, ...] = (), head: list[str] | None = None,
+    style: Style | None = None, columns: int | None = None,
+) -> list[str]:  # fmt: skip
+    """Return aligned lines. Column `grow` takes what is left of the terminal and is cut to it; the `spare` ones, the
+    last first, go where it would not get half of the width. `columns`: for another width.
+    """
     if not rows:
         return []
+    room = columns or width()
     everything = [head, *rows] if head else rows
     widths = [max(cells(row[column]) for row in everything) for column in range(len(rows[0]))]
-    others = sum(widths) - widths[grow] + 2 * (len(widths) - 1)
-    widths[grow] = max(12, min(widths[grow], width() - others))
-    lines = [_row(row, widths, grow) for row in rows]
-    return [style.dim(_row(head, widths, grow)), *lines] if head and style else lines
+    for column in sorted(spare, reverse=True):
+        if _left(widths, grow, room) >= min(widths[grow], room // 2):
+            break
+        everything = [[*row[:column], *row[column + 1 :]] for row in everything]
+        del widths[column]
+    widths[grow] = max(12, min(widths[grow], _left(widths, grow, room)))
+    lines = [_row(row, widths, grow) for row in everything]
+    return [style.dim(lines[0]), *lines[1:]] if head and style else lines
+
+
+def _left(widths: list[int], grow: int, room: int) -> int:
+    return room - (sum(widths) - widths[grow] + 2 * (len(widths) - 1))
 
 
 def _row(row: list[str], widths: list[int], grow: int) -> str:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.filtering import add_filters, read_filters
+from forgelore.surfaces.cli.filtering import add_filters, filter_examples, read_filters
 from forgelore.surfaces.cli.terminal import number
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ EXAMPLES = (
     "forgelore count issues --label bug --after 2026-01-01",
     "forgelore count notes --author @ana --project acme/web",
     "forgelore count items --json",
+    *filter_examples("forgelore count issues"),
 )
 
 

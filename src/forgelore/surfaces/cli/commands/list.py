@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.filtering import add_filters, read_filters
+from forgelore.surfaces.cli.filtering import add_filters, add_output, filter_examples, read_filters
 from forgelore.surfaces.cli.terminal import clean, fit, number, table
 from forgelore.surfaces.present.text import day
 
@@ -11,12 +11,16 @@ if TYPE_CHECKING:
     from forgelore.api import ListedItem
     from forgelore.surfaces.cli.command import Context
 
+_LABELS = 24
+_UNBOUNDED = 100_000  # columns where nobody said how wide: programs read, and want titles as they are
 EXAMPLES = (
     "forgelore list issues --state open",
     "forgelore list prs --author @ana --limit 10",
     "forgelore list issues --label bug --label regression --json",
     "forgelore list prs --path src/ --state open --state merged --after '3 months ago'",
-    "forgelore list releases --project acme/web",
+    "forgelore list releases --project acme/web --sort created",
+    "forgelore list issues --limit 1000 --format tsv | cut -f 1,4",
+    *filter_examples("forgelore list issues"),
 )
 
 
@@ -29,26 +33,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="newest first by this (default: updated)",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many (default: 30)")
+    add_output(parser, with_marks=False)
     add_filters(parser, with_type=False)
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]":
     filters = read_filters(context, arguments)
     items = context.history.list_items(arguments.kind, sort=arguments.sort, limit=arguments.limit, **filters)
-    if not items:
-        project = filters.get("project")
-        context.print("nothing matches" if project is None else f"nothing in {project} matches")
-    many = len({item.project for item in items}) > 1
-    for line in table([_row(context, item, with_project=many) for item in items], grow=1):
-        context.print(line)
+    if arguments.rows:
+        context.print_rows(arguments.rows, items)
+        return items
+    _print(context, items, filters.get("project"))
     if len(items) == arguments.limit:
         context.print(context.style.dim(f"the first {number(len(items))}; more with --limit"))
     return items
 
 
+def _print(context: "Context", items: "list[ListedItem]", project: str | None) -> None:
+    if not items:
+        context.print("nothing matches" if project is None else f"nothing in {project} matches")
+    many = len({item.project for item in items}) > 1
+    rows = [_row(context, item, with_project=many) for item in items]
+    for line in table(rows, grow=1, spare=(3, 5), columns=None if context.is_fitted else _UNBOUNDED):
+        context.print(line)
+
+
 def _row(context: "Context", item: "ListedItem", *, with_project: bool) -> list[str]:
     style = context.style
-    labels = fit(", ".join(clean(label) for label in item.labels), 24)
+    labels = ", ".join(clean(label) for label in item.labels)
     author = f"@{clean(item.author)}" if item.author else ""
     row = [
         style.bold(clean(item.ref)),
@@ -56,6 +68,6 @@ def _row(context: "Context", item: "ListedItem", *, with_project: bool) -> list[
         style.state(item.state),
         style.cyan(author),
         day(item.updated_at or item.created_at),
-        style.dim(labels),
+        style.dim(fit(labels, _LABELS) if context.is_fitted else labels),
     ]
     return [*row, style.dim(item.project)] if with_project else row

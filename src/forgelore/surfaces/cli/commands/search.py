@@ -1,11 +1,20 @@
 """`forgelore search QUERY`."""
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
-from forgelore.errors import UsageError
+from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.surfaces.cli.commands.similar import compare_item
-from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, check_rescore, read_filters
+from forgelore.surfaces.cli.filtering import (
+    add_filters,
+    add_limit,
+    add_modes,
+    add_output,
+    check_rescore,
+    filter_examples,
+    read_filters,
+)
 from forgelore.surfaces.cli.hits import HitPage, print_count, print_more, print_nothing
 from forgelore.surfaces.cli.terminal import clean
 from forgelore.surfaces.present.find import SearchData, SimilarData, present_search
@@ -18,13 +27,19 @@ EXAMPLES = (
     'forgelore search "deleted files come back"',
     "forgelore search 'C++ ChunkCache::insert' --type issue --state open",
     "forgelore search 'crash -windows label:bug is:open created:>2026-01 sort:created'",
-    "forgelore search 'auth*' --mode lexical --label bug --after '3 months ago'",
-    "forgelore search why sqlite --type thread --explain",
+    "forgelore search 'auth*' --mode lexical",
+    "forgelore search why sqlite --type thread --explain --embedder lore",
+    *filter_examples("forgelore search relay"),
     "forgelore search 'sync loses renamed files' --rescore",
+    "forgelore search - < trace.txt         a stack trace, or anything that is all text",
+    "forgelore search '#12' --web           open it in the browser",
     "forgelore search --similar-to '#12' --state open",
     "forgelore search 'label:bug sync' --limit 50 --offset 50",
+    "forgelore search 'label:bug sync' --format tsv | cut -f 1,4",
+    "forgelore search 'merge base' --marks markdown > found.md",
     "forgelore search 'title: relay NOT websocket' --fts-mode raw --json",
 )
+MAX_PASTED = 100_000  # bytes of standard input
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "query",
         metavar="QUERY",
         nargs="*",
-        help='words; "a phrase"; auth* for a beginning; -word; label:bug and other qualifiers; #12',
+        help='words; "a phrase"; auth* for a beginning; -word; label:bug and other qualifiers; #12; -: standard input',
     )
     parser.add_argument("--similar-to", metavar="REF", help="instead of words: what this item resembles, as `similar`")
     add_modes(parser)
@@ -40,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--offset", metavar="N", default="0", help="begin behind the first N results; or `next` of the page before"
     )
+    add_output(parser)
+    parser.add_argument("--web", action="store_true", help="open the first result in the browser")
     add_filters(parser)
     parser.add_argument(
         "--fts-mode", choices=("safe", "raw"), default="safe", help="raw: QUERY is FTS5 syntax (implies --mode lexical)"
@@ -50,34 +67,68 @@ def run(context: "Context", arguments: argparse.Namespace) -> SearchData | Simil
     if arguments.similar_to is not None:
         if arguments.query or arguments.fts_mode == "raw":
             raise UsageError("--similar-to takes the place of words", hint="leave the words and --fts-mode out")
+        if arguments.web or arguments.offset != "0":
+            raise UsageError("--similar-to has one page", hint="leave --offset and --web out")
         return compare_item(context, arguments, arguments.similar_to, is_earlier=False)
     if not arguments.query:
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
-    return _search(context, arguments, " ".join(arguments.query))
+    if arguments.query == ["-"]:
+        return _search(context, arguments, _read_pasted(context), is_literal=True)
+    return _search(context, arguments, " ".join(arguments.query), is_literal=False)
 
 
-def _search(context: "Context", arguments: argparse.Namespace, text: str) -> SearchData:
+def _read_pasted(context: "Context") -> str:
+    """Return what stands on standard input, as far as it is of use."""
+    if sys.stdin is None:
+        raise InvalidValue("standard input is closed", hint="give the text: forgelore search - < trace.txt")
+    pasted = sys.stdin.buffer.read(MAX_PASTED + 1)
+    if len(pasted) > MAX_PASTED:
+        context.warn(f"standard input is longer than {MAX_PASTED:,} bytes; its beginning is searched for")
+    text = pasted[:MAX_PASTED].decode(errors="replace")
+    if not text.strip():
+        raise InvalidValue("standard input is empty", hint="give the text: forgelore search - < trace.txt")
+    return text
+
+
+def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_literal: bool) -> SearchData:
     is_raw = arguments.fts_mode == "raw"
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
     answer = context.history.search(
         text, mode=arguments.mode, limit=arguments.limit, offset=arguments.offset, is_raw=is_raw,
-        embedder=arguments.embedder, is_rescored=arguments.rescore, **filters,
+        is_literal=is_literal, embedder=arguments.embedder, is_rescored=arguments.rescore, **filters,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
-    if not context.is_data:
+    if arguments.web:
+        _open_first(context, answer)
+    data = present_search(
+        answer, text, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
+    )
+    if arguments.rows:
+        context.print_rows(arguments.rows, data.hits)
+    elif not context.is_data and not arguments.web:
         is_filtered = any(value for name, value in filters.items() if name != "project")
-        _print(context, answer, text, is_explained=arguments.explain, is_filtered=is_filtered)
-    is_full_ref = context.history.has_several_projects
-    return present_search(answer, text, is_explained=arguments.explain, is_full_ref=is_full_ref)
+        page = HitPage(answer.hits, None, arguments.explain, answer.offset, arguments.marks)
+        _print(context, answer, page, text, is_filtered=is_filtered)
+    return data
 
 
-def _print(context: "Context", answer: "SearchAnswer", text: str, *, is_explained: bool, is_filtered: bool) -> None:
+def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str, *, is_filtered: bool) -> None:
     if answer.hits:
         print_count(context, answer.total, answer.mode, is_exact=answer.is_total_exact)
     for note in answer.notes:
         context.print(context.style.dim(clean(note)))
     if not print_nothing(context, answer, text, is_filtered=is_filtered, total=answer.total):
-        HitPage(answer.hits, is_explained=is_explained, offset=answer.offset).print(context)
+        page.print(context)
         print_more(context, answer)
+
+
+def _open_first(context: "Context", answer: "SearchAnswer") -> None:
+    from forgelore.api import check_page
+    from forgelore.surfaces.cli.browser import open_page
+
+    if not answer.hits:
+        raise NotFound("nothing matches, and there is no page to open", hint="try other words")
+    first = answer.hits[0].row
+    open_page(context, check_page(first.url, first.host))

@@ -16,7 +16,11 @@ EXAMPLES = (
     "forgelore show acme/web#12 --json",
     "forgelore show https://github.com/acme/web/issues/12",
     "forgelore show v1.2.0",
-    "forgelore show '#12' --document",
+    "forgelore show '#41' '#48'             both, one after the other",
+    "forgelore show '#12' --system          with the forge's own notes",
+    "forgelore show '#12' --web             open it in the browser",
+    "forgelore show '#12' --document --db history.db",
+    "forgelore show '#12' --color always --no-pager | less -R",
 )
 _RELATIONS = {
     "closes": "closes",
@@ -36,21 +40,45 @@ _BACK = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "ref", metavar="REF", nargs="+", help="#12, !34, owner/repo#12, a page's URL, a release's tag, or: issue 12"
+        "ref",
+        metavar="REF",
+        nargs="+",
+        help="#12, !34, owner/repo#12, a page's URL, a release's tag, or: issue 12; or several",
     )
     parser.add_argument("--project", metavar="NAME", help="the project a bare number belongs to")
     parser.add_argument("--system", action="store_true", help="show the forge's own notes too")
+    parser.add_argument("--web", action="store_true", help="open it in the browser instead")
     parser.add_argument("--document", action="store_true", help="as plain text with a structured header, for agents")
 
 
-def run(context: "Context", arguments: argparse.Namespace) -> "ShownItem":
+def run(context: "Context", arguments: argparse.Namespace) -> "ShownItem | list[ShownItem]":
+    from forgelore.api import split_refs
+
     project = context.history.name_project(arguments.project)
-    item = context.history.show(*arguments.ref, project=project, with_document=arguments.document)
+    refs = split_refs(arguments.ref)
+    items = [context.history.show(*ref, project=project, with_document=arguments.document) for ref in refs]
+    if arguments.web:
+        _open(context, refs, project)
+    elif not context.is_data:
+        for at, item in enumerate(items):
+            context.print(*([context.style.dim("─" * min(width(), 110))] if at else []))
+            _print(context, item, with_system=arguments.system)
+    return items[0] if len(items) == 1 else items
+
+
+def _open(context: "Context", refs: list[tuple[str, ...]], project: str | None) -> None:
+    from forgelore.surfaces.cli.browser import open_page
+
+    pages = [context.history.find_page(*ref, project=project) for ref in refs]
+    for page in pages:
+        open_page(context, page)
+
+
+def _print(context: "Context", item: "ShownItem", *, with_system: bool) -> None:
     if item.document is not None:
         context.print(*printable(item.document).split("\n"))
-    elif not context.is_data:
-        _print_item(context, item, with_system=arguments.system)
-    return item
+    else:
+        _print_item(context, item, with_system=with_system)
 
 
 def _print_item(context: "Context", item: "ShownItem", *, with_system: bool) -> None:

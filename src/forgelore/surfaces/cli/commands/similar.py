@@ -3,7 +3,15 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.filtering import add_filters, add_limit, add_modes, check_rescore, read_filters
+from forgelore.surfaces.cli.filtering import (
+    add_filters,
+    add_limit,
+    add_modes,
+    add_output,
+    check_rescore,
+    filter_examples,
+    read_filters,
+)
 from forgelore.surfaces.cli.hits import HitPage, print_count, print_nothing
 from forgelore.surfaces.cli.terminal import clean, width
 from forgelore.surfaces.present.find import SimilarData, present_similar, why
@@ -16,6 +24,9 @@ EXAMPLES = (
     "forgelore similar '#12' --state open --limit 5 --explain",
     "forgelore similar acme/web#12 --type pr --json",
     "forgelore similar '#12' --rescore",
+    "forgelore similar '#12' --earlier --mode lexical --marks markdown",
+    "forgelore similar '#12' --embedder lore --format csv",
+    *filter_examples("forgelore similar '#12'"),
 )
 
 
@@ -23,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help="#12, !34, owner/repo#12, a page's URL or a release's tag")
     add_modes(parser)
     add_limit(parser)
+    add_output(parser)
     add_filters(parser)
     parser.add_argument("--earlier", action="store_true", help="only what was there before it: what it could repeat")
 
@@ -41,11 +53,16 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
-    if not context.is_data:
+    data = present_similar(
+        answer, ref, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
+    )
+    if arguments.rows:
+        context.print_rows(arguments.rows, data.hits)
+    elif not context.is_data:
         context.print(f"like {context.style.bold(clean(ref))} {clean(answer.title)}", "")
         if not print_nothing(context, answer, ref, is_filtered=True):
             print_count(context, len(answer.hits), answer.mode)
             reasons = [why(found, columns=width() // 3) for found in answer.hits]
-            HitPage([found.hit for found in answer.hits], reasons, arguments.explain).print(context)
-    is_full_ref = context.history.has_several_projects
-    return present_similar(answer, ref, is_explained=arguments.explain, is_full_ref=is_full_ref)
+            hits = [found.hit for found in answer.hits]
+            HitPage(hits, reasons, arguments.explain, marks=arguments.marks).print(context)
+    return data

@@ -1,0 +1,52 @@
+"""A real terminal of a given size, and a command in it."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import sys
+import termios
+import time
+from typing import NamedTuple
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Screen(NamedTuple):
+    code: int
+    raw: str
+
+    @property
+    def text(self) -> str:
+        return _COLOURS.sub("", self.raw).replace("\r\n", "\n")
+
+
+def run_in_terminal(*words: str, environ: dict[str, str], rows: int = 200, columns: int = 80) -> Screen:
+    """Run the program on a terminal of that size, and return what it wrote there."""
+    settings = {
+        "PATH": os.environ["PATH"],
+        "HOME": os.environ["HOME"],
+        "TERM": "xterm",
+        "PYTHONUTF8": "1",
+        "FORGELORE_EMBEDDER": "none",
+    }
+    pid, terminal = pty.fork()
+    if pid == 0:
+        time.sleep(0.1)  # until the size is set
+        program = [sys.executable, "-m", "forgelore.surfaces.cli.main", *words]
+        os.execve(sys.executable, program, {**settings, **environ})
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    parts: list[bytes] = []
+    end = time.monotonic() + 60
+    while time.monotonic() < end and select.select([terminal], [], [], 60)[0]:
+        try:
+            part = os.read(terminal, 65_536)
+        except OSError:  # Linux says so at the end
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(terminal)
+    return Screen(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"".join(parts).decode())

@@ -1,0 +1,175 @@
+"""What people do with results: count them, page through them, hand them on, open them."""
+
+import csv
+import io
+import json
+import os
+import webbrowser
+
+import pytest
+
+from forgelore.surfaces.cli.command import build_parser
+from forgelore.surfaces.cli.commands.search import MAX_PASTED
+
+
+def write(tmp_path, *items):
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return str(path)
+
+
+def test_a_line_says_how_many_results_there_are_and_how_they_were_found(demo):
+    first = demo("search", "deleted files", "--mode", "lexical", "--limit", "2").out.splitlines()[0]
+    assert first.partition(" (")[0].removesuffix(" results").isdecimal()
+    assert first.partition(" (")[2].startswith("lexical, ")
+    assert first.endswith(" ms)")
+    assert " results (lexical, " in demo("similar", "#41", "--mode", "lexical").out
+
+
+def test_where_meaning_takes_part_there_are_at_least_so_many(demo):
+    assert demo("embed", "--embedder", "lore").code == 0
+    out = demo("search", "deleted files", FORGELORE_EMBEDDER="lore").out
+    assert out.startswith("at least ")
+    assert " results (hybrid, " in out
+
+
+def test_every_hit_has_its_address(demo):
+    hits = demo("search", "deleted files", "--json").data["hits"]
+    assert all(hit["url"].startswith("https://github.com/lanternsync/lantern/") for hit in hits)
+    out = demo("search", "deleted files").out
+    assert all(hit["url"] in out for hit in hits)
+
+
+def test_a_hit_names_its_project_when_the_store_has_several(demo, tmp_path):
+    assert demo("search", "deleted files", "--json").data["hits"][0]["ref"] == "#41"
+    items = [{"kind": "release", "number": 1, "title": "Deleted files stay deleted", "tag": "v1.0"}]
+    assert demo("import", write(tmp_path, *items), "--project", "other/one").code == 0
+    refs = [hit["ref"] for hit in demo("search", "deleted files", "--mode", "lexical", "--json").data["hits"]]
+    assert {"lanternsync/lantern#41", "other/one v1.0"} <= set(refs)
+    assert " lanternsync/lantern#41 " in demo("search", "deleted files", "--project", "lanternsync/lantern").out
+    liked = demo("similar", "lanternsync/lantern#41", "--json").data["hits"]
+    assert all(hit["ref"].startswith("lanternsync/lantern#") for hit in liked)
+
+
+def test_pages_go_on_from_each_other(demo):
+    first = demo("search", "deleted files", "--limit", "3", "--json").data
+    second = demo("search", "deleted files", "--limit", "3", "--offset", first["next"], "--json").data
+    assert (first["offset"], second["offset"]) == (0, 3)
+    assert not {hit["ref"] for hit in first["hits"]} & {hit["ref"] for hit in second["hits"]}
+    assert "more with --offset 3" in demo("search", "deleted files", "--limit", "3").out
+    assert "\n 4. " in demo("search", "deleted files", "--limit", "3", "--offset", "3").out
+    assert "no such page" in demo("search", "deleted", "--mode", "lexical", "--offset", "9000").out
+    assert demo("search", "deleted", "--offset", "many").code == 13
+    assert demo("search", "--similar-to", "#41", "--offset", "3").code == 2
+
+
+def test_standard_input_is_searched_for_as_it_stands(demo):
+    trace = b'Traceback:\n  File "aio.py"\nRuntimeError: Event loop is closed is:fun label:nobody -verbose'
+    done = demo("search", "-", "--mode", "lexical", "--json", stdin=trace)
+    assert done.code == 0
+    assert done.data["query"] == trace.decode()
+    assert done.data["hits"][0]["number"] == 173
+    assert json.loads(done.out)["warnings"] == []
+
+
+def test_standard_input_is_bounded_and_may_be_anything_but_empty(demo):
+    done = demo("search", "-", stdin=b"deleted files " + b"x\xff" * MAX_PASTED)
+    assert done.code == 0
+    assert "its beginning is searched for" in done.err
+    assert demo("search", "-", stdin=b" \n").code == 13
+    assert "nothing matches" in demo("search", "-", "--mode", "lexical", stdin=b"qqzzy " * 500).out
+
+
+@pytest.mark.parametrize("words", [["list", "issues"], ["search", "deleted files"], ["similar", "#41"]])
+def test_rows_for_other_programs_say_the_same_in_every_format(demo, words):
+    tsv = demo(*words, "--format", "tsv").out.splitlines()
+    lines = [json.loads(line) for line in demo(*words, "--format", "jsonl").out.splitlines()]
+    rows = list(csv.DictReader(io.StringIO(demo(*words, "--format", "csv").out)))
+    assert len(rows) == len(lines) == len(tsv) - 1 > 5
+    names = tsv[0].split("\t")
+    for row, line, fields in zip(rows, lines, tsv[1:], strict=True):
+        assert [row["ref"], row["title"], row["url"]] == [line["ref"], line["title"], line["url"]]
+        assert dict(zip(names, fields.split("\t"), strict=True)) == {
+            name: " ".join(value.split()) for name, value in row.items()
+        }
+    whole = demo(*words, "--json").data
+    assert lines == (whole if isinstance(whole, list) else whole["hits"])
+
+
+def test_hostile_titles_stay_in_their_field(demo, tmp_path):
+    title = '=HYPERLINK("http://x","y")\tand\n"more"\x1b[31m'
+    assert (
+        demo("import", write(tmp_path, {"kind": "issue", "number": 1, "title": title}), "--project", "bad/one").code
+        == 0
+    )
+    (line,) = demo("list", "issues", "--project", "bad/one", "--format", "tsv").out.splitlines()[1:]
+    assert len(line.split("\t")) == 10
+    (row,) = csv.DictReader(io.StringIO(demo("list", "issues", "--project", "bad/one", "--format", "csv").out))
+    assert row["title"].startswith("'=HYPERLINK")
+    assert "\x1b" not in line + row["title"]
+
+
+def test_two_formats_are_refused(demo):
+    done = demo("list", "issues", "--format", "tsv", "--json")
+    assert (done.code, done.error["code"]) == (2, "usage")
+    assert demo("list", "issues", "--format", "xml").code == 2
+
+
+@pytest.fixture
+def no_browser(monkeypatch):
+    """Python's module looks for browsers once in a process."""
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+
+
+@pytest.fixture
+def browser(no_browser, tmp_path):
+    """A browser that writes down what it is to open."""
+    path, seen = tmp_path / "browser", tmp_path / "seen"
+    path.write_text(f'#!/bin/sh\necho "$1" >> {seen}\n')
+    os.chmod(path, 0o755)
+    return {"BROWSER": f"{path} %s"}, lambda: seen.read_text().split() if seen.exists() else []
+
+
+def test_web_opens_the_item(demo, browser):
+    environ, seen = browser
+    assert demo("search", "#41", "--web", **environ).code == 0
+    assert demo("show", "#48", "#41", "--web", **environ).code == 0
+    assert seen() == [f"https://github.com/lanternsync/lantern/issues/{number}" for number in (41, 48, 41)]
+    assert demo("search", "qqzzy", "--mode", "lexical", "--web", **environ).code == 5
+
+
+@pytest.mark.parametrize(
+    "url", ["https://evil.example/issues/1", "file:///etc/passwd", "javascript:alert(1)", "https://github.com@evil.example/", None,
+            "https://github.com.evil.example/x", "--help"]
+)  # fmt: skip
+def test_web_opens_nothing_but_a_page_of_the_project_s_own_host(demo, browser, tmp_path, url):
+    environ, seen = browser
+    item = {"kind": "issue", "number": 1, "title": "Quokka", "url": url}
+    assert demo("import", write(tmp_path, item), "--project", "acme/evil").code == 0
+    for words in (["search", "quokka", "--project", "acme/evil"], ["show", "acme/evil#1"]):
+        assert demo(*words, "--web", **environ).code == 13
+    assert seen() == []
+
+
+def test_a_browser_that_cannot_be_started_is_told(demo, no_browser):
+    done = demo("show", "#41", "--web", BROWSER="no-such-browser-here", PATH="/nowhere")
+    assert done.code == 3
+    assert "https://github.com/lanternsync/lantern/issues/41" in done.err
+
+
+def test_several_items_are_shown_one_after_the_other(demo):
+    done = demo("show", "#41", "issue", "48", "--json")
+    assert [item["number"] for item in done.data] == [41, 48]
+    out = demo("show", "#41", "#48").out
+    assert out.index("Deleted files come back") < out.index("Archive folder we removed")
+    assert demo("show", "#41", "#999999").code == 5
+    assert isinstance(demo("show", "issue", "41", "--json").data, dict)
+
+
+@pytest.mark.parametrize("name", ["search", "similar", "list", "count", "show"])
+def test_every_option_has_an_example(name):
+    parser, module = build_parser(name)
+    options = {flag for action in parser.actions() for flag in action.option_strings if flag.startswith("--")}
+    words = {word for line in module.EXAMPLES for word in line.split()}
+    assert options - words - {"--help"} == set()
