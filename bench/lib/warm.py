@@ -31,7 +31,6 @@ FILTERS = ("label, 10 %", "author, about 10 %", "label, 0.1 %", "author, about 0
 READINGS: dict[str, typing.Callable] = {
     "view(int32).max()": lambda rows: rows.view(np.int32).max(),
     "view(int64).sum()": lambda rows: rows.view(np.int64).sum(),
-    "view(float64).sum()": lambda rows: rows.view(np.float64).sum(),
     "view(uint8).max()": lambda rows: rows.view(np.uint8).max(),
 }
 

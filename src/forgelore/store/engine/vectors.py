@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.search.chunks import Chunk
 from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 from forgelore.store.embedders import StoredEmbedder
@@ -18,6 +17,7 @@ from forgelore.store.engine.vector_scan import VectorScan
 if TYPE_CHECKING:
     import numpy as np
 
+    from forgelore.core.search.chunks import Chunk
     from forgelore.core.search.vectors import Vector
     from forgelore.store.engine.vector_blocks import Ids
 
@@ -33,7 +33,11 @@ class Near(NamedTuple):
 
 
 def save_chunks(
-    store: Store, embedder_id: int, document_id: int, content_hash: bytes, chunks: Sequence[tuple[Chunk, PackedVector]]
+    store: Store,
+    embedder_id: int,
+    document_id: int,
+    content_hash: bytes,
+    chunks: "Sequence[tuple[Chunk, PackedVector]]",
 ) -> bool:
     """Replace a document's vectors, unless its text changed meanwhile; returns whether it did. In a transaction."""
     row = store.row("SELECT project_id, content_hash FROM documents WHERE id = ?", document_id)
