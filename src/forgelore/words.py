@@ -48,6 +48,7 @@ class FilterWords(TypedDict, total=False):
     created: Words  # >2026-01-31, <=7d, 2026-01..2026-03, 2026-03 (all of it); several must all hold
     updated: Words
     comments: Words  # how many: 0, >10, 5..20
+    no: Words  # label, milestone, assignee: has none of any of these
     without: "FilterWords"  # each value of these is left out
 
 

@@ -110,6 +110,8 @@ def meets(row, name, value):
         return (row["author"] or "").lower() == value.lower().removeprefix("@")
     if name == "assignee":
         return value.lower().removeprefix("@") in row["assignees"]
+    if name == "no":
+        return not row[{"label": "labels", "assignee": "assignees"}.get(value, value)]
     if name == "label":
         return value.lower() in row["labels"]
     if name == "path":
@@ -118,7 +120,7 @@ def meets(row, name, value):
 
 
 def is_kept(row, words):
-    every = ("label", "created", "updated", "comments")
+    every = ("label", "no", "created", "updated", "comments")
     asked = all(
         (all if name in every else any)(meets(row, name, value) for value in values)
         for name, values in words.items()
@@ -135,6 +137,7 @@ VALUES = {
     "created": [">2024-06-01", "<2025", "2024", "2024-03..2025-02", ">=2024-06-01", "<=2024-12", "*..2025", "2024-11..*"],
     "updated": [">2024-06-01", "<2025", "2024", "2024-03..2025-02", "<=2024-12-31"],
     "path": ["crates/**", "crates/*/src/*.rs", "**.rs", ".github/*/*", "docs/", "Cargo.toml", "*.toml", "**/src/*.rs", "no/*"],
+    "no": ["label", "milestone", "assignee"],
     "author": ["mira-k", "@FJORDDATA", "nobody"],
     "label": ["bug", "WINDOWS", "lanternd"],
     "state": ["open", "closed", "merged"],

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.items import ShownThread as ShownThread
     from forgelore.flows.browse.lists import COUNTABLE as COUNTABLE
     from forgelore.flows.browse.lists import ListedItem as ListedItem
+    from forgelore.flows.browse.lists import ListedItems as ListedItems
     from forgelore.flows.browse.lists import RowCount as RowCount
     from forgelore.flows.browse.refs import parse_kind as parse_kind
     from forgelore.flows.browse.refs import split_refs as split_refs
@@ -143,6 +144,7 @@ _HOMES = {
     "KINDS": "forgelore.words",
     "ListPosition": "forgelore.store.sync_history",
     "ListedItem": "forgelore.flows.browse.lists",
+    "ListedItems": "forgelore.flows.browse.lists",
     "LockHolder": "forgelore.store.sync_history",
     "MAX_EVENT_BYTES": "forgelore.core.triage.events",
     "Match": "forgelore.flows.compare.rank",

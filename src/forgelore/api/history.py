@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from forgelore.core.triage.events import Event
     from forgelore.core.triage.inputs import Inputs
     from forgelore.flows.browse.items import ShownItem
-    from forgelore.flows.browse.lists import ListedItem, RowCount
+    from forgelore.flows.browse.lists import ListedItems, RowCount
     from forgelore.flows.triage.bot import BotResult
-    from forgelore.store.filters import Filters
 
-Sort = Literal["updated", "created", "number"]
+Sort = Literal["updated", "created", "number", "comments"]
 
 
 def open_history(
@@ -63,21 +62,21 @@ class History(FindingHistory, FetchingHistory, IndexingHistory):
     # Reading
 
     def list_items(
-        self, kind: str, *, sort: Sort = "updated", limit: int = 30, **filters: Unpack[FilterWords]
-    ) -> "list[ListedItem]":
-        """Return the items of a kind (issues, changes, discussions, releases) that match, newest first."""
-        from forgelore.flows.browse.lists import list_items
+        self, kind: str, query: str = "", *, sort: Sort = "updated", limit: int = 30, **filters: Unpack[FilterWords]
+    ) -> "ListedItems":
+        """Return the items of a kind (issues, changes, discussions, releases) that match, newest first. `query` has
+        qualifiers as a search has them, and no words: "label:bug -author:ana no:milestone sort:created-asc".
+        """
+        from forgelore.api.browse import list_matching
         from forgelore.flows.browse.refs import parse_kind
 
-        found = self._row_filters((parse_kind(kind),), filters)
-        return list_items(self.app.store(), found, sort=sort, limit=limit)
+        return list_matching(self.app, (parse_kind(kind),), query, filters, sort=sort, limit=limit)
 
-    def count(self, what: str, **filters: Unpack[FilterWords]) -> "RowCount":
-        """Return how many items of a kind, or items, threads or notes, match."""
-        from forgelore.flows.browse.lists import count_rows, parse_countable
+    def count(self, what: str, query: str = "", **filters: Unpack[FilterWords]) -> "RowCount":
+        """Return how many items of a kind, or items, threads or notes, match. `query`: qualifiers, as for a list."""
+        from forgelore.api.browse import count_matching
 
-        name, kinds = parse_countable(what)
-        return count_rows(self.app.store(), name, self._row_filters(kinds, filters))
+        return count_matching(self.app, what, query, filters)
 
     def show(self, *ref: str, project: str | None = None, with_document: bool = False) -> "ShownItem":
         """Return one item with its conversation: `show("#12")`, `show("issue", "12")`, `show("v1.2.0")`, a URL. Its
@@ -102,14 +101,6 @@ class History(FindingHistory, FetchingHistory, IndexingHistory):
         default = maybe_project(self.app, project)
         row = find_row(self.app.store(), parse_spoken_ref(list(ref)), default, self.app.hosts)
         return check_page(row.url, row.host)
-
-    def _row_filters(self, kinds: tuple[str, ...], words: FilterWords) -> "Filters":
-        """Return the filters of a list or a count. The project is always one of them: items lie by project."""
-        from forgelore.flows.search.filters import parse_filters
-
-        project = maybe_project(self.app, words.get("project"))
-        given: FilterWords = {**words, "type": kinds}
-        return parse_filters(given, now_ms=self.app.now_ms(), project_ids=(project.id,) if project else ())
 
     # Tidying: triage, the bot
 

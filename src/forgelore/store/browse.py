@@ -3,12 +3,13 @@
 from typing import NamedTuple
 
 from forgelore.store.db import Store
-from forgelore.store.filters import ITEMS, NOTES, THREADS, Filters, build_where
+from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where
 
 SORTS = {
-    "updated": "coalesce(i.updated_at, i.created_at, 0) DESC",
-    "created": "coalesce(i.created_at, 0) DESC",
-    "number": "i.number DESC",
+    "updated": "coalesce(i.updated_at, i.created_at, 0)",
+    "created": "coalesce(i.created_at, 0)",
+    "number": "i.number",
+    "comments": f"(SELECT {COMMENTS} FROM items m WHERE m.id = i.id)",
 }
 # What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
 _COUNTED = {
@@ -113,16 +114,19 @@ class NoteRow(NamedTuple):
     key: str
 
 
-def load_listed(store: Store, filters: Filters, *, sort: str, limit: int) -> list[ListedRow]:
-    """Return matching live items in the order of one of `SORTS`, newest first."""
+def load_listed(
+    store: Store, filters: Filters, *, sort: str, limit: int, is_ascending: bool = False
+) -> list[ListedRow]:
+    """Return matching live items in the order of one of `SORTS`, newest or most first."""
     where, values = build_where(filters, ITEMS)
+    direction = "ASC" if is_ascending else "DESC"
     sql = f"""
         SELECT i.id, i.kind, i.number, i.title, i.state, i.state_reason, i.author, i.created_at, i.updated_at,
           i.url, i.source_branch, i.tag, p.forge, p.host, p.path
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.deleted_at IS NULL AND {where}
-        ORDER BY {SORTS[sort]}, i.project_id, i.number DESC
+        ORDER BY {SORTS[sort]} {direction}, i.project_id, i.number {direction}
         LIMIT ?
     """
     return [ListedRow._make(row) for row in store.rows(sql, *values, limit)]

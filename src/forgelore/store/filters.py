@@ -34,7 +34,16 @@ class Filters(NamedTuple):
     updated_before: int | None = None
     min_comments: int | None = None
     max_comments: int | None = None
+    missing: tuple[str, ...] = ()  # of PARTS, all of them
     without: tuple["Filters", ...] = ()  # rows that meet all of one of these are left out
+
+
+# What an item may have none of, and the condition that it has none.
+PARTS = {
+    "label": "NOT EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = m.id)",
+    "milestone": "coalesce(m.milestone, '') = ''",
+    "assignee": "m.assignees = '[]'",
+}
 
 
 class Values(NamedTuple):
@@ -257,6 +266,7 @@ def _item_conditions(filters: Filters, columns: Columns) -> list[Condition]:
         asked.append((f"{COMMENTS} >= ?", (filters.min_comments,)))
     if filters.max_comments is not None:
         asked.append((f"{COMMENTS} <= ?", (filters.max_comments,)))
+    asked += [(PARTS[part], ()) for part in filters.missing]
     return [
         Condition(f"{columns.item_id} IN (SELECT m.id FROM items m WHERE {condition})", bindings)
         for condition, bindings in asked

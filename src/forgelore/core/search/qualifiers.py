@@ -2,6 +2,7 @@
 
     author: label: milestone: assignee: path: project: type: state:     as the flags of the same name
     is:open  is:closed  is:merged     a state          is:issue  is:pr  is:mr     a type
+    no:label  no:milestone  no:assignee                                 has none
     created:>2024-01-01  updated:2024-01..2024-03  comments:>10         comparisons and ranges
     in:title  in:body  in:comments                                      where the words must stand
     sort:created  sort:updated-asc  sort:comments  sort:relevance       the order, newest or most first

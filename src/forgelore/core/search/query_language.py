@@ -25,8 +25,8 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 NAMES = (
-    "assignee", "author", "comments", "created", "in", "is", "label", "milestone", "path", "project", "sort", "state",
-    "type", "updated",
+    "assignee", "author", "comments", "created", "in", "is", "label", "milestone", "no", "path", "project", "sort",
+    "state", "type", "updated",
 )  # fmt: skip
 _ANY_OF = (
     "assignee",

@@ -34,30 +34,39 @@ class ListedItem(NamedTuple):
     project: str
 
 
+class ListedItems(list[ListedItem]):
+    """Listed items, with what there is to say about the filters: a label that no item has."""
+
+    warnings: tuple[str, ...] = ()
+
+
 class RowCount(NamedTuple):
-    """How many rows match: `by` state for items, by who wrote them for notes."""
+    """How many rows match: `by` state for items, by who wrote them for notes. `warnings` are about the filters."""
 
     kind: str
     total: int
     by: dict[str, int]
+    warnings: tuple[str, ...] = ()
 
 
-def list_items(store: Store, filters: Filters, *, sort: str = "updated", limit: int = 30) -> list[ListedItem]:
+def list_items(
+    store: Store, filters: Filters, *, sort: str = "updated", limit: int = 30, is_ascending: bool = False
+) -> ListedItems:
     """Return matching items, newest first, without their bodies."""
     if not 1 <= limit <= MOST:
-        raise InvalidValue(f"--limit {limit} is out of range", hint=f"use 1 to {MOST:,}")
+        raise InvalidValue(f"a limit of {limit} is out of range", hint=f"use 1 to {MOST:,}")
     if sort not in SORTS:
         raise InvalidValue(f"{sort!r} is no order of a list", hint=f"use {', '.join(SORTS)}")
-    rows = load_listed(store, filters, sort=sort, limit=limit)
+    rows = load_listed(store, filters, sort=sort, limit=limit, is_ascending=is_ascending)
     labels_of = load_labels_of(store, [row.id for row in rows])
-    return [
+    return ListedItems(
         ListedItem(
             shown_ref(row.forge, row.kind, row.number, row.tag), row.kind, row.number, row.title, row.state,
             row.state_reason, row.author, row.created_at, row.updated_at, row.url, row.source_branch, row.tag,
             tuple(labels_of.get(row.id, ())), str(ProjectName(row.forge, row.host, row.path)),
         )
         for row in rows
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def parse_countable(word: str) -> tuple[str, tuple[str, ...]]:

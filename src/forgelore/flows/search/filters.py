@@ -11,7 +11,7 @@ from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
 from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
-from forgelore.store.filters import Filters
+from forgelore.store.filters import PARTS, Filters
 from forgelore.store.projects import StoredProject, has_other_projects
 from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Words
 
@@ -58,6 +58,7 @@ def _parse(words: FilterWords, now_ms: int) -> Filters:
         paths=tuple(_path(word) for word in _several("path", words.get("path"))),
         milestones=_several("milestone", words.get("milestone")),
         assignees=tuple(_person("assignee", word) for word in _several("assignee", words.get("assignee"))),
+        missing=tuple(_part(word) for word in _several("no", words.get("no"))),
         after=created.low,
         before=created.high,
         updated_after=updated.low,
@@ -143,6 +144,12 @@ def _type(word: str) -> str:
     if kind is None:
         raise InvalidValue(f"{word!r} is not a type", hint="use issue, change (pr, mr), discussion, release or thread")
     return kind
+
+
+def _part(word: str) -> str:
+    if word.lower() not in PARTS:
+        raise InvalidValue(f"no:{word} is not known", hint=f"use {', '.join(PARTS)}; in quotes it is text")
+    return word.lower()
 
 
 def _state(word: str) -> str:

@@ -108,6 +108,7 @@ class SearchAnswer(NamedTuple):
     is_total_exact: bool = True
     offset: int = 0
     next_page: str = ""
+    is_filtered: bool = False  # by flags or qualifiers, beside the project
 
 
 class RankedLists(NamedTuple):
@@ -180,6 +181,7 @@ def _fill_page(
     ids = [one.id for one in ranked.fused]
     is_end = answer.is_total_exact and answer.total <= request.end
     return answer._replace(
+        is_filtered=request.filters._replace(project_ids=()) != Filters(),
         hits=hits if request.is_bare else name_notes(retriever.store, hits), offset=request.start.offset,
         next_page=find_next(request.start, request.limit, ids, is_end=is_end),
         warnings=[*answer.warnings, *warn_of_change(request.start, ids)],

@@ -59,13 +59,21 @@ def build_request(
 def read_filter_query(
     store: Store, text: str, flags: FilterWords, setting: QuerySetting
 ) -> tuple[Filters, SortOrder | None]:
-    """Return the filters and the order of a query for a list or a count, which have no words to search for."""
+    """Return the filters and the order of a query for a list or a count, which have no words to search for. The types
+    of the flags are what is listed: a query may name these and no others.
+    """
     typed = parse_typed(text)
     said = read_qualifiers(typed.qualifiers)
     if typed.text.strip() or typed.excluded or said.fields:
         words = typed.text.strip() or " ".join(typed.excluded) or "in:"
         raise InvalidValue(f"{words!r} is no filter", hint="lists take qualifiers such as label:bug; search for words")
-    return _filters(store, flags, said, setting), said.sort
+    filters = _filters(store, flags, said, setting)
+    if flags.get("type") and "type" in said.words:
+        (kind,) = parse_filters({"type": flags["type"]}, now_ms=setting.now_ms).types
+        if kind not in parse_filters({"type": said.words["type"]}, now_ms=setting.now_ms).types:
+            raise InvalidValue(f"{kind}s are asked for, and something else too", hint="take type: or is: away")
+        filters = filters._replace(types=(kind,))
+    return filters, said.sort
 
 
 def find_project_ids(store: Store, names: Iterable[str], hosts: Hosts) -> tuple[int, ...]:

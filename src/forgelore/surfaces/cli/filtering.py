@@ -1,6 +1,7 @@
 """The filters that `search`, `similar`, `list` and `count` share on the command line, and what they mean."""
 
 import argparse
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
@@ -19,7 +20,7 @@ def filter_examples(command: str) -> tuple[str, ...]:
     return (
         f"{command} --author @ana --assignee ben --milestone 1.2 --comments '>10'",
         f"{command} --created 2026-01..2026-03 --updated '>2026-05' --updated-after 2w",
-        f"{command} --project acme/web --path 'src/**.rs' --after '3 months ago' --before 7d",
+        f"{command} --project acme/web --path 'src/**.rs' --no assignee --after '3 months ago' --before 7d",
         f"{command} --label bug --state open --db history.db --color always --no-pager --json",
     )
 
@@ -68,8 +69,23 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument("--comments", metavar="RANGE", action="append", help="how many: 0, '>10', 5..20")
     group.add_argument("--milestone", metavar="NAME", action="append", help="of this milestone; repeat for any of them")
     group.add_argument(
+        "--no", metavar="WHAT", action="append", help="without any label, milestone or assignee; repeat for all of them"
+    )
+    group.add_argument(
         "--assignee", metavar="NAME", action="append", help="assigned to this person; repeat for any of them"
     )
+
+
+def add_query(parser: argparse.ArgumentParser) -> None:
+    """Add qualifiers, as in a search, to a command that lists or counts."""
+    parser.add_argument(
+        "query", metavar="QUALIFIER", nargs="*", help="label:bug, -author:ana, no:milestone … as in a search"
+    )
+
+
+def print_warnings(context: "Context", warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        context.warn(warning)
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,14 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from forgelore.surfaces.cli.filtering import add_filters, add_output, filter_examples, read_filters
+from forgelore.surfaces.cli.filtering import (
+    add_filters,
+    add_output,
+    add_query,
+    filter_examples,
+    print_warnings,
+    read_filters,
+)
 from forgelore.surfaces.cli.terminal import clean, fit, number, table
 from forgelore.surfaces.present.text import day
 
@@ -15,6 +22,7 @@ _LABELS = 24
 _UNBOUNDED = 100_000  # columns where nobody said how wide: programs read, and want titles as they are
 EXAMPLES = (
     "forgelore list issues --state open",
+    "forgelore list issues 'label:bug -author:ana no:milestone created:>2026-01 sort:comments'",
     "forgelore list prs --author @ana --limit 10",
     "forgelore list issues --label bug --label regression --json",
     "forgelore list prs --path src/ --state open --state merged --after '3 months ago'",
@@ -26,11 +34,12 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", help="issues, changes (prs, mrs), discussions or releases")
+    add_query(parser)
     parser.add_argument(
         "--sort",
-        choices=("updated", "created", "number"),
+        choices=("updated", "created", "number", "comments"),
         default="updated",
-        help="newest first by this (default: updated)",
+        help="newest or most first by this (default: updated)",
     )
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many (default: 30)")
     add_output(parser, with_marks=False)
@@ -39,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]":
     filters = read_filters(context, arguments)
-    items = context.history.list_items(arguments.kind, sort=arguments.sort, limit=arguments.limit, **filters)
+    query = " ".join(arguments.query)
+    items = context.history.list_items(arguments.kind, query, sort=arguments.sort, limit=arguments.limit, **filters)
+    print_warnings(context, items.warnings)
     if arguments.rows:
         context.print_rows(arguments.rows, items)
         return items

@@ -108,18 +108,17 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     if arguments.rows:
         context.print_rows(arguments.rows, data.hits)
     elif not context.is_data and not arguments.web:
-        is_filtered = any(value for name, value in filters.items() if name != "project")
         page = HitPage(answer.hits, None, arguments.explain, answer.offset, arguments.marks)
-        _print(context, answer, page, text, is_filtered=is_filtered)
+        _print(context, answer, page, text)
     return data
 
 
-def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str, *, is_filtered: bool) -> None:
+def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str) -> None:
     if answer.hits:
         print_count(context, answer.total, answer.mode, is_exact=answer.is_total_exact)
     for note in answer.notes:
         context.print(context.style.dim(clean(note)))
-    if not print_nothing(context, answer, text, is_filtered=is_filtered, total=answer.total):
+    if not print_nothing(context, answer, text, is_filtered=answer.is_filtered, total=answer.total):
         page.print(context)
         print_more(context, answer)
 

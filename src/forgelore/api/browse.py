@@ -1,0 +1,41 @@
+"""Lists and counts, put together: flags and typed qualifiers as filters, and what there is to say about them."""
+
+from forgelore.api.projects import maybe_project
+from forgelore.app import App
+from forgelore.core.search.qualifiers import SortOrder
+from forgelore.flows.browse.lists import ListedItems, RowCount, count_rows, list_items, parse_countable
+from forgelore.flows.search.absent_values import warn_of_absent
+from forgelore.flows.search.typed import QuerySetting, read_filter_query
+from forgelore.store.filters import Filters
+from forgelore.words import FilterWords
+
+
+def list_matching(
+    app: App, kinds: tuple[str, ...], query: str, words: FilterWords, *, sort: str, limit: int
+) -> ListedItems:
+    """Return the items that match, in the order that the query names, or else the caller."""
+    filters, order = _read(app, kinds, query, words)
+    if order is None or order.key == "relevance":  # nothing to be relevant to
+        order = SortOrder()
+    chosen = sort if order.key == "relevance" else order.key
+    items = list_items(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
+    items.warnings = tuple(warn_of_absent(app.store(), filters, is_empty=not items))
+    return items
+
+
+def count_matching(app: App, what: str, query: str, words: FilterWords) -> RowCount:
+    """Return how many rows match."""
+    name, kinds = parse_countable(what)
+    filters, _ = _read(app, kinds, query, words)
+    count = count_rows(app.store(), name, filters)
+    return count._replace(warnings=tuple(warn_of_absent(app.store(), filters, is_empty=not count.total)))
+
+
+def _read(app: App, kinds: tuple[str, ...], query: str, words: FilterWords) -> tuple[Filters, SortOrder | None]:
+    """Return filters and order. The project is always one of the filters: items lie by project."""
+    project = maybe_project(app, words.get("project"))
+    given: FilterWords = {**words, "type": kinds} if kinds else {**words}
+    filters, order = read_filter_query(app.store(), query, given, QuerySetting(project, app.hosts, app.now_ms()))
+    if project and not filters.project_ids:
+        filters = filters._replace(project_ids=(project.id,))
+    return filters, order
