@@ -1,0 +1,88 @@
+"""ReasonCode codes: why a decision, a closing or an answer is not what it might have been. One enum for every layer.
+
+A code is stored, printed, counted and read by programs, so it never changes its meaning. `MEANINGS` says it to people.
+"""
+
+from enum import StrEnum
+
+
+class ReasonCode(StrEnum):
+    """Why something was rejected, skipped or held back."""
+
+    # before a judge is asked
+    NO_CANDIDATES = "no_candidates"
+    SOURCE_TOO_VAGUE = "source_too_vague"
+    ALREADY_ACCEPTED = "already_accepted"
+    OVER_BUDGET = "over_budget"
+    # what the judge said
+    JUDGE_FAILED = "judge_failed"
+    INVALID_VERDICT = "invalid_verdict"
+    NOT_DUPLICATE = "not_duplicate"
+    TARGET_NOT_CANDIDATE = "target_not_candidate"
+    FACTS_NOT_FOUND = "facts_not_found"
+    RELATION_DIFFERS = "relation_differs"
+    ROOT_CAUSE_DIFFERS = "root_cause_differs"
+    SCOPE_DIFFERS = "scope_differs"
+    PATH_DIFFERS = "path_differs"
+    NOT_SURE = "not_sure"
+    # what we know besides
+    BUG_FEATURE_MISMATCH = "bug_feature_mismatch"
+    TARGET_NOT_OPEN = "target_not_open"
+    TARGET_IS_DUPLICATE = "target_is_duplicate"
+    LOW_CONFIDENCE = "low_confidence"
+    GAP_TOO_SMALL = "gap_too_small"
+    LOW_SUPPORT = "low_support"
+    BELOW_MAYBE = "below_maybe"
+    SAID_OTHERWISE = "said_otherwise"
+    # what a plan leaves open
+    NOT_OPEN = "not_open"
+    UNCERTAIN_MAINTAINER_IDENTITY = "uncertain_maintainer_identity"
+    MAINTAINER_AUTHOR = "maintainer_author"
+    MAINTAINER_ASSIGNEE = "maintainer_assignee"
+    MISSING_ACCEPTED_EDGE = "missing_accepted_edge"
+    WOULD_CYCLE = "would_cycle"
+    LAST_OPEN_OF_CLUSTER = "last_open_of_cluster"
+    # what has happened since the plan
+    EDITED_SINCE_PLAN = "edited_since_plan"
+    REOPENED_SINCE_PLAN = "reopened_since_plan"
+    ASSIGNED_SINCE_PLAN = "assigned_since_plan"
+    DISCUSSED_SINCE_PLAN = "discussed_since_plan"
+    IN_GRACE = "in_grace"
+
+
+MEANINGS = {
+    ReasonCode.NO_CANDIDATES: "nothing in the project is close enough to be compared",
+    ReasonCode.SOURCE_TOO_VAGUE: "its text says too little to be judged",
+    ReasonCode.ALREADY_ACCEPTED: "an earlier decision about it was accepted; --rejudge replaces it",
+    ReasonCode.OVER_BUDGET: "the budget of the run was spent before its turn",
+    ReasonCode.JUDGE_FAILED: "the model did not answer: no connection, a time-out, or a refusal",
+    ReasonCode.INVALID_VERDICT: "the model's answer was not the JSON that was asked for",
+    ReasonCode.NOT_DUPLICATE: "the judge says that it repeats none of its candidates",
+    ReasonCode.TARGET_NOT_CANDIDATE: "the judge named an item that was not among the candidates",
+    ReasonCode.FACTS_NOT_FOUND: "fewer than two of the facts that the judge named stand in both texts",
+    ReasonCode.RELATION_DIFFERS: "the judge calls it a follow-up, an overlap or something else, not the same instance",
+    ReasonCode.ROOT_CAUSE_DIFFERS: "the judge sees another root cause",
+    ReasonCode.SCOPE_DIFFERS: "the judge sees another scope: one asks for more than the other",
+    ReasonCode.PATH_DIFFERS: "the judge sees another path through the code",
+    ReasonCode.NOT_SURE: "the judge says that it is not sure",
+    ReasonCode.BUG_FEATURE_MISMATCH: "one reports a fault, the other asks for something new",
+    ReasonCode.TARGET_NOT_OPEN: "the item it repeats is not open",
+    ReasonCode.TARGET_IS_DUPLICATE: "the item it repeats is itself marked as a duplicate",
+    ReasonCode.LOW_CONFIDENCE: "the judge's confidence is below the threshold",
+    ReasonCode.GAP_TOO_SMALL: "another candidate is nearly as strong",
+    ReasonCode.LOW_SUPPORT: "the judge says duplicate, and the item it names is not close enough by our own measure",
+    ReasonCode.BELOW_MAYBE: "the judge says duplicate with too little confidence even for a maybe",
+    ReasonCode.SAID_OTHERWISE: "a person has said that these two are not duplicates",
+    ReasonCode.NOT_OPEN: "it is closed already",
+    ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY: "nobody can tell whether its author or an assignee is a maintainer",
+    ReasonCode.MAINTAINER_AUTHOR: "a maintainer wrote it",
+    ReasonCode.MAINTAINER_ASSIGNEE: "a maintainer is assigned to it",
+    ReasonCode.MISSING_ACCEPTED_EDGE: "no accepted decision leads directly from it to the item it would be closed onto",
+    ReasonCode.WOULD_CYCLE: "closing it would make a circle of duplicates",
+    ReasonCode.LAST_OPEN_OF_CLUSTER: "it is the last open item of its cluster",
+    ReasonCode.EDITED_SINCE_PLAN: "its title or text, or those of its target, were edited since the plan was made",
+    ReasonCode.REOPENED_SINCE_PLAN: "somebody reopened it since the plan was made",
+    ReasonCode.ASSIGNED_SINCE_PLAN: "somebody was assigned to it since the plan was made",
+    ReasonCode.DISCUSSED_SINCE_PLAN: "people discussed it since the plan was made",
+    ReasonCode.IN_GRACE: "its days of grace are not over",
+}

@@ -1,0 +1,183 @@
+"""core/dedupe: gates, policies, verdicts, facts. What a judge says passes only if nothing objects."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgelore.core.dedupe.gates import GATES, GateCase, Option, object_to
+from forgelore.core.dedupe.item_type import find_item_type
+from forgelore.core.dedupe.policies import AUDIT, BATCH, ONLINE, TRIAGE
+from forgelore.core.dedupe.reasons import MEANINGS, ReasonCode
+from forgelore.core.dedupe.shared_facts import count_shared_facts
+from forgelore.core.dedupe.verdict import InvalidVerdict, Verdict, parse_verdict, verdict_schema
+
+GOOD = {
+    "is_duplicate": True, "target": 7, "confidence": 0.95, "relation": "same_instance", "root_cause": "same",
+    "scope": "same_scope", "path": "same", "certainty": "sure", "reasoning": "both crash", "facts": ["a b", "c d"],
+}  # fmt: skip
+SEVEN = Option(7, 2.0, 0.97)
+OTHER = Option(8, 1.0, 0.90)
+
+
+def case(verdict=None, options=(SEVEN, OTHER), **more):
+    said = parse_verdict(json.dumps(GOOD | (verdict or {})))
+    return GateCase(options, said, **({"facts_found": 2} | more))
+
+
+def test_a_good_verdict_passes_every_policy():
+    assert [object_to(case(), policy) for policy in (BATCH, AUDIT, ONLINE)] == [None, None, None]
+
+
+OBJECTIONS = [
+    ({"is_vague": True}, {}, ReasonCode.SOURCE_TOO_VAGUE),
+    ({"options": ()}, {}, ReasonCode.NO_CANDIDATES),
+    ({}, {"confidence": 2}, ReasonCode.INVALID_VERDICT),
+    ({}, {"is_duplicate": False}, ReasonCode.NOT_DUPLICATE),
+    ({}, {"target": 99}, ReasonCode.TARGET_NOT_CANDIDATE),
+    ({"is_refused": True}, {}, ReasonCode.SAID_OTHERWISE),
+    ({"facts_found": 1}, {}, ReasonCode.FACTS_NOT_FOUND),
+    ({}, {"relation": "related_followup"}, ReasonCode.RELATION_DIFFERS),
+    ({}, {"relation": "partial_overlap"}, ReasonCode.RELATION_DIFFERS),
+    ({}, {"root_cause": "adjacent"}, ReasonCode.ROOT_CAUSE_DIFFERS),
+    ({}, {"scope": "source_superset"}, ReasonCode.SCOPE_DIFFERS),
+    ({}, {"path": "different"}, ReasonCode.PATH_DIFFERS),
+    ({}, {"certainty": "unsure"}, ReasonCode.NOT_SURE),
+    ({"item_type": "bug", "options": (SEVEN._replace(item_type="feature"),)}, {}, ReasonCode.BUG_FEATURE_MISMATCH),
+    ({"options": (SEVEN._replace(is_open=False),)}, {}, ReasonCode.TARGET_NOT_OPEN),
+    ({"options": (SEVEN._replace(is_duplicate=True),)}, {}, ReasonCode.TARGET_IS_DUPLICATE),
+    ({}, {"confidence": 0.84}, ReasonCode.LOW_CONFIDENCE),
+    ({"options": (SEVEN, OTHER._replace(strength=1.99))}, {}, ReasonCode.GAP_TOO_SMALL),
+]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict", "reason"), OBJECTIONS, ids=[f"{one[2]}-{n}" for n, one in enumerate(OBJECTIONS)]
+)
+def test_each_gate_objects_with_its_own_reason(facts, verdict, reason):
+    assert object_to(case(verdict, **facts), BATCH) == reason
+
+
+def test_online_wants_the_same_scope_confidence_and_support():
+    assert object_to(case({"scope": "source_subset"}), BATCH) is None
+    assert object_to(case({"scope": "source_subset"}), ONLINE) == ReasonCode.SCOPE_DIFFERS
+    assert object_to(case({"confidence": 0.91}), ONLINE) == ReasonCode.LOW_CONFIDENCE
+    assert object_to(case(options=(SEVEN._replace(similarity=0.89),)), ONLINE) == ReasonCode.LOW_SUPPORT
+
+
+def test_copies_of_one_text_need_no_gap_between_each_other():
+    """Three equal texts have no gap, and are the surest."""
+    first, second = SEVEN._replace(group=1), OTHER._replace(group=1, strength=2.0)
+    assert object_to(case(options=(first, second)), BATCH) is None
+    assert object_to(case(options=(first, second._replace(group=2))), BATCH) == ReasonCode.GAP_TOO_SMALL
+    copy = SEVEN._replace(sameness="same_text")
+    assert object_to(case(options=(copy, OTHER._replace(strength=2.0))), BATCH) is None
+
+
+def test_triage_needs_no_judge():
+    matched = GateCase((SEVEN,), None)
+    policy = TRIAGE._replace(min_similarity=0.75)
+    assert object_to(matched, policy) is None
+    assert object_to(matched._replace(options=(SEVEN._replace(similarity=0.74),)), policy) == ReasonCode.LOW_SUPPORT
+    assert object_to(matched._replace(is_vague=True), policy) == ReasonCode.SOURCE_TOO_VAGUE
+
+
+numbers = st.floats(0, 1)
+options = st.builds(
+    Option, st.integers(1, 4), st.floats(-3, 3), numbers, st.sampled_from(["same_text", "similar"]), st.booleans(),
+    st.booleans(), st.sampled_from(["bug", "feature", "unknown"]), st.integers(0, 2),
+)  # fmt: skip
+verdicts = st.one_of(
+    st.none(),
+    st.just(InvalidVerdict("x")),
+    st.builds(
+        Verdict, is_duplicate=st.booleans(), target=st.integers(1, 5), confidence=numbers,
+        relation=st.sampled_from(["same_instance", "different"]), root_cause=st.sampled_from(["same", "adjacent"]),
+        scope=st.sampled_from(["same_scope", "source_subset"]), path=st.sampled_from(["same", "unknown", "different"]),
+        certainty=st.sampled_from(["sure", "unsure"]), reasoning=st.just(""), facts=st.just([]),
+    ),
+)  # fmt: skip
+cases = st.builds(
+    GateCase, st.lists(options, max_size=4, unique_by=lambda one: one.number).map(tuple), verdicts, st.booleans(),
+    st.sampled_from(["bug", "feature", "unknown"]), st.integers(0, 3), st.booleans(),
+)  # fmt: skip
+
+
+@given(cases, st.sampled_from([BATCH, ONLINE, TRIAGE]), st.sets(st.sampled_from([name for name, _ in GATES])))
+def test_another_gate_never_turns_a_rejection_into_an_acceptance(one, policy, fewer):
+    some = policy._replace(gates=policy.gates & fewer)
+    if object_to(one, some) is not None:
+        assert object_to(one, policy) is not None
+
+
+def test_every_reason_has_a_meaning():
+    assert set(MEANINGS) == set(ReasonCode)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "", "yes, duplicate of 7", "{}", json.dumps(GOOD | {"target": None}), json.dumps(GOOD | {"target": "7"}),
+        json.dumps(GOOD | {"target": 7.5}), json.dumps(GOOD | {"confidence": "0.9"}), json.dumps(GOOD | {"relation": "x"}),
+        json.dumps(GOOD)[:-5], json.dumps([GOOD, GOOD]), json.dumps(GOOD) + json.dumps(GOOD), "{" * 5_000,
+        json.dumps(GOOD).replace("0.95", "NaN"), json.dumps(GOOD).replace("0.95", "1e999"), "x" * 300_000,
+        json.dumps({name: value for name, value in GOOD.items() if name != "certainty"}),
+        json.dumps(GOOD | {"facts": "a b"}), json.dumps(GOOD | {"is_duplicate": 1}), json.dumps(GOOD | {"target": -7}),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_no_verdict_is_invalid(answer):
+    assert isinstance(parse_verdict(answer), InvalidVerdict)
+    assert object_to(GateCase((SEVEN,), parse_verdict(answer), facts_found=9), BATCH) == ReasonCode.INVALID_VERDICT
+
+
+def test_a_fence_and_a_sentence_around_a_verdict_are_forgiven():
+    assert parse_verdict(f"Here it is:\n```json\n{json.dumps(GOOD)}\n```\nAnything else?").target == 7
+
+
+@given(st.text())
+def test_no_answer_breaks_the_parser(answer):
+    assert isinstance(parse_verdict(answer), Verdict | InvalidVerdict)
+
+
+def test_the_schema_allows_the_candidates_alone():
+    schema = verdict_schema([7, 8])
+    assert schema["properties"]["target"] == {"enum": [7, 8, None]}
+    assert set(schema["required"]) == set(Verdict.__struct_fields__)
+
+
+BOTH = "wallet crashes in CWallet::Flush after an upgrade to 0.21", "Crash: CWallet::Flush; upgrade to 0.21 failed"
+
+
+@pytest.mark.parametrize(
+    ("facts", "count"),
+    [
+        (["CWallet::Flush", "upgrade to 0.21"], 2),
+        (["CWallet::Flush", "CWallet::Flush", "cwallet flush"], 1),
+        (["CWallet::Flush", "in CWallet::Flush after"], 1),  # the second stands in one text only
+        (["the", "crash", "to", ""], 0),
+        (["segfault in LoadWallet", "0.21 on Windows"], 0),
+        (["Wallet::Flush"], 0),  # part of a word
+    ],
+)
+def test_facts_count_when_they_stand_in_both_texts_and_say_something(facts, count):
+    assert count_shared_facts(facts, *BOTH) == count
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "labels", "expected"),
+    [
+        ("Dark theme", "", ["C-feature-request"], "feature"),
+        ("Dark theme", "", ["kind/bug"], "bug"),
+        ("[Bug] dark theme", "", ["ui"], "bug"),
+        ("feat(ui): dark theme", "", [], "feature"),
+        ("Feature request: dark theme", "", [], "feature"),
+        ("Fix the dark theme", "", [], "unknown"),
+        ("Dark theme", "### Steps to reproduce\n1. start", [], "bug"),
+        ("Dark theme", "**Describe the solution you'd like**\nblack", [], "feature"),
+        ("Dark theme", "## Motivation\nx\n## Steps to reproduce\n", [], "unknown"),
+        ("Dark theme", "", ["bug", "enhancement"], "unknown"),
+    ],
+)
+def test_what_an_item_is(title, body, labels, expected):
+    assert find_item_type(title, body, labels) == expected
