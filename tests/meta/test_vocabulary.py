@@ -74,14 +74,14 @@ def test_no_name_says_something_else_than_it_means(riddle):
 
 def test_words_that_later_jobs_need_are_not_spent_on_other_things():
     kept = {word.title().replace(" ", "") for word, _ in KEPT}
-    assert kept >= {"CandidateSet", "Judge", "Decision"}
+    assert kept >= {"Judge"}
     assert kept & public_types().keys() == set()
 
 
 def test_words_of_dedupe_name_nothing_elsewhere():
     words = {"candidates", "judge", "verdict", "gates", "clusters", "canonical", "closings"}
     named = {path.parent.name for path in SOURCE.rglob("*.py") if path.stem in words}
-    assert named == {"dedupe"}
+    assert named <= {"dedupe", "store"}
 
 
 def test_every_word_of_the_glossary_is_where_it_says():

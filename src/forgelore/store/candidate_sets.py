@@ -1,0 +1,145 @@
+"""Candidate sets: the frozen lists of what an item could repeat, with the numbers each candidate had then.
+
+A set is fresh while it is the newest of its source and the source says what it said: there is no write to forget when
+an item is edited, because freshness compares content versions.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+
+_FRESH = "s.is_fresh AND s.content_version = i.content_version"
+
+
+class NewSet(NamedTuple):
+    """A set about to be saved."""
+
+    project_id: int
+    item_id: int
+    content_version: int
+    representation: str
+    model: str
+    k: int
+    min_score: float
+    states: str
+
+
+class SetMember(NamedTuple):
+    """A candidate of a set. `is_offered` False: it is shown beside the others, and no judge hears of it."""
+
+    rank: int
+    item_id: int
+    content_version: int
+    state: str
+    is_offered: bool
+    cosine: float | None
+    strength: float
+    similarity: float
+    chance: float | None
+    sameness: str
+    marks: tuple[str, ...] = ()
+
+
+class CandidateSet(NamedTuple):
+    """A stored set. `is_fresh`: it is the newest of its source, which has not changed since."""
+
+    id: int
+    item_id: int
+    content_version: int
+    representation: str
+    is_fresh: bool
+    made_at: int
+    members: tuple[SetMember, ...]
+
+
+class Source(NamedTuple):
+    """An item whose candidates are looked for."""
+
+    item_id: int
+    number: int
+    content_version: int
+
+
+def list_sources(store: Store, project_id: int, kind: str, *, states: Sequence[str] = ("open",)) -> list[Source]:
+    """Return the live public items of a kind in one of the states, by number."""
+    sql = """
+        SELECT id, number, content_version
+        FROM items
+        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential
+          AND state IN (SELECT value FROM json_each(?))
+        ORDER BY number
+    """
+    return [Source._make(row) for row in store.rows(sql, project_id, kind, json.dumps(list(states)))]
+
+
+def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[int]:
+    """Return the sources with a fresh set of the same parameters as `new` (its item aside)."""
+    sql = f"""
+        SELECT s.item_id
+        FROM candidate_sets s
+        JOIN items i ON i.id = s.item_id
+        WHERE s.project_id = ? AND i.kind = ? AND {_FRESH}
+          AND s.representation = ? AND s.model = ? AND s.k = ? AND s.min_score = ? AND s.states = ?
+    """
+    given = (new.representation, new.model, new.k, new.min_score, new.states)
+    return {item_id for (item_id,) in store.rows(sql, project_id, kind, *given)}
+
+
+def save_set(store: Store, new: NewSet, members: Sequence[SetMember], now_ms: int) -> tuple[int, int]:
+    """Keep a set, the earlier ones of its source become stale. Returns its id and how many did. In a transaction."""
+    stale = store.run("UPDATE candidate_sets SET is_fresh = 0 WHERE item_id = ? AND is_fresh", new.item_id)
+    names = ", ".join(NewSet._fields)
+    set_id = store.insert(
+        f"INSERT INTO candidate_sets ({names}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *new, now_ms
+    )
+    store.run_many(
+        f"""
+        INSERT INTO candidate_set_members (set_id, {", ".join(SetMember._fields)})
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [(set_id, *one[:-1], json.dumps(one.marks)) for one in members],
+    )
+    return set_id, stale
+
+
+def load_set(store: Store, set_id: int) -> CandidateSet | None:
+    """Return one set with its members."""
+    found = _load(store, "s.id = ?", set_id)
+    return next(found, None)
+
+
+def each_latest_set(
+    store: Store, project_id: int, kind: str, *, representation: str | None = None, allows_stale: bool = False
+) -> Iterator[CandidateSet]:
+    """Yield the newest set of each open source of a kind, by number; stale ones only where that is asked for."""
+    fresh = "1" if allows_stale else _FRESH
+    condition = f"""
+        s.project_id = ? AND i.kind = ? AND i.state = 'open' AND i.deleted_at IS NULL AND {fresh}
+          AND s.representation = coalesce(?, s.representation)
+          AND s.id = (
+              SELECT max(id)
+              FROM candidate_sets
+              WHERE item_id = s.item_id)
+    """
+    return _load(store, condition, project_id, kind, representation)
+
+
+def _load(store: Store, condition: str, *bindings: object) -> Iterator[CandidateSet]:
+    sql = f"""
+        SELECT s.id, s.item_id, s.content_version, s.representation, {_FRESH}, s.made_at
+        FROM candidate_sets s
+        JOIN items i ON i.id = s.item_id
+        WHERE {condition}
+        ORDER BY i.number
+    """
+    for row in store.rows(sql, *bindings):
+        yield CandidateSet._make((*row[:4], bool(row[4]), row[5], _load_members(store, row[0])))
+
+
+def _load_members(store: Store, set_id: int) -> tuple[SetMember, ...]:
+    names = ", ".join(SetMember._fields)
+    sql = f"SELECT {names} FROM candidate_set_members WHERE set_id = ? ORDER BY rank"
+    rows = store.rows(sql, set_id)
+    return tuple(SetMember._make((*row[:4], bool(row[4]), *row[5:-1], tuple(json.loads(row[-1])))) for row in rows)
