@@ -101,9 +101,11 @@ def examples() -> dict[Path, str]:
 
 def commands() -> str:
     from forgelore.surfaces.cli.command import build_parser
-    from forgelore.surfaces.cli.main import COMMANDS, help_text
+    from forgelore.surfaces.cli.main import COMMANDS, FAMILIES, family_help, help_text
 
     parts = ["# Commands\n\n", NOTE, "```\n", help_text(), "\n```\n"]
+    for name in FAMILIES:
+        parts += [f"\n## {name}\n\n```\n", family_help(name), "\n```\n"]
     for name in COMMANDS:
         parts += [f"\n## {name}\n\n```\n", build_parser(name)[0].format_help().rstrip(), "\n```\n"]
     return "".join(parts)
@@ -150,10 +152,10 @@ def schema() -> str:
 def json_schemas() -> dict[str, str]:
     """Return a page that lists them, and the schema of every command's JSON."""
     from forgelore.surfaces.cli.main import COMMANDS
-    from forgelore.surfaces.cli.schemas import command_schema
+    from forgelore.surfaces.cli.schemas import command_schema, schema_file
 
-    listed = "\n".join(f"- [{name}](json/{name}.schema.json)" for name in COMMANDS)
-    files = {f"json/{name}.schema.json": json.dumps(command_schema(name), indent=1) + "\n" for name in COMMANDS}
+    listed = "\n".join(f"- [{name}](json/{schema_file(name)})" for name in COMMANDS)
+    files = {f"json/{schema_file(name)}": json.dumps(command_schema(name), indent=1) + "\n" for name in COMMANDS}
     return {"json.md": f"# JSON\n\n{NOTE}{JSON_INTRO}{listed}\n", **files}
 
 

@@ -1,6 +1,7 @@
 """What commands print with `--json`, held against the schemas that are published."""
 
 import functools
+import itertools
 import json
 
 import jsonschema
@@ -17,7 +18,8 @@ def validator(command):
 
 def check_envelope(words, out):
     """Fail when a command's JSON is not what its schema says."""
-    command = next((word for word in words if word in COMMANDS), None)
+    pairs = [f"{first} {second}" for first, second in itertools.pairwise([word for word in words if word[:1] != "-"])]
+    command = next((one for one in (*words, *pairs) if one in COMMANDS), None)
     if "--json" not in words or command is None or not out.strip():
         return
     if command == "completion" and words[0] != "--json":

@@ -26,6 +26,12 @@ LINES = {
     "forgelore calib": "calibrate",
     "lore calib": "calibrate",
     "forgelore --db tracker.jsonl calib": "--db tracker.jsonl calibrate",
+    "forgelore dedu": "dedupe",
+    "lore dedupe ru": "dedupe runs",
+    "forgelore --db tracker.jsonl dedupe ru": "--db tracker.jsonl dedupe runs",
+    "forgelore dedupe runs --st": "dedupe runs --step",
+    "lore dedupe runs --project lant": "dedupe runs --project lanternsync/lantern",
+    "forgelore dedupe runs --db trac": "dedupe runs --db tracker.jsonl",
     "forgelore list rel": "list releases",
     "lore count thr": "count threads",
     "forgelore list --state me": "list --state merged",
@@ -200,10 +206,10 @@ def test_the_program_takes_every_word_that_is_offered(demo, command):
 
 def test_every_option_of_every_command_is_offered_in_every_shell(ground):
     scripts = {shell: (ground / f"script.{shell}").read_text() for shell in ("bash", "zsh", "fish")}
-    zsh = dict(re.findall(r"^ +([\w-]+)\) _arguments (.*?) ;;$", scripts["zsh"], re.MULTILINE | re.DOTALL))
+    zsh = dict(re.findall(r"^ +'?([\w -]+?)'?\) _arguments (.*?) ;;$", scripts["zsh"], re.MULTILINE | re.DOTALL))
     for command in COMMANDS:
         for place in load_places(command):
             for flag in place.long_flags:
-                assert re.search(rf"^    {command}\) words='[^']*{flag}\b", scripts["bash"], re.MULTILINE)
+                assert re.search(rf"^    '?{command}'?\) words='[^']*{flag}\b", scripts["bash"], re.MULTILINE)
                 assert re.search(rf"^ +'\*?{flag}[=\[]", zsh[command], re.MULTILINE)
-                assert re.search(rf"__forgelore_at {command}\" [^\n]*-l {flag[2:]} ", scripts["fish"])
+                assert re.search(rf"__forgelore_at '?{command}'?\" [^\n]*-l {flag[2:]} ", scripts["fish"])

@@ -22,10 +22,10 @@ def value_options():
 def test_an_empty_value_is_an_error_that_names_the_option(cli, command, option):
     """`--project "$UNSET"` must never mean "no project was named"."""
     for words in ([option, ""], [f"{option}="], [option, "  "]):
-        done = cli(command, *words)
+        done = cli(*command.split(), *words)
         assert done.code == 13, done
         assert f"{option} is empty" in done.err
-    assert cli(command, option, "", "--json").error["code"] == "invalid_value"
+    assert cli(*command.split(), option, "", "--json").error["code"] == "invalid_value"
 
 
 def test_there_are_options_to_be_empty():

@@ -9,7 +9,7 @@ import pytest
 
 from envelopes import check_envelope
 from forgelore.surfaces.cli.main import COMMANDS
-from forgelore.surfaces.cli.schemas import command_schema
+from forgelore.surfaces.cli.schemas import command_schema, schema_file
 from forgelore.surfaces.present.data import MISSING, as_data
 from forgelore.surfaces.present.schema import build_schema
 
@@ -27,6 +27,7 @@ OFFLINE = {
     "search": ["search", "deleted files", "--explain"],
     "similar": ["similar", "#157", "--explain"],
     "triage": ["triage", "#157"],
+    "dedupe runs": ["dedupe", "runs"],
     "list": ["list", "issues"],
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],
@@ -45,13 +46,13 @@ def test_every_command_is_tried():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_schema_is_published_and_valid(command):
-    published = json.loads((PUBLISHED / f"{command}.schema.json").read_text(encoding="utf-8"))
+    published = json.loads((PUBLISHED / schema_file(command)).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(published)
     assert published == command_schema(command)
 
 
 def test_nothing_is_published_of_commands_that_are_gone():
-    assert {path.name.removesuffix(".schema.json") for path in PUBLISHED.iterdir()} == set(COMMANDS)
+    assert {path.name for path in PUBLISHED.iterdir()} == set(map(schema_file, COMMANDS))
 
 
 @pytest.mark.parametrize("command", OFFLINE)

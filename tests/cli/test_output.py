@@ -64,7 +64,8 @@ def test_an_output_that_cannot_be_written_is_one_line_and_exit_8(sh, words, how)
 
 
 def test_the_help_of_every_command_knows_a_full_output(sh):
-    line = f"for name in {' '.join(COMMANDS)}; do lore $name --help > /dev/full; echo $?; done"
+    names = " ".join(f"'{name}'" for name in COMMANDS)
+    line = f"for name in {names}; do lore $name --help > /dev/full; echo $?; done"
     done = sh(line)
     assert done.stdout.split() == ["8"] * len(COMMANDS)
     assert len(done.stderr.splitlines()) == len(COMMANDS)

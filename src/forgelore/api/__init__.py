@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from forgelore.flows.triage.posting import Posted as Posted
     from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
     from forgelore.profiles import NAMING as NAMING
+    from forgelore.store.dedupe_runs import DedupeRun as DedupeRun
     from forgelore.store.health import WaitingError as WaitingError
     from forgelore.store.health import WaitingQueue as WaitingQueue
     from forgelore.store.hits import HitRow as HitRow
@@ -116,6 +117,7 @@ _HOMES = {
     "CommentAction": "forgelore.flows.triage.posting",
     "Curve": "forgelore.core.compare.calibration",
     "DecisionScores": "forgelore.core.compare.scoring",
+    "DedupeRun": "forgelore.store.dedupe_runs",
     "DoctorCheck": "forgelore.api.checkup",
     "DocumentStats": "forgelore.flows.index.stats",
     "EMBEDDERS": "forgelore.config",

@@ -2,7 +2,8 @@
 
 A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
 together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
-that needs them. What finds, fetches and indexes stands in `history_find`, `history_fetch` and `history_index`.
+that needs them. What finds, fetches, indexes and dedupes stands in `history_find`, `history_fetch`, `history_index` and
+`history_dedupe`.
 """
 
 import os
@@ -10,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
+from forgelore.api.history_dedupe import DedupingHistory
 from forgelore.api.history_fetch import FetchingHistory
 from forgelore.api.history_find import FindingHistory
 from forgelore.api.history_index import IndexingHistory
@@ -47,7 +49,7 @@ def make_history(environ: Mapping[str, str], *, cwd: str, db: str | None = None)
     return History(App(environ, cwd=cwd, db=db))
 
 
-class History(FindingHistory, FetchingHistory, IndexingHistory):
+class History(FindingHistory, FetchingHistory, IndexingHistory, DedupingHistory):
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:

@@ -2,6 +2,7 @@
 
 from forgelore.app import App
 from forgelore.core.values import check_filled
+from forgelore.errors import InvalidValue
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
 
 
@@ -19,3 +20,12 @@ def project_ids(app: App, text: str | None) -> list[int]:
 def maybe_project(app: App, text: str | None) -> StoredProject | None:
     """Return the named project; None stands for all."""
     return None if text is None else one_project(app, text)
+
+
+def meant_project(app: App, text: str | None) -> StoredProject:
+    """Return the one project that is meant: the named one, the clone's, or the only one there is."""
+    found = app.find_project(text)
+    if found is None:
+        known = ", ".join(str(project.name) for project in list_projects(app.store())[:5])
+        raise InvalidValue("which project is meant?", hint=f"name it with --project: {known or 'sync one first'}")
+    return found

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.store.db import Store
 
+RunValue = str | int | float | bool | None  # what a parameter of a run may be: flat, for tables and schemas
+
 
 class DedupeRun(NamedTuple):
     """A run as it is kept. `of_run`: the plan that an apply carries out, the apply that a rollback takes back."""
@@ -16,7 +18,7 @@ class DedupeRun(NamedTuple):
     step: str
     of_run: int | None
     status: str
-    parameters: dict[str, object]
+    parameters: dict[str, RunValue]
     counters: dict[str, int]
     prompt_tokens: int
     answer_tokens: int
@@ -29,7 +31,7 @@ def begin_run(
     store: Store,
     project_id: int,
     step: str,
-    parameters: Mapping[str, object],
+    parameters: Mapping[str, RunValue],
     now_ms: int,
     *,
     of_run: int | None = None,

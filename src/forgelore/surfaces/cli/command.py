@@ -148,7 +148,7 @@ class Context:
 
 
 def build_parser(name: str) -> tuple[Parser, CommandModule]:
-    path = f"forgelore.surfaces.cli.commands.{name.replace('-', '_')}"
+    path = f"forgelore.surfaces.cli.commands.{name.replace('-', '_').replace(' ', '_')}"
     module = cast("CommandModule", importlib.import_module(path))
     parser = Parser(
         prog=f"forgelore {name}", description=_sentence(COMMANDS[name][1]),

@@ -13,7 +13,8 @@ from forgelore.surfaces.cli.formats import FORMATS, find_format, write_envelope
 from forgelore.surfaces.cli.streams import drop_output, prepare_streams
 from forgelore.version import __version__
 
-# name -> (group, what it does). The module has the same name; it is loaded when the command is used.
+# name -> (group, what it does). The module has the same name; it is loaded when the command is used. A name of two
+# words begins with that of its family.
 COMMANDS = {
     "init": ("set up", "choose projects and a database, write forgelore.toml"),
     "doctor": ("set up", "check settings, tokens, forges and the database"),
@@ -34,12 +35,23 @@ COMMANDS = {
     "similar": ("find", "what an item resembles, and why"),
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
+    "dedupe runs": ("dedupe", "what every step did, newest first"),
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
 }
 COLORS = ("auto", "always", "never")
 _VALUED = ("--db", "--color")  # options before the command that are followed by a value
+# Commands that belong to one job: one line in the help, and a help of their own.
+FAMILIES = {"dedupe": ("tidy", "find, judge, cluster and close duplicates in bulk")}
+# What other tools of this kind call the same.
+ALIASES = {
+    "dedupe analyze-intent": "dedupe intent",
+    "dedupe plan-close": "dedupe plan",
+    "dedupe apply-close": "dedupe apply",
+    "dedupe judge-audit": "dedupe audit",
+    "dedupe report-audit": "dedupe report",
+}
 _HEAD = "forgelore turns the history of a GitHub, GitLab or Forgejo project into one local file."
 _OPTIONS = """options for every command:
   --db PATH      the database file (or FORGELORE_DB)
@@ -103,51 +115,78 @@ def _run_to_its_end(arguments: list[str], started: float) -> int:
 
 def _run(arguments: list[str], started: float) -> int:
     name, before, after = _split(arguments)
-    if name is None:
-        if "--version" in before:
-            print(f"forgelore {__version__}")
-            return 0
+    if name is None and "--version" in before:
+        print(f"forgelore {__version__}")
+        return 0
+    if name is None or name in FAMILIES:
         unknown = [word for word in before if word not in ("-h", "--help", *FORMATS)]
         if unknown:
-            raise UsageError(f"unknown option {unknown[0]}", hint="run: forgelore --help")
-        print(help_text())
+            raise UsageError(f"unknown option {unknown[0]}", hint=f"run: {' '.join(['forgelore', name or '--help'])}")
+        print(help_text() if name is None else family_help(name))
         return 0
     if name not in COMMANDS:
-        raise UsageError(f"there is no command {name!r}{_suggest(name)}", hint="run: forgelore --help")
+        family = name.partition(" ")[0]
+        hint = f"run: forgelore {family if family in FAMILIES else '--help'}"
+        raise UsageError(f"there is no command {name!r}{_suggest(name)}", hint=hint)
     from forgelore.surfaces.cli.command import run_command
 
     return run_command(name, before + after, started)
 
 
 def _split(arguments: list[str]) -> tuple[str | None, list[str], list[str]]:
-    """Return (command, options before it, everything after it)."""
+    """Return (command, options before it, everything after it). A family's name alone is returned as it is."""
     before: list[str] = []
+    words: list[str] = []
     rest = list(arguments)
-    while rest:
+    while rest and (not words or words in [[family] for family in FAMILIES]):
         word = rest.pop(0)
         if not word.startswith("-"):
-            return word, before, rest
+            words.append(word)
+            continue
         before.append(word)
         if word in _VALUED and rest:
             before.append(rest.pop(0))
-    return None, before, []
+    name = " ".join(words)
+    return ALIASES.get(name, name) or None, before, rest
 
 
 def help_text() -> str:
     formats = "\n".join(f"  {option:<14} {what}" for option, (what, _) in FORMATS.items())
     usage = " ".join(f"[{option}]" for option in ("--db PATH", *FORMATS))
     lines = [_HEAD, "", f"usage: forgelore {usage} COMMAND …", ""]
-    for group in dict.fromkeys(group for group, _ in COMMANDS.values()):
+    shown = first_words()
+    for group in dict.fromkeys(group for group, _ in shown.values()):
         lines.append(f"{group}:")
-        lines += [f"  {name:<14} {summary}" for name, (its_group, summary) in COMMANDS.items() if its_group == group]
+        lines += [f"  {name:<14} {summary}" for name, (its_group, summary) in shown.items() if its_group == group]
     lines += ["", _OPTIONS.format(formats=formats), "", _EXAMPLES]
     return "\n".join(lines)
+
+
+def first_words() -> dict[str, tuple[str, str]]:
+    """Return what may be typed first, commands and families, each with (group, what it does)."""
+    plain = {name: entry for name, entry in COMMANDS.items() if " " not in name}
+    at = next(index for index, (group, _) in enumerate(plain.values()) if group == "read")
+    entries = list(plain.items())
+    return dict([*entries[:at], *FAMILIES.items(), *entries[at:]])
+
+
+def family_help(family: str) -> str:
+    """Return the help of a family: its commands, in the order in which they are used."""
+    does = FAMILIES[family][1]
+    lines = [f"{does[0].upper()}{does[1:]}.", "", f"usage: forgelore {family} COMMAND …", "", "commands:"]
+    lines += [f"  {name:<14} {summary}" for name, summary in family_commands(family).items()]
+    return "\n".join([*lines, "", f"forgelore {family} COMMAND --help tells more."])
+
+
+def family_commands(family: str) -> dict[str, str]:
+    """Return the second words of a family's commands, each with what it does."""
+    return {name.partition(" ")[2]: does for name, (_, does) in COMMANDS.items() if name.startswith(f"{family} ")}
 
 
 def _suggest(name: str) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name, COMMANDS, n=1)
+    close = difflib.get_close_matches(name, [*COMMANDS, *FAMILIES], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

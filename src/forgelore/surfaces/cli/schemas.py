@@ -27,6 +27,11 @@ def _presented() -> dict[str, object]:
     return {name: value for module in modules for name, value in vars(module).items() if isinstance(value, type)}
 
 
+def schema_file(command: str) -> str:
+    """Return the name of the file in docs/json that holds a command's schema."""
+    return f"{command.replace(' ', '-')}.schema.json"
+
+
 def command_schema(command: str, *, is_strict: bool = False) -> Schema:
     """Return the schema of what a command prints with `--json`. Strict: no key beyond those that are known; published
     is the other one, since a later version may tell more.

@@ -11,7 +11,7 @@ take a value. Words from the database never reach an evaluation: `compgen -W` wo
 from collections.abc import Iterator
 
 from forgelore.surfaces.cli.completions import BEFORE_COMMAND, WordPlace, load_places
-from forgelore.surfaces.cli.main import COMMANDS
+from forgelore.surfaces.cli.main import COMMANDS, FAMILIES, family_commands, first_words
 
 _BASH = """\
 _forgelore_value() {  # what may follow option $2 of command $1; fails when nothing does
@@ -51,7 +51,12 @@ _forgelore() {
     case "$word" in
       --*=*) ;;
       -*) if _forgelore_value "$command" "$word"; then option="$word"; fi ;;
-      *) if [[ $command ]]; then place=$((place + 1)); else command="$word"; fi ;;
+      *)
+        case "$command" in
+          '') command="$word" ;;
+          %(families)s) command="$command $word" ;;
+          *) place=$((place + 1)) ;;
+        esac ;;
     esac
   done
   words='' from=''
@@ -103,6 +108,14 @@ _forgelore() {
     command) _describe command commands ;;
     argument)
       case "${words[1]}" in
+        %(families)s)
+          if (( CURRENT > 2 )); then
+            words[2]="${words[1]} ${words[2]}"
+            shift words
+            (( CURRENT-- ))
+          fi ;;
+      esac
+      case "${words[1]}" in
 %(cases)s
       esac ;;
   esac
@@ -130,6 +143,8 @@ function __forgelore_at --description 'COMMAND [PLACE]: is this being typed?'
             __forgelore_takes "$name" $word; and set option $word
         else if test -z "$name"
             set name $word
+        else if contains -- "$name" %(families)s
+            set name "$name $word"
         else
             set place (math $place + 1)
         end
@@ -146,7 +161,8 @@ complete -c lore -w forgelore
 
 
 def write_bash() -> str:
-    values, arguments, flags = [], [f"    ' 1') words='{' '.join(COMMANDS)}' ;;"], []
+    values, arguments, flags = [], [f"    ' 1') words='{' '.join(first_words())}' ;;"], []
+    arguments += [f"    '{family} 1') words='{' '.join(family_commands(family))}' ;;" for family in FAMILIES]
     for name, places in [("", list(BEFORE_COMMAND)), *_commands()]:
         for place in _taking(places):
             heads = "|".join(f"'{name} {flag}'" for flag in place.long_flags)
@@ -155,8 +171,8 @@ def write_bash() -> str:
             if place.source != "text":
                 arguments.append(f"    '{name} '{at}) {_bash_source(place)} ;;")
         shown = " ".join(flag for place in places for flag in place.long_flags)
-        flags.append(f"    {name or repr('')}) words='{shown}' ;;")
-    parts = {"values": values, "arguments": arguments, "flags": flags}
+        flags.append(f"    {name if name and ' ' not in name else repr(name)}) words='{shown}' ;;")
+    parts = {"values": values, "arguments": arguments, "flags": flags, "families": ["|".join(FAMILIES)]}
     return _BASH % {name: "\n".join(lines) for name, lines in parts.items()}
 
 
@@ -165,14 +181,22 @@ def _bash_source(place: WordPlace) -> str:
 
 
 def write_zsh() -> str:
-    commands = "\n".join(f"    {_quoted(f'{name}:{summary}')}" for name, (_, summary) in COMMANDS.items())
+    commands = "\n".join(f"    {_quoted(f'{name}:{summary}')}" for name, (_, summary) in first_words().items())
     before = " \\\n".join(f"    {spec}" for place in BEFORE_COMMAND for spec in _zsh_specs(place))
-    cases = []
+    cases = [_zsh_family(family) for family in FAMILIES]
     for name, places in _commands():
         specs = [spec for place in places if place.flags for spec in _zsh_specs(place)]
         specs += [_quoted(f"{at}:{place.name}:{_zsh_action(place)}") for at, place in _numbered(places)]
-        cases.append(f"        {name}) _arguments \\\n          " + " \\\n          ".join(specs) + " ;;")
-    return _ZSH % {"commands": commands, "before": before, "cases": "\n".join(cases)}
+        shown = name if " " not in name else _quoted(name)
+        cases.append(f"        {shown}) _arguments \\\n          " + " \\\n          ".join(specs) + " ;;")
+    filled = {"commands": commands, "before": before, "cases": "\n".join(cases), "families": "|".join(FAMILIES)}
+    return _ZSH % filled
+
+
+def _zsh_family(family: str) -> str:
+    """The second word of a command: by `_describe`, as the first one."""
+    names = " ".join(_quoted(f"{name}:{summary}") for name, summary in family_commands(family).items())
+    return f"        {family}) commands=({names}); _describe command commands ;;"
 
 
 def _zsh_specs(place: WordPlace) -> Iterator[str]:
@@ -197,23 +221,31 @@ def _zsh_action(place: WordPlace) -> str:
 def write_fish() -> str:
     takes = ["' --db'"]
     lines = [_fish_option("''", place) for place in BEFORE_COMMAND]
-    for name, (_, summary) in COMMANDS.items():
+    for name, (_, summary) in first_words().items():
         lines.append(f"complete -c forgelore -n \"__forgelore_at ''\" -a {name} -d {_quoted_fish(summary)}")
+    for family in FAMILIES:
+        for name, summary in family_commands(family).items():
+            where = f'-n "__forgelore_at {family}"'
+            lines.append(f"complete -c forgelore {where} -a {name} -d {_quoted_fish(summary)}")
     for name, places in _commands():
         for place in _taking(places):
             takes += [f"'{name} {flag}'" for flag in place.long_flags]
         lines += [_fish_option(name, place) for place in places if place.flags]
         lines += [_fish_argument(name, at, place) for at, place in _numbered(places) if place.source != "text"]
-    return _FISH % {"takes": " \\\n        ".join(takes), "lines": "\n".join(lines)}
+    return _FISH % {
+        "takes": " \\\n        ".join(takes), "lines": "\n".join(lines), "families": " ".join(FAMILIES)
+    }  # fmt: skip
 
 
 def _fish_option(command: str, place: WordPlace) -> str:
     flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in place.flags)
     value = f" {_fish_source(place)}" if place.takes_value else ""
-    return f'complete -c forgelore -n "__forgelore_at {command}" {flags}{value} -d {_quoted_fish(place.help)}'
+    at = command if " " not in command else _quoted(command)
+    return f'complete -c forgelore -n "__forgelore_at {at}" {flags}{value} -d {_quoted_fish(place.help)}'
 
 
 def _fish_argument(command: str, at: str, place: WordPlace) -> str:
+    command = command if " " not in command else _quoted(command)
     where = f"{command} {at}" if at != "*" else command
     source = "-F" if place.source == "files" else _fish_source(place).replace("-x ", "")
     return f'complete -c forgelore -n "__forgelore_at {where}" {source}'
