@@ -1,7 +1,6 @@
 """Ports: what the flows need from the outside, and nothing more.
 
-A forge hands out *pages*: everything one answer said, plus where the next page begins. The sync flow saves a page
-and its cursor in one transaction and knows nothing else of the forge.
+A forge hands out *pages*: everything one answer said, plus where the next page begins. Sync saves it with its cursor.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from forgelore.closing_port import ForgeClosings
 from forgelore.errors import EmbeddingFailed, ForgeError
 from forgelore.model import (
     Cursor,
@@ -245,7 +245,7 @@ class ForgeMeter(Protocol):
         ...
 
 
-class Forge(ForgeReader, ForgeComments, ForgeMeter, Protocol):
+class Forge(ForgeReader, ForgeComments, ForgeClosings, ForgeMeter, Protocol):
     """A forge as its adapter makes it. Flows ask for the part that they use."""
 
     def close(self) -> None: ...

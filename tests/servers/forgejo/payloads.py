@@ -149,3 +149,21 @@ def release(record) -> dict:
 def branch(project, name: str) -> dict:
     commit = {"id": sha(f"{project.id}:{name}"), "message": "Update", "timestamp": moment(project.branch_times[name])}
     return {"name": name, "commit": commit, "protected": False}
+
+
+TIMELINE_TYPES = {"closed": "close", "reopened": "reopen"}
+
+
+def timeline_row(record) -> dict:
+    """A comment or an event: both are comments here, with a type."""
+    if hasattr(record, "body"):
+        return comment(record) | {"type": "comment"}
+    return {
+        "id": record.id, "type": TIMELINE_TYPES[record.event], "html_url": f"{page_of(record.item)}#event-{record.id}",
+        "user": user(record.item.project.world, record.actor), "body": "", "created_at": moment(record.created_at),
+        "updated_at": moment(record.created_at),
+    }  # fmt: skip
+
+
+def reaction(world, record) -> dict:
+    return {"user": user(world, "ana"), "content": "+1", "created_at": moment(record.created_at)}

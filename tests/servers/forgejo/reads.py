@@ -108,6 +108,21 @@ def comments_of(call, index):
     return Response(200, [payloads.comment(one) for one in rows], {"X-Total-Count": str(len(rows))})
 
 
+def timeline_of(call, index):
+    """Comments and events by time; of the events only those that a state has."""
+    item = find_item(call, index)
+    events = [one for one in item.events if one.event in payloads.TIMELINE_TYPES]
+    rows = sorted([*item.comments, *events], key=lambda one: (one.created_at, one.id))
+    return paged(call, rows, payloads.timeline_row)
+
+
+def reactions_of(call, comment_id):
+    found = call.project.comments.get(comment_id)
+    if found is None:
+        raise not_found()
+    return [payloads.reaction(call.world, found) for _ in range(found.likes)]
+
+
 def pull(call, index):
     return payloads.pull(find_item(call, index, ("change",)))
 

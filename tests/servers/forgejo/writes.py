@@ -1,4 +1,4 @@
-"""What POST, PATCH and DELETE do: comments and labels, nothing else."""
+"""What POST, PATCH and DELETE do: comments, labels and the state of an item, nothing else."""
 
 import re
 
@@ -64,6 +64,27 @@ def edit_comment(call, comment_id):
 
 def delete_comment(call, comment_id):
     call.project.delete_comment(find_own_comment(call, comment_id).id)
+    return Response(204)
+
+
+def edit_issue(call, index):
+    """The state of an issue or a change; nothing else is needed here."""
+    item = find_item(call, index)
+    if item.author != call.login and not call.project.may_push(call.login):
+        raise RefusedError(403, "")
+    state = (call.request.json() or {}).get("state")
+    if state == "closed" and not item.is_closed:
+        call.project.close(index, reason=None, by=call.login)
+    if state == "open" and item.is_closed:
+        call.project.reopen(index, by=call.login)
+        item.state_reason = None
+    return Response(201, payloads.issue(item))
+
+
+def remove_label(call, index, label_id):
+    item = find_item(call, index)
+    names = [one.name for one in call.project.labels.values() if one.id == label_id]
+    call.project.edit(index, labels=[name for name in item.labels if name not in names], by=call.login)
     return Response(204)
 
 

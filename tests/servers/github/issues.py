@@ -85,6 +85,11 @@ class IssueVerbs:
             del self.comments[comment.id]
             comment.item.comments.remove(comment)
 
+    @verb
+    def react(self, comment_id) -> None:
+        """Somebody's thumb up. It moves no time."""
+        self.find_comment(comment_id).likes += 1
+
     def find_comment(self, comment_id) -> Comment:
         comment = self.world.by_id.get(comment_id)
         if not isinstance(comment, Comment) or comment.item.project is not self:

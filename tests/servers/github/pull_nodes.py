@@ -1,4 +1,4 @@
-"""The GraphQL fields of pull requests, reviews, discussions and the one mutation. Importing this registers them."""
+"""The GraphQL fields of pull requests, reviews, discussions and the two mutations. Importing this registers them."""
 
 from .changes import closing_references
 from .fields import TroubleError, connect, field, number_rows
@@ -127,3 +127,16 @@ def _close_issue(root, info, given):
         issue.number, reason=reason, duplicate_of=canonical if reason == "duplicate" else None, by=login
     )
     return {"issue": issue, "clientMutationId": given.get("clientMutationId")}
+
+
+@field("Mutation.unmarkIssueAsDuplicate")
+def _unmark(root, info, given):
+    world, login = info.context.server.world, info.context.token.login
+    item, canonical = world.node(given["duplicateId"]), world.node(given["canonicalId"])
+    if item is None or item.duplicate_of is not canonical:
+        raise TroubleError("NOT_FOUND", f"Could not resolve to a node with the global id of '{given['duplicateId']}'")
+    if not item.project.may_push(login):
+        what = "`UnmarkIssueAsDuplicate`"
+        raise TroubleError("FORBIDDEN", f"{login} does not have the correct permissions to execute {what}")
+    item.project.unmark_duplicate(item.number, by=login)
+    return {"duplicate": item, "clientMutationId": given.get("clientMutationId")}

@@ -61,6 +61,7 @@ class Comment:
     author: str | None
     created_at: str
     updated_at: str
+    likes: int = 0  # reactions, all of them thumbs up
 
 
 @record

@@ -135,6 +135,18 @@ def related_issue(link: Link, other: Item) -> dict:
     }
 
 
+def issue_link(link: Link) -> dict:
+    return {"source_issue": issue(link.source), "target_issue": issue(link.target), "link_type": "relates_to"}
+
+
+def award(note: Note, username: str, number: int) -> dict:
+    return {
+        "id": number, "name": "thumbsup", "user": user(note.discussion.item.project.world, username),
+        "created_at": note.created_at, "updated_at": note.created_at, "awardable_id": note.id, "awardable_type": "Note",
+        "url": None,
+    }  # fmt: skip
+
+
 def change(item: Item, *, label_details=False) -> dict:
     world = item.project.world
     draft = item.title.lower().startswith("draft:")

@@ -191,6 +191,8 @@ class Project(Threads):
         item, canonical, now = self.item("issue", iid), self.item("issue", of_iid), self.world.at(at)
         self.write_system_note(item, f"marked this issue as a duplicate of #{of_iid}", by, now)
         self.write_system_note(canonical, f"marked #{iid} as a duplicate of this issue", by, now)
+        if not any({link.source, link.target} == {item, canonical} for link in self.links):
+            self.links.append(Link(self.world.next_id("link"), item, canonical, now))
         self.close("issue", iid, by, at=at)
         item.duplicate_of = canonical
         bump(item, now)

@@ -80,6 +80,7 @@ class Note:
     position: dict | None = None
     resolved_by: str | None = None
     resolved_at: str | None = None
+    likes: list[str] = dataclasses.field(default_factory=list)  # who gave a thumb up
     mentioner: "Item | None" = None  # of a "mentioned in …" note: who may read that item may read the note
 
     @property

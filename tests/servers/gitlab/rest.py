@@ -131,6 +131,11 @@ def single_note(call: Call, ref, items, iid, note_id):
     return payloads.note(find_note(call, item, note_id))
 
 
+def award_emoji(call: Call, ref, items, iid, note_id):
+    note = find_note(call, call.item(ref, items, iid, named=True), note_id)
+    return Answer(*paginate(call, [payloads.award(note, name, place) for place, name in enumerate(note.likes, 1)]))
+
+
 def find_note(call: Call, item, note_id: str):
     note = item.project.notes.get(int(note_id)) if note_id.isdigit() else None
     if note is None or note.discussion.item is not item:
@@ -258,6 +263,7 @@ ROUTES = (
     Route("GET", f"{ITEM}/discussions/:discussion_id", single_discussion, thread=True),
     Route("GET", f"{ITEM}/notes", notes, thread=True),
     Route("GET", f"{ITEM}/notes/:note_id", single_note, thread=True),
+    Route("GET", f"{ITEM}/notes/:note_id/award_emoji", award_emoji, thread=True),
     Route("GET", f"{ITEM}/resource_state_events", state_events, thread=True),
     Route("GET", f"{ITEM}/resource_label_events", label_events, thread=True),
     Route("GET", f"{ITEM}/resource_milestone_events", milestone_events, thread=True),

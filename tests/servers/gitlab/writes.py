@@ -80,6 +80,17 @@ def _apply_edit(call: Call, item, given: dict) -> None:
         item.project.edit(item.kind, item.iid, by=call.who)
 
 
+def delete_link(call: Call, ref, iid, link_id):
+    item = call.item(ref, "issues", iid)
+    found = [one for one in item.project.links if str(one.id) == link_id and item in (one.source, one.target)]
+    if not found:
+        raise not_found()
+    if not call.may_update(item):
+        raise forbidden()
+    item.project.links.remove(found[0])
+    return payloads.issue_link(found[0])
+
+
 def create_note(call: Call, ref, items, iid):
     item = call.item(ref, items, iid, named=True)
     if item.extra.get("discussion_locked") and call.level < GUEST:  # strangers may not, members may
@@ -209,6 +220,7 @@ def _truthy(value) -> bool:
 ROUTES = (
     Route("POST", f"{PROJECT}/issues", create_issue, signed_in=True),
     Route("PUT", ITEM, update_item, signed_in=True),
+    Route("DELETE", f"{PROJECT}/issues/:iid/links/:link_id", delete_link, signed_in=True),
     Route("POST", f"{ITEM}/notes", create_note, signed_in=True),
     Route("PUT", f"{ITEM}/notes/:note_id", update_note, signed_in=True),
     Route("DELETE", f"{ITEM}/notes/:note_id", delete_note, signed_in=True),

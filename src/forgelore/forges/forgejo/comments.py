@@ -31,35 +31,41 @@ class ForgejoComments:
         yield from map(_parse, split_rows(body))
 
     def create(self, project: Project, key: ItemKey, body: str) -> Comment:
-        return _parse(self._write("POST", f"{item_path(project, key)}/comments", {"body": body}, project, key).body)
+        return _parse(self.write("POST", f"{item_path(project, key)}/comments", {"body": body}, project, key).body)
 
     def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
         path = f"{repo_path(project)}/issues/comments/{comment_id}"
-        answer = self._write("PATCH", path, {"body": body}, project, key, may_be_gone=True)
+        answer = self.write("PATCH", path, {"body": body}, project, key, may_be_gone=True)
         return None if answer.status in (204, 404) else _parse(answer.body)  # 204: no comment any more, but an event
 
     def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
         path = f"{repo_path(project)}/issues/comments/{comment_id}"
-        return self._write("DELETE", path, None, project, key, may_be_gone=True).status != 404
+        return self.write("DELETE", path, None, project, key, may_be_gone=True).status != 404
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         """Labels have numbers here, and an unknown one is made first. Adding twice is adding once."""
+        known = self.label_ids(project)
+        for name in dict.fromkeys(labels):
+            if name.lower() not in known:
+                made = {"name": name, "color": _NEW_LABEL_COLOR}
+                answer = self.write("POST", f"{repo_path(project)}/labels", made, project, key)
+                known[name.lower()] = _id_of(wire.loose(answer.body))
+        payload = {"labels": [known[name.lower()] for name in labels]}
+        self.write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
+
+    def label_ids(self, project: Project) -> dict[str, int]:
+        """Return the number of each label of a project by its name in lower case."""
         known: dict[str, int] = {}
         for answer in walk_pages(self._rest.client, f"{repo_path(project)}/labels"):
             rows = map(wire.loose, split_rows(self._rest.checked(answer, "labels").body))
             known |= {str(row.get("name")).lower(): _id_of(row) for row in rows}
-        for name in dict.fromkeys(labels):
-            if name.lower() not in known:
-                made = {"name": name, "color": _NEW_LABEL_COLOR}
-                answer = self._write("POST", f"{repo_path(project)}/labels", made, project, key)
-                known[name.lower()] = _id_of(wire.loose(answer.body))
-        payload = {"labels": [known[name.lower()] for name in labels]}
-        self._write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
+        return known
 
-    def _write(
+    def write(
         self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False,
         is_repeatable: bool = False,
     ) -> HttpAnswer:  # fmt: skip
+        """Send something, to this project and to no other; raises what a refusal means to a person."""
         home = f"{repo_path(project)}/"
         answer = self._rest.client.write(method, path, payload, home=home, is_repeatable=is_repeatable)
         if answer.status not in (200, 201, 204) and not (may_be_gone and answer.status == 404):

@@ -14,6 +14,7 @@ from forgelore.forges.answers import TokenAccess
 from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.activity import fetch_branch_time, fetch_newest
+from forgelore.forges.forgejo.closing import ForgejoClosings
 from forgelore.forges.forgejo.comments import ForgejoComments
 from forgelore.forges.forgejo.details import ForgejoDetails
 from forgelore.forges.forgejo.lists import TYPE_OF, ForgejoLists
@@ -42,7 +43,7 @@ PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
 _KIND_OF: dict[str, Kind | None] = {"items": None, "issues": "issue", "pulls": "change"}
 
 
-class Forgejo(MeteredForge):
+class Forgejo(ForgejoClosings, MeteredForge):
     """One Forgejo or Gitea server, for one reader."""
 
     name = "forgejo"

@@ -52,31 +52,33 @@ class Comments:
 
     def create(self, project: Project, key: ItemKey, body: str) -> Comment:
         path = f"{repo_path(project)}/issues/{key.number}/comments"
-        answer = self._write("POST", path, {"body": body}, project)
-        return _parse(self._done(answer, key).body)
+        answer = self.write("POST", path, {"body": body}, project)
+        return _parse(self.check_written(answer, key).body)
 
     def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
         path = f"{repo_path(project)}/issues/comments/{comment_id}"
-        answer = self._write("PATCH", path, {"body": body}, project)
-        return None if answer.status in (404, 410) else _parse(self._done(answer, key).body)
+        answer = self.write("PATCH", path, {"body": body}, project)
+        return None if answer.status in (404, 410) else _parse(self.check_written(answer, key).body)
 
     def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
-        answer = self._write("DELETE", f"{repo_path(project)}/issues/comments/{comment_id}", None, project)
+        answer = self.write("DELETE", f"{repo_path(project)}/issues/comments/{comment_id}", None, project)
         if answer.status in (404, 410):
             return False
-        self._done(answer, key)
+        self.check_written(answer, key)
         return True
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         """Adding a label twice is adding it once: this POST may be repeated."""
         path = f"{repo_path(project)}/issues/{key.number}/labels"
         payload = {"labels": list(labels)}
-        self._done(self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key)
+        self.check_written(self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key)
 
-    def _write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
+    def write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
+        """Send something, to this project and to no other."""
         return self._rest.client.write(method, path, payload, home=_home(project))
 
-    def _done(self, answer: HttpAnswer, key: ItemKey) -> HttpAnswer:
+    def check_written(self, answer: HttpAnswer, key: ItemKey) -> HttpAnswer:
+        """Return a good answer, or raise what a refusal to write means to a person."""
         if answer.status in (200, 201, 204):
             return answer
         raise self._refusal(answer, key)

@@ -19,6 +19,7 @@ from forgelore.forges.answers import TokenAccess
 from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
 from forgelore.forges.github import wire
 from forgelore.forges.github.activity import fetch_branch_time, fetch_newest
+from forgelore.forges.github.closing import GitHubClosings
 from forgelore.forges.github.comments import Comments
 from forgelore.forges.github.details import Details
 from forgelore.forges.github.discussions import discussion_pages, load_discussion, load_numbers
@@ -56,7 +57,7 @@ _BATCH = {JobKind.DETAIL: 100, JobKind.LINKS: 100, JobKind.FILES: 100, JobKind.T
 _CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
 
 
-class GitHub(MeteredForge):
+class GitHub(GitHubClosings, MeteredForge):
     """One GitHub server, for one reader. The client carries the token, if there is one."""
 
     name = "github"

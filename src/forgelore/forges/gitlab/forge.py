@@ -16,6 +16,7 @@ from forgelore.forges.diffs import BYTES_PER_CHAR
 from forgelore.forges.full_lists import full_list_end, full_list_page
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.activity import fetch_branch_time, fetch_newest
+from forgelore.forges.gitlab.closing import GitLabClosings
 from forgelore.forges.gitlab.diffs import count_files, fetch_diff, list_files
 from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
@@ -42,7 +43,7 @@ RESOURCES = (
 _KIND_OF: dict[str, Kind] = {"issues": "issue", "merge_requests": "change"}
 
 
-class GitLab(MeteredForge):
+class GitLab(GitLabClosings, MeteredForge):
     """One GitLab server, for one reader."""
 
     name = "gitlab"

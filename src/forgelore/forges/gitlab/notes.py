@@ -47,7 +47,7 @@ class Notes:
                     yield _comment(note, project, key)
 
     def create(self, project: Project, key: ItemKey, body: str) -> Comment:
-        answer = self._write("POST", f"{item_path(project, key)}/notes", {"body": body}, project, key)
+        answer = self.write("POST", f"{item_path(project, key)}/notes", {"body": body}, project, key)
         if answer.status == 202:  # nothing but quick actions: they ran, and no note was made
             raise ForgeError(
                 f"{self._rest.host} took the text for quick actions and posted nothing", hint="report this"
@@ -56,19 +56,20 @@ class Notes:
 
     def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
         path = f"{item_path(project, key)}/notes/{comment_id}"
-        answer = self._write("PUT", path, {"body": body}, project, key, may_be_gone=True)
+        answer = self.write("PUT", path, {"body": body}, project, key, may_be_gone=True)
         return None if answer.status in (404, 410) else self._parse(answer, project, key)
 
     def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
         path = f"{item_path(project, key)}/notes/{comment_id}"
-        return self._write("DELETE", path, None, project, key, may_be_gone=True).status not in (404, 410)
+        return self.write("DELETE", path, None, project, key, may_be_gone=True).status not in (404, 410)
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        self._write("PUT", item_path(project, key), {"add_labels": list(labels)}, project, key)
+        self.write("PUT", item_path(project, key), {"add_labels": list(labels)}, project, key)
 
-    def _write(
+    def write(
         self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False
     ) -> HttpAnswer:
+        """Send something, to this project and to no other; raises what a refusal means to a person."""
         answer = self._rest.client.write(method, path, payload, home=f"/projects/{project.forge_id}/")
         is_gone = may_be_gone and answer.status in (404, 410)
         if answer.status not in (200, 201, 202, 204) and not is_gone:

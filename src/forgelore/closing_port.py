@@ -1,0 +1,53 @@
+"""The port of closings: what is written on a forge to close an item as a duplicate, and to take that back.
+
+Writes are sent by `flows/dedupe`, which has written each of them down before. All of them are native to the forge;
+where it has no such thing (Forgejo knows no duplicates, GitHub none among changes) an item is plainly closed, and the
+comment names the other.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from forgelore.model import Item, ItemKey, Project
+
+
+class ClosingFacts(Struct, frozen=True):
+    """What a forge tells of an item that the item itself does not. Times are on the forge's clock."""
+
+    closed_by: str | None = None  # the last time
+    closed_at: int | None = None
+    reopened_at: int | None = None
+    duplicate_of: tuple[int, ...] = ()  # numbers in the same project that it is marked as a duplicate of, now
+    linked_to: tuple[int, ...] = ()  # numbers that it has a link to (GitLab's `/duplicate` makes one)
+
+
+class ForgeClosings(Protocol):
+    """What closes an item natively as a duplicate, and opens it again."""
+
+    def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts: ...
+
+    def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        """Close an item in favour of another. LostWrite when nobody can know whether it arrived; AuthError when the
+        token may not write; NotFound when it is gone.
+        """
+        ...
+
+    def reopen(self, project: Project, key: ItemKey) -> None: ...
+
+    def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        """Take a duplicate's mark off; nothing happens where a forge has none."""
+        ...
+
+    def remove_link(self, project: Project, item: Item, target: Item) -> None:
+        """Take off the link between two items; nothing happens where there is none."""
+        ...
+
+    def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        """Take labels off an item; those that it has not are left out."""
+        ...
+
+    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+        """Return how many people have reacted to a comment; 0 when it is gone."""
+        ...
