@@ -26,6 +26,7 @@
         EmbeddingFailed              16   ... it answers with no vectors
           TooLong                    16   ... a text is longer than it takes
       Refused                        20   a safety rule
+        Unproven                     20   ... no audit has shown that closings would be right
       Stopped                       130   the user pressed Ctrl-C
 
 A reader that leaves early (`| head`) is no error.
@@ -159,6 +160,12 @@ class EmbeddingFailed(EmbedderError):
 class Refused(LoreError):
     code = "refused"
     exit_code = 20
+
+
+class Unproven(Refused):
+    """Nobody has measured that the decisions behind a plan are right often enough."""
+
+    code = "unproven"
 
 
 class Stopped(LoreError):

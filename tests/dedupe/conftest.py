@@ -13,3 +13,10 @@ def lab(request):
     else:
         lab.project.add_collaborator("ana", "admin")
     return lab
+
+
+@pytest.fixture
+def closing(lab):
+    from dedupe.closing_lab import ClosingLab
+
+    return ClosingLab(lab)

@@ -61,6 +61,11 @@ def end_run(store: Store, run_id: int, status: str, now_ms: int) -> None:
     store.run("UPDATE dedupe_runs SET status = ?, ended_at = ? WHERE id = ?", status, now_ms, run_id)
 
 
+def resume_run(store: Store, run_id: int) -> None:
+    """Go on with a run that has ended or was killed. In a transaction."""
+    store.run("UPDATE dedupe_runs SET status = 'running', ended_at = NULL WHERE id = ?", run_id)
+
+
 def load_run(store: Store, run_id: int) -> DedupeRun:
     """Return a run. Raises NotFound."""
     row = store.row(f"SELECT {', '.join(DedupeRun._fields)} FROM dedupe_runs WHERE id = ?", run_id)

@@ -62,7 +62,7 @@ def plan_cluster(
             continue
         line = _plan_item(item, by_id, direct, canonical_id, maintainers, policy, min_close)
         target = line.target_id if line.reason is None else None
-        if target is not None and _reaches(closed, target, item.item_id):
+        if target is not None and reaches(closed, target, item.item_id):
             line = line._replace(reason=ReasonCode.WOULD_CYCLE)
         elif target is not None:
             closed[item.item_id] = target
@@ -108,7 +108,7 @@ def _protects(item: ClosingItem, maintainers: Mapping[str, bool | None]) -> Reas
     return ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY if author is None or None in assigned else None
 
 
-def _reaches(closed: Mapping[int, int], start: int, goal: int) -> bool:
+def reaches(closed: Mapping[int, int], start: int, goal: int) -> bool:
     """Tell whether following closings from one item leads to another."""
     seen: set[int] = set()
     at = start

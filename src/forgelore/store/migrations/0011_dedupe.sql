@@ -114,7 +114,7 @@ CREATE TABLE dedupe_runs (
   project_id INTEGER NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
   step TEXT NOT NULL,                 -- intent, candidates, judge, canonicalize, plan, apply, rollback, audit
   of_run INTEGER REFERENCES dedupe_runs (id) ON DELETE CASCADE, -- the plan that is applied, the apply that is rolled back
-  status TEXT NOT NULL,               -- running, done, stopped
+  status TEXT NOT NULL,               -- running, done, stopped, waiting (days of grace run)
   parameters TEXT NOT NULL,           -- JSON
   counters TEXT NOT NULL DEFAULT '{}',
   prompt_tokens INTEGER NOT NULL DEFAULT 0,
@@ -126,13 +126,13 @@ CREATE TABLE dedupe_runs (
 CREATE INDEX dedupe_runs_by_project ON dedupe_runs (project_id, step, id);
 CREATE INDEX dedupe_runs_by_plan ON dedupe_runs (of_run);
 
--- One line of a plan: close this item onto that one, or why not.
+-- One line of a plan: close this item onto that one, or why not; below an apply, what became of it.
 CREATE TABLE planned_closings (
   run_id INTEGER NOT NULL REFERENCES dedupe_runs (id) ON DELETE CASCADE,
   item_id INTEGER NOT NULL REFERENCES items (id) ON DELETE CASCADE,
   target_id INTEGER REFERENCES items (id) ON DELETE CASCADE,
   cluster_id INTEGER,
-  action TEXT NOT NULL,               -- close, skip
+  action TEXT NOT NULL,               -- close, skip; of an apply: closed, skip, wait
   reason TEXT NOT NULL DEFAULT '',    -- of a skip
   confidence REAL,
   seen TEXT NOT NULL,                 -- JSON: what the item and its target looked like, to notice what changed since

@@ -1,0 +1,160 @@
+"""Plan: which items of the clusters would be closed, onto which, and why the others not. Nothing is sent anywhere.
+
+A plan reads what is stored; `apply` asks the forge again before each write.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from forgelore.core.dedupe.closings import Closing, ClosingItem, TargetPolicy, plan_cluster
+from forgelore.core.dedupe.clusters import Edge
+from forgelore.core.dedupe.policies import MIN_CLOSE
+from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.core.dedupe.recheck import SeenItem
+from forgelore.errors import InvalidValue
+from forgelore.flows.dedupe.canonicalize import CLUSTERED, is_open_now, load_edges
+from forgelore.flows.dedupe.maintainers import find_maintainers
+from forgelore.store.closing_items import PlanItem, load_plan_items
+from forgelore.store.closings import PlannedClosing, list_judges, save_closings
+from forgelore.store.clusters import StoredCluster, list_clusters
+from forgelore.store.db import Store
+from forgelore.store.dedupe_runs import begin_run, end_run, list_runs, save_counters
+from forgelore.store.projects import StoredProject
+from forgelore.store.write_journal import load_closed_onto
+
+
+class PlanSettings(NamedTuple):
+    target_policy: TargetPolicy = "canonical-only"
+    min_close: float = MIN_CLOSE
+    kinds: tuple[str, ...] = CLUSTERED
+    maintainers: Sequence[str] = ()
+
+
+class PlanLine(NamedTuple):
+    """One item of a plan, as people see it. `reason`: why it stays open; "" where it would be closed."""
+
+    kind: str
+    number: int
+    title: str
+    url: str | None
+    target: int | None
+    target_title: str
+    target_url: str | None
+    confidence: float | None
+    reason: str
+
+
+class ClosingPlan(NamedTuple):
+    """A plan of closings. `run`: its number, None for one that was not kept."""
+
+    run: int | None
+    project: str
+    policy: TargetPolicy
+    min_close: float
+    lines: list[PlanLine]
+    counters: dict[str, int]
+
+
+def plan_closings(
+    store: Store, project: StoredProject, settings: PlanSettings, now_ms: int, *, is_dry: bool = False
+) -> ClosingPlan:
+    """Make a plan from the stored clusters, and keep it unless it is a dry run."""
+    if not list_runs(store, project.id, step="canonicalize", limit=1):
+        raise InvalidValue("there are no clusters yet", hint="run: forgelore dedupe canonicalize")
+    planned: list[tuple[PlannedClosing, PlanLine]] = []
+    judges: set[tuple[str, str]] = set()
+    for kind in settings.kinds:
+        lines, items, by_people = _plan_kind(store, project, kind, settings)
+        planned += [(one, _show(one, items)) for one in lines]
+        closing = [one.item_id for one in lines if one.action == "close"]
+        judges |= list_judges(store, [one for one in closing if one not in by_people])
+        judges |= {("human", "")} if by_people & set(closing) else set()
+    counters = _count(planned)
+    run = None if is_dry else _keep(store, project.id, settings, [one for one, _ in planned], judges, counters, now_ms)
+    shown = [line for _, line in planned]
+    return ClosingPlan(run, str(project.name), settings.target_policy, settings.min_close, shown, counters)
+
+
+def _plan_kind(
+    store: Store, project: StoredProject, kind: str, settings: PlanSettings
+) -> tuple[list[PlannedClosing], dict[int, PlanItem], frozenset[int]]:
+    clusters = list_clusters(store, project.id, kind)
+    items = load_plan_items(store, [number for cluster in clusters for number in cluster.members])
+    standing = load_edges(store, project.id, kind)
+    closed_onto = load_closed_onto(store, project.id)
+    people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
+    maintainers = find_maintainers(store, project, people, named=settings.maintainers)
+    lines: list[PlannedClosing] = []
+    for cluster in clusters:
+        found = plan_cluster(
+            [_as_closing_item(items[one], closed_onto) for one in cluster.members if one in items],
+            cluster.canonical_id, _within(standing.edges, cluster), maintainers, policy=settings.target_policy,
+            min_close=settings.min_close, targets_of_others=closed_onto,
+        )  # fmt: skip
+        lines += [_as_line(one, cluster, items, closed_onto) for one in found]
+    return lines, items, standing.by_people
+
+
+def _as_closing_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClosingItem:
+    is_open = is_open_now(item, dict(closed_onto))
+    return ClosingItem(item.id, item.number, is_open, item.is_marked, item.author, item.assignees)
+
+
+def _within(edges: Sequence[Edge], cluster: StoredCluster) -> list[Edge]:
+    members = set(cluster.members)
+    return [edge for edge in edges if edge.source in members and edge.target in members]
+
+
+def _as_line(
+    line: Closing, cluster: StoredCluster, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int]
+) -> PlannedClosing:
+    """An item that we closed before and that is open again in the store was reopened by somebody: that stands."""
+    item = items[line.item_id]
+    is_reopened = line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in closed_onto
+    reason = ReasonCode.REOPENED_SINCE_PLAN if is_reopened else line.reason
+    target = items.get(line.target_id) if line.target_id is not None else None
+    seen = {"item": _seen(item), "target": _seen(target) if target else None}
+    return PlannedClosing(
+        line.item_id, line.target_id, cluster.id, "skip" if reason else "close", reason or "", line.confidence,
+        json.dumps(seen),
+    )  # fmt: skip
+
+
+def _seen(item: PlanItem) -> dict[str, object]:
+    seen = SeenItem(item.content_hash, item.assignees, item.comment_count, item.review_comment_count, item.updated_at)
+    return dict(msgspec.to_builtins(seen))
+
+
+def _show(line: PlannedClosing, items: Mapping[int, PlanItem]) -> PlanLine:
+    item, target = items[line.item_id], items.get(line.target_id or 0)
+    return PlanLine(
+        item.kind, item.number, item.title, item.url, target.number if target else None, target.title if target else "",
+        target.url if target else None, line.confidence, line.reason,
+    )  # fmt: skip
+
+
+def _count(planned: Sequence[tuple[PlannedClosing, PlanLine]]) -> dict[str, int]:
+    counters = {"close": sum(line.action == "close" for line, _ in planned)}
+    for line, _ in planned:
+        if line.reason:
+            counters[str(line.reason)] = counters.get(str(line.reason), 0) + 1
+    return counters
+
+
+def _keep(
+    store: Store, project_id: int, settings: PlanSettings, lines: Sequence[PlannedClosing],
+    judges: set[tuple[str, str]], counters: dict[str, int], now_ms: int,
+) -> int:  # fmt: skip
+    parameters = {
+        "target_policy": settings.target_policy, "min_close": settings.min_close, "kinds": ",".join(settings.kinds),
+        "judges": json.dumps(sorted(judges)),
+    }  # fmt: skip
+    with store.transaction():
+        run_id = begin_run(store, project_id, "plan", parameters, now_ms)
+        save_closings(store, run_id, lines)
+        save_counters(store, run_id, counters)
+        end_run(store, run_id, "done", now_ms)
+    return run_id

@@ -1,0 +1,73 @@
+"""Items as clusters and plans see them: state, people, activity, marks; and what is known of a project's people."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+
+
+class PlanItem(NamedTuple):
+    """Columns of an item that decide about its closing. `is_marked`: the forge calls it somebody's duplicate."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    body: str | None
+    url: str | None
+    state: str | None
+    author: str | None
+    assignees: tuple[str, ...]
+    created_at: int | None
+    updated_at: int | None
+    content_hash: str
+    comment_count: int | None
+    review_comment_count: int | None
+    is_marked: bool
+
+
+def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem]:
+    """Return id -> item, of those that are live. What people only wrote ("duplicate of #5") marks nothing here."""
+    sql = """
+        SELECT i.id, i.kind, i.number, i.title, i.body, i.url, i.state, i.author, i.assignees, i.created_at,
+          i.updated_at, i.content_hash, i.comment_count, i.review_comment_count,
+          coalesce(i.state_reason, '') = 'duplicate' OR EXISTS (
+            SELECT 1
+            FROM item_links l
+            WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND l.source <> 'text' AND NOT l.is_withdrawn
+          )
+        FROM items i
+        WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL
+    """
+    found = {}
+    for row in store.rows(sql, json.dumps(sorted(set(item_ids)))):
+        item = PlanItem._make(row)
+        names = tuple(json.loads(str(item.assignees)))
+        found[item.id] = item._replace(assignees=names, is_marked=bool(item.is_marked))
+    return found
+
+
+def load_roles(store: Store, project_id: int) -> dict[str, str]:
+    """Return login in lower case -> role, as the forge listed a project's people; empty where it refused."""
+    rows = store.rows("SELECT lower(login), role FROM members WHERE project_id = ?", project_id)
+    return dict(rows)
+
+
+def load_associations(store: Store, project_id: int, logins: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return login in lower case -> what the forge said beside their items and comments (GitHub's association)."""
+    sql = """
+        SELECT lower(i.author), i.author_role
+        FROM items i
+        WHERE i.project_id = ?1 AND i.author_role NOTNULL AND lower(i.author) IN (SELECT value FROM json_each(?2))
+        UNION
+        SELECT lower(n.author), n.author_role
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE i.project_id = ?1 AND n.author_role NOTNULL AND lower(n.author) IN (SELECT value FROM json_each(?2))
+    """
+    names = json.dumps(sorted({login.lower() for login in logins}))
+    found: dict[str, frozenset[str]] = {}
+    for login, role in store.rows(sql, project_id, names):
+        found[login] = found.get(login, frozenset()) | {role}
+    return found
