@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from forgelore.core.dedupe.messages import CLOSED
 from forgelore.core.names import Hosts, is_loopback, web_root
 from forgelore.errors import ConfigError
 from forgelore.profiles import PROFILES, ForgeProfile
@@ -75,6 +76,30 @@ SETTINGS = (
         "the variable that holds the key for `embedder_url`, sent there and nowhere else; empty: `OPENAI_API_KEY`, for"
         " api.openai.com alone",
     ),
+    Setting(
+        "close_message",
+        CLOSED,
+        0,
+        0,
+        False,
+        "what `dedupe apply` writes below an item that it closes; `{target}` is the other item",
+    ),
+    Setting(
+        "maintainers",
+        (),
+        0,
+        0,
+        False,
+        "whose items `dedupe` never closes, where the forge does not tell who they are; taken as complete",
+    ),
+    Setting(
+        "dedupe_language",
+        "en",
+        0,
+        0,
+        True,
+        "`en`: of several open duplicates one in English is kept rather than another; `any`: no preference",
+    ),
 )
 OWN_EMBEDDERS = ("lore", "minilm")  # they ask no server, so `embedder_url` and `embedder_model` are never theirs
 EMBEDDERS = (*OWN_EMBEDDERS, "ollama", "openai", "none")
@@ -101,6 +126,9 @@ class Config(NamedTuple):
     embedder_url: str = ""
     embedder_model: str = ""
     embedder_key_env: str = ""
+    close_message: str = CLOSED
+    maintainers: tuple[str, ...] = ()
+    dedupe_language: str = "en"
     warnings: tuple[str, ...] = ()
 
 
@@ -250,10 +278,11 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(setting: Setting, value: Any, where: str) -> Any:
     if setting.name == "forges":
         return _forges(value, where)
-    if setting.name == "projects":
+    if setting.name in ("projects", "maintainers"):
         if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
+            example = {"projects": "owner/repo", "maintainers": "login"}[setting.name]
             raise ConfigError(
-                f"{where}: projects must be a list of names", hint='for example: projects = ["owner/repo"]'
+                f"{where}: {setting.name} must be a list of names", hint=f'for example: {setting.name} = ["{example}"]'
             )
         return tuple(value)
     if isinstance(setting.default, str):
@@ -261,6 +290,8 @@ def _checked(setting: Setting, value: Any, where: str) -> Any:
             raise ConfigError(f"{where}: {setting.name} must be text, not {value!r}")
         if setting.name == "embedder" and value not in EMBEDDERS:
             raise ConfigError(f"{where}: embedder must be one of {', '.join(EMBEDDERS)}, not {value!r}")
+        if setting.name == "dedupe_language" and value not in ("en", "any"):
+            raise ConfigError(f"{where}: dedupe_language must be en or any, not {value!r}")
         return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not setting.low <= value <= setting.high:

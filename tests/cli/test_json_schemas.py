@@ -27,6 +27,12 @@ OFFLINE = {
     "search": ["search", "deleted files", "--explain"],
     "similar": ["similar", "#157", "--explain"],
     "triage": ["triage", "#157"],
+    "dedupe canonicalize": ["dedupe", "canonicalize"],
+    "dedupe accept": ["dedupe", "accept", "#157", "#110"],
+    "dedupe reject": ["dedupe", "reject", "#157", "#110"],
+    "dedupe split": ["dedupe", "split", "#157"],
+    "dedupe set-canonical": ["dedupe", "set-canonical", "#110"],
+    "dedupe maintainers": ["dedupe", "maintainers"],
     "dedupe runs": ["dedupe", "runs"],
     "list": ["list", "issues"],
     "count": ["count", "notes"],
@@ -38,10 +44,11 @@ ONLINE = {
     "auth-test": ["auth-test", "acme/web"],
 }
 OWN = {"import", "export", "evaluate", "embed"}  # need a file, or an embedder: below
+CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback"}  # one needs the other: test_dedupe_commands
 
 
 def test_every_command_is_tried():
-    assert set(COMMANDS) == set(OFFLINE) | set(ONLINE) | OWN
+    assert set(COMMANDS) == set(OFFLINE) | set(ONLINE) | OWN | CLOSING
 
 
 @pytest.mark.parametrize("command", COMMANDS)

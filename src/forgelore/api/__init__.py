@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forgelore.api.bot import BotPlaces as BotPlaces
     from forgelore.api.bot import write_judgement as write_judgement
     from forgelore.api.checkup import DoctorCheck as DoctorCheck
+    from forgelore.api.dedupe import SaidOverride as SaidOverride
     from forgelore.api.fetch import ImportedFile as ImportedFile
     from forgelore.api.fetch import ReplayedProject as ReplayedProject
     from forgelore.api.fetch import SyncedProject as SyncedProject
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from forgelore.core.compare.evidence import Quote as Quote
     from forgelore.core.compare.scoring import DecisionScores as DecisionScores
     from forgelore.core.compare.scoring import Score as Score
+    from forgelore.core.dedupe.closings import TargetPolicy as TargetPolicy
     from forgelore.core.own_pages import check_page as check_page
     from forgelore.core.search.snippets import Snippet as Snippet
     from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
@@ -58,6 +60,17 @@ if TYPE_CHECKING:
     from forgelore.flows.compare.rank import Match as Match
     from forgelore.flows.compare.similar import SimilarAnswer as SimilarAnswer
     from forgelore.flows.compare.similar import SimilarHit as SimilarHit
+    from forgelore.flows.dedupe.apply import Applied as Applied
+    from forgelore.flows.dedupe.apply import AppliedLine as AppliedLine
+    from forgelore.flows.dedupe.canonicalize import Canonicalized as Canonicalized
+    from forgelore.flows.dedupe.canonicalize import LeftOutEdge as LeftOutEdge
+    from forgelore.flows.dedupe.canonicalize import ShownCluster as ShownCluster
+    from forgelore.flows.dedupe.maintainers import Maintainers as Maintainers
+    from forgelore.flows.dedupe.overrides import OverrideAction as OverrideAction
+    from forgelore.flows.dedupe.plan import ClosingPlan as ClosingPlan
+    from forgelore.flows.dedupe.plan import PlanLine as PlanLine
+    from forgelore.flows.dedupe.rollback import RolledBack as RolledBack
+    from forgelore.flows.dedupe.rollback import RolledBackItem as RolledBackItem
     from forgelore.flows.index.check import Checked as Checked
     from forgelore.flows.index.check import Proof as Proof
     from forgelore.flows.index.documents import Indexed as Indexed
@@ -105,6 +118,8 @@ if TYPE_CHECKING:
 # Public name -> the module that has it.
 _HOMES = {
     "AddedHost": "forgelore.api.setup",
+    "Applied": "forgelore.flows.dedupe.apply",
+    "AppliedLine": "forgelore.flows.dedupe.apply",
     "AtThreshold": "forgelore.flows.compare.calibrate",
     "BadLine": "forgelore.flows.transfer.importing",
     "BotPlaces": "forgelore.api.bot",
@@ -112,8 +127,10 @@ _HOMES = {
     "BuiltDocuments": "forgelore.api.index",
     "COUNTABLE": "forgelore.flows.browse.lists",
     "Calibrated": "forgelore.flows.compare.calibrate",
+    "Canonicalized": "forgelore.flows.dedupe.canonicalize",
     "Chance": "forgelore.core.compare.calibration",
     "Checked": "forgelore.flows.index.check",
+    "ClosingPlan": "forgelore.flows.dedupe.plan",
     "CommentAction": "forgelore.flows.triage.posting",
     "Curve": "forgelore.core.compare.calibration",
     "DecisionScores": "forgelore.core.compare.scoring",
@@ -144,13 +161,17 @@ _HOMES = {
     "Inputs": "forgelore.core.triage.inputs",
     "JobCount": "forgelore.flows.sync.status",
     "KINDS": "forgelore.words",
+    "LeftOutEdge": "forgelore.flows.dedupe.canonicalize",
     "ListPosition": "forgelore.store.sync_history",
     "ListedItem": "forgelore.flows.browse.lists",
     "ListedItems": "forgelore.flows.browse.lists",
     "LockHolder": "forgelore.store.sync_history",
     "MAX_EVENT_BYTES": "forgelore.core.triage.events",
+    "Maintainers": "forgelore.flows.dedupe.maintainers",
     "Match": "forgelore.flows.compare.rank",
     "NAMING": "forgelore.profiles",
+    "OverrideAction": "forgelore.flows.dedupe.overrides",
+    "PlanLine": "forgelore.flows.dedupe.plan",
     "Posted": "forgelore.flows.triage.posting",
     "ProjectName": "forgelore.words",
     "Proof": "forgelore.flows.index.check",
@@ -160,11 +181,15 @@ _HOMES = {
     "Repaired": "forgelore.flows.index.repair",
     "ReplayedProject": "forgelore.api.fetch",
     "ReportRow": "forgelore.core.triage.report_rows",
+    "RolledBack": "forgelore.flows.dedupe.rollback",
+    "RolledBackItem": "forgelore.flows.dedupe.rollback",
     "RowCount": "forgelore.flows.browse.lists",
+    "SaidOverride": "forgelore.api.dedupe",
     "Score": "forgelore.core.compare.scoring",
     "SearchAnswer": "forgelore.flows.search.run",
     "SearchMode": "forgelore.flows.search.run",
     "SetupAnswer": "forgelore.api.setup",
+    "ShownCluster": "forgelore.flows.dedupe.canonicalize",
     "ShownFile": "forgelore.flows.browse.items",
     "ShownItem": "forgelore.flows.browse.items",
     "ShownNote": "forgelore.flows.browse.items",
@@ -177,6 +202,7 @@ _HOMES = {
     "SyncRun": "forgelore.flows.sync.status",
     "SyncStatus": "forgelore.flows.sync.status",
     "SyncedProject": "forgelore.api.fetch",
+    "TargetPolicy": "forgelore.core.dedupe.closings",
     "TokenOwner": "forgelore.api.setup",
     "TriageAnswer": "forgelore.api.tidy",
     "TriageOutcome": "forgelore.flows.triage.item",

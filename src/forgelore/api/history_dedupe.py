@@ -1,11 +1,20 @@
 """The part of the facade that dedupes: from accepted decisions to clusters, plans, closings and back. One project."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from forgelore.api.projects import meant_project
 from forgelore.app import App
 
 if TYPE_CHECKING:
+    from forgelore.api.dedupe import SaidOverride
+    from forgelore.core.dedupe.closings import TargetPolicy
+    from forgelore.flows.dedupe.apply import Applied, AppliedLine
+    from forgelore.flows.dedupe.canonicalize import Canonicalized
+    from forgelore.flows.dedupe.maintainers import Maintainers
+    from forgelore.flows.dedupe.overrides import OverrideAction
+    from forgelore.flows.dedupe.plan import ClosingPlan
+    from forgelore.flows.dedupe.rollback import RolledBack, RolledBackItem
     from forgelore.store.dedupe_runs import DedupeRun
 
 
@@ -13,6 +22,60 @@ class DedupingHistory:
     """What `History` can do about duplicates in bulk."""
 
     app: App
+
+    def canonicalize(self, *, project: str | None = None, bound: int = 40, is_dry: bool = False) -> "Canonicalized":
+        """Build clusters from the accepted decisions and what people said, and choose the canonical of each."""
+        from forgelore.api.dedupe import make_clusters
+
+        return make_clusters(self.app, project, bound=bound, is_dry=is_dry)
+
+    def plan_closings(
+        self, *, project: str | None = None, target_policy: "TargetPolicy" = "canonical-only", min_close: float = 0.9,
+        kinds: Sequence[str] = ("issue", "change"), is_dry: bool = False,
+    ) -> "ClosingPlan":  # fmt: skip
+        """Say which items of the clusters would be closed, onto which, and why the others not; nothing is sent."""
+        from forgelore.api.dedupe import make_plan
+        from forgelore.flows.browse.refs import parse_kind
+        from forgelore.flows.dedupe.plan import PlanSettings
+
+        settings = PlanSettings(target_policy, min_close, tuple(parse_kind(kind) for kind in kinds))
+        return make_plan(self.app, project, settings, is_dry=is_dry)
+
+    def apply_closings(
+        self, run: int, *, is_unproven: bool = False, close_after: int = 0,
+        on_line: "Callable[[AppliedLine], None] | None" = None,
+    ) -> "Applied":  # fmt: skip
+        """Carry out a plan on its forge, or go on with it. Each item is read anew first. With `close_after` hours it is
+        labelled and told first, and closed by a later call, unless people took part. Raises Unproven where no audit
+        has shown that the plan's judge is right.
+        """
+        from forgelore.api.dedupe import apply_run
+
+        return apply_run(self.app, run, is_unproven=is_unproven, close_after=close_after, on_line=on_line)
+
+    def roll_back_closings(
+        self, run: int, *, on_item: "Callable[[RolledBackItem], None] | None" = None
+    ) -> "RolledBack":
+        """Take back what a plan's run closed, by the number of the plan or of the run."""
+        from forgelore.api.dedupe import roll_back_run
+
+        return roll_back_run(self.app, run, on_item=on_item)
+
+    def override_duplicate(
+        self, action: "OverrideAction", ref: str, target: str | None = None, *, project: str | None = None
+    ) -> "SaidOverride":
+        """Keep what a person says: accept or reject that an item repeats another, split it off its cluster, or make it
+        the canonical. It outlives every rerun.
+        """
+        from forgelore.api.dedupe import say_override
+
+        return say_override(self.app, action, ref, target, project=project)
+
+    def list_maintainers(self, *, project: str | None = None) -> "Maintainers":
+        """Return whose items are never closed, and how that is known."""
+        from forgelore.flows.dedupe.maintainers import list_maintainers
+
+        return list_maintainers(self.app.store(), meant_project(self.app, project), named=self.app.config.maintainers)
 
     def list_dedupe_runs(
         self, *, project: str | None = None, step: str | None = None, limit: int = 20

@@ -35,6 +35,15 @@ COMMANDS = {
     "similar": ("find", "what an item resembles, and why"),
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
+    "dedupe canonicalize": ("dedupe", "build clusters from accepted decisions, choose what stays of each"),
+    "dedupe accept": ("dedupe", "say that an item repeats another"),
+    "dedupe reject": ("dedupe", "say that two items are not duplicates"),
+    "dedupe split": ("dedupe", "take an item out of its cluster"),
+    "dedupe set-canonical": ("dedupe", "choose the item of a cluster that stays"),
+    "dedupe maintainers": ("dedupe", "whose items are never closed"),
+    "dedupe plan": ("dedupe", "say what would be closed, and what not and why"),
+    "dedupe apply": ("dedupe", "close what a plan says, after a look at each item"),
+    "dedupe rollback": ("dedupe", "take back what a plan closed"),
     "dedupe runs": ("dedupe", "what every step did, newest first"),
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
@@ -174,7 +183,7 @@ def family_help(family: str) -> str:
     """Return the help of a family: its commands, in the order in which they are used."""
     does = FAMILIES[family][1]
     lines = [f"{does[0].upper()}{does[1:]}.", "", f"usage: forgelore {family} COMMAND …", "", "commands:"]
-    lines += [f"  {name:<14} {summary}" for name, summary in family_commands(family).items()]
+    lines += [f"  {name:<15} {summary}" for name, summary in family_commands(family).items()]
     return "\n".join([*lines, "", f"forgelore {family} COMMAND --help tells more."])
 
 

@@ -1,0 +1,83 @@
+"""From decisions to a plan that is reviewed, applied and taken back, as a person types it."""
+
+import json
+
+import pytest
+
+from dedupe.closing_lab import ClosingLab
+from forgelore.surfaces.cli.main import ALIASES, COMMANDS
+
+
+@pytest.fixture
+def closing(github, cli, github_env):
+    """A GitHub with an original and two copies, synced by the command line and decided."""
+    github.project.add_collaborator("ana", "admin")
+    lab = ClosingLab(github)
+    numbers = [lab.add(author=f"user{at}") for at in range(3)]
+    lab.numbers = numbers
+    lab.run = lambda *words: cli("dedupe", *words, **github_env)
+    assert cli("sync", "acme/web", **github_env).code == 0
+    lab.app = github.new_app(db=str(github.folder / "lore.db"))
+    return lab
+
+
+def test_a_plan_is_made_reviewed_applied_and_taken_back(closing, tmp_path):
+    first, second, third = closing.numbers
+    closing.decide(second, first)
+    assert closing.run("plan").code == 13
+    assert closing.run("accept", f"#{third}", f"#{first}").code == 0
+    made = closing.run("canonicalize", "--json")
+    assert made.data["clusters"][0]["numbers"] == closing.numbers
+    assert closing.run("plan", "--dry-run", "--json").data["run"] is None
+    plan = closing.run("plan", "--json", "--out", str(tmp_path / "plan.json")).data
+    assert json.loads((tmp_path / "plan.json").read_text())["lines"] == plan["lines"]
+    assert plan["counters"] == {"close": 2}
+    closing.run("plan-close", "--out", str(tmp_path / "plan.md"))
+    assert "2 items would be closed" in (tmp_path / "plan.md").read_text()
+    run = str(plan["run"])
+    assert closing.run("apply", run).code == 20
+    refused = closing.run("apply", run, "--yes", "--json")
+    assert (refused.code, refused.error["code"]) == (20, "unproven")
+    assert closing.item(second).state == "open"
+    applied = closing.run("apply", run, "--yes", "--unproven", "--json").data
+    assert {line["action"] for line in applied["lines"]} == {"closed"}
+    assert closing.item(second).state == closing.item(third).state == "closed"
+    assert "closed as a duplicate" in closing.run("apply", run, "--yes", "--unproven").out
+    assert closing.run("rollback", run).code == 20
+    back = closing.run("rollback", run, "--yes", "--json").data
+    assert back["counters"] == {"restored": 2, "problems": 0}
+    assert closing.item(second).state == "open"
+    assert "timelines remain: closed" in closing.run("rollback", run, "--yes").out
+    steps = [one["step"] for one in closing.run("runs", "--json").data]
+    assert steps == ["rollback", "apply", "plan", "plan", "canonicalize"]
+
+
+def test_a_plan_of_hostile_titles_is_harmless_markdown(closing, tmp_path):
+    first, second, _ = closing.numbers
+    closing.decide(second, first)
+    closing.run("canonicalize")
+    closing.store.run(
+        "UPDATE items SET title = '| x | @ana <img src=x> [a](http://b) #5 /close' WHERE number = ?", second
+    )
+    closing.run("plan", "--out", str(tmp_path / "plan.md"))
+    row = next(line for line in (tmp_path / "plan.md").read_text().splitlines() if "ana" in line)
+    assert "@ana" not in row
+    assert "<img" not in row
+    assert row.count(" | ") == 4
+
+
+def test_only_a_plan_is_applied_and_only_an_apply_taken_back(closing):
+    closing.run("canonicalize")
+    run = str(closing.run("runs", "--json").data[0]["id"])
+    assert closing.run("apply", run, "--yes", "--unproven").code == 13
+    assert closing.run("rollback", run, "--yes").code == 13
+    assert closing.run("apply", "999", "--yes").code == 5
+    plan = str(closing.run("plan", "--json").data["run"])
+    assert closing.run("rollback", plan, "--yes").code == 13
+
+
+def test_names_of_other_tools_mean_the_same(closing):
+    assert closing.run("plan-close", "--help").out == closing.run("plan", "--help").out
+    assert {name for name in ALIASES.values() if name not in COMMANDS} <= {
+        "dedupe intent", "dedupe audit", "dedupe report",
+    }  # fmt: skip
