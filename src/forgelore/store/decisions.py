@@ -102,9 +102,8 @@ def save_override(store: Store, project_id: int, said: Override) -> None:
         sql = "DELETE FROM overrides WHERE item_id = ? AND action = ? AND target_id = ?"
         store.run(sql, said.item_id, opposite, said.target_id)
     insert = """
-        INSERT INTO overrides (project_id, item_id, action, target_id, said_by, said_at)
+        INSERT OR REPLACE INTO overrides (project_id, item_id, action, target_id, said_by, said_at)
         VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT (item_id, action, target_id) DO UPDATE SET said_by = excluded.said_by, said_at = excluded.said_at
     """
     store.run(insert, project_id, *said)
 
@@ -115,6 +114,6 @@ def each_override(store: Store, project_id: int) -> Iterator[Override]:
         SELECT item_id, action, target_id, said_by, said_at
         FROM overrides
         WHERE project_id = ?
-        ORDER BY said_at, id
+        ORDER BY id
     """
     return (Override._make(row) for row in store.rows(sql, project_id))

@@ -1,0 +1,87 @@
+"""The precision gate: no closing before an audit has shown that the plan's own judge is right."""
+
+import pytest
+
+from dedupe.closing_lab import ClosingLab, reasons
+from forgelore.errors import Unproven
+from forgelore.store.dedupe_runs import begin_run, end_run, save_counters
+
+
+@pytest.fixture
+def closing(github):
+    github.project.add_collaborator("ana", "admin")
+    return ClosingLab(github)
+
+
+def audit(closing, *, status="done", judge="builtin", model="rules-1", policy="batch", against="history", **classes):
+    parameters = {"judge": judge, "model": model, "policy": policy, "against": against}
+    with closing.store.transaction():
+        run_id = begin_run(closing.store, closing.stored.id, "audit", parameters, 1)
+        save_counters(closing.store, run_id, classes)
+        if status != "running":
+            end_run(closing.store, run_id, status, 2)
+
+
+GOOD = {"tp": 95, "fp": 5}
+
+
+@pytest.mark.parametrize(
+    ("audits", "said"),
+    [
+        ([], "no audit has measured"),
+        ([{"tp": 99}], "on 99 accepted edges"),
+        ([{"tp": 89, "fp": 11}], "right in 89%"),
+        ([{"tp": 95, "fp": 1, "conflict": 15}], "right in 86%"),
+        ([{**GOOD, "judge": "llm", "model": "big"}], "no audit has measured"),
+        ([{**GOOD, "model": "rules-0"}], "no audit has measured"),
+        ([{**GOOD, "policy": "online"}], "no audit has measured"),
+        ([{**GOOD, "against": "strong"}], "no audit has measured"),
+        ([{**GOOD, "status": "running"}], "no audit has measured"),
+        ([GOOD, {"tp": 70, "fp": 40}], "right in 64%"),
+        ([GOOD, {"tp": 70, "fp": 40, "against": "human"}], "against human"),
+        ([{"fn": 500, "tn": 500, "tp": 3}], "on 3 accepted edges"),
+    ],
+)
+def test_an_apply_without_proof_is_refused_and_writes_nothing(closing, audits, said):
+    closing.prepare()
+    run = closing.planned()
+    for one in audits:
+        audit(closing, **one)
+    before = len(closing.server.requests)
+    with pytest.raises(Unproven, match=said) as refused:
+        closing.apply(run, is_unproven=False)
+    assert (refused.value.exit_code, refused.value.code) == (20, "unproven")
+    assert len(closing.server.requests) == before
+
+
+@pytest.mark.parametrize(
+    "audits",
+    [
+        [{"tp": 90, "fp": 10}],
+        [{"tp": 70, "fp": 40}, GOOD],
+        [{"tp": 5, "fp": 5}, {**GOOD, "against": "human"}],
+    ],
+)
+def test_an_apply_with_proof_closes(closing, audits):
+    _, copy = closing.prepare()
+    run = closing.planned()
+    for one in audits:
+        audit(closing, **one)
+    assert reasons(closing.apply(run, is_unproven=False)) == {copy: None}
+
+
+def test_what_a_person_accepted_needs_no_proof(closing):
+    original, copy = closing.prepare()
+    closing.say("accept", copy, original)
+    assert reasons(closing.apply(closing.planned(), is_unproven=False)) == {copy: None}
+
+
+def test_every_judge_behind_a_plan_needs_its_own(closing):
+    original, copy, third = closing.prepare(copies=2)
+    closing.decide(third, original, judge="llm", model="big")
+    run = closing.planned()
+    audit(closing, **GOOD)
+    with pytest.raises(Unproven, match="llm big"):
+        closing.apply(run, is_unproven=False)
+    audit(closing, judge="llm", model="big", **GOOD)
+    assert reasons(closing.apply(run, is_unproven=False)) == {copy: None, third: None}
