@@ -25,7 +25,7 @@ def export_trees(model_text: str, *, name: str, version: int, made: dict) -> str
 def export_tree(fields: dict[str, str]) -> list[list[float]]:
     leaves = numbers(fields, "leaf_value", float)
     if len(leaves) == 1:  # a stump without a split
-        return [[], [], [], [], [], leaves]
+        return [[], [], [], [], [], leaves, []]
     thresholds, kinds = numbers(fields, "threshold", float), numbers(fields, "decision_type", int)
     assert not any(kind & CATEGORICAL for kind in kinds), "no feature is a category"
     assert all(kind & MISSING in (0, MISSING_NAN) for kind in kinds), "zero is a value, not a gap"
@@ -33,6 +33,7 @@ def export_tree(fields: dict[str, str]) -> list[list[float]]:
         numbers(fields, "split_feature", int), thresholds, numbers(fields, "left_child", int),
         numbers(fields, "right_child", int),
         [int(goes_left(kind, threshold)) for kind, threshold in zip(kinds, thresholds, strict=True)], leaves,
+        [round(mean, 4) for mean in numbers(fields, "internal_value", float)],
     ]  # fmt: skip
 
 

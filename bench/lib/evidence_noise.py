@@ -11,7 +11,7 @@ from lib.evidence_chance import ISSUES
 from lib.evidence_data import COLUMNS, Ranked
 from lib.evidence_fit import Held, is_asked
 
-WARNED, SHOWN, ROWS = 0.92, 0.75, 5  # the thresholds of triage, and the rows of its table
+WARNED, SHOWN, ROWS = 0.92, 0.75, 3  # the thresholds of triage, and the rows of its table
 
 
 class Positions(typing.NamedTuple):

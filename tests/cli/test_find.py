@@ -62,6 +62,18 @@ def test_a_key_that_is_refused_leaves_the_words(demo, embedding_server):
     assert demo("search", "deleted files", "--mode", "semantic", **place, TEAM_KEY="wrong-key-1").code == 4
 
 
+def test_an_explanation_takes_the_strength_apart_into_facts_that_add_up_to_it(demo):
+    for hit in demo("similar", "#157", "--explain", "--json").data["hits"]:
+        facts = hit["facts"]
+        assert sum(fact["moved"] for fact in facts["each"]) + facts["usual"] == pytest.approx(hit["strength"], abs=1e-3)
+        moved = [abs(fact["moved"]) for fact in facts["each"]]
+        assert moved == sorted(moved, reverse=True) and moved
+    assert "facts" not in demo("similar", "#157", "--json").data["hits"][0]
+    shown = demo("similar", "#157", "--explain").out
+    assert "    for it: " in shown and " · against it: " in shown
+    assert "for it: " not in demo("similar", "#157").out
+
+
 @pytest.fixture
 def embedding_server():
     with EmbeddingServer() as server:

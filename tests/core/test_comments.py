@@ -7,8 +7,17 @@ import pathlib
 import re
 
 from forgelore.core.compare.evidence import Quote
+from forgelore.core.compare.facts import Explanation, Fact
 from forgelore.core.triage.report import Report, ReportRow, build_report
 
+FACTS = Explanation(
+    -5.0,
+    (
+        Fact("meaning", "what the texts mean", 2.1),
+        Fact("author", "the same author", -0.4),
+        Fact("state", "it was open", 0.3),
+    ),
+)
 TABLE = pathlib.Path(__file__).parent / "comments.md"
 SAMENESS = ("same_text", "nearly_same_text", "similar")
 PAGES = {
@@ -55,7 +64,9 @@ def comments():
                 quotes = (Quote("error", "TypeError: x is  undefined", "TypeError: x is undefined"),)
                 other_kind = "issue" if kind == "change" else "change"
                 related = (row(forge, other_kind, 51, "Rework the login page", similarity=0.71),)
-                report = Report(rows, True, 0.08, 262, quotes, (("bug", 0.84),), related, forge, kind, 65_536)
+                report = Report(
+                    rows, True, 0.08, 262, quotes, (("bug", 0.84),), related, forge, kind, 65_536, explanation=FACTS
+                )
                 yield (forge, kind, ending, sameness), build_report(report)
 
 

@@ -13,7 +13,7 @@ NAMES = [
 
 
 def test_nothing_set_means_the_defaults_of_the_documentation():
-    assert parse_inputs({}) == (Inputs(0.75, 0.92, 5, "triage-index", False, (), False), [])
+    assert parse_inputs({}) == (Inputs(0.75, 0.92, 3, "triage-index", False, (), False), [])
 
 
 def test_every_input_is_read_by_its_name():

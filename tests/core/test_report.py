@@ -11,6 +11,7 @@ from rendering import references, render
 from test_markdown import ANY, HOSTILE, PIECES
 
 from forgelore.core.compare.evidence import Quote
+from forgelore.core.compare.facts import Explanation, Fact
 from forgelore.core.triage.report import MARKER, Report, ReportRow, build_report, percent
 
 OPEN = ReportRow("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
@@ -56,9 +57,9 @@ def test_the_word_duplicate_needs_a_chance_that_supports_it():
 
 
 @pytest.mark.parametrize("chance", [0.499, 0.1, 0.009, 0.0, None])
-def test_without_such_a_chance_it_only_looks_similar(chance):
+def test_without_such_a_chance_it_is_related_or_a_duplicate(chance):
     text = said(chance=chance)
-    assert "Looks very similar to issue 12: Login page hangs (open, 95% similar)." in text
+    assert "Related or duplicate: issue 12: Login page hangs (open, 95% similar)." in text
     assert "Possible duplicate" not in text
 
 
@@ -102,7 +103,41 @@ def test_below_the_threshold_there_is_a_table_and_no_warning():
     text = build_report(report(is_duplicate=False))
     assert "[!WARNING]" not in text
     assert "Possible" not in text
-    assert "Similar issues (2)" in render(text).text
+    assert "Related or duplicate issues (2)" in render(text).text
+
+
+FACTS = Explanation(
+    -5.0,
+    (
+        Fact("meaning", "what the texts mean", 2.1), Fact("author", "the same author", -0.4),
+        Fact("state", "it was open", 0.3), Fact("length", "how long the texts are", 0.02),
+    ),
+)  # fmt: skip
+
+
+def test_the_facts_that_moved_the_first_one_are_named_and_none_that_hardly_did():
+    text = said(explanation=FACTS)
+    assert "What put issue 12 first: what the texts mean, it was open. Against it: the same author." in text
+    assert "how long" not in text
+    assert "What put" not in said(explanation=FACTS._replace(facts=FACTS.facts[-1:]))
+
+
+@pytest.mark.parametrize("sameness", SAMENESS[:2])
+def test_of_the_same_text_no_facts_are_weighed(sameness):
+    assert "What put" not in said(OPEN._replace(sameness=sameness), explanation=FACTS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "heading"),
+    [
+        ((OPEN,), "Related or duplicate issue (1)"),
+        ((OPEN, OTHER), "Related or duplicate issues (2)"),
+        ((OPEN._replace(sameness="same_text"), OTHER), "Similar issues (2)"),
+        ((CLOSED._replace(is_regression=True, fixed_by=CHANGE), OTHER), "Similar issues (2)"),
+    ],
+)  # fmt: skip
+def test_the_table_is_named_by_what_is_known_of_its_rows(rows, heading):
+    assert heading in said(*rows)
 
 
 def test_what_was_fixed_before_is_a_possible_regression():

@@ -15,7 +15,7 @@ RISING = (
     "cosine", "cosine_z", "words_z", "cover", "title", "title_in", "in_title", "known_title", "jaccard", "info", "error",
     "frame", "identifier", "path", "version", "refs", "recency", "open",
 )  # fmt: skip
-STUMP = [[0], [0.5], [-1], [-2], [0], [-1.0, 2.0]]
+STUMP = [[0], [0.5], [-1], [-2], [0], [-1.0, 2.0], [0.3]]
 NAN = math.nan
 
 
@@ -27,7 +27,7 @@ def trees_file(trees, features=("a", "b", "c"), **more):
 def walk(trees, row):
     """The slow way: one node after the other, one tree after the other."""
     total = 0.0
-    for features, thresholds, left, right, unknown, leaves in trees:
+    for features, thresholds, left, right, unknown, leaves, _ in trees:
         at = 0 if features else -1
         while at >= 0:
             value = row[features[at]]
@@ -39,7 +39,7 @@ def walk(trees, row):
 
 def grow(rng, features, leaves):
     """A tree as LightGBM numbers it: a leaf is split, keeps its number on the left, and the new one comes last."""
-    tree = [[], [], [], [], [], [rng.gauss(0, 1)]]
+    tree = [[], [], [], [], [], [rng.gauss(0, 1)], []]
     places = {0: None}  # leaf -> (node, side) that leads to it
     for node in range(leaves - 1):
         leaf = rng.choice(list(places))
@@ -52,6 +52,7 @@ def grow(rng, features, leaves):
         tree[3].append(~(node + 1))
         tree[4].append(rng.randrange(2))
         tree[5].append(rng.gauss(0, 1))
+        tree[6].append(rng.gauss(0, 1))
         places[leaf], places[node + 1] = (node, 2), (node, 3)
     return tree
 
@@ -118,3 +119,22 @@ def test_what_two_texts_share_never_speaks_against_them(family, name):
         pair = {each: rng.choice([0.0, 1.0, NAN, abs(rng.gauss(0, 1))]) for each in trees.features}
         rising = trees.strengths([{**pair, name: step / 8} for step in range(-8, 40)])
         assert rising == sorted(rising)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_each_feature_moved_adds_up_to_the_strength(seed):
+    rng = random.Random(seed)
+    trees = parse_trees(trees_file([grow(rng, 3, rng.randint(1, 15)) for _ in range(60)]))
+    pairs = [{name: rng.choice([NAN, 0.0, rng.gauss(0, 1)]) for name in "abc"} for _ in range(50)]
+    for moved, strength in zip(trees.explain(pairs), trees.strengths(pairs), strict=True):
+        assert trees.usual + sum(moved.values()) == pytest.approx(strength, abs=1e-9)
+
+
+def test_a_step_is_owed_to_the_feature_that_its_node_asks_for():
+    """Two nodes, a above b: the way to the leaf 2.0 goes from 0.3 over 0.9."""
+    trees = parse_trees(trees_file([[[0, 1], [0.5, 0.5], [-1, -2], [1, -3], [0, 0], [-1.0, 0.5, 2.0], [0.3, 0.9]]]))
+    assert trees.usual == 0.3
+    assert trees.explain([{"a": 1.0, "b": 1.0}, {"a": 0.0, "b": 1.0}]) == [
+        pytest.approx({"a": 0.6, "b": 1.1}), pytest.approx({"a": -1.3}),
+    ]  # fmt: skip
+    assert trees.explain([]) == []

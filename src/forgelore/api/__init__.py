@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from forgelore.core.compare.calibration import Chance as Chance
     from forgelore.core.compare.calibration import Curve as Curve
     from forgelore.core.compare.evidence import Quote as Quote
+    from forgelore.core.compare.facts import Explanation as Explanation
+    from forgelore.core.compare.facts import Fact as Fact
     from forgelore.core.compare.scoring import DecisionScores as DecisionScores
     from forgelore.core.compare.scoring import Score as Score
     from forgelore.core.dedupe.closings import TargetPolicy as TargetPolicy
@@ -142,8 +144,10 @@ _HOMES = {
     "EmbedderStats": "forgelore.flows.index.stats",
     "Evaluation": "forgelore.flows.compare.evaluate",
     "Event": "forgelore.core.triage.events",
+    "Explanation": "forgelore.core.compare.facts",
     "Exported": "forgelore.flows.transfer.exporting",
     "FORGE_NAMES": "forgelore.profiles",
+    "Fact": "forgelore.core.compare.facts",
     "FailedJob": "forgelore.flows.sync.status",
     "FileStats": "forgelore.flows.index.stats",
     "FilterWords": "forgelore.words",

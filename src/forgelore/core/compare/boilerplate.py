@@ -17,6 +17,7 @@ LEAST = 8  # ... and how many authors and how many different texts: what three p
 READ = 8_000  # characters of a text; templates stand at the beginning
 _MOST_LINES = 200
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() and code < 128 else ord(" ") for code in range(256))
 _MOST_WORDS = 40  # a paragraph that is repeated word by word is a quotation
 
 # What GitHub's own templates for bugs and features bring along (docs.github.com, "About issue and pull request
@@ -57,13 +58,20 @@ def line_key(line: str) -> int | None:
 
     "- [x] I have **searched**" and "- [ ] I have searched" have the same.
     """
-    words = _WORD.findall(line.casefold())
-    if words and words[0] == "x" and len(words) > 1:  # a box that somebody ticked
+    words = _words(line)
+    if words and words[0] == b"x" and len(words) > 1:  # a box that somebody ticked
         del words[0]
     if not words or len(words) > _MOST_WORDS:
         return None
-    digest = hashlib.blake2b(" ".join(words).encode(errors="replace"), digest_size=8).digest()
+    digest = hashlib.blake2b(b" ".join(words), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)  # as SQLite holds it
+
+
+def _words(line: str) -> list[bytes]:
+    """Return the words of a line in lower case. Nearly all lines are ASCII, and a table takes a fifth of the time."""
+    if line.isascii():
+        return line.encode().translate(_ASCII_WORDS).split()
+    return [word.encode(errors="replace") for word in _WORD.findall(line.casefold())]
 
 
 def keys_of(text: str) -> set[int]:

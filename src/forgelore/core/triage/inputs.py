@@ -5,7 +5,7 @@ make it loud.
 
     similarity-threshold   INPUT_SIMILARITY_THRESHOLD   0.75          an item this close is worth a row
     duplicate-threshold    INPUT_DUPLICATE_THRESHOLD    0.92          the first one this close is worth a warning
-    max-results            INPUT_MAX_RESULTS            5             rows, 1 to 20
+    max-results            INPUT_MAX_RESULTS            3             rows, 1 to 20
     index-branch           INPUT_INDEX_BRANCH           triage-index  where the index lives between runs
     apply-labels           INPUT_APPLY_LABELS           false         set suggested labels instead of naming them
     also                   INPUT_ALSO                                 sibling projects, separated by commas
@@ -27,7 +27,7 @@ class Inputs(NamedTuple):
 
     similarity_threshold: float = 0.75
     duplicate_threshold: float = 0.92
-    max_results: int = 5
+    max_results: int = 3
     index_branch: str = "triage-index"
     apply_labels: bool = False
     also: tuple[str, ...] = ()

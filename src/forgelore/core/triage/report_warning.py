@@ -5,7 +5,7 @@ is its author sent there: nobody is asked to add something to what was closed as
 
     same text              This issue has the same text as issue 12 (open).
     nearly the same text   This issue has nearly the same text as issue 12: … (open).
-    similar                Looks very similar to issue 12: … (open, 95% similar).
+    similar                Related or duplicate: issue 12: … (open, 95% similar).
     ... and likely         Possible duplicate: issue 12: … (open, 95% similar).
     fixed before           Possible regression: this issue looks very similar to issue 12: … (95% similar), which was
                            fixed by pull request 45 before this issue was filed.
@@ -52,9 +52,8 @@ def build_warning(first: ReportRow, *, forge: str, kind: str, is_likely: bool, c
         return f"{opening} {_regression(first, forge, noun)}\n> {_BACK.format(noun=noun)}"
     is_same = first.sameness != "similar"
     claim = _CLAIMS[first.sameness, kind == "change"]
-    said = (
-        f"**This {noun} {claim}**" if is_same else "**Possible duplicate:**" if is_likely else f"**{_capital(claim)}**"
-    )
+    found = "Possible duplicate" if is_likely else "Related or duplicate"
+    said = f"**This {noun} {claim}**" if is_same else f"**{found}:**"
     facts = _facts(_open(first), "" if is_same else f"{percent(first.similarity)} similar")
     measured = "" if is_same else chance
     return f"{opening} {said} {_link(first, forge)}{facts}.\n> {measured}{_advice(first, forge, noun)}"
@@ -107,7 +106,3 @@ def _open(row: ReportRow) -> str:
 def _facts(*parts: str) -> str:
     described = ", ".join(part for part in parts if part)
     return f" ({described})" if described else ""
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -22,6 +22,7 @@ from forgelore.core.compare.evidence import (
     compare,
     find_quotes,
 )  # fmt: skip
+from forgelore.core.compare.facts import Explanation, find_facts
 from forgelore.core.compare.history_evidence import compare_history, was_open
 from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
@@ -70,6 +71,7 @@ class Match(NamedTuple):
     evidence: Evidence
     strength: float
     similarity: float
+    explanation: Explanation | None = None  # what moved the strength; None where numbers alone were asked for
 
     @property
     def best(self) -> Best:
@@ -141,7 +143,6 @@ class _Ranker:
         self._counts = Counts(retriever.store, self._stems)
         self._lines: dict[str, frozenset[int]] = {}
         self._body = self._plain(self._subject.body, self._subject.kind)
-        self._embedder_id: int | None = None
 
     def rank(self) -> Ranking:
         wanted = RESCORED if self._rescorer else max(self._request.limit, CANDIDATES)
@@ -192,9 +193,9 @@ class _Ranker:
             # Candidates that others chose are no list of neighbours. By positions among them, 14 of 450 ordinary issues
             # had a similarity of 0.92 or more, by the embedder's usual cosines 35, and 36 are meant to.
             near = near._replace(trust=0.0)
-        pairs = []
+        cosines, pairs = self._cosines([one for one, _ in candidates], found), []
         for one, profile in candidates:
-            cosine = self._cosine(one, found)
+            cosine = cosines.get(one.id)
             signals = Signals(
                 cosine, near.scale.standardise(cosine), words.scale.standardise(one.scores[0]), near.trust, words.trust,
                 self._usual_position(cosine),
@@ -227,17 +228,17 @@ class _Ranker:
         mean, deviation = self._model.usual_cosines
         return (cosine - mean) / deviation
 
-    def _cosine(self, one: Fused, found: Shortlist) -> float | None:
-        """Return how near a candidate is, also one that only its words brought here; None without vectors."""
-        if found.vector is None or one.scores[1] is not None:
-            return one.scores[1]
+    def _cosines(self, candidates: list[Fused], found: Shortlist) -> dict[int, float]:
+        """Return how near candidates are, also those that only their words brought here; none without vectors."""
+        known = {one.id: one.scores[1] for one in candidates if one.scores[1] is not None}
+        if found.vector is None or len(known) == len(candidates):
+            return known
         from forgelore.core.search.vectors import unpack_vector
-        from forgelore.store.engine.vectors import load_vector
+        from forgelore.store.engine.vectors import load_vectors
 
-        if self._embedder_id is None:
-            self._embedder_id = self._retriever.stored_embedder().id
-        packed = load_vector(self._store, self._embedder_id, one.id)
-        return float(unpack_vector(packed) @ found.vector) if packed else None
+        unknown = [one.id for one in candidates if one.id not in known]
+        packed = load_vectors(self._store, self._retriever.stored_embedder().id, unknown)
+        return known | {each: float(unpack_vector(vector) @ found.vector) for each, vector in packed.items()}
 
     def _tell(self, asked: QueryProfile, weighed: list[_Weighed], found: Shortlist) -> Ranking:
         request = self._request
@@ -253,10 +254,10 @@ class _Ranker:
         )
         distribution = load_distribution(self._store, scope) if is_own else shipped_distribution(scope)
         similarities = _similarities(weighed, distribution)
+        shown = [one for one in (*best, *copies) if one.fused.id in hits]
         by_id = {
-            one.fused.id: self._match(asked, one, hits[one.fused.id], similarities[one.fused.id])
-            for one in (*best, *copies)
-            if one.fused.id in hits
+            one.fused.id: Match(hits[one.fused.id], evidence, one.strength, similarities[one.fused.id], explanation)
+            for one, (evidence, explanation) in zip(shown, self._explain(asked, shown), strict=True)
         }
         matches = [by_id[one.fused.id] for one in best if one.fused.id in by_id]
         is_measured = bool(matches) and is_own and matches[0].evidence.sameness == "similar"
@@ -268,9 +269,13 @@ class _Ranker:
             tuple(sorted((one for one in by_id.values() if one.evidence.sameness != "similar"), key=_age)),
         )  # fmt: skip
 
-    def _match(self, asked: QueryProfile, one: _Weighed, hit: Hit, similarity: float) -> Match:
-        quotes = () if self._request.is_bare else find_quotes(asked, one.profile)
-        return Match(hit, Evidence(one.features, quotes), one.strength, similarity)
+    def _explain(self, asked: QueryProfile, shown: list[_Weighed]) -> list[tuple[Evidence, Explanation | None]]:
+        """Return what people are told of each: what both say, and which facts moved the strength."""
+        if self._request.is_bare:
+            return [(Evidence(one.features), None) for one in shown]
+        facts = find_facts(self._model.trees, [one.features for one in shown])
+        evidence = [Evidence(one.features, find_quotes(asked, one.profile)) for one in shown]
+        return list(zip(evidence, facts, strict=True))
 
     def _is_among_its_own(self) -> bool:
         """Tell whether it is compared with items of its own kind and project alone."""

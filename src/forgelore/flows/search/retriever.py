@@ -121,9 +121,9 @@ class Retriever:
     def document_vector(self, document_id: int) -> "Vector | None":
         """Return the vector that stands for a stored document; None while it has none."""
         from forgelore.core.search.vectors import unpack_vector
-        from forgelore.store.engine.vectors import load_vector
+        from forgelore.store.engine.vectors import load_vectors
 
-        packed = load_vector(self.store, self.stored_embedder().id, document_id)
+        packed = load_vectors(self.store, self.stored_embedder().id, [document_id]).get(document_id)
         return unpack_vector(packed) if packed else None
 
     def stored_embedder(self) -> "StoredEmbedder":

@@ -225,6 +225,7 @@ def _build(
         labels=() if context.inputs.apply_labels else silent.labels,
         related=tuple(map(tell, related)),
         forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
+        explanation=matches[0].explanation if matches else None,
     )  # fmt: skip
     first = matches[0] if matches else None
     outcome: TriageOutcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"

@@ -18,7 +18,7 @@ with modules that give the same names; a test compares this list with what other
                      compact_words, overwrite_words         forgetting for good what was removed
                      sqlite_version, has_full_text          what the library here can do
     vectors          save_chunks                            the vectors of one document
-                     load_vector, load_starts               what is stored of a document, of chunks
+                     load_vectors, load_starts              what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors
                      VectorCache -> Near                    the nearest documents, within Ids that filters allow
     vector_blocks    Ids                                    ids of documents, as an array of numpy

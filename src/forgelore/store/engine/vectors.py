@@ -57,15 +57,15 @@ def save_chunks(
     return True
 
 
-def load_vector(store: Store, embedder_id: int, document_id: int) -> PackedVector | None:
-    """Return the vector of a document's first chunk, which stands for the whole."""
+def load_vectors(store: Store, embedder_id: int, document_ids: Iterable[int]) -> dict[int, PackedVector]:
+    """Return document -> the vector of its first chunk, which stands for the whole, where it has one."""
     sql = """
-        SELECT scale, vector
+        SELECT document_id, scale, vector
         FROM chunks
-        WHERE document_id = ? AND embedder_id = ? AND position = 0
+        WHERE document_id IN (SELECT value FROM json_each(?)) AND embedder_id = ? AND position = 0
     """
-    row = store.row(sql, document_id, embedder_id)
-    return PackedVector(*row) if row else None
+    rows = store.rows(sql, json.dumps(list(document_ids)), embedder_id)
+    return {document_id: PackedVector(*packed) for document_id, *packed in rows}
 
 
 def load_starts(store: Store, chunk_ids: Iterable[int]) -> dict[int, int]:

@@ -22,6 +22,7 @@ class HitPage(NamedTuple):
     is_explained: bool = False
     offset: int = 0
     marks: str | None = None  # one of MARKS; None: colours where there are any
+    facts: list[str] | None = None  # what moved each of them, with an explanation
 
     def print(self, context: "Context") -> None:
         with_project = context.history.has_several_projects
@@ -33,6 +34,8 @@ class HitPage(NamedTuple):
                 _print_wrapped(context, context.style.cyan(self.reasons[at]))
             if self.is_explained:
                 _print_wrapped(context, context.style.dim(explain(hit)))
+            if self.is_explained and self.facts and self.facts[at]:
+                _print_wrapped(context, context.style.dim(self.facts[at]))
 
 
 def print_count(context: "Context", count: int, mode: str, *, is_exact: bool = True) -> None:

@@ -7,7 +7,7 @@ from forgelore.surfaces.present.data import MISSING, Absence
 from forgelore.surfaces.present.text import clean, fit, format_ms
 
 if TYPE_CHECKING:
-    from forgelore.api import Chance, Hit, HitRow, Match, Quote, SearchAnswer, SimilarAnswer, SimilarHit
+    from forgelore.api import Chance, Explanation, Hit, HitRow, Match, Quote, SearchAnswer, SimilarAnswer, SimilarHit
 
 _SHOWN_QUOTES = 3
 _QUOTE_COLUMNS = 33
@@ -33,11 +33,28 @@ class QuoteData(NamedTuple):
     other: str
 
 
+class FactData(NamedTuple):
+    """What moved the strength of a match, in words (`says`), and by how much: up or, below 0, down."""
+
+    name: str
+    says: str
+    moved: float
+
+
+class FactsData(NamedTuple):
+    """A strength taken apart: `usual`, that of the mean candidate, and what each fact moved add up to it. Those that
+    moved most come first.
+    """
+
+    usual: float
+    each: list[FactData]
+
+
 class HitData(NamedTuple):
     """A found item, or one of its threads (`representation`). `marks`: (start, end) of what matched in the snippet.
 
     The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
-    what both quote. `explain`, `strength` and `evidence` are there with --explain.
+    what both quote. `explain`, `strength`, `evidence` and `facts` are there with --explain.
     """
 
     header: str
@@ -66,6 +83,7 @@ class HitData(NamedTuple):
     quotes: list[QuoteData] | Absence = MISSING
     strength: float | Absence | None = MISSING
     evidence: dict[str, float] | Absence | None = MISSING
+    facts: FactsData | Absence | None = MISSING
 
 
 class SearchData(NamedTuple):
@@ -154,7 +172,22 @@ def _present_like(found: "SimilarHit", *, is_explained: bool, is_full_ref: bool)
     return data._replace(
         strength=round(match.strength, 4) if match else None,
         evidence=None if features is None else {name: round(value, 4) for name, value in features.items()},
+        facts=_present_facts(match.explanation) if match and match.explanation else None,
     )
+
+
+def _present_facts(explained: "Explanation") -> FactsData:
+    each = [FactData(fact.name, fact.says, round(fact.moved, 4)) for fact in explained.facts]
+    return FactsData(round(explained.usual, 4), each)
+
+
+def describe_facts(match: "Match | None") -> str:
+    """Return "for it: what the texts mean, it was open · against it: the same author"."""
+    if match is None or match.explanation is None:
+        return ""
+    explained = match.explanation
+    parts = (("for it", explained.speaking_for), ("against it", explained.speaking_against))
+    return " · ".join(f"{side}: {', '.join(said)}" for side, said in parts if said)
 
 
 def _present_chance(chance: "Chance | None") -> ChanceData | None:

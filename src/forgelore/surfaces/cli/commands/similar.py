@@ -14,7 +14,7 @@ from forgelore.surfaces.cli.filtering import (
 )
 from forgelore.surfaces.cli.hits import HitPage, print_count, print_nothing
 from forgelore.surfaces.cli.terminal import clean, width
-from forgelore.surfaces.present.find import SimilarData, present_similar, why
+from forgelore.surfaces.present.find import SimilarData, describe_facts, present_similar, why
 
 if TYPE_CHECKING:
     from forgelore.surfaces.cli.command import Context
@@ -64,5 +64,6 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
             print_count(context, len(answer.hits), answer.mode)
             reasons = [why(found, columns=width() // 3) for found in answer.hits]
             hits = [found.hit for found in answer.hits]
-            HitPage(hits, reasons, arguments.explain, marks=arguments.marks).print(context)
+            facts = [describe_facts(found.match) for found in answer.hits]
+            HitPage(hits, reasons, arguments.explain, marks=arguments.marks, facts=facts).print(context)
     return data

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, kind, what in (
         ("--similarity-threshold", str, "how close an item must be to be shown (0.75)"),
         ("--duplicate-threshold", str, "how close the first must be for a warning (0.92)"),
-        ("--max-results", str, "rows in the report, 1 to 20 (5)"),
+        ("--max-results", str, "rows in the report, 1 to 20 (3)"),
     ):
         parser.add_argument(name, type=kind, metavar="N", help=what)
     split = parser.add_mutually_exclusive_group()
