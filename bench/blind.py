@@ -16,7 +16,7 @@ import typing
 
 import numpy as np
 
-from evidence import choose_recipes, hold_out
+from evidence import hold_out
 from forgelore.core.compare.scoring import wilson
 from lib.common import Skipped, report, table
 from lib.evidence_data import load_trackers
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
     if arguments[1:]:
         score([read_lines(pathlib.Path(name)) for name in arguments[1:]], read_lines(folder / "blind-key.jsonl"))
         return
-    held = hold_out(load_trackers("lore"), columns(), choose_recipes())
+    held = hold_out(load_trackers("lore"), columns())
     chance = np.random.default_rng(SEED)
     pairs = [*share_out(held, FLAGGED, chance, flagged_of), *share_out(held, ORDINARY, chance, ordinary_of)]
     write_pairs(folder, [pairs[at] for at in chance.permutation(len(pairs))])

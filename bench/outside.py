@@ -8,7 +8,7 @@ before, taken by others, stand before ours.
 
 import numpy as np
 
-from evidence import choose_recipes, hold_out
+from evidence import hold_out
 from forgelore.core.compare.scoring import METRICS, score_ranks, wilson
 from lib.common import Skipped, report, table
 from lib.evidence_data import load_trackers
@@ -37,7 +37,7 @@ TRIAL_NOTE = (
 def main(_arguments: list[str]) -> None:
     if not (CORPORA / f"{TRACKER}.jsonl.gz").exists():
         raise Skipped(f"there is no {TRACKER} in {CORPORA.name}/")
-    held = hold_out(load_trackers("lore"), columns(), choose_recipes())
+    held = hold_out(load_trackers("lore"), columns())
     one = next(each for each in held if each.tracker.name == TRACKER)
     parts = [
         NOTE,

@@ -21,7 +21,7 @@ from forgelore.core.compare.calibration import fit_curve
 from forgelore.core.compare.shipped import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
-from lib.evidence_choice import choose_recipe
+from lib.evidence_choice import RECIPES
 from lib.evidence_data import COLUMNS, Tracker, load_trackers
 from lib.evidence_fit import Fit, Held, Recipe, columns, fit_trackers, is_asked, with_less_known
 from quality import CORPORA
@@ -71,7 +71,7 @@ def ship(version: int = VERSION + 1) -> None:
         "other": (lore, columns(with_cosine=False)),
         "words": (words, columns(with_vectors=False)),
     }
-    recipe, recipes = choose_recipe(lore, columns()), evidence.choose_recipes()
+    recipe = RECIPES[0]
     distributions, curves, scores = [], [], {}
     (CORE / "ranker_data").mkdir(exist_ok=True)
     for name, (trackers, used) in families.items():
@@ -81,7 +81,7 @@ def ship(version: int = VERSION + 1) -> None:
         (CORE / "ranker_data" / f"{name}.json").write_text(text, encoding="utf-8")
         scores[name] = sample_scores(fit, trackers, json.loads(text)["trees"])
         # Trees know the trackers they were grown on too well: strengths are taken from trees without each.
-        held = evidence.hold_out(trackers, used, recipes)
+        held = evidence.hold_out(trackers, used)
         distributions.append(distribution_text(name, held))
         curve = fit_curve([case for one in held for case in cases_of(one.tracker, one.fit)], START, prior=0.0)
         pairs = sum(int(is_asked(tracker.queries).sum()) for tracker in trackers)
