@@ -54,11 +54,13 @@ class LoreEmbedder:
 
     def __init__(self, data: str = DATA) -> None:
         self._data = data
+        self._sum = ""
         self._table: Table | None = None
 
     def fingerprint(self) -> str:
-        """Return what shapes a vector: "lore:4dcf58bdb234:1". The manifest is read, the table is not."""
-        return f"{self.name}:{load_sum(self._data)[:12]}:{RULES}"
+        """Return what shapes a vector: "lore:4dcf58bdb234:1". The manifest is read, once; the table is not."""
+        self._sum = self._sum or load_sum(self._data)  # each search asks twice
+        return f"{self.name}:{self._sum[:12]}:{RULES}"
 
     def embed_passages(self, passages: Sequence[Passage]) -> Sequence[Sequence[float]]:
         """Return a float32 array with one row per passage; a row of zeros where there is nothing to embed."""
