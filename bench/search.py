@@ -60,8 +60,8 @@ corpus and one new word per copy. Vectors are random, of 384 dimensions, one per
 embedder would get; that of the query is given, so that embedding it does not count. {asked} questions: 2 to 6
 neighbouring words of real issue titles, and 40 identifiers. All parts in turn for each question, in one
 process, after 30 questions that are not counted. Vectors are multiplied by {kernel}, with one thread. "Before" is the
-run of 2026-11-15, whose vectors were floats in memory (bench/results in the history of this file). Others worked on the
-machine meanwhile: on average {load:.0f} processes wanted its two cores, so that wall time is a multiple of CPU time."""
+run of 2026-11-15, whose vectors were floats in memory. On average {load:.1f} processes wanted a core during the last
+quarter of an hour: where that is more than the machine has, wall time is a multiple of CPU time."""
 
 
 class Measured(typing.NamedTuple):

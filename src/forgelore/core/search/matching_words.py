@@ -8,6 +8,7 @@ not be stemmed, nor looked at once more:
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ def build_beginnings(stems: Iterable[str], longest: int) -> Beginnings:
     return Beginnings(tuple(sorted(found)), longest)
 
 
+@lru_cache(maxsize=4)  # words and identifiers of a text are looked for one after the other
 def find_letters(lowered: str, beginnings: Beginnings) -> list[int]:
     """Return where such letters stand, in order, inside of words too. (`str.find` for each takes half the time of a
     pattern for all.)

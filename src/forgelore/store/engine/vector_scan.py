@@ -36,16 +36,15 @@ class VectorScan:
 
         packed = pack_vector(query)
         rounded = np.frombuffer(packed.data, np.int8)
-        self._rows, self._query = rows, query.astype(np.float64)
-        self._places = np.arange(rows.total) if places is None else places
-        is_gathered = len(self._places) < _GATHERED * rows.total
-        scanned = rows.take(self._places) if is_gathered else rows
-        scores = _score(scanned, rounded) * np.float32(packed.scale)
-        self._scores = scores if is_gathered or places is None else scores[places]
-        self._error = float(np.linalg.norm(self._query - rounded * packed.scale)) + _FLOAT_SLACK
+        self._rows, self._query, self._places = rows, query.astype(np.float64), places
+        is_gathered = places is not None and len(places) < _GATHERED * rows.total
+        scores = _score(rows.take(places) if places is not None and is_gathered else rows, rounded)
+        self._scores = scores if places is None or is_gathered else scores[places]
+        error = float(np.linalg.norm(self._query - rounded * packed.scale)) + _FLOAT_SLACK
+        self._error = error / packed.scale  # scores are not scaled: one pass less
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._scores)
 
     def best(self, count: int) -> "tuple[Places, Cosines]":
         """Return the places of the `count` nearest rows and their cosines, best first; ties in the order of documents.
@@ -54,22 +53,28 @@ class VectorScan:
         """
         import numpy as np
 
-        places = self._places
-        if count < len(places):
+        if count < len(self):
             last = np.partition(self._scores, -count)[-count]
-            places = places[np.flatnonzero(self._scores >= last - 2 * self._error)]
+            within = np.flatnonzero(self._scores >= last - 2 * self._error)
+        else:
+            within = np.arange(len(self))
+        places = within if self._places is None else self._places[within]
         cosines = _measure(self._rows.take(places), self._query)
         order = np.lexsort((self._rows.document_ids[places], -cosines))[:count]
         return places[order], cosines[order]
 
 
 def _score(rows: VectorRows, query: "Bytes") -> "Vector":
-    """Return the product of each row with the rounded query."""
+    """Return the product of each row, at length 1, with the rounded query, whose length is what it is."""
     import numpy as np
 
     multiply = choose_kernel().multiply
-    parts = [multiply(block, query) for block in rows.blocks]
-    return np.concatenate([np.empty(0, np.float32), *parts]) * rows.scales
+    scores, at = np.empty(rows.total, np.float32), 0
+    for block in rows.blocks:
+        end = at + len(block)
+        np.multiply(multiply(block, query), rows.scales[at:end], out=scores[at:end])
+        at = end
+    return scores
 
 
 def _measure(rows: VectorRows, query: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> "Cosines":
