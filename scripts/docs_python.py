@@ -9,17 +9,23 @@ import forgelore
 from forgelore import api
 
 INTRO = """```python
+from datetime import date
+
 import forgelore
 
 with forgelore.open("history.db") as history:
     for hit in history.search("deleted files come back", type="issue", state="open").hits:
-        print(hit.row.ref, hit.row.title)
+        print(hit.ref, hit.title, hit.created_at.year, hit.url)
+    for item in history.items("label:bug no:milestone", after=date(2026, 1, 1)):
+        print(item.ref, item.title)
+    print(history.get("#41").body)
 ```
 
 Everything that a command does is a method of what `forgelore.open` returns, and gives the same answer. Nothing is
 printed; what a command would warn of is in `warnings` of the answer. Errors are those of `forgelore.errors`
-([errors.md](errors.md)). Filters are the words of the command line, those of [`FilterWords`](#filterwords). Without
-`project`, all projects of the file are meant.
+([errors.md](errors.md)). Filters are the words of the command line, those of [`FilterWords`](#filterwords); a date
+may be a `date` or a `datetime`. Times in answers are aware datetimes in UTC. Without `project`, all projects of the
+file are meant.
 
 What the methods take and return is in `forgelore.api`. A name that is not on this page may change in any version.
 

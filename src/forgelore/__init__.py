@@ -4,7 +4,7 @@ import forgelore
 
 with forgelore.open("history.db") as lore:
     for hit in lore.search("deleted files come back", type="issue").hits:
-        print(hit.row.title, hit.score)
+        print(hit.title, hit.url)
 """
 
 from typing import TYPE_CHECKING

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.config import EMBEDDERS, OWN_EMBEDDERS, Config, api_urls, check_api_url, host_of, hosts_of, load_config
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
-from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError
+from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError, UsageError
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
@@ -38,6 +38,7 @@ class App:
         self.sleep: Callable[[float], None] = self._sleep
         self.clock: Callable[[], float] = time.monotonic
         self.wall_clock: Callable[[], float] = time.time
+        self._is_closed = False
         self._store: Store | None = None
         self._forges: dict[str, Forge] = {}
         self._embedders: dict[str, Embedder] = {}
@@ -47,6 +48,7 @@ class App:
 
     def store(self, *, create: bool = False) -> Store:
         """Return the open store. `create=True` is for commands that write: it makes the file, or says why not."""
+        self.check_open()
         if self._store is None:
             if create:
                 _make_folder_for(self.config.db)
@@ -69,7 +71,13 @@ class App:
         """True while this thread is inside a transaction."""
         return self._store is not None and self._store.is_in_transaction
 
+    def check_open(self) -> None:
+        """Refuse to go on after `close`: the next error would speak of a connection that nobody knows of."""
+        if self._is_closed:
+            raise UsageError("this history is closed", hint="open it again, or ask inside its `with` block")
+
     def close(self) -> None:
+        self._is_closed = True
         for forge in self._forges.values():
             forge.close()
         for embedder in self._embedders.values():

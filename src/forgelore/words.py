@@ -4,6 +4,7 @@ Plain tuples and no libraries: a command that only reads pays for nothing more.
 """
 
 from collections.abc import Iterable
+from datetime import date
 from enum import StrEnum
 from typing import Literal, NamedTuple, TypedDict
 
@@ -27,6 +28,7 @@ KIND_WORDS: dict[str, Kind] = {
 STATE_WORDS = {"open": "open", "opened": "open", "closed": "closed", "merged": "merged"}
 
 Words = str | Iterable[str] | None  # one value or several; None: no filter
+Moment = str | date | None  # a datetime is a date; one without a zone is in UTC
 
 
 class FilterWords(TypedDict, total=False):
@@ -40,13 +42,13 @@ class FilterWords(TypedDict, total=False):
     author: Words
     label: Words
     path: Words
-    after: str | None  # 2026-03-01, 7d, 3 months ago …
-    before: str | None
-    updated_after: str | None
+    after: Moment  # 2026-03-01, 7d, 3 months ago …; from Python also a date or a datetime
+    before: Moment
+    updated_after: Moment
     milestone: Words
     assignee: Words
-    created: Words  # >2026-01-31, <=7d, 2026-01..2026-03, 2026-03 (all of it); several must all hold
-    updated: Words
+    created: Words | Moment  # >2026-01-31, <=7d, 2026-01..2026-03, 2026-03 (all of it); several must all hold
+    updated: Words | Moment
     comments: Words  # how many: 0, >10, 5..20
     no: Words  # label, milestone, assignee: has none of any of these
     without: "FilterWords"  # each value of these is left out

@@ -38,6 +38,7 @@ def is_kept(one, filters):
         and (not filters.states or one["state"] in filters.states)
         and (not filters.authors or (one["author"] or "").lower() in _logins(filters.authors))
         and all(label.lower() in one["labels"] for label in filters.labels)
+        and ("label" not in filters.missing or not one["labels"])
         and (not filters.paths or any(_is_below(path, filters.paths) for path in one["paths"]))
         and (filters.after is None or (one["created_at"] or -1) >= filters.after)
         and (filters.before is None or (one["created_at"] is not None and one["created_at"] < filters.before))
@@ -74,6 +75,7 @@ some_filters = st.builds(
     updated_before=st.none(),
     min_comments=st.none(),
     max_comments=st.none(),
+    missing=st.sampled_from([(), (), ("label",)]),
     without=st.just(()),
 )
 

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from forgelore.flows.index.stats import VectorStats as VectorStats
     from forgelore.flows.index.vectors import Embedded as Embedded
     from forgelore.flows.progress import Watcher as Watcher
-    from forgelore.flows.search.run import Hit as Hit
+    from forgelore.flows.search.hit import Hit as Hit
     from forgelore.flows.search.run import SearchAnswer as SearchAnswer
     from forgelore.flows.search.run import SearchMode as SearchMode
     from forgelore.flows.sync.estimate import SyncEstimate as SyncEstimate
@@ -155,7 +155,7 @@ _HOMES = {
     "FullTextStats": "forgelore.flows.index.stats",
     "Group": "forgelore.flows.compare.evaluate",
     "History": "forgelore.api.history",
-    "Hit": "forgelore.flows.search.run",
+    "Hit": "forgelore.flows.search.hit",
     "HitRow": "forgelore.store.hits",
     "ImportResult": "forgelore.flows.transfer.importing",
     "ImportedFile": "forgelore.api.fetch",

@@ -91,5 +91,5 @@ def find_calibrated(app: App, project: StoredProject | None) -> StoredProject:
     """Return the one project that is calibrated."""
     if project is None:
         names = ", ".join(str(known.name) for known in list_projects(app.store())[:8])
-        raise InvalidValue("a project is calibrated by itself", hint=f"say which with --project: {names}")
+        raise InvalidValue("a project is calibrated by itself", hint=f"say which project: {names}")
     return project

@@ -74,6 +74,20 @@ class History(FindingHistory, FetchingHistory, IndexingHistory, DedupingHistory)
 
         return list_matching(self.app, (parse_kind(kind),), query, filters, sort=sort, limit=limit)
 
+    def items(
+        self, query: str = "", *, sort: Sort = "updated", limit: int = 30, **filters: Unpack[FilterWords]
+    ) -> "ListedItems":
+        """Return the items of all kinds, or of the types that are named, that match: `items("label:bug is:open")`,
+        `items(type="issue", state="open", after=date(2026, 1, 1))`.
+        """
+        from forgelore.api.browse import list_matching
+
+        return list_matching(self.app, (), query, filters, sort=sort, limit=limit)
+
+    def get(self, ref: str, *, project: str | None = None) -> "ShownItem":
+        """Return one item with its conversation, as `show`: `get("#41")`. Raises NotFound where there is none."""
+        return self.show(ref, project=project)
+
     def count(self, what: str, query: str = "", **filters: Unpack[FilterWords]) -> "RowCount":
         """Return how many items of a kind, or items, threads or notes, match. `query`: qualifiers, as for a list."""
         from forgelore.api.browse import count_matching
@@ -210,11 +224,12 @@ class History(FindingHistory, FetchingHistory, IndexingHistory, DedupingHistory)
         return count_waiting(store, JobKind.REPLAY) if store else 0
 
     def close(self) -> None:
-        """Close the file and every connection."""
+        """Close the file and every connection. Whatever is asked afterwards is refused."""
         self._retrievers.clear()
         self.app.close()
 
     def __enter__(self) -> Self:
+        self.app.check_open()
         return self
 
     def __exit__(self, *exc: object) -> None:

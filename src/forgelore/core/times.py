@@ -60,6 +60,17 @@ def format_ms(value: int | None) -> str | None:
     return f"{date.isoformat()}T{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}{fraction}Z"
 
 
+def as_time(value: int | None) -> dt.datetime | None:
+    """Return the moment as Python has it, aware and in UTC."""
+    return None if value is None else _EPOCH + dt.timedelta(milliseconds=value)
+
+
+def as_ms(moment: dt.datetime) -> int:
+    """Return the milliseconds of a moment; one without a zone is in UTC, as everything here."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    return (aware - _EPOCH) // dt.timedelta(milliseconds=1)
+
+
 def parse_http_date(text: str | None) -> int | None:
     """Return the ms of an HTTP `Date` header; None when it is missing or not a date."""
     if not text:

@@ -1,9 +1,11 @@
 """`show`: one item with its labels, files, links and conversation."""
 
+import datetime as dt
 import json
 from typing import NamedTuple
 
 from forgelore.core.names import Hosts, Ref, note_page, shown_ref
+from forgelore.core.times import as_time
 from forgelore.flows.browse.refs import find_row
 from forgelore.store.browse import ShownRow, load_backlinks, load_links, load_notes_of
 from forgelore.store.db import Store
@@ -47,7 +49,7 @@ class ShownNote(NamedTuple):
 
     author: str | None
     body: str | None
-    created_at: int | None
+    created_at: dt.datetime | None
     path: str | None
     line: int | None
     is_system: bool
@@ -69,7 +71,7 @@ class ShownThread(NamedTuple):
 
 
 class ShownItem(NamedTuple):
-    """One item, ready to be shown. Times are milliseconds; `deleted_at`: when its forge was seen without it."""
+    """One item, ready to be shown. `deleted_at`: when its forge was seen without it."""
 
     ref: str
     project: str
@@ -83,10 +85,10 @@ class ShownItem(NamedTuple):
     author: str | None
     author_role: str | None
     assignees: list[str]
-    created_at: int | None
-    updated_at: int | None
-    closed_at: int | None
-    merged_at: int | None
+    created_at: dt.datetime | None
+    updated_at: dt.datetime | None
+    closed_at: dt.datetime | None
+    merged_at: dt.datetime | None
     url: str | None
     tag: str | None
     category: str | None
@@ -95,7 +97,7 @@ class ShownItem(NamedTuple):
     target_branch: str | None
     is_draft: bool
     is_confidential: bool
-    deleted_at: int | None
+    deleted_at: dt.datetime | None
     labels: list[str]
     files: list[ShownFile]
     links: list[ShownLink]
@@ -120,10 +122,10 @@ def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
         author=row.author,
         author_role=row.author_role,
         assignees=json.loads(row.assignees),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        closed_at=row.closed_at,
-        merged_at=row.merged_at,
+        created_at=as_time(row.created_at),
+        updated_at=as_time(row.updated_at),
+        closed_at=as_time(row.closed_at),
+        merged_at=as_time(row.merged_at),
         url=row.url,
         tag=row.tag,
         category=row.category,
@@ -132,7 +134,7 @@ def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
         target_branch=row.target_branch,
         is_draft=bool(row.is_draft),
         is_confidential=bool(row.is_confidential),
-        deleted_at=row.deleted_at,
+        deleted_at=as_time(row.deleted_at),
         labels=load_labels_of(store, [row.id]).get(row.id, []),
         files=[ShownFile(*file) for file in load_files_of(store, [row.id]).get(row.id, ())],
         links=_links(store, row),
@@ -171,5 +173,7 @@ def _threads(store: Store, item: ShownRow) -> list[ShownThread]:
         )
         flags = (bool(row.is_system), bool(row.is_internal), bool(row.is_answer))
         url = note_page(item.forge, item.url, row.key, row.url)
-        thread.notes.append(ShownNote(row.author, row.body, row.created_at, row.path, row.line, *flags, row.type, url))
+        thread.notes.append(
+            ShownNote(row.author, row.body, as_time(row.created_at), row.path, row.line, *flags, row.type, url)
+        )
     return list(threads.values())

@@ -1,8 +1,10 @@
 """`list` and `count`: which items match, and how many."""
 
+import datetime as dt
 from typing import NamedTuple
 
 from forgelore.core.names import shown_ref
+from forgelore.core.times import as_time
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import parse_kind
 from forgelore.store.browse import SORTS, count_by_group, load_listed
@@ -16,7 +18,7 @@ MOST = 1_000_000
 
 
 class ListedItem(NamedTuple):
-    """An item without its body. Times are milliseconds."""
+    """An item without its body."""
 
     ref: str
     kind: str
@@ -25,8 +27,8 @@ class ListedItem(NamedTuple):
     state: str | None
     state_reason: str | None
     author: str | None
-    created_at: int | None
-    updated_at: int | None
+    created_at: dt.datetime | None
+    updated_at: dt.datetime | None
     url: str | None
     source_branch: str | None
     tag: str | None
@@ -62,8 +64,9 @@ def list_items(
     return ListedItems(
         ListedItem(
             shown_ref(row.forge, row.kind, row.number, row.tag), row.kind, row.number, row.title, row.state,
-            row.state_reason, row.author, row.created_at, row.updated_at, row.url, row.source_branch, row.tag,
-            tuple(labels_of.get(row.id, ())), str(ProjectName(row.forge, row.host, row.path)),
+            row.state_reason, row.author, as_time(row.created_at), as_time(row.updated_at), row.url,
+            row.source_branch, row.tag, tuple(labels_of.get(row.id, ())),
+            str(ProjectName(row.forge, row.host, row.path)),
         )
         for row in rows
     )  # fmt: skip

@@ -5,6 +5,7 @@ Made from what `flows/browse/items` loads, so that an item reads the same wherev
 
 from forgelore.core.marker import is_report
 from forgelore.core.search.documents import DocumentNote, ShownHeader, build_shown
+from forgelore.core.times import as_ms
 from forgelore.flows.browse.items import ShownItem, ShownThread
 
 
@@ -15,7 +16,9 @@ def show_document(item: ShownItem) -> str:
     parts = [build_shown(_header(item), item.body or "")]
     for thread in item.threads:
         notes = [
-            DocumentNote(note.author, note.created_at, note.body, note.path, note.url)
+            DocumentNote(
+                note.author, as_ms(note.created_at) if note.created_at else None, note.body, note.path, note.url
+            )
             for note in thread.notes
             if note.body and not note.is_system and not note.is_internal and not is_report(note.body)
         ]

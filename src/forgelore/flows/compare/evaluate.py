@@ -123,7 +123,7 @@ def evaluate(
     watcher.done("queries")
     if run.left_out and not run.outcomes:
         first = run.left_out[0]
-        hint = "check --project, or bring the items in with: forgelore sync"
+        hint = "check the project, or bring the items in with: forgelore sync"
         raise NotFound(f"no query of the file can be asked; line {first.number}: {first.reason}", hint=hint)
     mode = run.modes.pop() if len(run.modes) == 1 else setting.mode
     left_out = sorted([*suite.bad, *run.left_out], key=lambda bad: bad.number)
@@ -140,7 +140,7 @@ def _with_project(store: Store, suite: Suite, setting: EvaluationSetup) -> Evalu
     if len(known) == 1:
         return setting._replace(project=known[0])
     names = ", ".join(str(project.name) for project in known[:8])
-    raise InvalidValue("numbers of items need a project", hint=f"say which with --project: {names}")
+    raise InvalidValue("numbers of items need a project", hint=f"say which project: {names}")
 
 
 class _Asked(NamedTuple):

@@ -45,9 +45,10 @@ from forgelore.flows.compare.shortlist import (
     find_shortlist,
     rescore_shortlist,
 )
+from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.paging import check_limit
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RESCORED, Hit, SearchMode, build_hits
+from forgelore.flows.search.run import RESCORED, SearchMode, build_hits
 from forgelore.flows.search.shortfalls import warn_of_waiting
 from forgelore.store.calibrations import CalibrationScope, load_boilerplate
 from forgelore.store.engine.words import has_documents, make_stems

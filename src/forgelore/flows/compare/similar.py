@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.compare.calibration import Chance
 from forgelore.flows.compare.rank import CompareRequest, Match, Ranking, rank_matches
+from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import Hit, SearchAnswer, SearchMode
+from forgelore.flows.search.run import SearchAnswer, SearchMode
 from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject
@@ -24,6 +25,18 @@ class SimilarHit(NamedTuple):
 
     hit: Hit
     match: Match | None
+
+    @property
+    def ref(self) -> str:
+        return self.hit.ref
+
+    @property
+    def title(self) -> str:
+        return self.hit.title
+
+    @property
+    def url(self) -> str | None:
+        return self.hit.url
 
 
 class SimilarAnswer(NamedTuple):

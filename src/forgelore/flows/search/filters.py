@@ -4,16 +4,18 @@ Raises InvalidValue for what cannot be meant, and for what contradicts itself. S
 is an unset variable.
 """
 
+import datetime as dt
 from collections.abc import Iterable, Iterator
 
 from forgelore.core.globs import MAX_STARS, count_stars
 from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
+from forgelore.core.times import as_ms
 from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
 from forgelore.store.filters import PARTS, Filters
 from forgelore.store.projects import StoredProject, has_other_projects
-from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Words
+from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Words
 
 _TYPES = {"thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread"}
 
@@ -113,15 +115,19 @@ def _check_possible(filters: Filters, without: list[Filters]) -> None:
         raise InvalidValue("nothing can be updated last before it was created", hint="compare the dates")
 
 
-def _several(name: str, words: Words) -> tuple[str, ...]:
+def _several(name: str, words: Words | Moment) -> tuple[str, ...]:
     """One word is a list of one, nothing a list of none."""
-    found = () if words is None else (words,) if isinstance(words, str) else tuple(words)
-    return tuple(check_filled(name, word) for word in found)
+    found = () if words is None else (words,) if isinstance(words, str | dt.date) else tuple(words)
+    return tuple(word.isoformat() if isinstance(word, dt.date) else check_filled(name, word) for word in found)
 
 
-def _moment(name: str, text: str | None, now_ms: int) -> int | None:
+def _moment(name: str, text: Moment, now_ms: int) -> int | None:
     if text is None:
         return None
+    if isinstance(text, dt.datetime):
+        return as_ms(text)
+    if isinstance(text, dt.date):
+        text = text.isoformat()
     from forgelore.core.dates import parse_when  # most lists have no date to read
 
     return parse_when(check_filled(name, text), now_ms)

@@ -7,7 +7,7 @@ from forgelore.store.db import Store
 from forgelore.store.hits import load_notes_with
 
 if TYPE_CHECKING:
-    from forgelore.flows.search.run import Hit
+    from forgelore.flows.search.hit import Hit
 
 _AROUND = 30  # letters beside a marked word that tell its note from others with the same word
 

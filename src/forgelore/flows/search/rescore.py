@@ -35,7 +35,7 @@ def _measure(
 ) -> dict[int, float]:
     query = check_vector(raw, None)
     if isinstance(query, str):
-        raise EmbeddingFailed(query, hint="leave --rescore out")
+        raise EmbeddingFailed(query, hint="search without rescoring")
     texts = load_texts(store, ids)
     passages = [_first_passage(embedder, title, text) for title, text in texts.values()]
     vectors = [check_vector(one, query.size) for one in _embed(embedder, passages)]

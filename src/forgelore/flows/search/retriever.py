@@ -133,7 +133,9 @@ class Retriever:
         if self._problem:
             raise self._problem
         if self.embedder is None:
-            raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search with --mode lexical")
+            raise EmbedderUnreachable(
+                "no embedder is configured", hint="set `embedder`, or search by words alone (mode lexical)"
+            )
         stored = find_embedder(self.store, self.embedder.fingerprint())
         if stored is None or not stored.dimension:
             hint = f"run: forgelore embed --embedder {self.embedder.name}"
@@ -146,5 +148,5 @@ def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> 
 
     vector = check_vector(raw, stored.dimension)
     if isinstance(vector, str):
-        raise EmbeddingFailed(vector, hint="search by words with --mode lexical")
+        raise EmbeddingFailed(vector, hint="search by words alone (mode lexical)")
     return vector

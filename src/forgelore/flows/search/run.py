@@ -30,6 +30,7 @@ from forgelore.core.search.snippets import (
 from forgelore.core.search.term_groups import join_groups
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.absent_values import warn_of_absent
+from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.known_item import KnownItems, permit_known
 from forgelore.flows.search.note_urls import name_notes
 from forgelore.flows.search.paging import (
@@ -76,20 +77,6 @@ class SearchRequest(NamedTuple):
     @property
     def end(self) -> int:
         return self.start.offset + self.limit
-
-
-class Hit(NamedTuple):
-    """A document in an answer, with the rank each list gave it (from 1; None: not in that list)."""
-
-    row: HitRow
-    score: float  # fused, over the best possible: 1 would be the first of both lists
-    rrf: float
-    lexical_rank: int | None
-    lexical_score: float | None  # BM25
-    vector_rank: int | None
-    vector_score: float | None  # cosine
-    snippet: Snippet
-    words: tuple[str, ...]  # of the query, as the document has them
 
 
 class SearchAnswer(NamedTuple):

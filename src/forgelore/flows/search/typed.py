@@ -69,10 +69,12 @@ def read_filter_query(
         raise InvalidValue(f"{words!r} is no filter", hint="lists take qualifiers such as label:bug; search for words")
     filters = _filters(store, flags, said, setting)
     if flags.get("type") and "type" in said.words:
-        (kind,) = parse_filters({"type": flags["type"]}, now_ms=setting.now_ms).types
-        if kind not in parse_filters({"type": said.words["type"]}, now_ms=setting.now_ms).types:
-            raise InvalidValue(f"{kind}s are asked for, and something else too", hint="take type: or is: away")
-        filters = filters._replace(types=(kind,))
+        asked = parse_filters({"type": flags["type"]}, now_ms=setting.now_ms).types
+        typed_too = parse_filters({"type": said.words["type"]}, now_ms=setting.now_ms).types
+        both = tuple(kind for kind in asked if kind in typed_too)
+        if not both:
+            raise InvalidValue(f"{asked[0]}s are asked for, and something else too", hint="take type: or is: away")
+        filters = filters._replace(types=both)
     return filters, said.sort
 
 

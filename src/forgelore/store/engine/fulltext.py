@@ -106,7 +106,7 @@ def raw_query_errors(expression: str) -> Iterator[None]:
             raise  # the file, not the words
         reason = str(error.__cause__)
         hint = (
-            'raw mode takes FTS5 syntax: "a phrase", a AND b, a NOT b, auth*, title: word; or leave out --fts-mode raw'
+            'raw mode takes FTS5 syntax: "a phrase", a AND b, a NOT b, auth*, title: word; or search without raw mode'
         )
         raise InvalidValue(f"{expression!r} is not a full-text query: {reason}", hint=hint) from error
 

@@ -5,9 +5,12 @@ be); `MISSING` is a key that is not there. Where the data is to look different f
 one have structs of their own.
 """
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Literal, TypeAlias
+
+from forgelore.core.times import as_ms, format_ms
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -27,6 +30,8 @@ def as_data(value: object) -> JsonValue:
         return value
     if isinstance(value, str):
         return str(value)  # also of an enum of words
+    if isinstance(value, dt.datetime):
+        return format_ms(as_ms(value))
     names = field_names(type(value))
     if names is not None:
         found = ((key, getattr(value, name)) for name, key in names.items())

@@ -3,6 +3,7 @@
 Published in docs/json/; the tests hold every output against them. Only what writes or checks them imports this.
 """
 
+import datetime as dt
 import types
 from collections.abc import Mapping
 from enum import Enum
@@ -11,7 +12,15 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 from forgelore.surfaces.present.data import Absence, JsonValue, as_data, field_names
 
 Schema = dict[str, JsonValue]
-_PLAIN: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+# A time is text: 2026-03-01T12:00:00Z.
+_PLAIN: dict[type, str] = {
+    str: "string",
+    dt.datetime: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
 
 
 def build_schema(kind: object, *, is_strict: bool = False) -> Schema:

@@ -1,5 +1,6 @@
 """Text for people: what of a stranger's text may be shown, how much room it takes, and times as one reads them."""
 
+import datetime as dt
 import re
 import unicodedata
 
@@ -54,6 +55,8 @@ def wrap_words(text: str, columns: int, first: int | None = None) -> list[str]:
     return [*lines, line]
 
 
-def day(ms: int | None) -> str:
-    """Return the day of a time: 2026-03-01; "" where none is known."""
-    return (format_ms(ms) or "")[:10]
+def day(moment: dt.datetime | int | None) -> str:
+    """Return the day of a time, or of milliseconds: 2026-03-01; "" where none is known."""
+    if isinstance(moment, dt.datetime):
+        return moment.date().isoformat()
+    return (format_ms(moment) or "")[:10]
