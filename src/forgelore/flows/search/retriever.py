@@ -133,9 +133,7 @@ class Retriever:
         if self._problem:
             raise self._problem
         if self.embedder is None:
-            raise EmbedderUnreachable(
-                "no embedder is configured", hint="set `embedder`, or search by words alone (mode lexical)"
-            )
+            raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search in mode lexical")
         stored = find_embedder(self.store, self.embedder.fingerprint())
         if stored is None or not stored.dimension:
             hint = f"run: forgelore embed --embedder {self.embedder.name}"
@@ -148,5 +146,5 @@ def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> 
 
     vector = check_vector(raw, stored.dimension)
     if isinstance(vector, str):
-        raise EmbeddingFailed(vector, hint="search by words alone (mode lexical)")
+        raise EmbeddingFailed(vector, hint="search in mode lexical")
     return vector

@@ -5,7 +5,7 @@ import os
 from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
-from forgelore.surfaces.cli.terminal import clean
+from forgelore.surfaces.cli.terminal import clean, width
 
 if TYPE_CHECKING:
     from forgelore.api import TriageAnswer
@@ -80,7 +80,11 @@ def _triage_one(context: "Context", arguments: argparse.Namespace) -> "TriageDat
 def _print(context: "Context", ref: str, answer: "TriageAnswer") -> None:
     found, posted = answer
     context.print(f"{context.style.bold(clean(ref))} {clean(found.title)}", "")
-    if found.body:
+    if found.body and context.out.isatty():
+        from forgelore.surfaces.cli.rendering import render_comment
+
+        context.print(*render_comment(found.body, context.style, min(width(), 110)))
+    elif found.body:
         context.print(*(clean(line) for line in found.body.splitlines()))
     else:
         context.print(f"nothing to say: {found.reason}")
