@@ -20,6 +20,8 @@ cosines, logarithms of days. What a list of candidates is like comes in as `Sign
     refs          other items that both name
     same          1 the same text, 0.5 nearly (core/compare/sameness)
     cites         one names the other; told, and never weighed: whoever names an item has found it already
+
+What two changes touch comes beside these, where it is known (core/compare/shared_paths).
 """
 
 import math

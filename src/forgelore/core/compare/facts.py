@@ -4,7 +4,7 @@ Every node of a tree knows the mean of the candidates that came through it (core
 the root to a leaf moves that mean from node to node, and each step is owed to the number that the node asks for. Added
 up over all trees:
 
-    strength = what is usual + the sum of what each fact moved
+    strength = what is usual + the sum of what each fact moved (shared files, a rule beside the trees, included)
 
 which holds exactly, up to the rounding of sums. It says what the trees looked at, not why two items are the same.
 """
@@ -12,6 +12,7 @@ which holds exactly, up to the rounding of sums. It says what the trees looked a
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from forgelore.core.compare.shared_paths import path_bonus
 from forgelore.core.compare.trees import Trees
 
 _GROUPS = {
@@ -25,12 +26,14 @@ _GROUPS = {
     "state": ("open", "closed_for"),
     "conversation": ("marked", "comments", "people", "quiet", "mentions", "duplicates", "took_part"),
     "author": ("same_author",),
+    "files": ("shared_paths",),
 }
 _GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
 _WORDS = {
     "meaning": "what the texts mean", "words": "the words of the texts", "title": "the words of the titles",
     "marks": "error lines, names, paths, versions", "time": "the time between them", "length": "how long the texts are",
     "references": "what both refer to", "conversation": "what was said below it",
+    "files": "the files that both change",
 }  # fmt: skip
 _STATES = {1.0: "it was open", 0.0: "it was closed"}
 _AUTHORS = {1.0: "the same author", 0.0: "another author"}
@@ -63,8 +66,12 @@ class Explanation(NamedTuple):
 
 def find_facts(trees: Trees, pairs: Sequence[Mapping[str, float]]) -> list[Explanation]:
     """Return what moved the strength of each pair."""
-    moved = trees.explain(pairs)
-    return [Explanation(trees.usual, _group(features, steps)) for features, steps in zip(pairs, moved, strict=True)]
+    found = []
+    for features, steps in zip(pairs, trees.explain(pairs), strict=True):
+        bonus = path_bonus(features)
+        moved = {**steps, "shared_paths": bonus} if bonus else steps
+        found.append(Explanation(trees.usual, _group(features, moved)))
+    return found
 
 
 def _group(features: Mapping[str, float], steps: Mapping[str, float]) -> tuple[Fact, ...]:

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.core.names import PAGE_KINDS
 
-What = Literal["error", "frame", "path", "identifier", "version", "title"]
+What = Literal["error", "frame", "path", "identifier", "version", "title", "file"]  # file: one that both change
 
 READ = 6_000  # characters; what names the failure stands before that
 _MOST = 40  # of each kind: a trace of a thousand frames says no more than its first ones

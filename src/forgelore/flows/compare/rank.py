@@ -24,10 +24,12 @@ from forgelore.core.compare.evidence import (
 )  # fmt: skip
 from forgelore.core.compare.facts import Explanation, find_facts
 from forgelore.core.compare.history_evidence import compare_history, was_open
+from forgelore.core.compare.shared_paths import path_bonus
 from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
 from forgelore.core.search.fuse import DEPTH, Fused, Scale
 from forgelore.core.search.snippets import wanted_of
+from forgelore.flows.compare.path_evidence import PathEvidence, load_path_evidence
 from forgelore.flows.compare.reference import (
     SAMPLE,
     choose_model,
@@ -108,6 +110,7 @@ class _Weighed(NamedTuple):
     features: dict[str, float]
     strength: float
     profile: Profile
+    item_id: int
 
 
 class _Spread(NamedTuple):
@@ -144,6 +147,7 @@ class _Ranker:
         self._counts = Counts(retriever.store, self._stems)
         self._lines: dict[str, frozenset[int]] = {}
         self._body = self._plain(self._subject.body, self._subject.kind)
+        self._paths = PathEvidence()
 
     def rank(self) -> Ranking:
         wanted = RESCORED if self._rescorer else max(self._request.limit, CANDIDATES)
@@ -181,9 +185,16 @@ class _Ranker:
         profiles = [self._profile(rows[one.id]) for one in here]
         features = self._compare_texts(asked, found, list(zip(here, profiles, strict=True)))
         known = self._compare_histories([rows[one.id] for one in here])
-        pairs = [texts | history for texts, history in zip(features, known, strict=True)]
-        strengths = self._model.trees.strengths(pairs)
-        weighed = [_Weighed(*each) for each in zip(here, pairs, strengths, profiles, strict=True)]
+        items = [rows[one.id].item_id for one in here]
+        self._paths = load_path_evidence(self._store, self._subject, items)
+        paths = [self._paths.features(item_id) for item_id in items]
+        pairs = [texts | history | files for texts, history, files in zip(features, known, paths, strict=True)]
+        # No model has seen a path: what shared files add is a rule beside the trees.
+        strengths = [
+            strength + path_bonus(files)
+            for strength, files in zip(self._model.trees.strengths(pairs), paths, strict=True)
+        ]
+        weighed = [_Weighed(*each) for each in zip(here, pairs, strengths, profiles, items, strict=True)]
         return sorted(weighed, key=lambda one: -one.strength)
 
     def _compare_texts(
@@ -275,7 +286,8 @@ class _Ranker:
         if self._request.is_bare:
             return [(Evidence(one.features), None) for one in shown]
         facts = find_facts(self._model.trees, [one.features for one in shown])
-        evidence = [Evidence(one.features, find_quotes(asked, one.profile)) for one in shown]
+        quotes = [(*find_quotes(asked, one.profile), *self._paths.quotes(one.item_id)) for one in shown]
+        evidence = [Evidence(one.features, each) for one, each in zip(shown, quotes, strict=True)]
         return list(zip(evidence, facts, strict=True))
 
     def _is_among_its_own(self) -> bool:

@@ -215,5 +215,7 @@ def _rounded_down(similarity: float) -> str:
 
 
 def _quoted(quotes: "tuple[Quote, ...]", columns: int) -> str:
-    shown = [fit(clean(quote.text), columns) for quote in quotes if quote.what != "title"][:_SHOWN_QUOTES]
-    return f"both quote: {', '.join(shown)}" if shown else ""
+    said = [fit(clean(quote.text), columns) for quote in quotes if quote.what not in ("title", "file")][:_SHOWN_QUOTES]
+    files = [fit(clean(quote.text), columns) for quote in quotes if quote.what == "file"][:_SHOWN_QUOTES]
+    parts = ((f"both quote: {', '.join(said)}", said), (f"both change: {', '.join(files)}", files))
+    return " · ".join(text for text, found in parts if found)
