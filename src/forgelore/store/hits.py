@@ -12,7 +12,7 @@ from forgelore.words import ProjectName
 _HITS = """
     SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
         d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
-        CASE WHEN d.kind = 'change' OR d.representation = 'thread' THEN coalesce(i.body, '') END
+        CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END
     FROM documents d
     JOIN items i ON i.id = d.item_id
     JOIN projects p ON p.id = d.project_id
@@ -48,7 +48,7 @@ class HitRow(NamedTuple):
     host: str
     path: str
     text: str
-    body: str | None  # what the author wrote, where the text is more or something else
+    body: str | None  # what the author of the item wrote, where the text is that of a thread
     labels: tuple[str, ...] = ()
 
     @property
@@ -123,9 +123,7 @@ def load_texts(store: Store, document_ids: Iterable[int]) -> dict[int, tuple[str
 
 
 class Subject(NamedTuple):
-    """An item as a query: its title and body alone, as if it had just been filed. `said`: what its author wrote, where
-    the body is more (a change with its diff).
-    """
+    """An item as a query: its title and body alone, as if it had just been filed."""
 
     item_id: int
     project_id: int
@@ -134,13 +132,12 @@ class Subject(NamedTuple):
     body: str
     created_at: int | None
     document_id: int | None
-    said: str | None = None
     author: str | None = None
 
 
 def load_subject(store: Store, item_id: int) -> Subject:
     sql = """
-        SELECT i.id, i.project_id, i.kind, i.title, coalesce(i.body, ''), i.created_at, d.id, NULL, i.author
+        SELECT i.id, i.project_id, i.kind, i.title, coalesce(i.body, ''), i.created_at, d.id, i.author
         FROM items i
         LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
         WHERE i.id = ?

@@ -68,8 +68,8 @@ class Evidence(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """One item, read once. `text` is without the lines that every report of the project has; `said` is the part of it
-    that its author wrote, which of a change is not all: its paths and its diff are searched too.
+    """One item, read once. `text` is without the lines that every report of the project has; `said` is what its author
+    wrote, which is something else where the text is that of a thread.
     """
 
     title: str

@@ -170,10 +170,7 @@ class _Ranker:
     def _asked(self) -> QueryProfile:
         subject, counts = self._subject, self._counts
         number = load_number(self._store, subject.item_id) or 0
-        said = None if subject.said is None else self._plain(subject.said, subject.kind)
-        profile = build_profile(
-            subject.title, self._body, self._stems, said=said, number=number, created_at=subject.created_at
-        )
+        profile = build_profile(subject.title, self._body, self._stems, number=number, created_at=subject.created_at)
         return build_query_profile(
             profile, clean(profile.text), self._stems, document_count=counts.of_stems, total=counts.total
         )

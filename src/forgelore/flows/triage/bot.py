@@ -31,6 +31,7 @@ from forgelore.flows.triage.item import (
 )
 from forgelore.flows.triage.learn import learn_more, prepare
 from forgelore.flows.triage.posting import Posted, post_report
+from forgelore.flows.triage.remembered import build_stored, is_news
 from forgelore.flows.triage.withhold import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports import ConversationLocked, Forge, IndexBranch
@@ -270,7 +271,7 @@ class BotRun:
             self.outcome.done.append(TriagedItem(triaged, None))
             raise  # and no report is kept: the next run looks again
         self.outcome.done.append(TriagedItem(triaged, posted))
-        self.reports[key] = _stored(self.bot.forge_ms(), triaged, posted, before)
+        self.reports[key] = build_stored(self.bot.forge_ms(), triaged, posted, before)
         self._save_report(key, self.reports[key])
 
     def _post(self, triaged: TriageResult, before: StoredReport | None) -> Posted:
@@ -283,7 +284,7 @@ class BotRun:
             return Posted("nothing", reason="nothing to say")
         return post_report(
             bot.forge, bot.project, triaged.key, triaged.body, posted_before=was_there,
-            is_new_warning=_is_news(triaged, before), may_create=triaged.is_open,
+            is_new_warning=is_news(triaged, before), may_create=triaged.is_open,
         )  # fmt: skip
 
     def _save_report(self, key: ItemKey, report: StoredReport) -> None:
@@ -311,19 +312,3 @@ class BotRun:
         )
         self.outcome.removed += dropped.forgotten
         self.outcome.warnings += dropped.warnings
-
-
-def _is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
-    """True for a warning of something that no comment here has named."""
-    is_warning = triaged.outcome in ("duplicate", "regression")
-    return is_warning and (before is None or triaged.first_number not in before.shown)
-
-
-def _stored(now_ms: int, triaged: TriageResult, posted: Posted | None, before: StoredReport | None) -> StoredReport:
-    """What a person took away stays known, so that it is not posted again; only what we took back is forgotten."""
-    url, shown = (posted.url if posted else None), triaged.shown
-    if before is not None and before.comment_url and (posted is None or posted.action == "nothing"):
-        url, shown = before.comment_url, before.shown
-    return StoredReport(
-        now_ms, triaged.content_hash, triaged.outcome, triaged.first_number, triaged.similarity, url, shown
-    )
