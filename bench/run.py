@@ -18,6 +18,7 @@ BENCHES = (
     "ingest",
     "economy",
     "kills",
+    "closing_kills",
     "quality",
     "search",
     "rivals",

@@ -92,6 +92,16 @@ class ClosingGround:
         assert done.code == 0, done.err
         return json.loads(log.read_text(encoding="utf-8"))
 
+    def write_positions(self, step: str) -> list[int]:
+        """Run undisturbed once, and return which of its requests changed something, counted from 1."""
+        db = self.begin(f"positions-{step}")
+        if step == "rollback":
+            assert self.command(db, "apply").code == 0
+        since = len(self.closing.server.requests)
+        assert self.command(db, step).code == 0
+        sent, writes = self.closing.server.requests[since:], self.closing.writes(since)
+        return [at for at, one in enumerate(sent, 1) if any(one is write for write in writes)]
+
     def kill(self, step: str, points: tuple[str, ...]) -> ClosingOutcome:
         """Apply (and roll back), dying at each point of one of them in turn; then in peace, and look at everything."""
         outcome = ClosingOutcome(points, [])

@@ -5,6 +5,7 @@ import pytest
 
 from crash.closing_kills import ClosingGround
 from crash.killing import choose
+from dedupe.closing_lab import let_ana_write
 
 CHAINS = 5
 
@@ -17,11 +18,7 @@ def ground(lab, tmp_path, forker):
 @pytest.fixture(params=("github", "gitlab", "forgejo"))
 def lab(request):
     lab = request.getfixturevalue(request.param)
-    if request.param == "gitlab":
-        lab.server.tokens[lab.good_token].scopes = ("api",)
-        lab.project.add_member("ana", 40)
-    else:
-        lab.project.add_collaborator("ana", "admin")
+    let_ana_write(lab)
     return lab
 
 
@@ -32,10 +29,11 @@ def test_a_killed_run_goes_on_and_writes_nothing_twice(ground, step):
     assert sum(len(outcome.deaths) for outcome in outcomes) >= CHAINS
 
 
-def test_a_crash_between_the_closing_and_its_journal_row_is_noticed(ground):
-    """Dying at each request, and at each answer that nobody has read: those are the moments that matter most."""
-    steps = ground.steps("apply")
-    writes = [f"answer:{number}" for number in range(steps["answer"] // 2, steps["answer"] // 2 + 4)]
-    outcomes = [ground.kill("apply", (point,)) for point in writes]
+@pytest.mark.parametrize("step", ["apply", "rollback"])
+def test_a_crash_between_a_write_and_its_journal_row_is_noticed(ground, step):
+    """Dying before the first writes are sent, and after the forge has done them while nobody has read its answer."""
+    positions = ground.write_positions(step)[:2]
+    points = [(f"{kind}:{at}",) for at in positions for kind in ("request", "answer")]
+    outcomes = [ground.kill(step, point) for point in points]
     assert [outcome for outcome in outcomes if outcome.problem] == []
-    assert all(outcome.deaths for outcome in outcomes)
+    assert [len(outcome.deaths) for outcome in outcomes] == [1] * 4

@@ -10,6 +10,15 @@ from forgelore.store.decisions import NewDecision, save_decision
 from forgelore.store.projects import list_projects
 
 
+def let_ana_write(lab):
+    """Make ana, whose token the lab has, a maintainer of its project."""
+    if lab.has_shared_numbers:
+        lab.project.add_collaborator("ana", "admin")
+    else:
+        lab.server.tokens[lab.good_token].scopes = ("api",)
+        lab.project.add_member("ana", 40)
+
+
 class ClosingLab:
     """Numbers are those of the forge; `decide(2, 1)` says that 2 repeats 1, as an accepted decision would."""
 
