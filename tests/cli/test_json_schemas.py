@@ -33,6 +33,7 @@ OFFLINE = {
     "dedupe split": ["dedupe", "split", "#157"],
     "dedupe set-canonical": ["dedupe", "set-canonical", "#110"],
     "dedupe maintainers": ["dedupe", "maintainers"],
+    "dedupe candidates": ["dedupe", "candidates", "--kind", "issue", "--workers", "1"],
     "dedupe runs": ["dedupe", "runs"],
     "list": ["list", "issues"],
     "count": ["count", "notes"],

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from forgelore.flows.compare.similar import SimilarHit as SimilarHit
     from forgelore.flows.dedupe.apply import Applied as Applied
     from forgelore.flows.dedupe.apply import AppliedLine as AppliedLine
+    from forgelore.flows.dedupe.candidates import CandidatesMade as CandidatesMade
     from forgelore.flows.dedupe.canonicalize import Canonicalized as Canonicalized
     from forgelore.flows.dedupe.canonicalize import LeftOutEdge as LeftOutEdge
     from forgelore.flows.dedupe.canonicalize import ShownCluster as ShownCluster
@@ -130,6 +131,7 @@ _HOMES = {
     "COUNTABLE": "forgelore.flows.browse.lists",
     "Calibrated": "forgelore.flows.compare.calibrate",
     "Canonicalized": "forgelore.flows.dedupe.canonicalize",
+    "CandidatesMade": "forgelore.flows.dedupe.candidates",
     "Chance": "forgelore.core.compare.calibration",
     "Checked": "forgelore.flows.index.check",
     "ClosingPlan": "forgelore.flows.dedupe.plan",

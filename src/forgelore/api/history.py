@@ -2,8 +2,8 @@
 
 A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
 together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
-that needs them. What finds, fetches, indexes and dedupes stands in `history_find`, `history_fetch`, `history_index` and
-`history_dedupe`.
+that needs them. What finds, fetches, indexes, judges and dedupes stands in `history_find`, `history_fetch`,
+`history_index`, `history_judge` and `history_dedupe`.
 """
 
 import os
@@ -15,6 +15,7 @@ from forgelore.api.history_dedupe import DedupingHistory
 from forgelore.api.history_fetch import FetchingHistory
 from forgelore.api.history_find import FindingHistory
 from forgelore.api.history_index import IndexingHistory
+from forgelore.api.history_judge import JudgingHistory
 from forgelore.api.projects import maybe_project, one_project
 from forgelore.app import App
 from forgelore.core.values import check_filled
@@ -49,7 +50,7 @@ def make_history(environ: Mapping[str, str], *, cwd: str, db: str | None = None)
     return History(App(environ, cwd=cwd, db=db))
 
 
-class History(FindingHistory, FetchingHistory, IndexingHistory, DedupingHistory):
+class History(JudgingHistory, FindingHistory, FetchingHistory, IndexingHistory, DedupingHistory):
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:

@@ -5,7 +5,8 @@ an item is edited, because freshness compares content versions.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from forgelore.store.db import Store
@@ -40,6 +41,7 @@ class SetMember(NamedTuple):
     chance: float | None
     sameness: str
     marks: tuple[str, ...] = ()
+    features: Mapping[str, float] = MappingProxyType({})  # the numbers of the pair that are not 0
 
 
 class CandidateSet(NamedTuple):
@@ -74,6 +76,16 @@ def list_sources(store: Store, project_id: int, kind: str, *, states: Sequence[s
     return [Source._make(row) for row in store.rows(sql, project_id, kind, json.dumps(list(states)))]
 
 
+def load_versions(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """Return the content version and the state of live public items."""
+    sql = """
+        SELECT id, content_version, coalesce(state, '')
+        FROM items
+        WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL AND NOT is_confidential
+    """
+    return {item_id: (version, state) for item_id, version, state in store.rows(sql, json.dumps(list(item_ids)))}
+
+
 def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[int]:
     """Return the sources with a fresh set of the same parameters as `new` (its item aside)."""
     sql = f"""
@@ -97,9 +109,9 @@ def save_set(store: Store, new: NewSet, members: Sequence[SetMember], now_ms: in
     store.run_many(
         f"""
         INSERT INTO candidate_set_members (set_id, {", ".join(SetMember._fields)})
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        [(set_id, *one[:-1], json.dumps(one.marks)) for one in members],
+        [(set_id, *one[:-2], json.dumps(one.marks), json.dumps(dict(one.features))) for one in members],
     )
     return set_id, stale
 
@@ -142,4 +154,7 @@ def _load_members(store: Store, set_id: int) -> tuple[SetMember, ...]:
     names = ", ".join(SetMember._fields)
     sql = f"SELECT {names} FROM candidate_set_members WHERE set_id = ? ORDER BY rank"
     rows = store.rows(sql, set_id)
-    return tuple(SetMember._make((*row[:4], bool(row[4]), *row[5:-1], tuple(json.loads(row[-1])))) for row in rows)
+    return tuple(
+        SetMember._make((*row[:4], bool(row[4]), *row[5:-2], tuple(json.loads(row[-2])), json.loads(row[-1])))
+        for row in rows
+    )

@@ -56,6 +56,7 @@ class Quote(NamedTuple):
     what: What
     text: str  # as the item that asks wrote it
     other: str  # as the other one wrote it
+    rarity: float = 0.0  # of a mark: 0 it is in every document, 1 nowhere else
 
 
 class Evidence(NamedTuple):
@@ -243,7 +244,10 @@ def find_quotes(asked: QueryProfile, other: Profile) -> tuple[Quote, ...]:
     marks = [mark for mark in shared_marks(asked, other) if asked.mark_weights[mark.key] > 0.3]
     marks.sort(key=lambda mark: (order[mark.what], -asked.mark_weights[mark.key], mark.key))
     theirs = parse_signature(other.place.text).written if marks else {}
-    found = [_quote(mark, asked.signature.written, theirs, other.place) for mark in marks[:_QUOTES]]
+    found = [
+        _quote(mark, asked.signature.written, theirs, other.place)._replace(rarity=asked.mark_weights[mark.key])
+        for mark in marks[:_QUOTES]
+    ]
     if len(found) < _QUOTES and _titles(asked, other)["title"] >= 0.25:
         found.append(Quote("title", asked.profile.title, other.title))
     return tuple(found)

@@ -7,6 +7,7 @@
 `similar`, `search --similar-to`, `triage` and `evaluate` all rank here.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -251,9 +252,15 @@ class _Ranker:
 
     def _tell(self, asked: QueryProfile, weighed: list[_Weighed], found: Shortlist) -> Ranking:
         request = self._request
-        best, rest = weighed[: request.limit], found.fused[CANDIDATES : request.limit]
+        best, rest = (
+            _first_of_states(weighed[: request.limit], request.per_state),
+            found.fused[CANDIDATES : request.limit],
+        )
         # Of twenty copies the nearest in time are the strongest, and the one to be named is the first.
-        copies = [] if request.is_bare else [one for one in weighed[request.limit :] if one.features["same"]]
+        known = {one.fused.id for one in best}
+        copies = (
+            [] if request.is_bare else [one for one in weighed if one.features["same"] and one.fused.id not in known]
+        )
         wanted = None if request.is_bare else wanted_of(_as_query(found.terms), self._stems)
         built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
@@ -291,6 +298,20 @@ class _Ranker:
         """Tell whether it is compared with items of its own kind and project alone."""
         filters, subject = self._request.filters, self._subject
         return filters.types == (subject.kind,) and filters.project_ids in ((), (subject.project_id,))
+
+
+def _first_of_states(weighed: list[_Weighed], most: int | None) -> list[_Weighed]:
+    """Return at most so many open candidates, and as many that are not, in their order."""
+    if most is None:
+        return weighed
+    counts: Counter[bool] = Counter()
+    kept = []
+    for one in weighed:
+        is_open = was_open(one.features) is True
+        counts[is_open] += 1
+        if counts[is_open] <= most:
+            kept.append(one)
+    return kept
 
 
 def _similarities(weighed: list[_Weighed], distribution: Distributions) -> dict[int, float]:

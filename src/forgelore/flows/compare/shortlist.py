@@ -36,6 +36,7 @@ class CompareRequest(NamedTuple):
     limit: int = 10
     is_bare: bool = False  # numbers alone: no snippets, no quotes
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
+    per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
 
 
 class Shortlist(NamedTuple):

@@ -47,6 +47,7 @@ CREATE TABLE candidate_set_members (
   chance REAL,
   sameness TEXT NOT NULL,             -- same_text, nearly_same_text, similar
   marks TEXT NOT NULL DEFAULT '[]',   -- JSON: rare marks that both texts have
+  features TEXT NOT NULL DEFAULT '{}', -- JSON: the numbers of the pair, 0 and unknown ones left out
   PRIMARY KEY (set_id, rank)
 ) WITHOUT ROWID;
 CREATE INDEX candidate_set_members_by_item ON candidate_set_members (item_id);

@@ -35,6 +35,7 @@ COMMANDS = {
     "similar": ("find", "what an item resembles, and why"),
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
+    "dedupe candidates": ("dedupe", "for every open item, what it could repeat"),
     "dedupe canonicalize": ("dedupe", "build clusters from accepted decisions, choose what stays of each"),
     "dedupe accept": ("dedupe", "say that an item repeats another"),
     "dedupe reject": ("dedupe", "say that two items are not duplicates"),

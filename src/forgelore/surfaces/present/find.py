@@ -164,7 +164,7 @@ def _present_like(found: "SimilarHit", *, is_explained: bool, is_full_ref: bool)
         why=why(found),
         similarity=round(match.similarity, 4) if match else None,
         sameness=match.evidence.sameness if match else None,
-        quotes=[QuoteData(*quote) for quote in match.evidence.quotes] if match else [],
+        quotes=[QuoteData(*quote[:3]) for quote in match.evidence.quotes] if match else [],
     )
     if not is_explained:
         return data
