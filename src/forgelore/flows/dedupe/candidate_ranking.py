@@ -17,7 +17,7 @@ from forgelore.flows.compare.reference import scope_of
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.candidate_sets import NewSet, SetMember, load_versions
 from forgelore.store.filters import Filters
-from forgelore.store.hits import Subject, load_full_subject
+from forgelore.store.hits import Subject, load_subject
 
 TargetStates = Literal["open", "closed", "all"]
 _ORDER: dict[Sameness, int] = {"same_text": 0, "nearly_same_text": 1, "similar": 2}
@@ -50,7 +50,7 @@ def rank_source(retriever: Retriever, item_id: int, setting: CandidateSetting) -
     known = load_versions(store, [item_id]).get(item_id)
     if known is None:
         return None
-    subject = load_full_subject(store, item_id)
+    subject = load_subject(store, item_id)
     ranking = _rank(retriever, subject, setting)
     chosen = _choose(ranking, setting)
     versions = load_versions(store, [match.hit.row.item_id for match in chosen])
