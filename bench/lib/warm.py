@@ -16,8 +16,11 @@ import numpy as np
 
 from forgelore.core.search.ftsquery import build_and, build_or, loosen, parse_query
 from forgelore.flows.search import run as flow
+from forgelore.flows.search.ranked_lists import RankedLists
 from forgelore.flows.search.retriever import Retriever, SearchScope
-from forgelore.flows.search.run import RankedLists, SearchRequest, best_per_item, fuse_lists, search
+from forgelore.flows.search.run import SearchRequest, best_per_item, fuse_lists, search
+from forgelore.flows.search.weighing import weigh_query
+from forgelore.flows.search.word_list import LITERAL_DEPTH, literal_first
 from forgelore.store.engine.fulltext import search_words
 from forgelore.store.engine.vectors import Near
 from forgelore.store.filters import Filters
@@ -184,8 +187,10 @@ def check_filter(desk: Desk, every: "Exhaustive", name: str, case: tuple, questi
     equal = short = 0
     for text, _ in questions:
         got = [hit.row.document_id for hit in ask(desk.retriever, text, filters=filters).hits]
-        gather = functools.partial(every.gather, text, allowed)
-        wanted = best_per_item(desk.retriever, gather, fuse_lists, LIMIT).fused[:LIMIT]
+        weighed = weigh_query(desk.retriever, parse_query(text))
+        gather = functools.partial(every.gather, text, weighed.literal, allowed)
+        join = functools.partial(fuse_lists, weights=weighed.lists)
+        wanted = best_per_item(desk.retriever, gather, join, LIMIT).fused[:LIMIT]
         equal += got == [one.id for one in wanted]
         short += len(got) < min(LIMIT, items)
     return Checked(name, len(allowed), len(questions), equal, short)
@@ -210,8 +215,11 @@ class Exhaustive:
         parts = [(self.packed[at : at + step] * query).sum(axis=1) for at in range(0, len(self.packed), step)]
         return np.concatenate(parts) * self.scales
 
-    def gather(self, text: str, allowed: np.ndarray, depth: int) -> RankedLists:
-        return RankedLists(self.by_words(text, allowed, depth), self.by_vector(text, allowed, depth))
+    def gather(self, text: str, literal: str | None, allowed: np.ndarray, depth: int) -> RankedLists:
+        words = self.by_words(text, allowed, max(depth, LITERAL_DEPTH) if literal else depth)
+        if literal:
+            words = literal_first(self.desk.store, words, literal)[:depth]
+        return RankedLists(words, self.by_vector(text, allowed, depth))
 
     def by_vector(self, text: str, allowed: np.ndarray, depth: int) -> list[Near]:
         cosines = self.cosines(text)

@@ -16,6 +16,22 @@ def test_a_leading_dash_is_part_of_what_is_looked_for(demo):
     assert demo("list", "issues", "-x").code == 2
 
 
+def test_the_best_of_a_bad_lot_is_told_and_every_hit_says_how_well_it_fits(demo):
+    asked = "sourdough starter does not rise after feeding, open the window"
+    done = demo("search", asked, "--mode", "lexical")
+    assert done.out.startswith("nothing fits well; this comes nearest\n 1. ")
+    data = demo("search", asked, "--mode", "lexical", "--json").data
+    assert data["is_nothing_fitting"]
+    assert 0 <= max(hit["relevance"] for hit in data["hits"]) < 0.42
+    fitting = demo("search", "deleted files come back", "--json").data
+    assert not fitting["is_nothing_fitting"]
+    assert fitting["hits"][0]["relevance"] == 1
+    title = fitting["hits"][0]["title"]
+    assert [title[start:end].lower() for start, end in fitting["hits"][0]["title_marks"]][:2] == ["deleted", "files"]
+    assert "nothing fits well" not in demo("search", "deleted files come back").out
+    assert "relevance" not in demo("similar", "#41", "--json").data["hits"][0]
+
+
 def test_similar_says_that_the_text_is_the_same(cli, tmp_path):
     row = {"kind": "issue", "title": "Lantern dims at night", "body": "The hall is dark as soon as the heating starts."}
     lines = [{**row, "number": at, "created_at": f"2026-01-0{at}T00:00:00Z"} for at in (1, 2)]

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 import forgelore
 from forgelore.app import App
+from forgelore.core.search.ftsquery import parse_query
 from forgelore.core.search.vectors import unpack_vector
 from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
+from forgelore.flows.search.weighing import weigh_query
 from forgelore.store.db import Store
 from forgelore.store.embedders import find_embedder
 from forgelore.store.engine.vector_check import sample_vectors
@@ -35,7 +37,10 @@ def test_words_and_meaning_are_both_told(retriever):
     hit = search(retriever, SearchRequest("deleted files come back")).hits[0]
     assert hit.row.number in (41, 145)
     assert hit.lexical_rank and hit.vector_rank
-    assert hit.rrf == pytest.approx(1 / (60 + hit.lexical_rank) + 1 / (60 + hit.vector_rank))
+    weights = weigh_query(retriever, parse_query("deleted files come back")).lists
+    assert weights.vectors > weights.words > 0.5, "plain language is found by meaning first, and by words too"
+    told = weights.words / (60 + hit.lexical_rank) + weights.vectors / (60 + hit.vector_rank)
+    assert hit.rrf == pytest.approx(told)
     assert hit.score == pytest.approx(hit.rrf * 61 / 2)
     assert {"deleted", "files"} <= set(hit.words)
 

@@ -122,6 +122,17 @@ def load_texts(store: Store, document_ids: Iterable[int]) -> dict[int, tuple[str
     return {row_id: (title, text) for row_id, title, text in store.rows(sql, json.dumps(list(document_ids)))}
 
 
+def load_holding(store: Store, document_ids: Iterable[int], text: str) -> set[int]:
+    """Return which documents hold a text in title or text, capitals of ASCII aside."""
+    sql = """
+        SELECT id
+        FROM document_texts
+        WHERE id IN (SELECT value FROM json_each(?1))
+          AND (instr(lower(text), lower(?2)) OR instr(lower(title), lower(?2)))
+    """
+    return {row_id for (row_id,) in store.rows(sql, json.dumps(list(document_ids)), text)}
+
+
 class Subject(NamedTuple):
     """An item as a query: its title and body alone, as if it had just been filed."""
 

@@ -2,8 +2,8 @@
 
 Two ways, because two kinds of query differ in what their scores can tell:
 
-    fuse         reciprocal rank fusion: each list gives a document 1 / (60 + its rank). For a few typed words, whose
-                 scores mean little. https://dl.acm.org/doi/10.1145/1571941.1572114
+    fuse         reciprocal rank fusion: each list gives a document its weight / (60 + its rank). For a few typed
+                 words, whose scores mean little. https://dl.acm.org/doi/10.1145/1571941.1572114
     fuse_scores  each list gives a document its score's distance from the list's mean, in standard deviations. For an
                  item as the query: there the size of a lead tells a duplicate from a neighbour, and ranks forget it.
                  Of equally near items the younger one is the likelier: most things are reported twice within months.
@@ -36,12 +36,13 @@ class Fused(NamedTuple):
     scores: tuple[float | None, ...]
 
 
-def fuse(lists: Sequence[Ranked], *, k: int = K) -> list[Fused]:
-    """Return the documents of all lists (of id and raw score, best first), best first by their ranks.
+def fuse(lists: Sequence[Ranked], *, weights: Sequence[float] | None = None, k: int = K) -> list[Fused]:
+    """Return the documents of all lists (of id and raw score, best first), best first by their ranks. `weights`: what
+    each list counts, 1 where they are not given.
 
     Ties go to the better best rank, then to the smaller id, so that equal queries give equal answers.
     """
-    return sorted(_merged(lists, k), key=_by_rank)
+    return sorted(_merged(lists, k, weights), key=_by_rank)
 
 
 def fuse_scores(lists: Sequence[Ranked], *, ages_days: Mapping[int, float] | None = None, k: int = K) -> list[Fused]:
@@ -84,14 +85,15 @@ class Scale(NamedTuple):
         return ((self.lowest if score is None else max(score, self.lowest)) - self.mean) / self.deviation
 
 
-def _merged(lists: Sequence[Ranked], k: int) -> list[Fused]:
+def _merged(lists: Sequence[Ranked], k: int, weights: Sequence[float] | None = None) -> list[Fused]:
     places = [{document: (rank, score) for rank, (document, score) in enumerate(ranked, 1)} for ranked in lists]
-    most = len(lists) / (k + 1)
+    counted = weights or [1.0] * len(lists)
+    most = sum(counted) / (k + 1)
     found = []
     for document in dict.fromkeys(document for place in places for document in place):
         pairs = [place.get(document, (None, None)) for place in places]
         ranks = tuple(rank for rank, _ in pairs)
-        rrf = sum(1 / (k + rank) for rank in ranks if rank)
+        rrf = sum(weight / (k + rank) for weight, rank in zip(counted, ranks, strict=True) if rank)
         found.append(Fused(document, rrf, rrf / most, ranks, tuple(score for _, score in pairs)))
     return found
 

@@ -109,13 +109,14 @@ def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, aroun
                 break
             if left <= mark[0] and mark[1] <= right:
                 kept.append((mark[0] - left + len(before), mark[1] - left + len(before)))
-    return Snippet(f"{before}{flat[left:right]}{after}", _merged(kept))
+    return Snippet(f"{before}{flat[left:right]}{after}", merge_marks(kept))
 
 
 def find_region(text: str, wanted: Wanted, *, around: int = 0) -> tuple[int, int]:
     """Return the part of a long text that is worth cutting into words: where the most of what is wanted begins.
 
-    Looks for the first letters of each word, which no stemmer changes: a hundredth of the price of the real thing.
+    Looks for the first letters of each word, which no stemmer changes: a hundredth of the price of the real thing. An
+    identifier or a phrase that stands there as typed is looked for as a whole: a log is full of words in lib.
     """
     if len(text) <= _REGION:
         return 0, len(text)
@@ -141,6 +142,9 @@ def find_region(text: str, wanted: Wanted, *, around: int = 0) -> tuple[int, int
 
 def _beginnings(lowered: str, word: WantedWord) -> Iterator[tuple[int, str]]:
     heads = {sought.stems[0][:_HEAD] for sought in word.sought} | {run[:1] for run in word.runs}
+    is_plain = word.text.isalpha() and (word.text.islower() or word.text.istitle() or word.text.isupper())
+    if not is_plain and word.text.lower() in lowered:
+        heads = {word.text.lower()}
     for head in heads:
         position = lowered.find(head)
         for _ in range(_MAX_PLACES):
@@ -299,7 +303,8 @@ def _window(flat: str, first: int, last: int, *, lead: int, width: int) -> tuple
     return left, right
 
 
-def _merged(marks: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def merge_marks(marks: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return the marks in order, those that overlap as one."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(marks):
         if found and start < found[-1][1]:

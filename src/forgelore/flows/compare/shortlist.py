@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.compare.evidence import Stems
 from forgelore.core.compare.query_terms import telling_terms
 from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
+from forgelore.flows.search.ranked_lists import RankedLists
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RankedLists, SearchMode, first_of_items
+from forgelore.flows.search.run import SearchMode, first_of_items
 from forgelore.flows.search.shortfalls import vector_or_warning
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import Found, search_words

@@ -23,6 +23,8 @@ class Hit(NamedTuple):
     vector_score: float | None  # cosine
     snippet: Snippet
     words: tuple[str, ...]  # of the query, as the document has them
+    title_marks: tuple[tuple[int, int], ...] = ()  # (start, end) of what matched in the title
+    relevance: float | None = None  # how well it fits, 0 to 1 (core/search/relevance); None: not asked
 
     @property
     def ref(self) -> str:

@@ -16,7 +16,7 @@ from forgelore.core.search.fuse import Fused
 from forgelore.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from forgelore.flows.search.run import RankedLists
+    from forgelore.flows.search.ranked_lists import RankedLists
 
 STEP = 20  # hits of the first step, most of the pages that anybody looks at; each further one has four times as many
 MAX_LIMIT = 100

@@ -11,7 +11,8 @@ threads are one hit, told by the document that ranks best: people look for a pag
 hide nine others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forgelore.core.search.ftsquery import Query, build_and, parse_query
@@ -25,9 +26,11 @@ from forgelore.core.search.snippets import (
     find_region,
     find_tokens,
     matched_words,
+    merge_marks,
     wanted_of,
 )
 from forgelore.core.search.term_groups import join_groups
+from forgelore.core.search.weights import ListWeights
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.hit import Hit
@@ -42,11 +45,14 @@ from forgelore.flows.search.paging import (
     grow_ranking,
     warn_of_change,
 )
+from forgelore.flows.search.ranked_lists import RankedLists
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.shortfalls import vector_or_warning, warn_of_gaps, warn_of_waiting
 from forgelore.flows.search.text_conditions import TextTerms, build_text_conditions
+from forgelore.flows.search.weighing import WeighedQuery, is_nothing_fitting, rate_hits, weigh_query
+from forgelore.flows.search.word_list import list_by_words
 from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import Found, has_words, raw_query_errors, search_words
+from forgelore.store.engine.fulltext import Found, has_words, raw_query_errors
 from forgelore.store.engine.words import has_documents
 from forgelore.store.filters import Allowed, Filters, build_allowed
 from forgelore.store.hits import HitRow, load_hits, load_items_of
@@ -54,7 +60,6 @@ from forgelore.store.sorted_documents import count_allowed, load_sorted
 
 if TYPE_CHECKING:
     from forgelore.ports import Embedder
-    from forgelore.store.engine.vectors import Near
 
 SearchMode = Literal["hybrid", "lexical", "semantic"]
 MIN_DEPTH = 100  # of each list before they are fused
@@ -96,30 +101,7 @@ class SearchAnswer(NamedTuple):
     offset: int = 0
     next_page: str = ""
     is_filtered: bool = False  # by flags or qualifiers, beside the project
-
-
-class RankedLists(NamedTuple):
-    """Both lists at one depth, best first."""
-
-    words: list[Found]
-    vectors: "list[Near]"
-
-    def as_ranked(self) -> list[list[tuple[int, float]]]:
-        return [
-            [(one.document_id, one.score) for one in self.words],
-            [(one.document_id, one.cosine) for one in self.vectors],
-        ]
-
-    def is_cut(self, depth: int) -> bool:
-        return len(self.words) >= depth or len(self.vectors) >= depth
-
-    def rescored(self, cosines: Mapping[int, float]) -> "RankedLists":
-        """Return them with other cosines as the vector list. Where a hit begins is still what the first one said."""
-        from forgelore.store.engine.vectors import Near
-
-        chunks = {near.document_id: near.chunk_id for near in self.vectors}
-        near = [Near(document_id, cosine, chunks.get(document_id, 0)) for document_id, cosine in cosines.items()]
-        return RankedLists(self.words, sorted(near, key=lambda one: (-one.cosine, one.document_id)))
+    is_nothing_fitting: bool = False  # the hits are the best of a bad lot
 
 
 def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None) -> SearchAnswer:
@@ -136,7 +118,8 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
         warnings.append("the query is very long; its first 64 words are used")
     if request.sort.key != "relevance":
         return _search_sorted(retriever, request, query, warnings)
-    mode, ranked, allowed = _rank(retriever, request, query, warnings, rescorer)
+    weighed = weigh_query(retriever, Query(()) if request.is_raw else query)
+    mode, ranked, allowed = _rank(retriever, request, query, weighed, warnings, rescorer)
     known = permit_known(retriever.store, request.known, allowed)
     fused = ranked.fused
     if known.document_ids:
@@ -150,7 +133,13 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     answer = SearchAnswer(
         [], mode, warnings, notes=notes, known_count=known_count, total=total, is_total_exact=is_exact
     )
-    return _fill_page(retriever, request, query, answer, ranked._replace(fused=fused))
+    page = _fill_page(retriever, request, query, answer, ranked._replace(fused=fused))
+    if request.is_bare:
+        return page
+    embedder = rescorer or retriever.embedder
+    floor = embedder.floor if embedder else -1
+    hits = rate_hits(page.hits, weighed.words, ranked.lists, floor=floor, known_count=known_count)
+    return page._replace(hits=hits, is_nothing_fitting=not request.start.offset and is_nothing_fitting(hits))
 
 
 class _Ranking(NamedTuple):
@@ -176,8 +165,9 @@ def _fill_page(
 
 
 def _rank(
-    retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str], rescorer: "Embedder | None"
-) -> _Ranking:
+    retriever: Retriever, request: SearchRequest, query: Query, weighed: WeighedQuery, warnings: list[str],
+    rescorer: "Embedder | None",
+) -> _Ranking:  # fmt: skip
     """Return the best document of each of the best items, by words and meaning."""
     mode, vector = request.mode, None
     if request.known.document_ids:
@@ -190,16 +180,20 @@ def _rank(
     scope = retriever.scope(request.filters, further, with_vectors=vector is not None)
 
     def gather(depth: int) -> RankedLists:
-        words = [] if mode == "semantic" else _by_words(retriever, request, query, depth, scope.allowed)
+        words: list[Found] = []
+        if mode != "semantic":
+            words = list_by_words(retriever, request, query, depth, scope.allowed, weighed.literal)
         vectors = [] if vector is None else retriever.by_vector(vector, depth, scope)
         if mode == "hybrid" and not words and retriever.embedder:
             # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
         return RankedLists(words, vectors)
 
+    join = partial(fuse_lists, weights=weighed.lists)
+
     def rank(size: int) -> RankedItems:
-        step = best_per_item(retriever, gather, fuse_lists, size)
-        return _rescore(retriever, rescorer, request, step) if rescorer and size == RESCORED else step
+        step = best_per_item(retriever, gather, join, size)
+        return _rescore(retriever, rescorer, request, step, join) if rescorer and size == RESCORED else step
 
     ranked = grow_ranking(
         rank, lambda fused: first_of_items(retriever.store, fused), request.end, RESCORED if rescorer else STEP
@@ -226,7 +220,8 @@ def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, w
     notes = (*request.notes, *request.known.notes)
     answer = SearchAnswer([], "lexical", warnings, notes=notes, sort=request.sort, total=total)
     ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
-    return _fill_page(retriever, request, query, answer, ranked)
+    page = _fill_page(retriever, request, query, answer, ranked)
+    return page if request.is_bare else page._replace(hits=rate_hits(page.hits, (), ranked.lists))
 
 
 def _unranked(document_id: int) -> Fused:
@@ -234,26 +229,20 @@ def _unranked(document_id: int) -> Fused:
     return Fused(document_id, 0.0, 1.0, (None, None), (None, None))
 
 
-def _rescore(retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: RankedItems) -> RankedItems:
+def _rescore(
+    retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: RankedItems,
+    join: Callable[[RankedLists], list[Fused]],
+) -> RankedItems:  # fmt: skip
     from forgelore.flows.search.rescore import measure_words
 
     ids = {one.id for one in found.fused[:RESCORED]}
     lists = found.lists.rescored(measure_words(retriever.store, rescorer, ids, text=request.text))
-    best = [one for one in fuse_lists(lists) if one.id in ids]
+    best = [one for one in join(lists) if one.id in ids]
     return found._replace(fused=[*best, *found.fused[RESCORED:]], lists=lists)
 
 
-def _by_words(
-    retriever: Retriever, request: SearchRequest, query: Query, depth: int, allowed: Allowed | None
-) -> list[Found]:
-    if not request.is_raw:
-        return retriever.by_words(query, depth, STEP, allowed)
-    with raw_query_errors(request.text):
-        return search_words(retriever.store, request.text, depth, allowed)
-
-
-def fuse_lists(lists: RankedLists) -> list[Fused]:
-    return fuse(lists.as_ranked())
+def fuse_lists(lists: RankedLists, weights: ListWeights) -> list[Fused]:
+    return fuse(lists.as_ranked(), weights=weights)
 
 
 def best_per_item(
@@ -297,16 +286,19 @@ def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: RankedLists) -
 
 
 def _hit(retriever: Retriever, fused: Fused, row: HitRow, wanted: Wanted | None, start: int) -> Hit:
-    snippet, words = _cut_snippet(retriever, row, wanted, start) if wanted else (Snippet(""), [])
-    return Hit(
-        row, fused.score, fused.rrf, fused.ranks[0], fused.scores[0], fused.ranks[1], fused.scores[1], snippet,
-        tuple(words),
-    )  # fmt: skip
+    ranks = (fused.score, fused.rrf, fused.ranks[0], fused.scores[0], fused.ranks[1], fused.scores[1])
+    if not wanted:
+        return Hit(row, *ranks, Snippet(""), ())
+    return Hit(row, *ranks, *_mark(retriever, row, wanted, start))
 
 
-def _cut_snippet(retriever: Retriever, row: HitRow, wanted: Wanted, start: int) -> tuple[Snippet, list[str]]:
+def _mark(
+    retriever: Retriever, row: HitRow, wanted: Wanted, start: int
+) -> tuple[Snippet, tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """Return the snippet, the words that the document has, and where they stand in its title."""
     low, high = find_region(row.text, wanted, around=start)
     text = row.text[low:high]
     marks = find_marks(text, find_tokens(text, retriever.stem, wanted), wanted)
     titled = find_marks(row.title, find_tokens(row.title, retriever.stem, wanted), wanted)
-    return build_snippet(text, marks, around=start - low), matched_words([*titled, *marks], wanted)
+    words = tuple(matched_words([*titled, *marks], wanted))
+    return build_snippet(text, marks, around=start - low), words, merge_marks(mark[:2] for mark in titled)

@@ -15,7 +15,7 @@ _TITLE_LINES = 2
 
 
 class HitPage(NamedTuple):
-    """Hits as they are printed: with a score, or with why each of them is there. `offset`: how many come before."""
+    """Hits as they are printed: with how well each fits, or with why it is there. `offset`: how many come before."""
 
     hits: "list[Hit]"
     reasons: list[str] | None = None
@@ -27,7 +27,7 @@ class HitPage(NamedTuple):
     def print(self, context: "Context") -> None:
         with_project = context.history.has_several_projects
         for at, hit in enumerate(self.hits):
-            score = f"{hit.score:.2f}" if self.reasons is None else ""
+            score = "" if hit.relevance is None else f"{hit.relevance:.2f}"
             _print_head(context, f"{self.offset + at + 1:>2}. ", hit.row, score, with_project=with_project)
             _print_hit(context, hit, self.marks or ("ansi" if context.style.on else "none"))
             if self.reasons and self.reasons[at]:

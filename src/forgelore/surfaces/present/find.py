@@ -51,7 +51,8 @@ class FactsData(NamedTuple):
 
 
 class HitData(NamedTuple):
-    """A found item, or one of its threads (`representation`). `marks`: (start, end) of what matched in the snippet.
+    """A found item, or one of its threads (`representation`). `marks` and `title_marks`: (start, end) of what matched,
+    in the snippet and in the title. `relevance`, of `search` alone: how well it fits, 0 to 1; `score` orders the hits.
 
     The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
     what both quote. `explain`, `strength`, `evidence` and `facts` are there with --explain.
@@ -75,7 +76,9 @@ class HitData(NamedTuple):
     score: float
     snippet: str
     marks: list[tuple[int, int]]
+    title_marks: list[tuple[int, int]]
     document_id: int
+    relevance: float | Absence = MISSING
     explain: ExplainData | Absence = MISSING
     why: str | Absence = MISSING
     similarity: float | Absence | None = MISSING
@@ -89,7 +92,8 @@ class HitData(NamedTuple):
 class SearchData(NamedTuple):
     """`mode` is what was really done: without vectors, hybrid is lexical. `notes` say how the query was understood, and
     which item it names. `total` is of all pages, and "at least" so many where it is not exact. `next`: what --offset
-    takes for the next page; null at the end.
+    takes for the next page; null at the end. `is_nothing_fitting`: the hits are the best of a
+    bad lot.
     """
 
     query: str
@@ -100,6 +104,7 @@ class SearchData(NamedTuple):
     is_total_exact: bool
     offset: int
     next: str | None
+    is_nothing_fitting: bool
 
 
 class ChanceData(NamedTuple):
@@ -125,7 +130,7 @@ def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool, is_
     hits = [present_hit(hit, is_explained=is_explained, is_full_ref=is_full_ref) for hit in answer.hits]
     return SearchData(
         text, answer.mode, answer.total, hits, list(answer.notes), answer.is_total_exact, answer.offset,
-        answer.next_page or None,
+        answer.next_page or None, answer.is_nothing_fitting,
     )  # fmt: skip
 
 
@@ -143,7 +148,8 @@ def present_hit(hit: "Hit", *, is_explained: bool, is_full_ref: bool) -> HitData
         state_reason=row.state_reason, author=row.author, labels=list(row.labels),
         created_at=format_ms(row.created_at), updated_at=format_ms(row.updated_at),
         is_confidential=bool(row.is_confidential), score=round(hit.score, 4), snippet=hit.snippet.text,
-        marks=list(hit.snippet.marks), document_id=row.document_id,
+        marks=list(hit.snippet.marks), title_marks=list(hit.title_marks), document_id=row.document_id,
+        relevance=MISSING if hit.relevance is None else round(hit.relevance, 4),
     )  # fmt: skip
     if not is_explained:
         return data

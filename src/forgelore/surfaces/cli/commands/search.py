@@ -118,6 +118,8 @@ def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str)
         print_count(context, answer.total, answer.mode, is_exact=answer.is_total_exact)
     for note in answer.notes:
         context.print(context.style.dim(clean(note)))
+    if answer.is_nothing_fitting:
+        context.print(context.style.yellow("nothing fits well; this comes nearest"))
     if not print_nothing(context, answer, text, is_filtered=answer.is_filtered, total=answer.total):
         page.print(context)
         print_more(context, answer)

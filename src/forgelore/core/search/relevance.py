@@ -1,0 +1,41 @@
+"""Relevance of a hit, 0 to 1: how well it fits what was asked, whatever its place. Below `FLOOR` it fits badly.
+
+    share of the query's telling words that it holds, cosine against what nonsense reaches -> relevance
+
+Either is enough: a hit that holds every word has 1, and so has one that is as near as a repetition. A word that no
+document holds takes something away from all: what was asked for is not here.
+
+Ranks order hits and cannot tell whether any of them is good: the first of a bad lot has the best rank there is.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+
+from forgelore.core.search.weights import WeighedWord
+
+# Of 412 titles that have an answer, 1 in 100 has no hit above it; of 300 titles of other trackers more than half.
+FLOOR = 0.42
+_CURVE = 1.5  # half of the words say less than half
+_REACH = 0.25  # from the cosine of nonsense: this much below it says nothing, this much above says all
+_UNCOMPARED = 0.3  # where meaning was not compared, or nobody knows what nonsense reaches
+_UNKNOWN_COST = 0.5
+
+
+def rate_hit(
+    words: Sequence[WeighedWord], found: Collection[str], *, cosine: float | None, nonsense: float | None
+) -> float:
+    """Return how well a hit fits. `found`: the words of the query that it holds; `nonsense`: the cosine that a query
+    without sense reaches, None where it is not known.
+    """
+    total = sum(word.weight for word in words)
+    if not total:
+        return 1.0
+    held = sum(word.weight for word in words if word.text in found) / total
+    unknown = sum(word.weight for word in words if not word.is_known) / total
+    near = _UNCOMPARED if cosine is None or nonsense is None else _clip((cosine - nonsense + _REACH) / (2 * _REACH))
+    fit = 1 - (1 - math.pow(held, _CURVE)) * (1 - near)
+    return fit * (1 - _UNKNOWN_COST * unknown)
+
+
+def _clip(value: float) -> float:
+    return min(1.0, max(0.0, value))

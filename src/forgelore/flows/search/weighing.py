@@ -1,0 +1,67 @@
+"""Weighing a query: how rare its words are in the store, what each list therefore counts, how well each hit fits."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.core.compare.rarity import weight_of
+from forgelore.core.search.ftsquery import Query, Word, without_stops
+from forgelore.core.search.relevance import FLOOR, rate_hit
+from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists
+from forgelore.store.engine.words import estimate_documents
+
+if TYPE_CHECKING:
+    from forgelore.flows.search.hit import Hit
+    from forgelore.flows.search.ranked_lists import RankedLists
+    from forgelore.flows.search.retriever import Retriever
+
+_PREFIX_SHARE = 0.01  # of documents that hold a prefix, which has no count of its own
+
+
+class WeighedQuery(NamedTuple):
+    """The words of a query with what they tell, and what each list counts."""
+
+    words: tuple[WeighedWord, ...]
+    lists: ListWeights
+    literal: str | None = None  # the one identifier that the query is
+
+
+def weigh_query(retriever: "Retriever", query: Query) -> WeighedQuery:
+    words = without_stops(query.words)
+    total = estimate_documents(retriever.store)
+    counts = retriever.count_documents([phrase.text for word in words for phrase in word.alternatives])
+    weighed = []
+    for word in words:
+        found = [count for phrase in word.alternatives if (count := counts[phrase.text])]
+        if word.alternatives[0].is_prefix:
+            found = [max(1, int(total * _PREFIX_SHARE))]
+        stems = retriever.stems(word.alternatives[0].text)
+        weight = weight_of(stems[0] if len(stems) == 1 else "", min(found, default=0), total)
+        weighed.append(WeighedWord(word.text, weight, is_exact(word), bool(found)))
+    return WeighedQuery(tuple(weighed), weigh_lists(weighed), _literal(words))
+
+
+def rate_hits(
+    hits: "list[Hit]", words: Sequence[WeighedWord], lists: "RankedLists", *, floor: float = -1.0, known_count: int = 0
+) -> "list[Hit]":
+    """Return the hits with how well each fits: the `known_count` first are what the query names. `floor`: the
+    embedder's. A hit that the vectors' list lacks is no nearer than the last of it.
+    """
+    furthest = lists.vectors[-1].cosine if lists.vectors else None
+    nonsense = floor if floor > -1 else None
+
+    def rate(hit: "Hit") -> float:
+        cosine = furthest if hit.vector_score is None else hit.vector_score
+        return rate_hit(words, hit.words, cosine=cosine, nonsense=nonsense)
+
+    return [hit._replace(relevance=1.0 if at < known_count else rate(hit)) for at, hit in enumerate(hits)]
+
+
+def is_nothing_fitting(hits: "Sequence[Hit]") -> bool:
+    """Whether the hits are the best of a bad lot."""
+    return bool(hits) and all(hit.relevance is not None and hit.relevance < FLOOR for hit in hits)
+
+
+def _literal(words: Sequence[Word]) -> str | None:
+    if len(words) != 1 or not is_exact(words[0]) or " " in words[0].text:
+        return None
+    return words[0].text

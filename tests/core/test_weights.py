@@ -1,0 +1,71 @@
+"""What a query is made of, and what each list counts therefore."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgelore.core.search.ftsquery import parse_query
+from forgelore.core.search.term_groups import join_groups
+from forgelore.core.search.weights import WeighedWord, is_exact, weigh_lists
+
+
+def only_word(text):
+    (word,) = parse_query(text).words
+    return word
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ChunkCache", "HTTPServer", "chunk_cache", "EXC_BAD_ACCESS", "E0277", "CVE-2020-8840", "std::vec", "a->next",
+        "src/net/conn.cpp", "util/trace.h", "java.lang.NullPointerException", "addons.mozilla.org", "x509", "C++", "0.21.1",
+        '"connection reset"', "my-ChunkCache", "`dead_code`", "foo@bar.org",
+    ],
+)  # fmt: skip
+def test_identifiers_codes_paths_and_phrases_are_exact(text):
+    assert is_exact(only_word(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "wallet", "Wallet", "RPC", "watch-only", "read/write", "GitHub", "JavaScript", "e.g.", "don't", "32-bit", "2024",
+        "auth*", "ChunkC*", "日本語", "URLs", "error:", '"crash"',
+    ],
+)  # fmt: skip
+def test_plain_language_is_not(text):
+    assert not is_exact(only_word(text))
+
+
+def test_alternatives_of_plain_words_are_no_phrase():
+    (word,) = join_groups(parse_query("panic crash"), [("panic", "crash")]).words
+    assert not is_exact(word)
+
+
+def plain(weight=3.0, *, is_known=True):
+    return WeighedWord("word", weight, is_exact=False, is_known=is_known)
+
+
+def exact(weight=6.0, *, is_known=True):
+    return WeighedWord("Chunk_Cache", weight, is_exact=True, is_known=is_known)
+
+
+def test_an_identifier_is_left_to_the_words_and_a_sentence_rather_to_the_meaning():
+    one = weigh_lists([exact()])
+    assert one.words / 80 > one.vectors * 10 / 61, "the first by meaning stays behind the twentieth by words"
+    assert one.vectors > 0, "where words find too little, meaning fills the page"
+    sentence = weigh_lists([plain(), plain()])
+    assert sentence.words < sentence.vectors < 2 * sentence.words
+
+
+def test_what_no_document_holds_does_not_count():
+    assert weigh_lists([plain(), exact(is_known=False)]) == weigh_lists([plain()])
+    assert weigh_lists([]) == weigh_lists([exact(is_known=False)]) == weigh_lists([plain()])
+
+
+@given(st.floats(0.1, 7.5), st.floats(0.1, 7.5), st.floats(0.1, 7.5))
+def test_the_more_an_identifier_tells_the_more_words_count(low, more, other):
+    before, after = (weigh_lists([exact(weight), plain(other)]) for weight in (low, low + more))
+    assert after.words > before.words
+    assert after.vectors < before.vectors
+    assert sum(before) == pytest.approx(2) == pytest.approx(sum(after))

@@ -1,0 +1,101 @@
+"""Searching for identifiers, and whether what was found fits."""
+
+import json
+
+import pytest
+from hashed import HashedEmbedder
+
+from forgelore.core.search.relevance import FLOOR
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.vectors import embed_documents
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import SearchRequest, search
+from forgelore.flows.search.typed import QuerySetting, build_request
+from forgelore.flows.transfer.importing import import_lines
+from forgelore.store.migrate import open_store
+from forgelore.words import ProjectName
+
+PROSE, LITERAL = range(1, 31), range(31, 56)
+FILLER = " ".join(f"line{at} in libfoo at 0x{at:x}" for at in range(900))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Thirty items write about dead code, 25 name dead_code somewhere, one deep in a log; others are about the rest."""
+    path = tmp_path_factory.mktemp("exact") / "exact.db"
+    store = open_store(str(path))
+    items = [item(at, "dead code, dead code", "remove the dead code of a module") for at in PROSE]
+    items += [item(at, f"warning {at} while compiling", "says `dead_code` and more " + "words " * at) for at in LITERAL]
+    items += [item(60, "crash", f"{FILLER} libGIF.dylib {FILLER}")]
+    items += [item(at, f"wallet number {at}", "the wallet is empty") for at in range(70, 90)]
+    lines = [json.dumps(one).encode() + b"\n" for one in items]
+    import_lines(store, ProjectName("local", "local", "exact"), lines, 1)
+    index_items(store, [1])
+    embed_documents(store, Knowing(), [1])
+    yield store
+    store.close()
+
+
+class Knowing(HashedEmbedder):
+    floor = 0.45
+
+
+def item(number, title, body):
+    return {"kind": "issue", "number": number, "title": title, "body": body, "state": "open"}
+
+
+def ask(store, text, mode="hybrid", **more):
+    return search(Retriever(store, Knowing()), SearchRequest(text, mode, **more))
+
+
+def numbers(answer):
+    return [hit.row.number for hit in answer.hits]
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_those_that_hold_an_identifier_come_before_those_that_hold_its_words(store, mode):
+    found = numbers(ask(store, "dead_code", mode, limit=40))
+    assert sorted(found[:25]) == list(LITERAL)
+    assert set(found[25:]) <= set(PROSE)
+
+
+def test_as_words_they_are_found_by_rank(store):
+    assert set(numbers(ask(store, "dead code", "lexical"))) <= set(PROSE)
+
+
+def test_an_identifier_in_a_long_log_is_shown_and_fits(store):
+    answer = ask(store, "libGIF")
+    assert numbers(answer)[0] == 60
+    assert answer.hits[0].words == ("libGIF",)
+    assert "libGIF" in answer.hits[0].snippet.text
+    assert answer.hits[0].relevance == 1
+    assert not answer.is_nothing_fitting
+
+
+def test_words_in_titles_are_marked(store):
+    hit = ask(store, "compiling warnings 31").hits[0]
+    assert [hit.row.title[start:end] for start, end in hit.title_marks] == ["warning", "31", "compiling"]
+
+
+def test_the_best_of_a_bad_lot_is_told(store):
+    bad = ask(store, "sourdough starter does not rise while the oven is empty")
+    assert bad.hits
+    assert bad.is_nothing_fitting
+    assert max(hit.relevance for hit in bad.hits) < FLOOR
+    good = ask(store, "empty wallet")
+    assert not good.is_nothing_fitting
+    assert good.hits[0].relevance == 1
+
+
+def test_a_named_item_and_what_filters_allow_fit_by_definition(store):
+    setting = QuerySetting(None, {}, 0)
+    for text in ("#60", "is:open sort:created", "wallet sort:created"):
+        answer = search(Retriever(store, Knowing()), build_request(store, text, {}, setting))
+        assert answer.hits[0].relevance == 1
+        assert not answer.is_nothing_fitting
+
+
+def test_ranks_alone_rate_nothing(store):
+    answer = ask(store, "sourdough wallet", is_bare=True)
+    assert {hit.relevance for hit in answer.hits} == {None}
+    assert not answer.is_nothing_fitting
