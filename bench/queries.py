@@ -8,6 +8,8 @@ The trackers are imported once, with their notes, into FORGELORE_BENCH_CACHE (or
 
     python bench/run.py queries            everything
     python bench/run.py queries typed      without the titles of changes
+
+results/queries-before.md is what it found before the lists of a search were weighed.
 """
 
 import gzip
@@ -19,13 +21,13 @@ import re
 import subprocess
 import tempfile
 
-from forgelore.api import History, Hit, open_history
+from forgelore.api import History, open_history
 from forgelore.core.compare.scoring import score_ranks
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.filters import Filters
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table
-from lib.typed import KINDS, PAGE, Page, TypedQuery, holds, read_queries, score_kind
+from lib.typed import KINDS, PAGE, Page, TypedQuery, count_flagged, holds, read_queries, score_kind
 
 CORPORA = SHARED / "corpora"
 PROJECTS = {"bitcoin": "bitcoin/bitcoin", "rust": "rust-lang/rust", "hadoop": "hadoop", "seamonkey": "seamonkey"}
@@ -54,6 +56,7 @@ def main(arguments: list[str]) -> None:
     parts = [NOTE]
     for kind in KINDS[:4]:
         parts += [f"## {kind}", kind_table(kind, pages)]
+    parts += ["## Told that nothing fits well, or nothing found", flagged_table(pages)]
     if ranks:
         parts += ["## The title of a change, for the issue that it closes", closing_table(ranks)]
     report("queries", "What people type", parts, " ".join(arguments))
@@ -77,6 +80,12 @@ def kind_table(kind: str, pages: dict[str, Pages]) -> str:
     return table(head, rows)
 
 
+def flagged_table(pages: dict[str, Pages]) -> str:
+    """Of the unanswerable ones 20 of 25 should be told, of all others at most 5."""
+    rows = [[mode, *(count_flagged(kind, pages[mode]) for kind in KINDS)] for mode in MODES]
+    return table(["", *KINDS], rows)
+
+
 def closing_table(ranks: dict[str, dict[str, list[int | None]]]) -> str:
     rows = []
     for tracker, by_mode in ranks.items():
@@ -89,16 +98,17 @@ def closing_table(ranks: dict[str, dict[str, list[int | None]]]) -> str:
 def ask(lore: History, tracker: str, mode: str, items: dict[int, str], pages: Pages) -> None:
     for one in read_queries():
         if one.corpus == tracker:
-            numbers = tuple(hit.row.number for hit in first_page(lore, one.query, mode))
-            holding = sum(holds(items[number], one.contains) for number in numbers) if one.contains else 0
-            pages[one] = Page(numbers, holding)
+            pages[one] = first_page(lore, one, mode, items)
 
 
-def first_page(lore: History, text: str, mode: str) -> list[Hit]:
+def first_page(lore: History, one: TypedQuery, mode: str, items: dict[int, str]) -> Page:
     try:
-        return lore.search(text, mode=mode, limit=PAGE).hits
+        answer = lore.search(one.query, mode=mode, limit=PAGE)
     except InvalidValue:
-        return []  # meaning knows no order but relevance
+        return Page(())  # meaning knows no order but relevance
+    numbers = tuple(hit.row.number for hit in answer.hits)
+    holding = sum(holds(items[number], one.contains) for number in numbers) if one.contains else 0
+    return Page(numbers, holding, answer.is_nothing_fitting or not numbers)
 
 
 def find_closed(lore: History) -> dict[str, list[int | None]]:

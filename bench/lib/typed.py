@@ -26,10 +26,13 @@ class TypedQuery(typing.NamedTuple):
 
 
 class Page(typing.NamedTuple):
-    """The first page of an answer: the numbers of its hits, and how many hold what every hit should."""
+    """The first page of an answer: the numbers of its hits, how many hold what every hit should, and whether the answer
+    says that nothing fits well. One without hits says so too.
+    """
 
     numbers: tuple[int, ...]
     holding: int = 0
+    is_flagged: bool = False
 
 
 def read_queries() -> list[TypedQuery]:
@@ -81,6 +84,13 @@ def score_kind(kind: str, pages: Mapping[TypedQuery, Page]) -> dict[str, object]
     kept = [not set(query.forbid) & set(page.numbers) for query, page in asked.items()]
     met = [is_met(query, page) for query, page in asked.items()]
     return {"as expected": _share(met), "nothing forbidden": _share(kept)}
+
+
+def count_flagged(kind: str, pages: Mapping[TypedQuery, Page]) -> str:
+    """Return how many queries of a kind are told so. A number that does not exist has nothing to fit."""
+    asked = [query for query in pages if query.kind == kind]
+    answerable = [query for query in asked if query.expect or query.contains]
+    return _share(pages[query].is_flagged for query in (asked if kind == "unanswerable" else answerable))
 
 
 def _mean(values: Iterable[float]) -> str:

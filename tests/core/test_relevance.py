@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.relevance import FLOOR, rate_hit
+from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
 from forgelore.core.search.weights import WeighedWord
 
 NONSENSE = 0.45
@@ -46,6 +46,13 @@ def test_an_embedder_whose_nonsense_is_not_known_does_not_decide():
     assert (
         rate(asked, ["crash"], 0.99, nonsense=None) == rate(asked, ["crash"], None) == rate(asked, ["crash"], -1, None)
     )
+
+
+def test_among_more_documents_nonsense_comes_nearer():
+    assert nonsense_among(0.45, 12_000) == 0.45
+    assert nonsense_among(0.45, 1_000) < 0.4 < 0.5 < nonsense_among(0.45, 100_000)
+    assert nonsense_among(0.45, 0) > 0
+    assert nonsense_among(-1.0, 12_000) is None
 
 
 @given(st.dictionaries(st.text(min_size=1), st.floats(0, 7.5), max_size=8), st.data(), COSINE, st.none() | SHARE)

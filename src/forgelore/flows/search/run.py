@@ -138,7 +138,7 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
         return page
     embedder = rescorer or retriever.embedder
     floor = embedder.floor if embedder else -1
-    hits = rate_hits(page.hits, weighed.words, ranked.lists, floor=floor, known_count=known_count)
+    hits = rate_hits(page.hits, weighed, ranked.lists, floor=floor, known_count=known_count)
     return page._replace(hits=hits, is_nothing_fitting=not request.start.offset and is_nothing_fitting(hits))
 
 
@@ -221,7 +221,8 @@ def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, w
     answer = SearchAnswer([], "lexical", warnings, notes=notes, sort=request.sort, total=total)
     ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
     page = _fill_page(retriever, request, query, answer, ranked)
-    return page if request.is_bare else page._replace(hits=rate_hits(page.hits, (), ranked.lists))
+    # Each of them meets all that was asked.
+    return page if request.is_bare else page._replace(hits=[hit._replace(relevance=1.0) for hit in page.hits])
 
 
 def _unranked(document_id: int) -> Fused:

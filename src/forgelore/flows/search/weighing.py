@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.compare.rarity import weight_of
 from forgelore.core.search.ftsquery import Query, Word, without_stops
-from forgelore.core.search.relevance import FLOOR, rate_hit
+from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
 from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists
 from forgelore.store.engine.words import estimate_documents
 
@@ -22,7 +22,8 @@ class WeighedQuery(NamedTuple):
 
     words: tuple[WeighedWord, ...]
     lists: ListWeights
-    literal: str | None = None  # the one identifier that the query is
+    literal: str | None  # the one identifier that the query is
+    documents: int  # among which it is asked, about
 
 
 def weigh_query(retriever: "Retriever", query: Query) -> WeighedQuery:
@@ -37,21 +38,21 @@ def weigh_query(retriever: "Retriever", query: Query) -> WeighedQuery:
         stems = retriever.stems(word.alternatives[0].text)
         weight = weight_of(stems[0] if len(stems) == 1 else "", min(found, default=0), total)
         weighed.append(WeighedWord(word.text, weight, is_exact(word), bool(found)))
-    return WeighedQuery(tuple(weighed), weigh_lists(weighed), _literal(words))
+    return WeighedQuery(tuple(weighed), weigh_lists(weighed), _literal(words), total)
 
 
 def rate_hits(
-    hits: "list[Hit]", words: Sequence[WeighedWord], lists: "RankedLists", *, floor: float = -1.0, known_count: int = 0
+    hits: "list[Hit]", query: WeighedQuery, lists: "RankedLists", *, floor: float, known_count: int = 0
 ) -> "list[Hit]":
     """Return the hits with how well each fits: the `known_count` first are what the query names. `floor`: the
     embedder's. A hit that the vectors' list lacks is no nearer than the last of it.
     """
     furthest = lists.vectors[-1].cosine if lists.vectors else None
-    nonsense = floor if floor > -1 else None
+    nonsense = nonsense_among(floor, query.documents)
 
     def rate(hit: "Hit") -> float:
         cosine = furthest if hit.vector_score is None else hit.vector_score
-        return rate_hit(words, hit.words, cosine=cosine, nonsense=nonsense)
+        return rate_hit(query.words, hit.words, cosine=cosine, nonsense=nonsense)
 
     return [hit._replace(relevance=1.0 if at < known_count else rate(hit)) for at, hit in enumerate(hits)]
 
