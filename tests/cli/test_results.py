@@ -21,16 +21,15 @@ def write(tmp_path, *items):
 def test_a_line_says_how_many_results_there_are_and_how_they_were_found(demo):
     first = demo("search", "deleted files", "--mode", "lexical", "--limit", "2").out.splitlines()[0]
     assert first.partition(" (")[0].removesuffix(" results").isdecimal()
-    assert first.partition(" (")[2].startswith("lexical, ")
-    assert first.endswith(" ms)")
-    assert " results (lexical, " in demo("similar", "#41", "--mode", "lexical").out
+    assert first.partition(" (")[2] == "lexical)"
+    assert " results (lexical)" in demo("similar", "#41", "--mode", "lexical").out
 
 
 def test_where_meaning_takes_part_there_are_at_least_so_many(demo):
     assert demo("embed", "--embedder", "lore").code == 0
     out = demo("search", "deleted files", FORGELORE_EMBEDDER="lore").out
     assert out.startswith("at least ")
-    assert " results (hybrid, " in out
+    assert " results (hybrid)" in out
 
 
 def test_every_hit_has_its_address(demo):

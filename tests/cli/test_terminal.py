@@ -1,6 +1,7 @@
 """What is printed on a real terminal, and how it differs from what goes into a pipe: widths, pager, colours, marks."""
 
 import json
+import re
 
 import pytest
 from terminals import run_in_terminal
@@ -25,6 +26,12 @@ def test_no_line_of_a_hit_is_wider_than_the_terminal(screen):
     lines = [line for line in done.text.splitlines() if "https://" not in line]
     assert len(lines) > 50
     assert max(map(len, lines)) <= 80
+
+
+def test_somebody_who_waits_is_told_how_long(screen):
+    assert re.match(
+        r"\d+ results \(lexical, \d+ ms\)\n", screen("search", "relay", "--mode", "lexical", "--limit", "3").text
+    )
 
 
 def test_words_are_never_broken(cli, tmp_path, screen):

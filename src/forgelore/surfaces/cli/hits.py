@@ -39,9 +39,12 @@ class HitPage(NamedTuple):
 
 
 def print_count(context: "Context", count: int, mode: str, *, is_exact: bool = True) -> None:
-    """Say how many results there are, how they were found and how long it took."""
+    """Say how many results there are, how they were found and, to somebody who waited for them, how long it took: in a
+    pipe equal questions have equal answers.
+    """
     found = f"{'' if is_exact else 'at least '}{number(count)} {'result' if count == 1 else 'results'}"
-    context.print(context.style.dim(f"{found} ({mode}, {context.elapsed_ms()} ms)"))
+    took = f", {context.elapsed_ms()} ms" if context.out.isatty() else ""
+    context.print(context.style.dim(f"{found} ({mode}{took})"))
 
 
 def print_more(context: "Context", answer: "SearchAnswer") -> None:
