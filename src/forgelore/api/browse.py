@@ -3,7 +3,7 @@
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
 from forgelore.core.search.qualifiers import SortOrder
-from forgelore.flows.browse.lists import ListedItems, RowCount, count_rows, list_items, parse_countable
+from forgelore.flows.browse import lists
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.typed import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
@@ -12,22 +12,22 @@ from forgelore.words import FilterWords
 
 def list_matching(
     app: App, kinds: tuple[str, ...], query: str, words: FilterWords, *, sort: str, limit: int
-) -> ListedItems:
+) -> lists.ListedItems:
     """Return the items that match, in the order that the query names, or else the caller."""
     filters, order = _read(app, kinds, query, words)
     if order is None or order.key == "relevance":  # nothing to be relevant to
         order = SortOrder()
     chosen = sort if order.key == "relevance" else order.key
-    items = list_items(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
+    items = lists.list_items(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
     items.warnings = tuple(warn_of_absent(app.store(), filters, is_empty=not items))
     return items
 
 
-def count_matching(app: App, what: str, query: str, words: FilterWords) -> RowCount:
+def count_matching(app: App, what: str, query: str, words: FilterWords) -> lists.RowCount:
     """Return how many rows match."""
-    name, kinds = parse_countable(what)
+    name, kinds = lists.parse_countable(what)
     filters, _ = _read(app, kinds, query, words)
-    count = count_rows(app.store(), name, filters)
+    count = lists.count_rows(app.store(), name, filters)
     return count._replace(warnings=tuple(warn_of_absent(app.store(), filters, is_empty=not count.total)))
 
 
