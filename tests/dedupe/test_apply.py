@@ -97,6 +97,22 @@ def test_a_target_that_somebody_marks_as_a_duplicate_gets_nothing_closed_onto_it
     assert reasons(closing.apply(run)) == {copy: expected[closing.forge.name]}
 
 
+def test_two_plans_that_close_a_pair_onto_each_other_never_make_a_circle(closing):
+    """Both were made before either was applied; somebody reopens what the first has closed."""
+    original, copy = closing.prepare()
+    first = closing.planned()
+    closing.decide(original, copy)
+    closing.say("canonical", copy)
+    second = closing.planned()
+    assert reasons(closing.apply(first)) == {copy: None}
+    assert reasons(closing.apply(second)) == {original: ReasonCode.TARGET_NOT_OPEN}
+    closing.time.pass_by(60)
+    closing.on_issue("reopen", copy)
+    expected = ReasonCode.TARGET_IS_DUPLICATE if closing.forge.name == "github" else ReasonCode.WOULD_CYCLE
+    assert reasons(closing.apply(second)) == {original: expected}
+    assert closing.portrait([original])[original][0] == "open"
+
+
 @pytest.mark.parametrize("kind", ["issue", "change"])
 def test_a_rollback_restores_what_people_see(closing, kind):
     numbers = closing.prepare(copies=2, kind=kind)

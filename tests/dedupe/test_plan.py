@@ -116,6 +116,16 @@ def test_a_closed_item_is_not_planned_and_never_a_target(closing):
     assert plan == {original: ReasonCode.NOT_OPEN, third: ReasonCode.NOT_OPEN}
 
 
+def test_the_last_open_item_of_a_cluster_is_never_planned(closing):
+    """The clusters were built while the original was open; since then it was closed, and that was synced."""
+    original, copy = closing.prepare()
+    closing.cluster()
+    closing.on_issue("close", original, reason="completed")
+    closing.time.pass_by(600)
+    closing.lab.sync()
+    assert reasons(closing.plan(target_policy="direct-fallback")) == {copy: ReasonCode.LAST_OPEN_OF_CLUSTER}
+
+
 def test_decisions_in_a_circle_close_neither_of_a_pair_twice(closing):
     first, second = closing.add(author="kim"), closing.add(author="lia")
     closing.lab.sync()

@@ -67,7 +67,7 @@ def plan_cluster(
         elif target is not None:
             closed[item.item_id] = target
         lines.append(line)
-    return _keep_targets_open(lines, by_id)
+    return _keep_targets_open(lines)
 
 
 def _plan_item(
@@ -84,6 +84,8 @@ def _plan_item(
 
     if reason := ReasonCode.NOT_OPEN if not item.is_open else _protects(item, maintainers):
         return skip(reason)
+    if not any(other.is_open for other in by_id.values() if other.item_id != item.item_id):
+        return skip(ReasonCode.LAST_OPEN_OF_CLUSTER)
     edge = direct.get(item.item_id)
     if edge is None or (edge.target != canonical_id and policy == "canonical-only"):
         return skip(ReasonCode.MISSING_ACCEPTED_EDGE)
@@ -120,8 +122,8 @@ def reaches(closed: Mapping[int, int], start: int, goal: int) -> bool:
     return start == goal
 
 
-def _keep_targets_open(lines: list[Closing], by_id: Mapping[int, ClosingItem]) -> list[Closing]:
-    """Leave out closings onto something that the plan closes itself, and the one that closes the last open item."""
+def _keep_targets_open(lines: list[Closing]) -> list[Closing]:
+    """Leave out closings onto something that the plan closes itself: so a cluster keeps an open item, its target."""
     closing = {one.item_id for one in lines if one.reason is None}
     kept = []
     for line in lines:
@@ -129,8 +131,4 @@ def _keep_targets_open(lines: list[Closing], by_id: Mapping[int, ClosingItem]) -
         if is_onto_closed:
             closing.discard(line.item_id)
         kept.append(line._replace(reason=ReasonCode.TARGET_NOT_OPEN) if is_onto_closed else line)
-    still_open = [one for one in by_id.values() if one.is_open and one.item_id not in closing]
-    if closing and not still_open:
-        first = next(index for index, one in enumerate(kept) if one.reason is None)
-        kept[first] = kept[first]._replace(reason=ReasonCode.LAST_OPEN_OF_CLUSTER)
     return kept
