@@ -61,6 +61,21 @@ def test_what_happened_since_the_plan_keeps_an_item_open(closing, act, reason):
     assert closing.writes(before) == []
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_comment_in_place_of_a_deleted_one_counts_as_discussion(closing, is_replaced):
+    original, copy = closing.add(author="kim"), closing.add(author="lia")
+    said = closing.on_issue("comment", copy, "Me too", author="mia")
+    closing.named = ("ana",)
+    closing.lab.sync()
+    closing.decide(copy, original)
+    closing.say("canonical", original)
+    run = closing.planned()
+    if is_replaced:
+        closing.delete_comment(said)
+        closing.on_issue("comment", copy, "It is something else", author="mia")
+    assert reasons(closing.apply(run)) == {copy: ReasonCode.DISCUSSED_SINCE_PLAN if is_replaced else None}
+
+
 def test_an_item_that_was_closed_and_reopened_since_the_plan_stays_open(closing):
     _, copy = closing.prepare()
     run = closing.planned()

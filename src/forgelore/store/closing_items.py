@@ -8,7 +8,9 @@ from forgelore.store.db import Store
 
 
 class PlanItem(NamedTuple):
-    """Columns of an item that decide about its closing. `is_marked`: the forge calls it somebody's duplicate."""
+    """Columns of an item that decide about its closing. `is_marked`: the forge calls it somebody's duplicate.
+    `newest_comment`: the forge's id of it; None where no comment is stored.
+    """
 
     id: int
     kind: str
@@ -24,6 +26,7 @@ class PlanItem(NamedTuple):
     content_hash: str
     comment_count: int | None
     review_comment_count: int | None
+    newest_comment: int | None
     is_marked: bool
 
 
@@ -32,6 +35,7 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
     sql = """
         SELECT i.id, i.kind, i.number, i.title, i.body, i.url, i.state, i.author, i.assignees, i.created_at,
           i.updated_at, i.content_hash, i.comment_count, i.review_comment_count,
+          (SELECT max(CAST(ltrim(n.key, 'c') AS INTEGER)) FROM notes n WHERE n.item_id = i.id AND NOT n.is_system),
           coalesce(i.state_reason, '') = 'duplicate' OR EXISTS (
             SELECT 1
             FROM item_links l

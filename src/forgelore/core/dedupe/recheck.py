@@ -20,6 +20,7 @@ class SeenItem(Struct, frozen=True):
     comment_count: int | None
     review_comment_count: int | None
     updated_at: int | None
+    newest_comment: int | None = None  # ids grow; None: no comment was stored
 
 
 class LiveItem(NamedTuple):
@@ -33,6 +34,7 @@ class LiveItem(NamedTuple):
     reopened_at: int | None
     is_duplicate: bool
     own_comments: int = 0
+    newest_comment: int | None = None  # that is not ours; None: nobody looked
 
 
 class RecheckCase(NamedTuple):
@@ -74,7 +76,11 @@ def _is_discussed(case: RecheckCase) -> bool:
         (live.comment_count, (seen.comment_count or 0) + live.own_comments),
         (live.review_comment_count, seen.review_comment_count),
     )
-    return any(now is not None and before is not None and now != before for now, before in counts)
+    if any(now is not None and before is not None and now != before for now, before in counts):
+        return True
+    # One that was deleted and one that was written leave the count as it was.
+    newest = seen.newest_comment if seen.comment_count else 0
+    return newest is not None and live.newest_comment is not None and live.newest_comment > newest
 
 
 def _is_target_closed(case: RecheckCase) -> bool:

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import msgspec
 
 from forgelore.core.dedupe.closings import reaches
-from forgelore.core.dedupe.messages import CLOSED, GRACE, GRACE_LABEL
+from forgelore.core.dedupe.messages import CLOSED, GRACE, GRACE_LABEL, closing_marker
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.dedupe.recheck import RecheckCase, SeenItem, recheck
 from forgelore.errors import InvalidValue
 from forgelore.flows.dedupe.closing_writes import close_item, comment_on, label_item
 from forgelore.flows.dedupe.journal import WriteContext
-from forgelore.flows.dedupe.live_state import LiveState, as_live, fetch_live
+from forgelore.flows.dedupe.live_state import LiveState, as_live, fetch_live, find_newest_comment
 from forgelore.flows.dedupe.proof_gate import check_proof
 from forgelore.flows.dedupe.reconcile import settle_item
 from forgelore.flows.dedupe.write_run import load_parameters, writing_run
@@ -154,8 +154,10 @@ class _Work:
         self, line: PlannedClosing, state: LiveState | None, target: LiveState | None, *, own_comments: int
     ) -> ReasonCode | None:
         seen = json.loads(line.seen)
+        newest = find_newest_comment(self._context, state, closing_marker(self._context.run_id, line.item_id))
         case = RecheckCase(
-            msgspec.convert(seen["item"], SeenItem), as_live(state, own_comments=own_comments),
+            msgspec.convert(seen["item"], SeenItem),
+            as_live(state, own_comments=own_comments, newest_comment=newest),
             msgspec.convert(seen["target"], SeenItem), as_live(target),
         )  # fmt: skip
         if reason := recheck(case):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from forgelore.closing_port import ClosingFacts
 from forgelore.core.content import content_hash
+from forgelore.core.dedupe.messages import has_marker
 from forgelore.core.dedupe.recheck import LiveItem
 from forgelore.errors import NotFound
 from forgelore.flows.dedupe.journal import JournalValues, WriteContext
@@ -28,7 +29,15 @@ def fetch_live(context: WriteContext, key: ItemKey) -> LiveState | None:
         return None
 
 
-def as_live(state: LiveState | None, *, own_comments: int = 0) -> LiveItem | None:
+def find_newest_comment(context: WriteContext, state: LiveState | None, marker: str) -> int | None:
+    """Return the id of the newest comment that is not this run's; None when the item is gone, 0 for none."""
+    if state is None:
+        return None
+    comments = context.forge.list_comments(context.project, state.item.key) if state.item.comment_count else ()
+    return max((one.id for one in comments if not has_marker(one.body, marker)), default=0)
+
+
+def as_live(state: LiveState | None, *, own_comments: int = 0, newest_comment: int | None = None) -> LiveItem | None:
     """Return what the recheck looks at."""
     if state is None:
         return None
@@ -36,7 +45,7 @@ def as_live(state: LiveState | None, *, own_comments: int = 0) -> LiveItem | Non
     return LiveItem(
         state.is_open, content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), item.comment_count,
         item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
-        own_comments,
+        own_comments, newest_comment,
     )  # fmt: skip
 
 

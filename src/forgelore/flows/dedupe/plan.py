@@ -124,7 +124,14 @@ def _as_line(
 
 
 def _seen(item: PlanItem) -> dict[str, object]:
-    seen = SeenItem(item.content_hash, item.assignees, item.comment_count, item.review_comment_count, item.updated_at)
+    seen = SeenItem(
+        item.content_hash,
+        item.assignees,
+        item.comment_count,
+        item.review_comment_count,
+        item.updated_at,
+        item.newest_comment,
+    )
     return dict(msgspec.to_builtins(seen))
 
 
