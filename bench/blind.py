@@ -126,7 +126,7 @@ def score(readers: list[list[dict]], key: list[dict]) -> None:
         share, kappa = agreement(labels[0], labels[1])
         parts.append(f"Both readers gave the same label to {100 * share:.0f} of 100 pairs (Cohen's kappa {kappa:.2f}).")
     parts.append(
-        "The target is 70 of 100. Labels are in blind.jsonl. Both readers were language models that saw the texts alone;"
+        "The target is 70 of 100. Labels: blind.jsonl. Both readers were language models that saw the texts alone;"
         " being of one kind, they agree more readily than two people would."
     )
     report("blind", "Flagged pairs, read blind", parts)

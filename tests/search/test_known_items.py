@@ -19,6 +19,8 @@ HOSTS = Hosts()
         ("acme/web#28601", Ref("acme/web", 28601)), ("gitlab:group/sub/p!3", Ref("gitlab:group/sub/p", 3, "change")),
         ("https://github.com/acme/web/issues/12", Ref("https://github.com/acme/web", 12, "issue")),
         ("https://github.com/acme/web/issues/12#issuecomment-5", Ref("https://github.com/acme/web", 12, "issue")),
+        ("github.com/acme/web/issues/12", Ref("https://github.com/acme/web", 12, "issue")),
+        ("git.example.org:3000/a/b/pulls/3", Ref("https://git.example.org:3000/a/b", 3, "change")),
         ("https://github.com/acme/web/pull/7/files#diff-1", Ref("https://github.com/acme/web", 7, "change")),
         ("https://gitlab.com/g/p/-/merge_requests/3#note_99", Ref("https://gitlab.com/g/p", 3, "change")),
         ("https://github.com/acme/web/releases/tag/v1.2", Ref("https://github.com/acme/web", tag="v1.2", kind="release")),
@@ -55,6 +57,16 @@ def test_the_item_is_found(demo, text):
     numbers, note = known(demo, text.replace("lantern/lantern", project))
     assert numbers == [41]
     assert "at the top" in note
+
+
+def test_the_address_of_an_issue_leads_to_a_change_where_both_share_their_numbers(demo):
+    """As GitHub itself does; elsewhere issue 7 is another thing than change 7."""
+    url, number = demo.row("SELECT url, number FROM items WHERE kind = 'change' LIMIT 1")
+    assert "/pull/" in url
+    assert known(demo, url.replace("/pull/", "/issues/"))[0] == [number]
+    demo.run("UPDATE projects SET forge = 'gitlab'")
+    numbers, _ = known(demo, url.replace("/pull/", "/issues/"))
+    assert number not in numbers
 
 
 def test_a_number_that_does_not_exist_says_so(demo):

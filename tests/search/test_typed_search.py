@@ -96,6 +96,10 @@ def test_words_stand_where_they_are_looked_for(retriever, mode):
     said = ask(retriever, "deleted in:comments", mode=mode, limit=100)
     assert said.hits
     assert all("delet" in hit.row.text.lower() and hit.row.representation == "thread" for hit in said.hits)
+    issues = ask(retriever, "deleted is:issue in:comments", mode=mode, limit=100)
+    assert {hit.row.document_id for hit in issues.hits} == {
+        hit.row.document_id for hit in said.hits if hit.row.kind == "issue"
+    }
     both = {hit.row.item_id for hit in ask(retriever, "deleted in:title,comments", mode=mode, limit=100).hits}
     assert both == {hit.row.item_id for hit in [*titled.hits, *said.hits]}
 

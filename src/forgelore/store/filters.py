@@ -19,6 +19,7 @@ class Filters(NamedTuple):
     """What is looked for. Empty: everything. Times are milliseconds."""
 
     types: tuple[str, ...] = ()  # kinds of items, "thread"; "discussion" also means threads
+    with_threads: bool = False  # a kind of `types` means the threads of such items too
     states: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()  # "@ana" is "ana"
     project_ids: tuple[int, ...] = ()
@@ -220,7 +221,7 @@ def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
 def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
     found: list[Condition] = []
     if filters.types:
-        found.append(_type_condition(filters.types, columns))
+        found.append(_type_condition(filters.types, columns, with_threads=filters.with_threads))
     for column, wanted in (
         (columns.project_id, filters.project_ids),
         (columns.state, filters.states),
@@ -282,10 +283,10 @@ def _negated(conditions: list[Condition]) -> Condition:
     return Condition(f"({every}) IS NOT TRUE", _bindings(conditions))
 
 
-def _type_condition(types: tuple[str, ...], columns: Columns) -> Condition:
+def _type_condition(types: tuple[str, ...], columns: Columns, *, with_threads: bool) -> Condition:
     kinds = tuple(kind for kind in types if kind != "thread")
     of_kinds = f"{columns.kind} IN ({_marks(kinds)})"
-    if not columns.representation:
+    if not columns.representation or (with_threads and kinds == types):
         return Condition(of_kinds, kinds)
     either = [f"({columns.representation} = 'item' AND {of_kinds})"] if kinds else []
     if {"thread", "discussion"} & set(types):

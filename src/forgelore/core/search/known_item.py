@@ -1,10 +1,15 @@
 """Known items: a query that is the number, ref or address of one, and nothing else.
 
 28601   #28601   !12   owner/repo#28601   gitlab:group/p!3   https://…/issues/12#issuecomment-5   …/releases/tag/v1
+github.com/owner/repo/issues/12
 """
 
-from forgelore.core.names import Ref, parse_ref
+import re
+
+from forgelore.core.names import Ref, page_in_url, parse_ref
 from forgelore.errors import InvalidValue
+
+_HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::\d+)?/")
 
 
 def parse_known_item(text: str) -> Ref | None:
@@ -12,6 +17,8 @@ def parse_known_item(text: str) -> Ref | None:
     word = text.strip()
     if not word or any(map(str.isspace, word)) or not word[-1].isascii():
         return None
+    if _HOST.match(word) and page_in_url(f"https://{word}"):
+        word = f"https://{word}"  # as browsers show it
     try:
         ref = parse_ref(word)
     except (InvalidValue, ValueError):  # the second for a URL that is none: http://[::1

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from forgelore.core.names import Hosts, Ref
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.profiles import profile_of
 from forgelore.store.db import Store
 from forgelore.store.filters import Allowed
 from forgelore.store.known_items import load_known, load_permitted
@@ -37,6 +38,8 @@ def find_known_items(store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[in
         if project_ids and project.id not in project_ids:
             return KnownItems(note=f"{shown} {where} is outside the projects that are searched")
         project_ids = (project.id,)
+        if ref.number and profile_of(project.name.forge).numbering == "shared":
+            ref = ref._replace(kind=None)  # such a forge leads from /issues/7 to /pull/7
     rows = load_known(store, ref, project_ids)
     live = [row for row in rows if not row.is_deleted]
     documents = tuple(row.document_id for row in live if row.document_id is not None)

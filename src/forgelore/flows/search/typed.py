@@ -44,6 +44,8 @@ def build_request(
     if ref and ref.project and not said.projects and _has_project(store, ref.project, setting.hosts):
         said = said._replace(projects=(ref.project,))  # acme/web#12 says it as project:acme/web does
     filters = _filters(store, flags, said, setting)
+    if "comments" in said.fields:  # is:issue in:comments means what people said below issues
+        filters = filters._replace(with_threads=True)
     known = find_known_items(store, ref, setting.hosts, filters.project_ids) if ref else KnownItems()
     sort = said.sort or SortOrder()
     if known.document_ids:

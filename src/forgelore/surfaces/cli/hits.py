@@ -6,7 +6,9 @@ from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, number, wi
 from forgelore.surfaces.present.text import day, printable, wrap_words
 
 if TYPE_CHECKING:
-    from forgelore.api import Hit, HitRow, SearchAnswer, SimilarAnswer, Snippet
+    from collections.abc import Iterable
+
+    from forgelore.api import Hit, HitRow, SearchAnswer, SimilarAnswer
     from forgelore.surfaces.cli.command import Context
 
 # What stands before and behind a word that matched.
@@ -28,8 +30,9 @@ class HitPage(NamedTuple):
         with_project = context.history.has_several_projects
         for at, hit in enumerate(self.hits):
             score = "" if hit.relevance is None else f"{hit.relevance:.2f}"
-            _print_head(context, f"{self.offset + at + 1:>2}. ", hit.row, score, with_project=with_project)
-            _print_hit(context, hit, self.marks or ("ansi" if context.style.on else "none"))
+            marks = self.marks or ("ansi" if context.style.on else "none")
+            _print_head(context, f"{self.offset + at + 1:>2}. ", hit, score, marks, with_project=with_project)
+            _print_hit(context, hit, marks)
             if self.reasons and self.reasons[at]:
                 _print_wrapped(context, context.style.cyan(self.reasons[at]))
             if self.is_explained:
@@ -83,16 +86,18 @@ def _advice(mode: str, *, is_filtered: bool) -> str:
     )
 
 
-def _print_head(context: "Context", at: str, row: "HitRow", score: str, *, with_project: bool) -> None:
+def _print_head(context: "Context", at: str, hit: "Hit", score: str, marks: str, *, with_project: bool) -> None:
     """Print number, ref and title: in two lines where one has no room for it, in full where nobody knows how wide."""
-    ref = clean(row.full_ref if with_project else row.ref)
+    ref = clean(hit.row.full_ref if with_project else hit.row.ref)
     columns = _columns() - (len(score) + 2 if score else 0)
     taken, indent = len(at) + cells(ref) + 1, "    "
-    lines = wrap_words(clean(row.title), columns - len(indent), columns - taken) if context.is_fitted else [row.title]
+    title = mark_words(hit.row.title, hit.title_marks, marks)
+    lines = wrap_words(title, columns - len(indent), columns - taken) if context.is_fitted else [title]
     if len(lines) > _TITLE_LINES:
-        rest = " ".join(lines[_TITLE_LINES - 1 :])
-        lines = [*lines[: _TITLE_LINES - 1], fit(rest, columns - len(indent))]
-    shown = [f"{at}{context.style.bold(ref)} {clean(lines[0])}", *(indent + line for line in lines[1:])]
+        # Cut without colours: one that is cut off would never end.
+        plain = wrap_words(clean(hit.row.title), columns - len(indent), columns - taken)
+        lines = [*plain[: _TITLE_LINES - 1], fit(" ".join(plain[_TITLE_LINES - 1 :]), columns - len(indent))]
+    shown = [f"{at}{context.style.bold(ref)} {lines[0]}", *(indent + line for line in lines[1:])]
     shown[0] += f"  {context.style.dim(score)}" if score else ""
     context.print(*shown)
 
@@ -108,7 +113,7 @@ def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
     secret = style.yellow(" confidential") if row.is_confidential else ""
     _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
     if hit.snippet.text.strip():
-        _print_wrapped(context, mark_words(hit.snippet, marks))
+        _print_wrapped(context, mark_words(hit.snippet.text, hit.snippet.marks, marks))
     if row.url:
         context.print("    " + style.dim(clean(row.url)))
 
@@ -126,14 +131,14 @@ def _state(style: Style, row: "HitRow") -> str:
     return style.state(row.state) + reason if row.state else ""
 
 
-def mark_words(snippet: "Snippet", how: str) -> str:
-    """Return a text with what matched marked in one of the ways of `MARKS`."""
+def mark_words(text: str, marks: "Iterable[tuple[int, int]]", how: str) -> str:
+    """Return a text with what matched, as (start, end), marked in one of the ways of `MARKS`."""
     before, after = MARKS[how]
     parts, at = [], 0
-    for start, end in snippet.marks:
-        parts += [_safe(snippet.text[at:start]), before, clean(snippet.text[start:end]), after]
+    for start, end in marks:
+        parts += [_safe(text[at:start]), before, clean(text[start:end]), after]
         at = end
-    return "".join([*parts, _safe(snippet.text[at:])])
+    return "".join([*parts, _safe(text[at:])])
 
 
 def _safe(text: str) -> str:
