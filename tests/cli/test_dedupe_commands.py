@@ -76,6 +76,29 @@ def test_only_a_plan_is_applied_and_only_an_apply_taken_back(closing):
     assert closing.run("rollback", plan, "--yes").code == 13
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["canonicalize", "--bound", "1"],
+        ["plan", "--min-close", "1.5"],
+        ["plan", "--type", "releases"],
+        ["apply", "PLAN", "--yes", "--unproven", "--close-after", "-1"],
+    ],
+)
+def test_values_that_mean_nothing_are_refused(closing, words):
+    closing.run("canonicalize")
+    plan = str(closing.run("plan", "--json").data["run"])
+    assert closing.run(*[plan if word == "PLAN" else word for word in words]).code == 13
+
+
+def test_a_plan_that_cannot_be_written_to_its_file_is_kept(closing, tmp_path):
+    closing.run("canonicalize")
+    done = closing.run("plan", "--out", str(tmp_path / "none" / "plan.md"))
+    assert done.code == 8
+    assert "No such file or directory" in done.err
+    assert closing.run("runs", "--step", "plan", "--json").data
+
+
 def test_names_of_other_tools_mean_the_same(closing):
     assert closing.run("plan-close", "--help").out == closing.run("plan", "--help").out
     assert {name for name in ALIASES.values() if name not in COMMANDS} <= {

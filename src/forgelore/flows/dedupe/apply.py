@@ -77,6 +77,8 @@ def apply_plan(
     now_ms: Callable[[], int], *, on_line: Callable[[AppliedLine], None] | None = None,
 ) -> Applied:  # fmt: skip
     """Carry out a plan, or go on with it. Raises Unproven where nobody has measured that it would be right."""
+    if settings.close_after < 0:
+        raise InvalidValue(f"{settings.close_after} hours of grace are none", hint="give a number of hours, or none")
     if not settings.is_unproven:
         check_proof(store, plan)
     with writing_run(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from forgelore.core.dedupe.canonical import Choice, ClusterItem, choose_canonical, is_english
 from forgelore.core.dedupe.clusters import BOUND, Edge, cluster_edges
 from forgelore.core.dedupe.human_words import HumanWord, StandingEdges, lay_over
+from forgelore.errors import InvalidValue
 from forgelore.flows.dedupe.maintainers import find_maintainers
 from forgelore.store.closing_items import PlanItem, load_plan_items
 from forgelore.store.clusters import replace_clusters
@@ -58,6 +59,8 @@ def canonicalize(
     store: Store, project: StoredProject, settings: ClusterSettings, now_ms: int, *, is_dry: bool = False
 ) -> Canonicalized:
     """Build the clusters of a project anew, choose the canonical of each, and keep them."""
+    if settings.bound < 2:
+        raise InvalidValue(f"a cluster of at most {settings.bound} items is none", hint="give a bound of 2 or more")
     shown: list[ShownCluster] = []
     left_out: list[LeftOutEdge] = []
     kept: dict[str, list[tuple[int, str, list[int]]]] = {}

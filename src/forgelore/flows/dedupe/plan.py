@@ -5,7 +5,7 @@ A plan reads what is stored; `apply` asks the forge again before each write.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import msgspec
 
@@ -62,6 +62,7 @@ def plan_closings(
     store: Store, project: StoredProject, settings: PlanSettings, now_ms: int, *, is_dry: bool = False
 ) -> ClosingPlan:
     """Make a plan from the stored clusters, and keep it unless it is a dry run."""
+    _check(settings)
     if not list_runs(store, project.id, step="canonicalize", limit=1):
         raise InvalidValue("there are no clusters yet", hint="run: forgelore dedupe canonicalize")
     planned: list[tuple[PlannedClosing, PlanLine]] = []
@@ -76,6 +77,17 @@ def plan_closings(
     run = None if is_dry else _keep(store, project.id, settings, [one for one, _ in planned], judges, counters, now_ms)
     shown = [line for _, line in planned]
     return ClosingPlan(run, str(project.name), settings.target_policy, settings.min_close, shown, counters)
+
+
+def _check(settings: PlanSettings) -> None:
+    if settings.target_policy not in get_args(TargetPolicy):
+        raise InvalidValue(
+            f"{settings.target_policy!r} is no policy for targets", hint=f"one of: {', '.join(get_args(TargetPolicy))}"
+        )
+    if not 0 <= settings.min_close <= 1:
+        raise InvalidValue(f"a confidence of {settings.min_close:g} is none", hint="give a number from 0 to 1")
+    if wrong := [kind for kind in settings.kinds if kind not in CLUSTERED]:
+        raise InvalidValue(f"{wrong[0]}s are not closed as duplicates", hint="use issues or changes")
 
 
 def _plan_kind(

@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from forgelore.errors import StoreError
 from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.closing_plan import plan_file, reason_in_words
 
@@ -36,8 +37,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ClosingPlan":
         kinds=arguments.type or ("issue", "change"), is_dry=arguments.dry_run,
     )  # fmt: skip
     if arguments.out:
-        with open(arguments.out, "w", encoding="utf-8") as file:
-            file.write(plan_file(plan, is_json=arguments.out.endswith(".json")))
+        _write(arguments.out, plan_file(plan, is_json=arguments.out.endswith(".json")))
     closing = [line for line in plan.lines if not line.reason]
     rows = [[f"#{one.number}", f"#{one.target}", f"{one.confidence or 0:.2f}", clean(one.title)] for one in closing]
     context.print(*table(rows, grow=3, head=["close", "onto", "confidence", "title"], style=context.style))
@@ -48,3 +48,12 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ClosingPlan":
     if plan.run is not None and closing:
         context.print(f"read it, then: forgelore dedupe apply {plan.run} --yes")
     return plan
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        hint = "the plan itself is kept; name another file with --out"
+        raise StoreError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
