@@ -34,6 +34,8 @@ OFFLINE = {
     "dedupe set-canonical": ["dedupe", "set-canonical", "#110"],
     "dedupe maintainers": ["dedupe", "maintainers"],
     "dedupe candidates": ["dedupe", "candidates", "--kind", "issue", "--workers", "1"],
+    "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
+    "dedupe detect-new": ["dedupe", "detect-new", "#157"],
     "dedupe runs": ["dedupe", "runs"],
     "list": ["list", "issues"],
     "count": ["count", "notes"],

@@ -68,6 +68,9 @@ if TYPE_CHECKING:
     from forgelore.flows.dedupe.canonicalize import Canonicalized as Canonicalized
     from forgelore.flows.dedupe.canonicalize import LeftOutEdge as LeftOutEdge
     from forgelore.flows.dedupe.canonicalize import ShownCluster as ShownCluster
+    from forgelore.flows.dedupe.detect_new import DetectedCandidate as DetectedCandidate
+    from forgelore.flows.dedupe.detect_new import Detection as Detection
+    from forgelore.flows.dedupe.judge import DecisionsMade as DecisionsMade
     from forgelore.flows.dedupe.maintainers import Maintainers as Maintainers
     from forgelore.flows.dedupe.overrides import OverrideAction as OverrideAction
     from forgelore.flows.dedupe.plan import ClosingPlan as ClosingPlan
@@ -138,7 +141,10 @@ _HOMES = {
     "CommentAction": "forgelore.flows.triage.posting",
     "Curve": "forgelore.core.compare.calibration",
     "DecisionScores": "forgelore.core.compare.scoring",
+    "DecisionsMade": "forgelore.flows.dedupe.judge",
     "DedupeRun": "forgelore.store.dedupe_runs",
+    "DetectedCandidate": "forgelore.flows.dedupe.detect_new",
+    "Detection": "forgelore.flows.dedupe.detect_new",
     "DoctorCheck": "forgelore.api.checkup",
     "DocumentStats": "forgelore.flows.index.stats",
     "EMBEDDERS": "forgelore.config",

@@ -7,16 +7,29 @@ from functools import partial
 from typing import get_args
 
 from forgelore.api.find import make_retriever
+from forgelore.api.projects import one_project
 from forgelore.app import App
-from forgelore.errors import InvalidValue
+from forgelore.core.dedupe.rules import RuleJudge
+from forgelore.core.names import Ref, parse_ref
+from forgelore.core.triage.inputs import Inputs
+from forgelore.errors import InvalidValue, LoreError, NotFound
+from forgelore.flows.browse.refs import find_item
 from forgelore.flows.compare.sample import KINDS
 from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, TargetStates
 from forgelore.flows.dedupe.candidates import CandidateJob, CandidatesMade
 from forgelore.flows.dedupe.candidates import make_candidates as make_flow
+from forgelore.flows.dedupe.detect_new import Detection, DetectionSetting
+from forgelore.flows.dedupe.detect_new import detect_new as detect_flow
+from forgelore.flows.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.triage.item import TriageContext, fetch_current, save_fetched
+from forgelore.store.projects import StoredProject
+from forgelore.store.sync_history import has_cursors
+from forgelore.words import ItemKey, Kind
 
 MOST_CANDIDATES = 50
+_KEYS: tuple[Kind, ...] = ("issue", "change")
 
 
 def make_candidates(
@@ -37,6 +50,69 @@ def make_candidates(
     ]
 
 
+def judge_candidates(
+    app: App, project_id: int, setting: JudgeSetting, *, kind: str | None, trusts_statements: bool,
+    watcher: Watcher | None,
+) -> list[DecisionsMade]:  # fmt: skip
+    """Decide on the candidates of every open item of the kinds that are meant, by the builtin rules."""
+    check_share("the least confidence", setting.min_edge)
+    store, judge = app.store(create=True), RuleJudge(trusts_statements=trusts_statements)
+    return [
+        judge_sets(
+            store, project_id, one, judge, setting, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms
+        )
+        for one in meant_kinds(kind)
+        if not app.stop.is_set()
+    ]
+
+
+def detect_new(
+    app: App, retriever: Retriever, ref: str, project: StoredProject | None, setting: DetectionSetting, *,
+    trusts_statements: bool,
+) -> Detection:  # fmt: skip
+    """Return whether an item is a duplicate. What was synced is read from its forge first; an imported item is taken as
+    it is stored.
+    """
+    check_setting(CandidateSetting(setting.k, setting.min_score))
+    for name, value in (("maybe", setting.maybe), ("duplicate", setting.duplicate), ("support", setting.support)):
+        check_share(f"the threshold {name}", value)
+    store, parsed = app.store(create=True), parse_ref(ref)
+    if parsed.project:
+        project = one_project(app, parsed.project)
+    warnings: tuple[str, ...] = ()
+    project = project or app.find_project(None)
+    if project and parsed.number is not None and has_cursors(store, project.id):
+        warnings = _refresh(app, retriever, project, parsed)
+    item_id = find_item(store, parsed, project, app.hosts)
+    found = detect_flow(retriever, item_id, RuleJudge(trusts_statements=trusts_statements), setting, now_ms=app.now_ms)
+    return found._replace(warnings=warnings)
+
+
+def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -> tuple[str, ...]:
+    """Read an item from its forge into the store. A forge that does not answer leaves what is stored, with a warning;
+    what is not there at all is for the store to tell.
+    """
+    forge, number = app.forge(project.name), ref.number
+    assert number is not None
+    try:
+        current = forge.fetch_project(project.name)
+    except LoreError as error:
+        return (f"{project.name} could not be read anew: {error.message}",)
+    context = TriageContext(
+        app.store(), forge, current, project.id, retriever, retriever.embedder, Inputs(), now_ms=app.now_ms
+    )
+    for kind in [kind for kind in _KEYS if ref.kind in (None, kind)]:
+        try:
+            fetched = fetch_current(forge, current, ItemKey(kind, number))
+        except NotFound:
+            continue
+        except LoreError as error:
+            return (f"{kind} {number} could not be read anew: {error.message}",)
+        save_fetched(context, [fetched])
+        return fetched.warnings
+    return ()
+
+
 def meant_kinds(kind: str | None) -> tuple[str, ...]:
     """Return the kinds that have duplicates, or the one that is meant."""
     if kind is None:
@@ -50,10 +126,15 @@ def check_setting(setting: CandidateSetting) -> None:
     """Refuse parameters that mean nothing: people who write Python are told as those who type it are."""
     if not 1 <= setting.k <= MOST_CANDIDATES:
         raise InvalidValue(f"k is {setting.k}", hint=f"1 to {MOST_CANDIDATES} candidates")
-    if not 0 <= setting.min_score <= 1:
-        raise InvalidValue(f"the least similarity is {setting.min_score}", hint="0 to 1")
+    check_share("the least similarity", setting.min_score)
     if setting.states not in get_args(TargetStates):
         raise InvalidValue(f"{setting.states!r} are no states", hint=f"use {', '.join(get_args(TargetStates))}")
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse what is no share."""
+    if not 0 <= value <= 1:
+        raise InvalidValue(f"{name} is {value}", hint="0 to 1")
 
 
 @contextlib.contextmanager

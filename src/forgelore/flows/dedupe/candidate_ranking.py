@@ -97,8 +97,18 @@ def _as_member(match: Match, version: tuple[int, str], ranking: Ranking) -> SetM
         is_offered=version[1] == "open", cosine=features["cosine"] or None, strength=match.strength,
         similarity=match.similarity, chance=ranking.chance.value if ranking.chance and is_first else None,
         sameness=match.evidence.sameness, marks=tuple(quote.text for quote in match.evidence.quotes),
-        features={name: round(value, _DIGITS) for name, value in features.items() if round(value, _DIGITS)},
+        features=_kept_features(match),
     )  # fmt: skip
+
+
+def _kept_features(match: Match) -> dict[str, float]:
+    """Return the numbers of a pair that are not 0, and how rare the rarest error line is that both have.
+
+    A message of three words and more, that is: the name of an exception alone stands in unrelated reports.
+    """
+    rare = max((one.rarity for one in match.evidence.quotes if one.what == "error" and " " in one.text), default=0.0)
+    rounded = {name: round(value, _DIGITS) for name, value in (match.evidence.features | {"rare_error": rare}).items()}
+    return {name: value for name, value in rounded.items() if value}
 
 
 def _as_set(retriever: Retriever, subject: Subject, version: int, setting: CandidateSetting) -> NewSet:

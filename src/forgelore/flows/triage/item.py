@@ -7,7 +7,6 @@ whatever the project (core/compare/calibration). Silence is the usual outcome. I
 never "duplicates"; what the author already refers to is not repeated; a text of two words says nothing about request.
 """
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
@@ -15,9 +14,11 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta, Struct
 
 from forgelore.clock import machine_ms
-from forgelore.core.compare.boilerplate import USUAL, without_boilerplate
+from forgelore.core.compare.vague import why_not_compare
+from forgelore.core.dedupe.gates import GateCase, Option, object_to
+from forgelore.core.dedupe.policies import TRIAGE
+from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.links import links_in_text
-from forgelore.core.search.cleaning import is_form_line, telling_text
 from forgelore.core.triage.inputs import Inputs
 from forgelore.core.triage.readers import may_name
 from forgelore.core.triage.report import Report, build_report, is_regression
@@ -39,10 +40,9 @@ from forgelore.store.hits import Subject, load_subject
 from forgelore.store.item_lists import load_head
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
+from forgelore.store.judged_items import load_refused_pairs
 
 RELATED_ROWS = 3
-_MIN_WORDS = 3  # below that, "Crash" resembles every crash
-_WORD = re.compile(r"[^\W\d_]{2,}")
 
 TriageOutcome = Literal["duplicate", "regression", "similar", "silent"]
 
@@ -170,21 +170,22 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     )
     if head.is_confidential:
         return silent._replace(reason="it is confidential")
-    # A form that nobody filled in is as good as empty: what every item of the project says tells nothing of this one.
     known = load_boilerplate(context.store, context.project_id, subject.kind)
-    if reason := why_not_compare(subject.title, without_boilerplate(subject.body, known | USUAL)):
-        return silent._replace(reason=reason)
+    vague = why_not_compare(subject.title, subject.body, known)
+    if object_to(GateCase((), None, is_vague=bool(vague)), TRIAGE) == ReasonCode.SOURCE_TOO_VAGUE:
+        return silent._replace(reason=vague)
     ranking = _rank(
         context, subject, (subject.kind,), (context.project_id,), max(NEIGHBOURS, context.inputs.max_results)
     )
     labels = suggest_labels(context.store, context.project_id, subject.kind, item_id, ranking.matches)
     silent = silent._replace(labels=labels)
     cited = _cited(context, subject)
-    floor = context.inputs.similarity_threshold
+    refused = load_refused_pairs(context.store, context.project_id)
     matches = [
         one
         for one in order_matches(ranking)
-        if one.similarity >= floor and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
+        if _passes(context, one, is_refused=frozenset((item_id, one.hit.row.item_id)) in refused)
+        and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
         and not is_closed_for(context.store, item_id, one)
     ]  # fmt: skip
     if judgement is not None:
@@ -200,6 +201,15 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         return result
     report = result.report._replace(is_duplicate=False)
     return result._replace(outcome="similar", report=report, body=build_report(report))
+
+
+def _passes(context: TriageContext, match: Match, *, is_refused: bool) -> bool:
+    """Ask the gates of deduplication about a match, which without a judge object to little: it is not near enough, or a
+    person has said that these two are no duplicates.
+    """
+    option = Option(match.hit.row.number, match.strength, match.similarity, match.evidence.sameness)
+    policy = TRIAGE._replace(min_similarity=context.inputs.similarity_threshold)
+    return object_to(GateCase((option,), None, is_refused=is_refused), policy) is None
 
 
 def _build(
@@ -248,14 +258,6 @@ def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
     """True for what was there first. Of two that came within one second, the smaller number was."""
     row = match.hit.row
     return (row.created_at or 0, row.number) < (subject.created_at or 0, key.number) or subject.created_at is None
-
-
-def why_not_compare(title: str, own_text: str) -> str:
-    """Return why an item says too little to be compared ("Crash", "Bug report" over an empty form); "": it does not."""
-    telling = telling_text(own_text)[:2_000]
-    if len({word.lower() for word in _WORD.findall(f"{title}\n{telling}")}) < _MIN_WORDS:
-        return "its text is too short to compare"
-    return "" if telling.strip() or not is_form_line(title) else "it is a form that nobody filled in"
 
 
 def _cited(context: TriageContext, subject: Subject) -> set[int]:

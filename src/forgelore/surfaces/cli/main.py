@@ -36,6 +36,8 @@ COMMANDS = {
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
     "dedupe candidates": ("dedupe", "for every open item, what it could repeat"),
+    "dedupe judge": ("dedupe", "decide which of them it repeats"),
+    "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate"),
     "dedupe canonicalize": ("dedupe", "build clusters from accepted decisions, choose what stays of each"),
     "dedupe accept": ("dedupe", "say that an item repeats another"),
     "dedupe reject": ("dedupe", "say that two items are not duplicates"),
@@ -56,11 +58,8 @@ _VALUED = ("--db", "--color")  # options before the command that are followed by
 FAMILIES = {"dedupe": ("tidy", "find, judge, cluster and close duplicates in bulk")}
 # What other tools of this kind call the same.
 ALIASES = {
-    "dedupe analyze-intent": "dedupe intent",
     "dedupe plan-close": "dedupe plan",
     "dedupe apply-close": "dedupe apply",
-    "dedupe judge-audit": "dedupe audit",
-    "dedupe report-audit": "dedupe report",
 }
 _HEAD = "forgelore turns the history of a GitHub, GitLab or Forgejo project into one local file."
 _OPTIONS = """options for every command:

@@ -1,0 +1,146 @@
+"""Decisions on one set of candidates: the judge is asked, the gates read its answer. The same for batch and online."""
+
+from collections.abc import Collection, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from msgspec import json
+
+from forgelore.core.compare.boilerplate import without_boilerplate
+from forgelore.core.compare.sameness import find_sameness
+from forgelore.core.compare.vague import why_not_compare
+from forgelore.core.dedupe.gates import GateCase, ItemType, Option, Policy, object_to
+from forgelore.core.dedupe.item_type import find_item_type
+from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer, JudgedCandidate, JudgedItem, Question
+from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.core.dedupe.shared_facts import count_shared_facts
+from forgelore.core.dedupe.verdict import InvalidVerdict, Verdict
+from forgelore.store.calibrations import load_boilerplate
+from forgelore.store.candidate_sets import SetMember
+from forgelore.store.db import Store
+from forgelore.store.decisions import NewDecision
+from forgelore.store.judged_items import load_judged, load_refused_pairs, load_said_targets
+
+
+class SetDecision(NamedTuple):
+    """What a judge said of a source, and which gate objects first; None: none does. `answer` None: nobody was asked."""
+
+    source: JudgedItem
+    options: tuple[Option, ...]
+    answer: JudgeAnswer | None
+    reason: ReasonCode | None
+    target: JudgedItem | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        said = self.answer.verdict if self.answer else None
+        return said if isinstance(said, Verdict) else None
+
+
+class Decider:
+    """Decides about the items of one project with one judge, under one policy."""
+
+    def __init__(self, store: Store, project_id: int, judge: AnyJudge, policy: Policy) -> None:
+        self._store, self._judge, self._policy, self._project_id = store, judge, policy, project_id
+        self._refused = load_refused_pairs(store, project_id)
+        self._lines: dict[str, Collection[int]] = {}
+
+    def decide(self, item_id: int, members: Sequence[SetMember]) -> SetDecision | None:
+        """Return what is decided of a source and its candidates; None when the source is gone. Asks no judge where the
+        source says too little or has no candidate that may be offered.
+        """
+        offered = [one for one in members if one.is_offered]
+        known = load_judged(self._store, [item_id, *(one.item_id for one in offered)])
+        source = known.get(item_id)
+        if source is None:
+            return None
+        said = load_said_targets(self._store, item_id)
+        candidates = tuple(_candidate(one, known[one.item_id], said) for one in offered if one.item_id in known)
+        case = GateCase(
+            self._options(candidates), None, is_vague=bool(self._why_vague(source)), item_type=_type_of(source)
+        )
+        asked = self._policy._replace(gates=self._policy.gates & {"vague source", "candidates"})
+        if reason := object_to(case, asked):
+            return SetDecision(source, case.options, None, reason)
+        answer = self._judge.ask(Question(source, candidates))
+        return self._weigh(source, candidates, case, answer)
+
+    def as_row(self, decided: SetDecision, outcome: str, *, set_id: int | None, run_id: int | None) -> NewDecision:
+        """Return a decision as it is kept."""
+        answer, verdict = decided.answer or JudgeAnswer(None), decided.verdict
+        return NewDecision(
+            self._project_id, decided.source.item_id, set_id, run_id, self._policy.name, self._judge.name,
+            self._judge.model, answer.prompt_hash, verdict.is_duplicate if verdict else None,
+            decided.target.item_id if decided.target else None, verdict.confidence if verdict else None,
+            _as_text(answer.verdict), outcome, str(decided.reason or ""), answer.prompt_tokens, answer.answer_tokens,
+        )  # fmt: skip
+
+    def _weigh(
+        self, source: JudgedItem, candidates: tuple[JudgedCandidate, ...], case: GateCase, answer: JudgeAnswer
+    ) -> SetDecision:
+        if answer.verdict is None:
+            return SetDecision(source, case.options, answer, answer.reason or ReasonCode.JUDGE_FAILED)
+        verdict = answer.verdict
+        number = verdict.target if isinstance(verdict, Verdict) else None
+        target = next((one.item for one in candidates if one.item.number == number), None)
+        case = case._replace(
+            verdict=verdict, facts_found=_count_facts(answer, source, target),
+            is_refused=target is not None and frozenset((source.item_id, target.item_id)) in self._refused,
+        )  # fmt: skip
+        return SetDecision(source, case.options, answer, object_to(case, self._policy), target)
+
+    def _options(self, candidates: Sequence[JudgedCandidate]) -> tuple[Option, ...]:
+        groups = _group_copies([(one.item.title, self._own(one.item)) for one in candidates])
+        return tuple(
+            Option(
+                one.item.number, one.strength, one.similarity, one.sameness, one.item.state == "open",
+                one.item.is_marked, _type_of(one.item), group,
+            )
+            for one, group in zip(candidates, groups, strict=True)
+        )  # fmt: skip
+
+    def _own(self, item: JudgedItem) -> str:
+        return without_boilerplate(item.body, frozenset(self._boilerplate(item.kind)))
+
+    def _why_vague(self, item: JudgedItem) -> str:
+        return why_not_compare(item.title, item.body, self._boilerplate(item.kind))
+
+    def _boilerplate(self, kind: str) -> Collection[int]:
+        if kind not in self._lines:
+            self._lines[kind] = load_boilerplate(self._store, self._project_id, kind)
+        return self._lines[kind]
+
+
+def _candidate(member: SetMember, item: JudgedItem, said: set[int]) -> JudgedCandidate:
+    return JudgedCandidate(
+        item, member.strength, member.similarity, member.sameness, member.marks,  # type: ignore[arg-type]
+        member.features, member.item_id in said,
+    )  # fmt: skip
+
+
+def _type_of(item: JudgedItem) -> ItemType:
+    return find_item_type(item.title, item.body, item.labels)
+
+
+def _count_facts(answer: JudgeAnswer, source: JudgedItem, target: JudgedItem | None) -> int:
+    if answer.facts_found is not None:
+        return answer.facts_found
+    if target is None or not isinstance(answer.verdict, Verdict):
+        return 0
+    return count_shared_facts(answer.verdict.facts, source.text, target.text)
+
+
+def _group_copies(texts: Sequence[tuple[str, str]]) -> list[int]:
+    """Return a number for each text: the same one, and not 0, for copies of each other."""
+    groups = [0] * len(texts)
+    for first, second in combinations(range(len(texts)), 2):
+        if find_sameness(*texts[first], *texts[second]) != "similar":
+            groups[first] = groups[first] or first + 1
+            groups[second] = groups[first]
+    return groups
+
+
+def _as_text(said: Verdict | InvalidVerdict | None) -> str:
+    if isinstance(said, Verdict):
+        return json.encode(said).decode()
+    return json.encode({"problem": said.problem}).decode() if said else ""
