@@ -75,7 +75,8 @@ def main() -> int:
     os.environ["COLUMNS"] = "100"
     pages = {
         "commands.md": commands(), "settings.md": settings(), "errors.md": errors(), "schema.md": schema(),
-        "check.md": check(), "import.schema.json": import_schema(), "python.md": build_page(NOTE), **json_schemas(),
+        "check.md": check(), "import.schema.json": import_schema(), "python.md": build_page(NOTE),
+        "dedupe.md": dedupe(), **json_schemas(),
     }  # fmt: skip
     texts = {DOCS / name: text for name, text in pages.items()} | examples()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
@@ -109,6 +110,24 @@ def commands() -> str:
     for name in COMMANDS:
         parts += [f"\n## {name}\n\n```\n", build_parser(name)[0].format_help().rstrip(), "\n```\n"]
     return "".join(parts)
+
+
+def dedupe() -> str:
+    """Return the page on deduplication with the tables that the code has: rules, reason codes."""
+    from forgelore.core.dedupe.reasons import MEANINGS
+    from forgelore.core.dedupe.rules import RULES
+
+    rules = [f"| {one.name} | {one.right} of {one.sample} | {one.confidence:.3f} |" for one in RULES]
+    reasons = [f"| `{code}` | {meaning} |" for code, meaning in MEANINGS.items()]
+    tables = {
+        "rules": ["| rule | right | confidence |", "|---|---|---|", *rules],
+        "reasons": ["| code | meaning |", "|---|---|", *reasons],
+    }
+    text = (DOCS / "dedupe.md").read_text(encoding="utf-8")
+    for name, lines in tables.items():
+        before, begin, rest = text.partition(f"<!-- generated: {name} -->\n")
+        text = before + begin + "\n".join(["", *lines, "", "<!-- end -->"]) + rest.partition("<!-- end -->")[2]
+    return text
 
 
 def settings() -> str:

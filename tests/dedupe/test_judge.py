@@ -21,6 +21,7 @@ from forgelore.store.migrate import open_store
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
 COPY = "Folders vanish from the settings"
 FAILURE = "ERROR: zebrafish quorum mismatch while pruning shards"
+LOG = f"    {FAILURE}\n    FATAL: replica ledger refused handover of the axolotl"
 GOOD = {
     "is_duplicate": True, "target": 102, "confidence": 0.95, "relation": "same_instance", "root_cause": "same",
     "scope": "same_scope", "path": "same", "certainty": "sure", "reasoning": "both",
@@ -51,8 +52,8 @@ def template(tmp_path_factory):
     path = tmp_path_factory.mktemp("judge") / "lore.db"
     store = open_store(str(path))
     failures = [
-        item(105, f"Pruning ends with {FAILURE}", f"Since the update I see\n\n    {FAILURE}\n\nat night."),
-        item(106, f"{FAILURE}", f"My log on another machine says\n\n    {FAILURE}\n\nand nothing else happens."),
+        item(105, f"Pruning ends with {FAILURE}", f"Since the update I see\n\n{LOG}\n\nat night."),
+        item(106, f"{FAILURE}", f"My log on another machine says\n\n{LOG}\n\nand nothing else happens."),
     ]
     write(store, [*map(ordinary, range(1, 60)), item(101, COPY, TEXT), item(102, COPY, TEXT), *failures,
                   item(107, "Crash", "")])  # fmt: skip
@@ -242,6 +243,9 @@ def test_what_somebody_with_rights_said_counts_and_can_be_switched_off(store):
         VALUES (1, ?, 'duplicate_of', 'event', ?)
     """
     store.run(sql, id_of(store, number), target)
+    # A lead over the others is asked of every rule.
+    store.run("UPDATE candidate_set_members SET strength = 9 WHERE set_id = ? AND item_id = ?", found.id,
+              id_of(store, target))  # fmt: skip
     judge(store, RuleJudge(trusts_statements=False))
     assert decision(store, number)[1] == "not_duplicate"
     judge(store)

@@ -3,8 +3,9 @@
     a person said      somebody with the right to write said "duplicate of #N", or the forge has it marked
     same text          title and text are equal (core/compare/sameness)
     nearly same text   ... but for a few words
-    same failure       an error line of three words and more that is rare in the project stands in both, and the titles
-                       share much of what is rare in them
+    same failure       several error lines stand in both, a message that is rare in the project among them; the titles
+                       share much of what is rare in them, and do not name different things ("Remove sun.misc.Unsafe"
+                       is not "Remove sun.misc.Signal", whatever log both quote)
 
 How often each was right was counted on trackers whose duplicates are known and, where nobody had said so, by reading
 (bench/results/dedupe.md). One wrong and one right are added to each count, so that eight lucky ones are not certainty.
@@ -15,12 +16,15 @@ similarity of 0.99 one pair in three is one.
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from forgelore.core.dedupe.question import JudgeAnswer, JudgedCandidate, Question
+from forgelore.core.compare.signatures import parse_signature
+from forgelore.core.dedupe.question import JudgeAnswer, JudgedCandidate, JudgedItem, Question
 from forgelore.core.dedupe.verdict import Verdict
 
 VERSION = 1  # grows with every change of rules: what an earlier version rejected is judged again
 RuleName = Literal["a person said", "same text", "nearly same text", "same failure"]
 MIN_RARITY, MIN_TITLE = 0.6, 0.4
+MIN_ERRORS = 0.7  # two error lines, or more: one that is as rare as can be weighs 0.69
+_NAMES = ("identifier", "path", "version")
 _FACTS = 6
 _FACT_CHARS = 500
 
@@ -29,7 +33,7 @@ class Rule(NamedTuple):
     """A reason to call a candidate the original, and how often that was right."""
 
     name: RuleName
-    holds: Callable[[JudgedCandidate], bool]
+    holds: Callable[[JudgedItem, JudgedCandidate], bool]  # of the source and a candidate
     right: int
     sample: int
 
@@ -38,27 +42,37 @@ class Rule(NamedTuple):
         return round((self.right + 1) / (self.sample + 2), 3)
 
 
-def _is_said(one: JudgedCandidate) -> bool:
+def _is_said(_: JudgedItem, one: JudgedCandidate) -> bool:
     return one.is_said
 
 
-def _is_same(one: JudgedCandidate) -> bool:
+def _is_same(_: JudgedItem, one: JudgedCandidate) -> bool:
     return one.sameness == "same_text"
 
 
-def _is_nearly_same(one: JudgedCandidate) -> bool:
+def _is_nearly_same(_: JudgedItem, one: JudgedCandidate) -> bool:
     return one.sameness == "nearly_same_text"
 
 
-def _is_same_failure(one: JudgedCandidate) -> bool:
-    return one.features.get("rare_error", 0.0) >= MIN_RARITY and one.features.get("title", 0.0) >= MIN_TITLE
+def _is_same_failure(source: JudgedItem, one: JudgedCandidate) -> bool:
+    least = {"rare_error": MIN_RARITY, "error": MIN_ERRORS, "title": MIN_TITLE}
+    is_shared = all(one.features.get(name, 0.0) >= value for name, value in least.items())
+    return is_shared and not _name_different_things(source.title, one.item.title)
+
+
+def _name_different_things(title: str, other: str) -> bool:
+    """Tell whether both titles name something (an identifier, a file, a version) and nothing of it is the same."""
+    mine, theirs = (
+        {mark.key for mark in parse_signature(each).marks if mark.what in _NAMES} for each in (title, other)
+    )
+    return bool(mine and theirs) and not mine & theirs
 
 
 RULES = (
     Rule("a person said", _is_said, 1_236, 1_245),  # right: the project closed it
     Rule("same text", _is_same, 29, 30),
     Rule("nearly same text", _is_nearly_same, 5, 5),
-    Rule("same failure", _is_same_failure, 41, 45),
+    Rule("same failure", _is_same_failure, 37, 38),
 )
 
 
@@ -76,7 +90,7 @@ class RuleJudge:
         """Return the verdict of the surest rule that fits a candidate, of several candidates the first."""
         for rule in sorted(self._rules, key=lambda one: -one.confidence):
             for candidate in question.candidates:
-                if rule.holds(candidate):
+                if rule.holds(question.source, candidate):
                     return _accuse(rule, candidate)
         return JudgeAnswer(_NOTHING, facts_found=0)
 

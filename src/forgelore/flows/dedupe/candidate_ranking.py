@@ -97,11 +97,11 @@ def _as_member(match: Match, version: tuple[int, str], ranking: Ranking) -> SetM
         is_offered=version[1] == "open", cosine=features["cosine"] or None, strength=match.strength,
         similarity=match.similarity, chance=ranking.chance.value if ranking.chance and is_first else None,
         sameness=match.evidence.sameness, marks=tuple(quote.text for quote in match.evidence.quotes),
-        features=_kept_features(match),
+        features=keep_features(match),
     )  # fmt: skip
 
 
-def _kept_features(match: Match) -> dict[str, float]:
+def keep_features(match: Match) -> dict[str, float]:
     """Return the numbers of a pair that are not 0, and how rare the rarest error line is that both have.
 
     A message of three words and more, that is: the name of an exception alone stands in unrelated reports.
