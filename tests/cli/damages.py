@@ -189,7 +189,7 @@ DAMAGES = [
     Damage("bytes of notes garbled", garbled_text("notes", "body", "project_id = 1"), "text_unreadable"),
     Damage("bytes of documents garbled", garbled_text("document_texts", "text"), "text_unreadable"),
     Damage("bytes of an imported text garbled", garbled_text("items", "body", f"id = {IMPORTED}"), "text_unreadable", "told", "import"),
-    Damage("pages garbled", pages(40, 3), "damaged_file", "told", "anew"),
+    Damage("pages garbled", pages(115, 3), "damaged_file", "told", "anew"),
     Damage("first pages garbled", pages(1, 1), outcome="refused"),
     Damage("file cut in half", truncated, outcome="refused"),
     Damage("log lost", without_its_log, outcome="unseen", why="what is left is whole, and older; the next sync brings the rest"),

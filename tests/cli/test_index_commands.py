@@ -321,7 +321,7 @@ def test_a_damaged_file_is_exit_8_with_how_to_rebuild(cli, sql, tmp_path):
     load(cli, 300)
     sql("PRAGMA wal_checkpoint(TRUNCATE)")
     data = bytearray((tmp_path / "lore.db").read_bytes())
-    for page in range(8192 * 45, len(data) - 8192, 8192 * 2):
+    for page in range(8192 * 115, len(data) - 8192, 8192 * 2):
         data[page : page + 200] = b"\xff" * 200
     (tmp_path / "lore.db").write_bytes(bytes(data))
     done = cli("stats", "--check", "--repair")

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from forgelore.surfaces.cli.main import COMMANDS
+from forgelore.surfaces.cli.main import COMMANDS, FAMILIES
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself_with_examples(cli, name):
-    done = cli(name, "--help")
+    done = cli(*name.split(), "--help")
     assert done.code == 0
     assert "examples:" in done.out
     assert f"forgelore {name}" in done.out.split("examples:")[1] or name == "completion"
@@ -21,8 +21,22 @@ def test_every_command_explains_itself_with_examples(cli, name):
 def test_help_lists_every_command(cli):
     done = cli()
     assert done.code == 0
-    assert all(name in done.out for name in COMMANDS)
+    assert all(f"  {name.partition(' ')[0]} " in done.out for name in COMMANDS)
     assert cli("--help").out == done.out
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_help_of_a_family_lists_its_commands(cli, family):
+    done = cli(family)
+    ours = [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{family} ")]
+    assert ours
+    assert all(f"  {name} " in done.out for name in ours)
+    assert cli(family, "--help").out == done.out
+    for words, said in ((["nonsense"], "'dedupe nonsense'"), (["--nope"], "--nope")):
+        wrong = cli(family, *words)
+        assert wrong.code == 2
+        assert said in wrong.err
+        assert f"run: forgelore {family}" in wrong.err
 
 
 def test_the_version_is_told(cli):

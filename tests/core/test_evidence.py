@@ -122,14 +122,13 @@ def test_quotes_are_what_both_wrote_errors_first():
     other = ("Disk is full", "we see oserror: Disk full, in lib/src/cache.cpp")
     quotes = find_quotes(ask(*WALLET), item(*other))
     assert quotes[0].what == "error"
-    assert ("path", "src/cache.cpp", "lib/src/cache.cpp") in quotes
+    assert ("path", "src/cache.cpp", "lib/src/cache.cpp") in [quote[:3] for quote in quotes]
     assert len(quotes) <= 8
 
 
 def test_titles_are_quoted_where_they_are_alike():
-    assert ("title", "Wallet deadlocks on resize", "Wallet deadlocks") in find_quotes(
-        ask("Wallet deadlocks on resize"), item("Wallet deadlocks")
-    )
+    quotes = find_quotes(ask("Wallet deadlocks on resize"), item("Wallet deadlocks"))
+    assert ("title", "Wallet deadlocks on resize", "Wallet deadlocks") in [quote[:3] for quote in quotes]
     assert find_quotes(ask("Wallet deadlocks on resize"), item("Printer")) == ()
 
 

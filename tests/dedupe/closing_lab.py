@@ -1,11 +1,11 @@
 """A forge with duplicates on it, decisions about them, and the chain from clusters to closings and back."""
 
 from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.flows.dedupe.apply import ApplySettings, apply_plan, load_plan
+from forgelore.flows.closing.apply import ApplySettings, apply_plan, load_plan
+from forgelore.flows.closing.rollback import load_applied, roll_back
 from forgelore.flows.dedupe.canonicalize import ClusterSettings, canonicalize
 from forgelore.flows.dedupe.overrides import override
 from forgelore.flows.dedupe.plan import PlanSettings, plan_closings
-from forgelore.flows.dedupe.rollback import load_applied, roll_back
 from forgelore.store.decisions import NewDecision, save_decision
 from forgelore.store.projects import list_projects
 

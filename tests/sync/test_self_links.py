@@ -19,6 +19,7 @@ from forgelore.store.migrate import open_store
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import list_projects
 from forgelore.store.threads import save_threads
+from old_stores import forget_migrations
 from support import content_hash
 
 
@@ -198,7 +199,7 @@ def store(tmp_path_factory):
 
 def upgrade(lab):
     """Take the store for one of version 6, and open it with this program."""
-    lab.app.store().run("DELETE FROM schema_version WHERE version >= 7")
+    forget_migrations(lab.app.store().run, after=6)
     lab.app.store().close()
     lab.app = lab.same_file()
     return lab.app.store()
@@ -228,7 +229,7 @@ def test_an_imported_store_is_healed_without_payloads(tmp_path):
     with store.transaction():
         project_id = save_project(store, Project(ProjectName("local", "local", "old")), 1).id
         save_items(store, project_id, [Item(ItemKey("issue", 5), "t", raw=b"x")], keep_raw=False)
-    store.run("DELETE FROM schema_version WHERE version >= 7")
+    forget_migrations(store.run, after=6)
     store.run(
         "INSERT INTO item_links (project_id, item_id, relation, source, target_kind, target_number)"
         " VALUES (1, 1, 'duplicate_of', 'forge', 'issue', 5), (1, 1, 'relates', 'forge', 'change', 5)"

@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.lists import RowCount as RowCount
     from forgelore.flows.browse.refs import parse_kind as parse_kind
     from forgelore.flows.browse.refs import split_refs as split_refs
+    from forgelore.flows.closing.apply import Applied as Applied
+    from forgelore.flows.closing.apply import AppliedLine as AppliedLine
+    from forgelore.flows.closing.rollback import RolledBack as RolledBack
+    from forgelore.flows.closing.rollback import RolledBackItem as RolledBackItem
     from forgelore.flows.compare.calibrate import AtThreshold as AtThreshold
     from forgelore.flows.compare.calibrate import Calibrated as Calibrated
     from forgelore.flows.compare.evaluate import Evaluation as Evaluation
@@ -62,8 +66,6 @@ if TYPE_CHECKING:
     from forgelore.flows.compare.rank import Match as Match
     from forgelore.flows.compare.similar import SimilarAnswer as SimilarAnswer
     from forgelore.flows.compare.similar import SimilarHit as SimilarHit
-    from forgelore.flows.dedupe.apply import Applied as Applied
-    from forgelore.flows.dedupe.apply import AppliedLine as AppliedLine
     from forgelore.flows.dedupe.candidates import CandidatesMade as CandidatesMade
     from forgelore.flows.dedupe.canonicalize import Canonicalized as Canonicalized
     from forgelore.flows.dedupe.canonicalize import LeftOutEdge as LeftOutEdge
@@ -75,8 +77,6 @@ if TYPE_CHECKING:
     from forgelore.flows.dedupe.overrides import OverrideAction as OverrideAction
     from forgelore.flows.dedupe.plan import ClosingPlan as ClosingPlan
     from forgelore.flows.dedupe.plan import PlanLine as PlanLine
-    from forgelore.flows.dedupe.rollback import RolledBack as RolledBack
-    from forgelore.flows.dedupe.rollback import RolledBackItem as RolledBackItem
     from forgelore.flows.index.check import Checked as Checked
     from forgelore.flows.index.check import Proof as Proof
     from forgelore.flows.index.documents import Indexed as Indexed
@@ -124,8 +124,8 @@ if TYPE_CHECKING:
 # Public name -> the module that has it.
 _HOMES = {
     "AddedHost": "forgelore.api.setup",
-    "Applied": "forgelore.flows.dedupe.apply",
-    "AppliedLine": "forgelore.flows.dedupe.apply",
+    "Applied": "forgelore.flows.closing.apply",
+    "AppliedLine": "forgelore.flows.closing.apply",
     "AtThreshold": "forgelore.flows.compare.calibrate",
     "BadLine": "forgelore.flows.transfer.importing",
     "BotPlaces": "forgelore.api.bot",
@@ -193,8 +193,8 @@ _HOMES = {
     "Repaired": "forgelore.flows.index.repair",
     "ReplayedProject": "forgelore.api.fetch",
     "ReportRow": "forgelore.core.triage.report_rows",
-    "RolledBack": "forgelore.flows.dedupe.rollback",
-    "RolledBackItem": "forgelore.flows.dedupe.rollback",
+    "RolledBack": "forgelore.flows.closing.rollback",
+    "RolledBackItem": "forgelore.flows.closing.rollback",
     "RowCount": "forgelore.flows.browse.lists",
     "SaidOverride": "forgelore.api.dedupe",
     "Score": "forgelore.core.compare.scoring",

@@ -9,11 +9,11 @@ from forgelore.app import App
 from forgelore.core.names import parse_ref
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import find_row
-from forgelore.flows.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
+from forgelore.flows.closing.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
+from forgelore.flows.closing.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.flows.dedupe.canonicalize import Canonicalized, ClusterSettings, canonicalize
 from forgelore.flows.dedupe.overrides import OverrideAction, override
 from forgelore.flows.dedupe.plan import ClosingPlan, PlanSettings, plan_closings
-from forgelore.flows.dedupe.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.store.projects import StoredProject, list_projects
 
 

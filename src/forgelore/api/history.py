@@ -3,7 +3,7 @@
 A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
 together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
 that needs them. What finds, fetches, indexes, judges and dedupes stands in `history_find`, `history_fetch`,
-`history_index`, `history_judge` and `history_dedupe`.
+`history_index` and `history_dedupe`.
 """
 
 import os
@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from forgelore.api.history_dedupe import DedupingHistory
 from forgelore.api.history_fetch import FetchingHistory
-from forgelore.api.history_find import FindingHistory
 from forgelore.api.history_index import IndexingHistory
-from forgelore.api.history_judge import JudgingHistory
 from forgelore.api.projects import maybe_project, one_project
 from forgelore.app import App
 from forgelore.core.values import check_filled
@@ -50,7 +48,7 @@ def make_history(environ: Mapping[str, str], *, cwd: str, db: str | None = None)
     return History(App(environ, cwd=cwd, db=db))
 
 
-class History(JudgingHistory, FindingHistory, FetchingHistory, IndexingHistory, DedupingHistory):
+class History(DedupingHistory, FetchingHistory, IndexingHistory):
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:

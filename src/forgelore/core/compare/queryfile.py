@@ -65,6 +65,7 @@ class _GoldenLine(Struct):
     created: OneOrMoreWords = []
     updated: OneOrMoreWords = []
     comments: OneOrMoreWords = []
+    no: OneOrMoreWords = []
 
 
 def parse_query_line(line: bytes) -> Duplicate | Golden:
@@ -101,6 +102,7 @@ def _golden(line: _GoldenLine) -> Golden:
         type=line.type, state=line.state, author=line.author, label=line.label, path=line.path,
         after=line.after, before=line.before, updated_after=line.updated_after, milestone=line.milestone,
         assignee=line.assignee, created=line.created, updated=line.updated, comments=line.comments,
+        no=line.no,
     )  # fmt: skip
     return Golden(line.q, tuple((str(text), parse_ref(str(text))) for text in line.expect), filters)
 

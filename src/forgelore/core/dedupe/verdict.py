@@ -16,7 +16,7 @@ ScopeRelation = Literal["same_scope", "source_subset", "source_superset", "parti
 PathMatch = Literal["same", "different", "unknown"]
 Certainty = Literal["sure", "unsure"]
 
-Fact = Annotated[str, Meta(min_length=1, max_length=500)]
+SharedFact = Annotated[str, Meta(min_length=1, max_length=500)]
 _READ = 200_000  # characters of an answer; what is longer is no verdict
 
 
@@ -32,7 +32,7 @@ class Verdict(Struct, frozen=True):
     path: PathMatch
     certainty: Certainty
     reasoning: Annotated[str, Meta(max_length=4_000)]
-    facts: Annotated[list[Fact], Meta(max_length=20)]
+    facts: Annotated[list[SharedFact], Meta(max_length=20)]
 
 
 class InvalidVerdict(NamedTuple):

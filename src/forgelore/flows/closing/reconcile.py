@@ -7,8 +7,8 @@ others    of a rollback: they are decided by the item's state, and are asked for
 """
 
 from forgelore.core.dedupe.messages import closing_marker, has_marker
-from forgelore.flows.dedupe.journal import JournalValues, WriteContext, complete
-from forgelore.flows.dedupe.live_state import LiveState, fetch_live
+from forgelore.flows.closing.journal import JournalValues, WriteContext, complete
+from forgelore.flows.closing.live_state import LiveState, fetch_live
 from forgelore.model import ItemKey
 from forgelore.store.write_journal import JournalEntry, list_writes
 

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from forgelore.errors import AuthError, LoreError, NotFound
-from forgelore.flows.dedupe.journal import WriteContext
+from forgelore.flows.closing.journal import WriteContext
 from forgelore.flows.sync.heartbeat import beating
 from forgelore.ports import Forge
 from forgelore.profiles import profile_of

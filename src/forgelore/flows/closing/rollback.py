@@ -8,10 +8,10 @@ from functools import partial
 from typing import NamedTuple
 
 from forgelore.errors import ForgeError, InvalidValue
-from forgelore.flows.dedupe.journal import JournalValues, Write, WriteContext, perform
-from forgelore.flows.dedupe.live_state import LiveState, fetch_live, is_closed_by
-from forgelore.flows.dedupe.reconcile import settle, settle_item
-from forgelore.flows.dedupe.write_run import writing_run
+from forgelore.flows.closing.journal import JournalValues, Write, WriteContext, perform
+from forgelore.flows.closing.live_state import LiveState, fetch_live, is_closed_by
+from forgelore.flows.closing.reconcile import settle, settle_item
+from forgelore.flows.closing.write_run import writing_run
 from forgelore.model import Item, ItemKey
 from forgelore.ports import Forge
 from forgelore.store.closings import find_run_of

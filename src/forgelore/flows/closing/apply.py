@@ -18,12 +18,12 @@ from forgelore.core.dedupe.messages import CLOSED, GRACE, GRACE_LABEL, closing_m
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.dedupe.recheck import RecheckCase, SeenItem, recheck
 from forgelore.errors import InvalidValue
-from forgelore.flows.dedupe.closing_writes import close_item, comment_on, label_item
-from forgelore.flows.dedupe.journal import WriteContext
-from forgelore.flows.dedupe.live_state import LiveState, as_live, fetch_live, find_newest_comment
-from forgelore.flows.dedupe.proof_gate import check_proof
-from forgelore.flows.dedupe.reconcile import settle_item
-from forgelore.flows.dedupe.write_run import load_parameters, writing_run
+from forgelore.flows.closing.journal import WriteContext
+from forgelore.flows.closing.live_state import LiveState, as_live, fetch_live, find_newest_comment
+from forgelore.flows.closing.proof_gate import check_proof
+from forgelore.flows.closing.reconcile import settle_item
+from forgelore.flows.closing.write_run import load_parameters, writing_run
+from forgelore.flows.closing.writes import close_item, comment_on, label_item
 from forgelore.model import ItemKey
 from forgelore.ports import ConversationLocked, Forge
 from forgelore.store.closing_items import PlanItem, load_plan_items

@@ -7,7 +7,7 @@ from forgelore.core.content import content_hash
 from forgelore.core.dedupe.messages import has_marker
 from forgelore.core.dedupe.recheck import LiveItem
 from forgelore.errors import NotFound
-from forgelore.flows.dedupe.journal import JournalValues, WriteContext
+from forgelore.flows.closing.journal import JournalValues, WriteContext
 from forgelore.model import Item, ItemKey
 
 

@@ -3,9 +3,9 @@
 from functools import partial
 
 from forgelore.core.dedupe.messages import build_message, closing_marker
-from forgelore.flows.dedupe.journal import JournalValues, Write, WriteContext, perform
-from forgelore.flows.dedupe.live_state import LiveState, before_closing
-from forgelore.flows.dedupe.reconcile import settle
+from forgelore.flows.closing.journal import JournalValues, Write, WriteContext, perform
+from forgelore.flows.closing.live_state import LiveState, before_closing
+from forgelore.flows.closing.reconcile import settle
 from forgelore.model import Item, ItemKey
 from forgelore.profiles import profile_of
 

@@ -1,0 +1,20 @@
+"""Stores of older versions: what later migrations made is taken away, so that this program brings it back."""
+
+import re
+from collections.abc import Callable
+
+from forgelore.store.migrate import load_migrations
+
+_COLUMN = re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+)")
+
+
+def forget_migrations(run: Callable[[str], object], *, after: int) -> None:
+    """Take a store for one of version `after`. What a migration did to rows, or dropped, stays as it is."""
+    for migration in reversed([one for one in load_migrations() if one.number > after]):
+        if migration.name == "open_words":
+            continue  # copies tables: the copies are as good as what they were made from
+        for table in reversed(re.findall(r"^CREATE TABLE (\w+)", migration.sql, re.MULTILINE)):
+            run(f"DROP TABLE IF EXISTS {table}")
+        for table, column in _COLUMN.findall(migration.sql):
+            run(f"ALTER TABLE {table} DROP COLUMN {column}")
+    run(f"DELETE FROM schema_version WHERE version > {after}")
