@@ -230,7 +230,7 @@ def test_several_projects_must_be_told_apart(load, cli, tmp_path):
     cli("import", str(tmp_path / "tracker.jsonl"), "--project", "q")
     done = cli("calibrate", "--json")
     assert done.code == 13
-    assert "--project" in done.error["hint"]
+    assert done.error["hint"] == "say which project: p, q"
     assert cli("calibrate", "--project", "q", "--json").data["project"] == "q"
 
 

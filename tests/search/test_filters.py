@@ -27,8 +27,10 @@ def rows(store):
 
 
 def is_kept(one, filters):
+    with_threads = filters.with_threads and "thread" not in filters.types
     is_type = not filters.types or any(
         one["representation"] == "thread" if kind == "thread"
+        else one["kind"] == kind if with_threads
         else (one["kind"] == kind and one["representation"] == "item")
         or (kind == "discussion" and one["representation"] == "thread")
         for kind in filters.types
