@@ -35,9 +35,11 @@ NOTE = (
     " items with known duplicates: right where the target is one of them. `read` are the others, of which somebody"
     " read titles and the beginnings of the texts; unsure counts as wrong. A rule's thresholds and its confidence come"
     " from all four trackers; `confidence without it` is what the other three would have given. The gap is asked too."
-    " The thresholds of the last rule were chosen with these pairs in view, so that its precision here flatters it. Two"
-    " shipped counts rest on more than this table: the same text (29 of 30) on all items of the four files with equal"
-    " texts whose first was open when the next came, nearly the same text (5 of 5) on one more pair with a closed"
+    " The thresholds of the last rule were chosen with these pairs in view, labels and readings included: about seven"
+    " cut-offs were tried and the best that kept the recall was taken. So its precision here is that of a sample it was"
+    " fitted to, and the program ships the count of a looser cut-off, tried before it (41 of 45). One reader read, and"
+    " knew which pairs would help. Two shipped counts rest on more than this table: the same text (29 of 30) on a list"
+    " of sixty groups of equal texts, counted by eye; nearly the same text (5 of 5) on one more pair with a closed"
     " target."
 )
 
@@ -66,7 +68,11 @@ def main(_arguments: list[str]) -> None:
     found = sum(bool(one.is_right) and not one.is_read for one in every)
     recall = found / sum(known.values())
     goals = [
-        ["precision of accepted pairs, labels and reading", precision, verdict(precision, 0.9, at_most=False)],
+        [
+            "precision of accepted pairs, labels and reading (the sample it was fitted to)",
+            precision,
+            verdict(precision, 0.9, at_most=False),
+        ],
         ["recall of known duplicates", f"{recall:.3f}", verdict(recall, 0.02, at_most=False)],
     ]
     parts = [

@@ -72,7 +72,9 @@ RULES = (
     Rule("a person said", _is_said, 1_236, 1_245),  # right: the project closed it
     Rule("same text", _is_same, 29, 30),
     Rule("nearly same text", _is_nearly_same, 5, 5),
-    Rule("same failure", _is_same_failure, 37, 38),
+    # 37 of 38 at the shipped thresholds, which were chosen with these pairs in view; this is the count before that. It
+    # is enough for an edge and not for a closing.
+    Rule("same failure", _is_same_failure, 41, 45),
 )
 
 
