@@ -9,7 +9,7 @@ from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
 from forgelore.flows.index.vectors import MAX_ATTEMPTS, embed_documents
 from forgelore.store.engine.vector_check import packed_size
 from forgelore.store.engine.vector_rows import count_vectors
-from forgelore.store.engine.vectors import load_unembedded, load_vector
+from forgelore.store.engine.vectors import load_unembedded, load_vectors
 from index.embedder import DIMENSION, Hashed
 
 
@@ -77,7 +77,7 @@ def test_a_refused_vector_is_recorded_with_its_reason_and_the_others_are_saved(f
     key, attempts, error = furnished.store.row("SELECT key, attempt_count, last_error FROM jobs WHERE kind = 'embed'")
     assert (int(key), attempts) == (furnished.document(7)[0], 1)
     assert reason in error
-    assert load_vector(furnished.store, 1, furnished.document(7)[0]) is None
+    assert load_vectors(furnished.store, 1, [furnished.document(7)[0]]) == {}
 
 
 def test_a_batch_that_comes_back_with_the_wrong_count_is_refused_whole(furnished):

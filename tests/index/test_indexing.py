@@ -12,7 +12,7 @@ from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import add_text, remove_text
 from forgelore.store.engine.vector_rows import count_vectors
-from forgelore.store.engine.vectors import load_vector
+from forgelore.store.engine.vectors import load_vectors
 from forgelore.store.engine.words import count_documents
 from forgelore.store.migrate import load_migrations, migrate, open_store
 from index.embedder import Hashed
@@ -129,7 +129,7 @@ def test_a_deleted_item_leaves_nothing_behind(furnished):
     assert count_documents(furnished.store) == 20
     assert furnished.word_damage() == []
     assert count_vectors(furnished.store, 1) == (20, 20)
-    assert [load_vector(furnished.store, 1, one) for one in ids] == [None, None]
+    assert load_vectors(furnished.store, 1, ids) == {}
 
 
 def test_a_thread_whose_last_note_is_gone_leaves_and_the_rest_stays(furnished):
