@@ -4,6 +4,7 @@ import pytest
 
 from dedupe.closing_lab import reasons
 from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.errors import InvalidValue
 
 MESSAGE = "Closing as duplicate of {}{}. If this is incorrect, please contact us."
 
@@ -113,19 +114,35 @@ def test_a_target_that_somebody_marks_as_a_duplicate_gets_nothing_closed_onto_it
 
 
 def test_two_plans_that_close_a_pair_onto_each_other_never_make_a_circle(closing):
-    """Both were made before either was applied; somebody reopens what the first has closed."""
+    """Both were made before either was applied; a person has said meanwhile which of the two stays."""
     original, copy = closing.prepare()
     first = closing.planned()
     closing.decide(original, copy)
     closing.say("canonical", copy)
     second = closing.planned()
-    assert reasons(closing.apply(first)) == {copy: None}
-    assert reasons(closing.apply(second)) == {original: ReasonCode.TARGET_NOT_OPEN}
+    assert reasons(closing.apply(first)) == {copy: ReasonCode.SAID_OTHERWISE}
+    assert reasons(closing.apply(second)) == {original: None}
     closing.time.pass_by(60)
-    closing.on_issue("reopen", copy)
-    expected = ReasonCode.TARGET_IS_DUPLICATE if closing.forge.name == "github" else ReasonCode.WOULD_CYCLE
-    assert reasons(closing.apply(second)) == {original: expected}
-    assert closing.portrait([original])[original][0] == "open"
+    closing.on_issue("reopen", original)
+    assert None not in reasons(closing.apply(first)).values()
+    assert closing.portrait([copy])[copy][0] == "open"
+
+
+@pytest.mark.parametrize(("action", "reason"), [("split", "said_otherwise"), ("reject", "missing_accepted_edge")])
+def test_what_a_person_says_after_the_plan_counts(closing, action, reason):
+    original, copy = closing.prepare()
+    run = closing.planned()
+    closing.say(action, copy, *([original] if action == "reject" else []))
+    assert reasons(closing.apply(run)) == {copy: reason}
+    assert closing.portrait([copy])[copy][0] == "open"
+
+
+def test_hours_of_grace_are_not_changed_by_the_way(closing):
+    closing.prepare()
+    run = closing.planned()
+    closing.apply(run)
+    with pytest.raises(InvalidValue, match="hours of grace"):
+        closing.apply(run, close_after=72)
 
 
 @pytest.mark.parametrize("kind", ["issue", "change"])

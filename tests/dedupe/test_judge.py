@@ -129,9 +129,10 @@ def test_an_accepted_edge_stays_until_it_is_rejudged(store):
     make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 6)
     made = judge(store)
     assert made.reasons == {"already_accepted": 1}
-    assert (101, 102) in edges(store)
+    assert load_accepted(store, id_of(store, 101)) is not None
+    assert (101, 102) not in edges(store), "nothing may be closed for a text that nobody judged"
     judge(store, is_rejudged=True)
-    assert (101, 102) not in edges(store)
+    assert load_accepted(store, id_of(store, 101)) is None
 
 
 def test_stale_sets_are_judged_only_when_that_is_allowed(store):

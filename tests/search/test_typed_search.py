@@ -251,7 +251,7 @@ def test_projects_by_name(retriever):
 
 
 def test_lists_take_qualifiers_and_no_words(retriever):
-    filters, sort = read_filter_query(
+    filters, sort, _ = read_filter_query(
         retriever.store, "label:bug -author:ana sort:created-asc", {"state": "open"}, SETTING
     )
     assert (filters.labels, filters.states, sort) == (("bug",), ("open",), SortOrder("created", is_ascending=True))

@@ -14,28 +14,34 @@ def list_matching(
     app: App, kinds: tuple[str, ...], query: str, words: FilterWords, *, sort: str, limit: int
 ) -> lists.ListedItems:
     """Return the items that match, in the order that the query names, or else the caller."""
-    filters, order = _read(app, kinds, query, words)
+    filters, order, notes = _read(app, kinds, query, words)
     if order is None or order.key == "relevance":  # nothing to be relevant to
         order = SortOrder()
     chosen = sort if order.key == "relevance" else order.key
     items = lists.list_items(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
-    items.warnings = tuple(warn_of_absent(app.store(), filters, is_empty=not items))
+    items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
     return items
 
 
 def count_matching(app: App, what: str, query: str, words: FilterWords) -> lists.RowCount:
     """Return how many rows match."""
     name, kinds = lists.parse_countable(what)
-    filters, _ = _read(app, kinds, query, words)
+    filters, _, notes = _read(app, kinds, query, words)
     count = lists.count_rows(app.store(), name, filters)
-    return count._replace(warnings=tuple(warn_of_absent(app.store(), filters, is_empty=not count.total)))
+    absent = warn_of_absent(app.store(), filters, is_empty=not count.total)
+    return count._replace(warnings=(*notes, *absent))
 
 
-def _read(app: App, kinds: tuple[str, ...], query: str, words: FilterWords) -> tuple[Filters, SortOrder | None]:
-    """Return filters and order. The project is always one of the filters: items lie by project."""
+def _read(
+    app: App, kinds: tuple[str, ...], query: str, words: FilterWords
+) -> tuple[Filters, SortOrder | None, tuple[str, ...]]:
+    """Return filters, order, and how the query was understood. The project is always one of the filters: items lie by
+    project.
+    """
     project = maybe_project(app, words.get("project"))
     given: FilterWords = {**words, "type": kinds} if kinds else {**words}
-    filters, order = read_filter_query(app.store(), query, given, QuerySetting(project, app.hosts, app.now_ms()))
+    setting = QuerySetting(project, app.hosts, app.now_ms())
+    filters, order, notes = read_filter_query(app.store(), query, given, setting)
     if project and not filters.project_ids:
         filters = filters._replace(project_ids=(project.id,))
-    return filters, order
+    return filters, order, notes

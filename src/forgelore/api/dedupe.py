@@ -1,6 +1,7 @@
 """Deduplication put together: which project and items are meant, which forge is asked, with which settings."""
 
 import getpass
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -64,10 +65,18 @@ def say_override(
     rows = [find_row(store, parse_ref(text), meant, app.hosts) for text in (ref, *([target] if target else []))]
     if len({row.project_id for row in rows}) > 1:
         raise InvalidValue("these are items of two projects", hint="duplicates are looked for within one")
-    person = getpass.getuser()
+    person = _user_name()
     other = rows[1].id if target else None
     override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())
     return SaidOverride(action, ref, target, person)
+
+
+def _user_name() -> str:
+    """Return who is signed in at this machine; a user without a name, as in a container, by its number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def _project_of(app: App, project_id: int) -> StoredProject:

@@ -106,11 +106,11 @@ class DedupingHistory(FindingHistory):
 
     def judge_candidates(
         self, *, project: str | None = None, kind: str | None = None, min_edge: float = 0.85, rejudge: bool = False,
-        allow_stale: bool = False, trust_statements: bool = True, watcher: "Watcher | None" = None,
+        allow_stale: bool = False, trust_statements: bool = False, watcher: "Watcher | None" = None,
     ) -> "list[DecisionsMade]":  # fmt: skip
         """Decide of every open issue and change whether it repeats one of its candidates, by the builtin rules. With
-        `rejudge` also of those that were decided on, accepted edges included. `trust_statements` False: what people
-        said ("duplicate of #5") counts for nothing.
+        `rejudge` also of those that were decided on, accepted edges included. With `trust_statements` marks and
+        what maintainers wrote ("duplicate of #5") count, too.
         """
         from forgelore.api.judging import judge_candidates
         from forgelore.flows.dedupe.judge import JudgeSetting
@@ -123,7 +123,7 @@ class DedupingHistory(FindingHistory):
 
     def detect_new(
         self, ref: str, *, project: str | None = None, k: int = 8, min_score: float = 0.75, maybe: float = 0.85,
-        duplicate: float = 0.92, support: float = 0.9, trust_statements: bool = True,
+        duplicate: float = 0.92, support: float = 0.9, trust_statements: bool = False,
     ) -> "Detection":  # fmt: skip
         """Return whether an item is a duplicate, maybe one, or none. In a synced project it is read anew first; the
         decision is kept.

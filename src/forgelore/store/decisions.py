@@ -8,6 +8,11 @@ from typing import NamedTuple
 
 from forgelore.store.db import Store
 
+# Both texts are those that were judged: an edge rests on nothing else.
+_UNCHANGED = """
+    coalesce(s.content_version = i.content_version, 1) AND coalesce(m.content_version = t.content_version, 1)
+"""
+
 
 class NewDecision(NamedTuple):
     """A decision about to be saved; columns as in the table."""
@@ -60,14 +65,16 @@ def save_decision(store: Store, new: NewDecision, now_ms: int) -> int:
 
 
 def list_accepted(store: Store, project_id: int, kind: str) -> list[AcceptedEdge]:
-    """Return the current accepted edges of a project between live items, best first."""
-    sql = """
+    """Return the current accepted edges between live items whose texts are those that were judged, best first."""
+    sql = f"""
         SELECT d.id, d.item_id, d.target_id, d.confidence, d.judge
         FROM decisions d
         JOIN items i ON i.id = d.item_id
         JOIN items t ON t.id = d.target_id
+        LEFT JOIN candidate_sets s ON s.id = d.set_id
+        LEFT JOIN candidate_set_members m ON m.set_id = s.id AND m.item_id = t.id
         WHERE d.project_id = ? AND i.kind = ? AND d.is_current AND d.outcome = 'accepted' AND d.policy = 'batch'
-          AND i.deleted_at IS NULL AND t.deleted_at IS NULL
+          AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND {_UNCHANGED}
         ORDER BY d.confidence DESC, i.number
     """
     return [AcceptedEdge._make(row) for row in store.rows(sql, project_id, kind)]
@@ -89,7 +96,7 @@ def list_judged_sets(store: Store, project_id: int, judge: str, model: str) -> s
     sql = """
         SELECT set_id
         FROM decisions
-        WHERE project_id = ? AND judge = ? AND model = ? AND set_id NOTNULL
+        WHERE project_id = ? AND judge = ? AND model = ? AND set_id NOTNULL AND policy = 'batch'
           AND reason NOT IN ('judge_failed', 'over_budget')
     """
     return {set_id for (set_id,) in store.rows(sql, project_id, judge, model)}

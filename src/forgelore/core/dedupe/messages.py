@@ -6,7 +6,7 @@ it for a quick action. `{target}` stands for the other item, `{hours}` for the d
 
 CLOSED = "Closing as duplicate of {target}. If this is incorrect, please contact us."
 GRACE = (
-    "This looks like a duplicate of {target}. It will be closed in {hours} hours, unless somebody comments here, reacts"
+    "This seems to repeat {target}. It will be closed in {hours} hours, unless somebody comments here, reacts"
     " to this comment, or takes part in any other way."
 )
 GRACE_LABEL = "possible-duplicate"

@@ -52,6 +52,8 @@ def parse_verdict(answer: str) -> Verdict | InvalidVerdict:
         verdict = convert(found[0], Verdict)
     except ValidationError as error:
         return InvalidVerdict(str(error))
+    if any(sign in answer for sign in ("\\ud", "\\uD")) and not _is_text(verdict):
+        return InvalidVerdict("it holds half a character")
     if verdict.is_duplicate and verdict.target is None:
         return InvalidVerdict("it says duplicate and names no target")
     return verdict
@@ -68,6 +70,15 @@ def _objects(answer: str) -> list[dict[str, object]]:
             continue
         found.append(value)
     return found
+
+
+def _is_text(verdict: Verdict) -> bool:
+    """False where an escape makes half of a pair of surrogates: nothing could keep that."""
+    try:
+        "".join((verdict.reasoning, *verdict.facts)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_constant(name: str) -> float:

@@ -24,6 +24,7 @@ from forgelore.flows.closing.proof_gate import check_proof
 from forgelore.flows.closing.reconcile import settle_item
 from forgelore.flows.closing.write_run import load_parameters, writing_run
 from forgelore.flows.closing.writes import close_item, comment_on, label_item
+from forgelore.flows.dedupe.canonicalize import load_edges
 from forgelore.model import ItemKey
 from forgelore.ports import ConversationLocked, Forge
 from forgelore.store.closing_items import PlanItem, load_plan_items
@@ -86,6 +87,10 @@ def apply_plan(
         {"close_after": settings.close_after, "unproven": settings.is_unproven}, now_ms,
     ) as context:  # fmt: skip
         hours = int(load_parameters(context).get("close_after") or 0)
+        if settings.close_after and settings.close_after != hours:
+            raise InvalidValue(
+                f"this plan was begun with {hours} hours of grace", hint="make a new plan to give other hours"
+            )
         work = _Work(context, settings.message, hours)
         planned = [line for line in list_closings(store, plan.id) if line.action == "close"]
         lines: list[AppliedLine] = []
@@ -162,11 +167,21 @@ class _Work:
             as_live(state, own_comments=own_comments, newest_comment=newest),
             msgspec.convert(seen["target"], SeenItem), as_live(target),
         )  # fmt: skip
-        if reason := recheck(case):
+        if reason := recheck(case) or self._overruled(line):
             return reason
         closed_onto = load_closed_onto(self._context.store, self._context.project_id)
         is_circle = line.target_id is not None and reaches(closed_onto, line.target_id, line.item_id)
         return ReasonCode.WOULD_CYCLE if is_circle else None
+
+    def _overruled(self, line: PlannedClosing) -> ReasonCode | None:
+        """Return what was said since the plan, by people or a judge: the edge must stand, the item in its place."""
+        store, project_id = self._context.store, self._context.project_id
+        kind = load_plan_items(store, [line.item_id])[line.item_id].kind
+        standing = load_edges(store, project_id, kind)
+        if {line.item_id, line.target_id} & standing.alone or line.item_id in standing.chosen:
+            return ReasonCode.SAID_OTHERWISE
+        stands = any((edge.source, edge.target) == (line.item_id, line.target_id) for edge in standing.edges)
+        return None if stands else ReasonCode.MISSING_ACCEPTED_EDGE
 
     def _wait(
         self, done: dict[str, JournalEntry], item: PlanItem, state: LiveState, target: ItemKey

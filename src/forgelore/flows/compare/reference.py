@@ -15,6 +15,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import (
     CalibrationScope,
     is_calibrated_otherwise,
+    list_outdated,
     load_calibration,
     load_strengths,
 )
@@ -79,7 +80,7 @@ def load_curve(store: Store, scope: CalibrationScope) -> Curve:
 
 def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:
     """Return a warning where the chance was fitted for a model that does not rank any more: it is not used."""
-    if not is_calibrated_otherwise(store, scope):
+    if not is_calibrated_otherwise(store, scope) or scope.kind not in list_outdated(store, scope.project_id, VERSION):
         return []
     changed = f"the ranking has changed since the {scope.kind}s were calibrated"
     until = "the shipped chance is used until the next sync or import calibrates them anew"

@@ -11,6 +11,7 @@ import msgspec
 
 from forgelore.core.dedupe.closings import Closing, ClosingItem, TargetPolicy, plan_cluster
 from forgelore.core.dedupe.clusters import Edge
+from forgelore.core.dedupe.human_words import StandingEdges
 from forgelore.core.dedupe.policies import MIN_CLOSE
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.dedupe.recheck import SeenItem
@@ -103,7 +104,7 @@ def _plan_kind(
     for cluster in clusters:
         found = plan_cluster(
             [_as_closing_item(items[one], closed_onto) for one in cluster.members if one in items],
-            cluster.canonical_id, _within(standing.edges, cluster), maintainers, policy=settings.target_policy,
+            cluster.canonical_id, _within(standing, cluster), maintainers, policy=settings.target_policy,
             min_close=settings.min_close, targets_of_others=closed_onto,
         )  # fmt: skip
         lines += [_as_line(one, cluster, items, closed_onto) for one in found]
@@ -115,9 +116,14 @@ def _as_closing_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClosingI
     return ClosingItem(item.id, item.number, is_open, item.is_marked, item.author, item.assignees)
 
 
-def _within(edges: Sequence[Edge], cluster: StoredCluster) -> list[Edge]:
-    members = set(cluster.members)
-    return [edge for edge in edges if edge.source in members and edge.target in members]
+def _within(standing: StandingEdges, cluster: StoredCluster) -> list[Edge]:
+    """Return the edges inside a cluster. What people said since the clusters were built counts already."""
+    members = set(cluster.members) - standing.alone
+    return [
+        edge
+        for edge in standing.edges
+        if edge.source in members and edge.target in members and edge.source not in standing.chosen
+    ]
 
 
 def _as_line(

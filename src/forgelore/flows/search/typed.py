@@ -60,9 +60,9 @@ def build_request(
 
 def read_filter_query(
     store: Store, text: str, flags: FilterWords, setting: QuerySetting
-) -> tuple[Filters, SortOrder | None]:
-    """Return the filters and the order of a query for a list or a count, which have no words to search for. The types
-    of the flags are what is listed: a query may name these and no others.
+) -> tuple[Filters, SortOrder | None, tuple[str, ...]]:
+    """Return the filters and the order of a query for a list or a count, which have no words to search for, and how it
+    was understood. The types of the flags are what is listed: a query may name these and no others.
     """
     typed = parse_typed(text)
     said = read_qualifiers(typed.qualifiers)
@@ -77,7 +77,7 @@ def read_filter_query(
         if not both:
             raise InvalidValue(f"{asked[0]}s are asked for, and something else too", hint="take type: or is: away")
         filters = filters._replace(types=both)
-    return filters, said.sort
+    return filters, said.sort, typed.notes
 
 
 def find_project_ids(store: Store, names: Iterable[str], hosts: Hosts) -> tuple[int, ...]:

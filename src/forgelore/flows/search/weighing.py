@@ -7,6 +7,7 @@ from forgelore.core.compare.rarity import weight_of
 from forgelore.core.search.ftsquery import Query, Word, without_stops
 from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
 from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists
+from forgelore.core.text import folded
 from forgelore.store.engine.words import estimate_documents
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def rate_hits(
 
     def rate(hit: "Hit") -> float:
         cosine = furthest if hit.vector_score is None else hit.vector_score
-        return rate_hit(query.words, hit.words, cosine=cosine, nonsense=nonsense)
+        # Marks are looked for around the snippet alone; a long text holds words elsewhere too.
+        text = folded(hit.row.text)
+        found = {*hit.words, *(word.text for word in query.words if folded(word.text) in text)}
+        return rate_hit(query.words, found, cosine=cosine, nonsense=nonsense)
 
     return [hit._replace(relevance=1.0 if at < known_count else rate(hit)) for at, hit in enumerate(hits)]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 
 from forgelore.errors import LoreError, NotFound, in_words
 from forgelore.flows.progress import Watcher
+from forgelore.flows.sync.jobs import ends_the_run
 from forgelore.flows.sync.page import cut_lists, job_key, parse_job_key, tell_cut
 from forgelore.flows.sync.stored import KnownStore
 from forgelore.flows.triage.intake import Budget
@@ -53,9 +54,13 @@ def read_files(
         tried.update(job.key for job in jobs)
         try:
             page = _fetch(forge, project, jobs, KnownStore(store, project_id))
-        except LoreError as error:  # the others would meet the same
+        except LoreError as error:
             problems.append(f"files of changes: {in_words(error)}")
-            break
+            if len(jobs) > 1 or ends_the_run(error):  # the others would meet the same
+                break
+            with store.transaction():
+                fail_job(store, project_id, jobs[0], in_words(error), now_ms())
+            continue
         _save(store, project_id, page, jobs, now_ms())
         cut |= cut_lists(page)
         watcher.saved("files", len(jobs))

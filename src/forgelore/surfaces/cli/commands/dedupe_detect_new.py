@@ -24,13 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("--duplicate", 0.92, "confidence of a duplicate"), ("--support", 0.9, "similarity of a duplicate"),
     ):  # fmt: skip
         parser.add_argument(name, type=float, default=value, metavar="N", help=f"{what} (default %(default)s)")
-    parser.add_argument("--no-statements", action="store_true", help='leave out what people said: "duplicate of #5"')
+    parser.add_argument(
+        "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
+    )
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "Detection":
     found = context.history.detect_new(
         arguments.ref, project=arguments.project, k=arguments.k, min_score=arguments.min_score, maybe=arguments.maybe,
-        duplicate=arguments.duplicate, support=arguments.support, trust_statements=not arguments.no_statements,
+        duplicate=arguments.duplicate, support=arguments.support, trust_statements=arguments.statements,
     )  # fmt: skip
     for warning in found.warnings:
         context.warn(warning)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "forgelore dedupe judge",
     "forgelore dedupe judge --min-edge 0.9 --rejudge   decide anew, and accept less",
-    "forgelore dedupe judge --no-statements            what people said counts for nothing",
+    "forgelore dedupe judge --statements               count what maintainers wrote, too",
 )
 _NAMES = {"issue": "issues", "change": "changes"}
 
@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rejudge", action="store_true", help="decide anew, also where an edge was accepted")
     parser.add_argument("--allow-stale", action="store_true", help="use candidates of items that were edited since")
-    parser.add_argument("--no-statements", action="store_true", help='leave out what people said: "duplicate of #5"')
+    parser.add_argument(
+        "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
+    )
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "list[DecisionsMade]":
@@ -35,7 +37,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[DecisionsMad
     with stopping_on_interrupt(context), make_watcher(project, is_quiet=context.is_data) as watcher:
         found = context.history.judge_candidates(
             project=arguments.project, kind=arguments.kind, min_edge=arguments.min_edge, rejudge=arguments.rejudge,
-            allow_stale=arguments.allow_stale, trust_statements=not arguments.no_statements, watcher=watcher,
+            allow_stale=arguments.allow_stale, trust_statements=arguments.statements, watcher=watcher,
         )  # fmt: skip
     for one in found:
         _print(context, one)
