@@ -14,7 +14,7 @@ demo: setup
 # The suite, then the contract checks over all traffic that the suite made, then a small training run. With COVERAGE=1
 # the folders that test in their own process are measured: a process for each command, or a kill, would take twice the
 # time and say little more.
-MEASURED := $(addprefix tests/,core store net api index embedders search quality facts sync)
+MEASURED := $(addprefix tests/,core store net api index embedders search quality facts sync dedupe)
 OTHERS := $(filter-out $(MEASURED) tests/contracts tests/servers tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
 MEASURE := $(if $(COVERAGE),$(BIN)/coverage run -m,$(BIN)/python -m)
 
@@ -74,9 +74,11 @@ $(STAMP): requirements/dev.txt requirements/weights.txt pyproject.toml
 	touch $(STAMP)
 
 # Only the tests of training/ want torch. Where pip does not find this build, everything else goes on without it.
-$(TORCH): requirements/training.txt $(STAMP)
+$(TORCH): requirements/training.txt requirements/ranker.txt $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
 		-r requirements/training.txt 2> /dev/null || echo "torch for a CPU was not found; training/ will not be tested"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		-r requirements/ranker.txt 2> /dev/null || echo "LightGBM was not found; the export of trees will not be tested"
 	@touch $(TORCH)
 
 # The tests of completion want the shells themselves. Where they can be neither found nor installed, these are skipped.
