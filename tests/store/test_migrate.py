@@ -180,8 +180,11 @@ def test_documents_that_were_made_of_a_diff_are_built_anew_and_the_diffs_go(tmp_
             "INSERT INTO items (id, project_id, kind, number, title, content_hash, row_hash)"
             " VALUES (?, 3, 'change', ?, 't', 'x', x'00')", number, number,
         )  # fmt: skip
-    old.run("INSERT INTO item_diffs VALUES (8, 3, '+lines')")
+    old.run("INSERT INTO item_diffs VALUES (8, 3, ?)", "+zebrafish\n" * 2_000)
     old.close()
+    assert b"zebrafish" in (tmp_path / "old.db").read_bytes()
     store = open_store(str(tmp_path / "old.db"))
     assert store.rows("SELECT kind, key FROM jobs") == [("document", "8")]
     assert not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'item_diffs'")
+    store.close()
+    assert b"zebrafish" not in (tmp_path / "old.db").read_bytes(), "a bot's index is pushed with its free pages"

@@ -98,7 +98,7 @@ def _apply(store: Store, migration: Migration, now_ms: int) -> None:
 
 def _execute(store: Store, migration: Migration) -> None:
     try:
-        store.connection.execute(migration.sql)
+        store.connection.execute(migration.sql).fetchall()  # a statement that answers must not keep back the next
     except apsw.SQLError as error:  # a table is there already, or is not: somebody changed the tables or their version
         path = store.path
         hint = f"nothing was changed; keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
