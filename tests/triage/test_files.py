@@ -3,6 +3,8 @@
 from test_bot import THEME
 from test_bot_gitlab import bot as gitlab_bot  # noqa: F401 - a fixture
 
+from forgelore.flows.triage.files import FEW_REQUESTS
+
 FILES = [("modified", "src/net/cache.py"), ("renamed", "docs/old.md", "docs/new.md")]
 
 
@@ -109,3 +111,27 @@ def test_on_gitlab_each_change_of_the_history_is_asked_for_once(gitlab_bot):  # 
     assert "/merge_requests/12/" in asked[0]  # the newest first
     bot.issue("Another thing", "It does not answer after a long sleep of the machine.")
     assert len([path for path in bot.server.paths() if "/diffs" in path]) == 12
+
+
+def asked_of(bot):
+    """The merge requests whose files were asked for."""
+    return {int(path.split("/merge_requests/")[1].split("/")[0]) for path in bot.server.paths() if "/diffs" in path}
+
+
+def test_a_change_that_gitlab_does_not_show_keeps_no_other_waiting(gitlab_bot):  # noqa: F811
+    bot = gitlab_bot
+    fill(bot.project, 6)
+    bot.server.clock.advance(3_600)
+    bot.server.fail(path="/merge_requests/5/diffs", status=400, body={"message": "never"})
+    bot.issue(*THEME)
+    assert asked_of(bot) == {1, 2, 3, 4, 5, 6}
+
+
+def test_an_author_waits_for_few_requests_and_the_next_run_goes_on(gitlab_bot):  # noqa: F811
+    bot = gitlab_bot
+    fill(bot.project, FEW_REQUESTS + 5)
+    bot.server.clock.advance(3_600)
+    bot.issue(*THEME)
+    assert len(asked_of(bot)) == FEW_REQUESTS
+    bot.issue("Another thing", "It does not answer after a long sleep of the machine.")
+    assert len(asked_of(bot)) == FEW_REQUESTS + 5

@@ -18,7 +18,7 @@ from forgelore.core.triage.health_log import HealthLog
 from forgelore.core.triage.readers import why_not_indexed_from
 from forgelore.errors import AuthError, LoreError, NotFound, in_words
 from forgelore.flows.progress import Watcher
-from forgelore.flows.triage.files import read_files
+from forgelore.flows.triage.files import FEW_REQUESTS, MOST_REQUESTS, read_files
 from forgelore.flows.triage.intake import Budget, Coverage, cover, drop_missing, make_searchable
 from forgelore.flows.triage.item import (
     Fetched,
@@ -209,7 +209,7 @@ class BotRun:
         self.context = context._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
         self.outcome.warnings += read_files(
             context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
-            known=self._with_files, watcher=bot.watcher,
+            most=MOST_REQUESTS if is_thorough else FEW_REQUESTS, known=self._with_files, watcher=bot.watcher,
         )  # fmt: skip
         projects = [context.project_id, *self.context.siblings]
         make_searchable(context.store, context.embedder, projects, now_ms=bot.now_ms, watcher=bot.watcher)

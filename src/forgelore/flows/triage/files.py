@@ -29,12 +29,13 @@ from forgelore.store.jobs import (
 )
 from forgelore.words import JobKind
 
-MAX_REQUESTS = 500  # in a run, for files: 25,000 changes on GitHub, 500 on GitLab
+# Requests of a run for files; one is 50 changes on GitHub and a single one on GitLab. The author of an event waits.
+MOST_REQUESTS, FEW_REQUESTS = 500, 40
 
 
 def read_files(
     store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, now_ms: Callable[[], int],
-    known: Collection[ItemKey] = (), watcher: Watcher | None = None,
+    most: int = MOST_REQUESTS, known: Collection[ItemKey] = (), watcher: Watcher | None = None,
 ) -> list[str]:  # fmt: skip
     """Read the files of changes that wait for it, but for those of `known`, which this run has read already.
 
@@ -43,7 +44,7 @@ def read_files(
     _queue(store, project_id, known, now_ms())
     watcher = watcher or Watcher()
     watcher.begin("files", "files of changes", count_jobs(store, project_id).get(JobKind.FILES, (0, 0))[0])
-    last, size = forge.requests() + MAX_REQUESTS, forge.batch_size(JobKind.FILES)
+    last, size = forge.requests() + most, forge.batch_size(JobKind.FILES)
     cut: dict[ItemKey, tuple[int, int]] = {}
     tried: set[str] = set()
     problems: list[str] = []
