@@ -153,6 +153,17 @@ def test_what_an_older_ranking_learned_is_learned_anew_once_and_told(load, tmp_p
     )
 
 
+def test_what_another_embedder_learned_waits_for_it(load, tmp_path):
+    """An import without the embedder must not use up what is to be learned anew with it."""
+    cli = load(tracker(40))
+    cli("calibrate")
+    older = [f"UPDATE {table} SET model = 'lore 1 x'" for table in ("nearest_strengths", "calibrations")]
+    assert learned(tmp_path, *older) == ["lore 1 x"]
+    done = json.loads(cli("import", str(tmp_path / "tracker.jsonl"), "--project", "p", "--json").out)
+    assert done["warnings"] == []
+    assert learned(tmp_path) == ["lore 1 x"]
+
+
 def test_a_project_that_nobody_calibrated_is_not_calibrated_by_an_import(load, tmp_path):
     load(tracker(40))
     assert learned(tmp_path) == []

@@ -158,19 +158,18 @@ def is_calibrated_otherwise(store: Store, scope: CalibrationScope) -> bool:
     return bool(models) and scope.model not in models
 
 
-def list_outdated(store: Store, project_id: int, version: int) -> list[str]:
-    """Return the kinds of which something is stored that another version of the ranking has learned."""
+def list_outdated(store: Store, project_id: int, version: int) -> set[tuple[str, str]]:
+    """Return what is stored that another version of the ranking has learned: (kind, what gave the cosines)."""
     sql = """
-        SELECT kind
+        SELECT kind, substr(model, 1, instr(model, ' ') - 1)
         FROM nearest_strengths
         WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?2
         UNION
-        SELECT kind
+        SELECT kind, substr(model, 1, instr(model, ' ') - 1)
         FROM calibrations
         WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?2
-        ORDER BY kind
     """
-    return [kind for (kind,) in store.rows(sql, project_id, f"{version} *")]
+    return {(kind, name) for kind, name in store.rows(sql, project_id, f"{version} *")}
 
 
 def forget_outdated(store: Store, project_id: int, version: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from forgelore.clock import machine_ms
 from forgelore.core.compare.shipped import VERSION
 from forgelore.flows.compare.calibrate import Calibrated, calibrate
+from forgelore.flows.compare.reference import scope_of
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import list_outdated
@@ -26,15 +27,24 @@ def recalibrate(
     """
     said: list[str] = []
     for project_id in project_ids:
-        kinds = list_outdated(store, project_id, VERSION)
-        if not kinds or should_stop():
+        outdated = list_outdated(store, project_id, VERSION)
+        if not outdated or should_stop():
+            continue
+        retriever = make_retriever()
+        kinds = {kind for kind, name in outdated if name == _name_of(retriever, project_id, kind)}
+        if not kinds:  # without the embedder of then something else would be calibrated
             continue
         try:
-            done = calibrate(make_retriever(), project_id, watcher=watcher, should_stop=should_stop, now_ms=now_ms)
+            done = calibrate(retriever, project_id, watcher=watcher, should_stop=should_stop, now_ms=now_ms)
         except KeyboardInterrupt:  # what was asked for, the update of the index, is done
             return said
         said += [_tell(one) for one in done if one.kind in kinds]
     return said
+
+
+def _name_of(retriever: Retriever, project_id: int, kind: str) -> str:
+    """Return what would give the cosines now: an embedder's name, or "words"."""
+    return scope_of(retriever, project_id, kind).model.partition(" ")[0]
 
 
 def _tell(one: Calibrated) -> str:

@@ -80,7 +80,8 @@ def load_curve(store: Store, scope: CalibrationScope) -> Curve:
 
 def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:
     """Return a warning where the chance was fitted for a model that does not rank any more: it is not used."""
-    if not is_calibrated_otherwise(store, scope) or scope.kind not in list_outdated(store, scope.project_id, VERSION):
+    outdated = {kind for kind, _ in list_outdated(store, scope.project_id, VERSION)}
+    if scope.kind not in outdated or not is_calibrated_otherwise(store, scope):
         return []
     changed = f"the ranking has changed since the {scope.kind}s were calibrated"
     until = "the shipped chance is used until the next sync or import calibrates them anew"
