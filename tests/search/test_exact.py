@@ -99,3 +99,25 @@ def test_ranks_alone_rate_nothing(store):
     answer = ask(store, "sourdough wallet", is_bare=True)
     assert {hit.relevance for hit in answer.hits} == {None}
     assert not answer.is_nothing_fitting
+
+
+def test_whether_anything_fits_does_not_depend_on_the_length_of_the_page(store):
+    for text in ("wallet empty module", "warning while compiling bread", "sourdough bread recipe", "zebra crash"):
+        told = {
+            search(Retriever(store, Knowing()), SearchRequest(text, limit=limit)).is_nothing_fitting
+            for limit in (1, 3, 20)
+        }
+        assert len(told) == 1, text
+
+
+def test_a_long_text_is_rated_by_all_of_it(tmp_path):
+    store = open_store(str(tmp_path / "long.db"))
+    spread = f"zebrafish {FILLER} walnut {FILLER} quagmire"
+    items = [item(1, "log of a run", spread), *(item(at, f"wallet {at}", "is empty") for at in range(2, 40))]
+    lines = [json.dumps(one).encode() + b"\n" for one in items]
+    import_lines(store, ProjectName("local", "local", "long"), lines, 1)
+    index_items(store, [1])
+    answer = search(Retriever(store), SearchRequest("zebrafish walnut quagmire", "lexical"))
+    assert [(hit.row.number, hit.relevance) for hit in answer.hits] == [(1, 1.0)]
+    assert not answer.is_nothing_fitting
+    store.close()

@@ -137,9 +137,14 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     if request.is_bare:
         return page
     embedder = rescorer or retriever.embedder
-    floor = embedder.floor if embedder else -1
-    hits = rate_hits(page.hits, weighed, ranked.lists, floor=floor, known_count=known_count)
-    return page._replace(hits=hits, is_nothing_fitting=not request.start.offset and is_nothing_fitting(hits))
+    rate = partial(rate_hits, query=weighed, lists=ranked.lists, floor=embedder.floor if embedder else -1)
+    hits = rate(page.hits, known_count=known_count)
+    is_bad = not request.start.offset and is_nothing_fitting(hits)
+    if is_bad and request.limit < STEP:  # a short page says as much as a usual one would
+        wanted = wanted_of(query, retriever.stems)
+        further = build_hits(retriever, fused[request.end : STEP], ranked.lists, wanted)
+        is_bad = is_nothing_fitting([*hits, *rate(further)])
+    return page._replace(hits=hits, is_nothing_fitting=is_bad)
 
 
 class _Ranking(NamedTuple):
