@@ -136,7 +136,7 @@ class _Work:
         if "close" in done:
             return self._after_closing(done, item, state, target)
         target_state = fetch_live(context, _key(target))
-        if reason := self._object(line, state, target_state, own_comments=int("comment" in done)):
+        if reason := self._object(line, item.kind, state, target_state, own_comments=int("comment" in done)):
             return reason
         assert state is not None
         assert target_state is not None
@@ -158,7 +158,7 @@ class _Work:
         return None
 
     def _object(
-        self, line: PlannedClosing, state: LiveState | None, target: LiveState | None, *, own_comments: int
+        self, line: PlannedClosing, kind: str, state: LiveState | None, target: LiveState | None, *, own_comments: int
     ) -> ReasonCode | None:
         seen = json.loads(line.seen)
         newest = find_newest_comment(self._context, state, closing_marker(self._context.run_id, line.item_id))
@@ -167,17 +167,15 @@ class _Work:
             as_live(state, own_comments=own_comments, newest_comment=newest),
             msgspec.convert(seen["target"], SeenItem), as_live(target),
         )  # fmt: skip
-        if reason := recheck(case) or self._overruled(line):
+        if reason := recheck(case) or self._overruled(line, kind):
             return reason
         closed_onto = load_closed_onto(self._context.store, self._context.project_id)
         is_circle = line.target_id is not None and reaches(closed_onto, line.target_id, line.item_id)
         return ReasonCode.WOULD_CYCLE if is_circle else None
 
-    def _overruled(self, line: PlannedClosing) -> ReasonCode | None:
+    def _overruled(self, line: PlannedClosing, kind: str) -> ReasonCode | None:
         """Return what was said since the plan, by people or a judge: the edge must stand, the item in its place."""
-        store, project_id = self._context.store, self._context.project_id
-        kind = load_plan_items(store, [line.item_id])[line.item_id].kind
-        standing = load_edges(store, project_id, kind)
+        standing = load_edges(self._context.store, self._context.project_id, kind)
         if {line.item_id, line.target_id} & standing.alone or line.item_id in standing.chosen:
             return ReasonCode.SAID_OTHERWISE
         stands = any((edge.source, edge.target) == (line.item_id, line.target_id) for edge in standing.edges)
