@@ -21,6 +21,34 @@ SETTINGS_INTRO = """Defaults < your `config.toml` (in `forgelore` of your config
 A variable that is empty counts as unset. An option that is empty (`--db ''`) is an error.
 
 """
+LLM_INTRO = """
+## Language models
+
+Nothing needs one. Where one is configured, `dedupe` and `detect-new` may ask it (`--judge llm`). Any server with
+OpenAI's `/chat/completions` will do. In your own `config.toml`:
+
+```toml
+[llm]
+preset = "ollama"               # or base_url = "https://models.example/v1" and api_key_env = "TEAM_KEY"
+model = "qwen3:8b"
+
+[llm.strong]                    # inherits what it does not say
+preset = "openai"
+model = "gpt-5"
+reasoning = "medium"
+```
+
+`[llm.cheap]` and `[llm.strong]` are what `--profile cheap` and `--profile strong` ask. A key is sent to the server
+beside which it is named, and to no other: a part that names another server names its own key. `forgelore doctor` asks
+each profile a short question and says what is wrong. The variable of a profile's line has its name in it:
+`FORGELORE_LLM_CHEAP_MODEL`.
+
+"""
+LLM_PRESETS_INTRO = """
+
+Presets: servers that many people use, at their usual places. What you write beside one counts more.
+
+"""
 CHECK_INTRO = """`forgelore stats --check` compares each part of the database with what it is made from. It writes
 nothing, and runs while a sync writes. It ends with exit code 8 when anything is wrong; `--json` has the findings with
 their stable names. `forgelore stats --check --repair` mends what it can, checks again, and says what to do about the
@@ -131,17 +159,35 @@ def dedupe() -> str:
 
 
 def settings() -> str:
-    from forgelore.config import SETTINGS
+    from forgelore.config import SETTINGS, TABLES
 
     rows = []
     for setting in SETTINGS:
         default = setting.default if setting.default not in ("", ()) else ""
         limits = f"{setting.low:g} to {setting.high:g}" if setting.high else ""
-        variable = "" if setting.name == "forges" else f"`FORGELORE_{setting.name.upper()}`"
+        variable = "" if setting.name in TABLES else f"`FORGELORE_{setting.name.upper()}`"
         clone = "yes" if setting.is_safe else "no"
         rows.append(f"| `{setting.name}` | {default} | {limits} | {variable} | {clone} | {setting.doc} |")
     head = "| name | default | range | variable | from a clone | what it is |\n|---|---|---|---|---|---|\n"
-    return "# Settings\n\n" + NOTE + SETTINGS_INTRO + head + "\n".join(rows) + "\n"
+    return "# Settings\n\n" + NOTE + SETTINGS_INTRO + head + "\n".join(rows) + "\n" + llm_settings()
+
+
+def llm_settings() -> str:
+    """Return the part on language models: the lines of `[llm]`, and the presets."""
+    from forgelore.llm_settings import LLM_PRESETS, LLM_SETTINGS, variable_of
+
+    rows = [
+        f"| `{one.name}` | {one.default} | {f'{one.low:g} to {one.high:g}' if one.high else ''} |"
+        f" `{variable_of('default', one.name)}` | {one.doc} |"
+        for one in LLM_SETTINGS
+    ]
+    presets = [
+        f"| `{name}` | `{one.base_url}` | {f'`{one.api_key_env}`' if one.api_key_env else 'none'} |"
+        for name, one in LLM_PRESETS.items()
+    ]
+    head = "| name | default | range | variable | what it is |\n|---|---|---|---|---|\n"
+    preset_head = "| preset | base_url | variable of the key |\n|---|---|---|\n"
+    return LLM_INTRO + head + "\n".join(rows) + LLM_PRESETS_INTRO + preset_head + "\n".join(presets) + "\n"
 
 
 def errors() -> str:

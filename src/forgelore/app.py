@@ -11,6 +11,7 @@ from forgelore.config import EMBEDDERS, OWN_EMBEDDERS, Config, api_urls, check_a
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError, UsageError
+from forgelore.llm_settings import LLM_PROFILES
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
@@ -19,9 +20,10 @@ from forgelore.store.readonly import read_only
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
-    from forgelore.embedders.talking import Manners
+    from forgelore.chat_port import ChatModel
     from forgelore.forges.answers import TokenAccess
     from forgelore.net.client import Client
+    from forgelore.net.model_server import Manners
     from forgelore.ports import Embedder, Forge, IndexBranch, PayloadReader
 
 
@@ -42,6 +44,7 @@ class App:
         self._store: Store | None = None
         self._forges: dict[str, Forge] = {}
         self._embedders: dict[str, Embedder] = {}
+        self._chat_models: dict[str, ChatModel] = {}
 
     def now_ms(self) -> int:
         return int(self.wall_clock() * 1000)
@@ -82,6 +85,8 @@ class App:
             forge.close()
         for embedder in self._embedders.values():
             embedder.close()
+        for model in self._chat_models.values():
+            model.close()
         if self._store is not None:
             self._store.close()
 
@@ -210,10 +215,7 @@ class App:
     def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
         if name in OWN_EMBEDDERS:
             return _OWN_EMBEDDERS[name]()
-        from forgelore.embedders.talking import Manners
-
-        config = self.config
-        manners = Manners(config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait)
+        config, manners = self.config, self._manners(on_wait)
         # Address and model were written for the embedder of the settings: a server that is named instead has its own.
         is_meant = config.embedder in (name, *OWN_EMBEDDERS, "none")
         url, model = (config.embedder_url, config.embedder_model) if is_meant else ("", "")
@@ -235,6 +237,33 @@ class App:
         return OpenAI(
             url, model, key=key, key_env=key_env or "a variable and name it in embedder_key_env", manners=manners
         )
+
+    def chat_model(
+        self, profile: str | None = None, *, on_wait: Callable[[float, str], None] | None = None
+    ) -> "ChatModel":
+        """Return the language model of a profile (default, cheap, strong); nothing is asked yet. Raises ConfigError
+        where the settings name none.
+        """
+        name = profile or "default"
+        if name not in LLM_PROFILES:
+            raise InvalidValue(f"no profile is called {name!r}", hint=f"one of: {', '.join(LLM_PROFILES)}")
+        found = next((one for one in self.config.llm if one.name == name), None)
+        if found is None or not found.base_url or not found.model:
+            missing = "server" if found is None or not found.base_url else "model"
+            hint = 'in your own config.toml, write [llm] and below it preset = "ollama" and model = "NAME"'
+            raise ConfigError(f"no {missing} is named for the language model ({name})", hint=hint)
+        if name not in self._chat_models:
+            from forgelore.llm.chat import ServedChatModel
+
+            key = self.environ.get(found.api_key_env, "").strip() if found.api_key_env else ""
+            self._chat_models[name] = ServedChatModel(found, key=key, manners=self._manners(on_wait))
+        return self._chat_models[name]
+
+    def _manners(self, on_wait: Callable[[float, str], None] | None) -> "Manners":
+        from forgelore.net.model_server import Manners
+
+        config = self.config
+        return Manners(config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait)
 
     def _sleep(self, seconds: float) -> None:
         """Sleep in a way that Ctrl-C ends at once, in every thread."""

@@ -1,9 +1,9 @@
 """Settings: defaults < the user's file < `forgelore.toml` of a clone < environment < flags.
 
 A file that arrives with a clone was written by strangers. It may name projects and limits; it may never name a
-database file, a forge or an embedder (and with it the host a token or text goes to), a certificate or a command. Such
-lines are ignored with a warning. `SETTINGS` is the one list of what exists: the documentation and the checks are made
-from it.
+database file, a forge, an embedder or a model (and with it the host a token or text goes to), a certificate or a
+command. Such lines are ignored with a warning. `SETTINGS` is the one list of what exists: the documentation and the
+checks are made from it.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from forgelore.core.dedupe.messages import CLOSED
 from forgelore.core.names import Hosts, is_loopback, web_root
 from forgelore.errors import ConfigError
+from forgelore.llm_settings import LlmProfile, make_llm_profiles, read_llm_table
 from forgelore.profiles import PROFILES, ForgeProfile
 
 CLONE_FILE = "forgelore.toml"
@@ -100,7 +101,9 @@ SETTINGS = (
         True,
         "`en`: of several open duplicates one in English is kept rather than another; `any`: no preference",
     ),
+    Setting("llm", (), 0, 0, False, "language models, as `[llm]`, `[llm.cheap]` and `[llm.strong]` tables: see below"),
 )
+TABLES = ("forges", "llm")  # no variable holds a table
 OWN_EMBEDDERS = ("lore", "minilm")  # they ask no server, so `embedder_url` and `embedder_model` are never theirs
 EMBEDDERS = (*OWN_EMBEDDERS, "ollama", "openai", "none")
 FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
@@ -129,6 +132,7 @@ class Config(NamedTuple):
     close_message: str = CLOSED
     maintainers: tuple[str, ...] = ()
     dedupe_language: str = "en"
+    llm: tuple[LlmProfile, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -146,8 +150,9 @@ def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) 
         _take(values, clone, warnings, is_trusted=False)
     for setting in SETTINGS:
         text = environ.get(f"FORGELORE_{setting.name.upper()}")
-        if text and text.strip() and setting.name != "forges":
+        if text and text.strip() and setting.name not in TABLES:
             values[setting.name] = _checked(setting, _from_text(setting, text), f"FORGELORE_{setting.name.upper()}")
+    values["llm"] = make_llm_profiles(values.get("llm", {}), environ)
     if db:
         values["db"] = db
     values["db"] = os.path.expanduser(values.get("db") or os.path.join(data_folder(environ), "forgelore.db"))
@@ -278,6 +283,8 @@ def _from_text(setting: Setting, text: str) -> Any:
 def _checked(setting: Setting, value: Any, where: str) -> Any:
     if setting.name == "forges":
         return _forges(value, where)
+    if setting.name == "llm":
+        return read_llm_table(value, where)
     if setting.name in ("projects", "maintainers"):
         if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
             example = {"projects": "owner/repo", "maintainers": "login"}[setting.name]

@@ -25,6 +25,12 @@
         ModelNotFound                15   ... the user: a model to install
         EmbeddingFailed              16   ... it answers with no vectors
           TooLong                    16   ... a text is longer than it takes
+      ChatError                       1   the language model, as one of these:
+        ChatUnreachable              14   ... its server does not answer
+        ChatModelNotFound            15   ... the user: a model to install, or its name
+        ChatFailed                   16   ... it answers with no answer
+          ToolsRefused               16   ... it calls no tools: ask without them
+          PromptTooLong              16   ... more text than its context holds
       Refused                        20   a safety rule
         Unproven                     20   ... no audit has shown that closings would be right
       Stopped                       130   the user pressed Ctrl-C
@@ -155,6 +161,35 @@ class ModelNotFound(EmbedderError):
 class EmbeddingFailed(EmbedderError):
     code = "embedding_failed"
     exit_code = 16
+
+
+class ChatError(LoreError):
+    """No answer of a language model: what asks for one is skipped, or says so."""
+
+
+class ChatUnreachable(ChatError):
+    code = "chat_unreachable"
+    exit_code = 14
+
+
+class ChatModelNotFound(ChatError):
+    code = "chat_model_not_found"
+    exit_code = 15
+
+
+class ChatFailed(ChatError):
+    code = "chat_failed"
+    exit_code = 16
+
+
+class ToolsRefused(ChatFailed):
+    """The server or the model knows no calls of tools."""
+
+    code = "tools_refused"
+
+
+class PromptTooLong(ChatFailed):
+    code = "prompt_too_long"
 
 
 class Refused(LoreError):

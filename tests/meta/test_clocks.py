@@ -12,7 +12,7 @@ ALLOWED = {
     "app.py": "the app's own clock, for tests to replace",
     "clock.py": "the default of callers without an app",
     "net/client.py": "defaults of arguments: the app hands in its clocks",
-    "embedders/talking.py": "defaults of arguments: the app hands in its clocks",
+    "net/model_server.py": "defaults of arguments: the app hands in its clocks",
     "flows/sync/fetching.py": "how long threads that hang are waited for, in real time",
     "store/db.py": "how long a busy file is waited for, in real time",
 }

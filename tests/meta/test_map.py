@@ -8,7 +8,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MAP = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-ROOMS = "api|core|flows|store|forges|embedders|net|surfaces"
+ROOMS = "api|core|flows|store|forges|embedders|llm|net|surfaces"
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 
 

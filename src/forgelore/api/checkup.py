@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from forgelore.app import App
-from forgelore.config import OWN_EMBEDDERS
+from forgelore.chat_port import ChatMessage
+from forgelore.config import OWN_EMBEDDERS, host_of
 from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.flows.index.searchable import look_at_search
+from forgelore.llm_settings import LlmProfile
 from forgelore.profiles import profile_of
 from forgelore.store.engine.fulltext import has_full_text, sqlite_version
 from forgelore.store.health import check_quickly
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 CheckStatus = Literal["ok", "warning", "error"]
 
 LITTLE_SPACE = 200_000_000  # bytes
+_QUESTION = 'Answer with this JSON object and nothing else: {"ok": true}'
+_ANSWER = {
+    "type": "object",
+    "properties": {"ok": {"type": "boolean"}},
+    "required": ["ok"],
+    "additionalProperties": False,
+}
+_ANSWER_TOKENS = 200  # some think first
 _RUNS_HINT = (
     "look at the newest run of the triage workflow: it is red where the push to {branch} is refused, and says what to"
     " do; where there is no run, the workflow is switched off"
@@ -37,7 +47,8 @@ _RUNS_HINT = (
 class DoctorCheck(NamedTuple):
     """What was found. `fault` is the kind of error that it would be elsewhere: doctor ends with the same exit code."""
 
-    name: str  # forgelore, sqlite, settings, database, search, disk, jobs, embedder, projects, token, project, triage
+    # forgelore, sqlite, settings, database, search, disk, jobs, embedder, model, projects, token, project, triage
+    name: str
     status: CheckStatus
     message: str
     hint: str = ""  # what to do about it
@@ -50,6 +61,7 @@ def check_up(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
     yield _settings(app)
     yield from _database(app)
     yield _embedder(app, is_offline=is_offline)
+    yield from _models(app, is_offline=is_offline)
     if not is_offline:
         yield from _forges(app)
 
@@ -117,6 +129,34 @@ def _embedder(app: App, *, is_offline: bool) -> DoctorCheck:
     except LoreError as error:
         return DoctorCheck("embedder", "error", error.message, error.hint, type(error))
     return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model}, {dimension} dimensions")
+
+
+def _models(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
+    """One short question to each profile of `[llm]`; those that come to the same are asked once. None configured is no
+    fault: nothing needs one.
+    """
+    profiles: dict[LlmProfile, list[str]] = {}
+    for one in app.config.llm:
+        profiles.setdefault(one._replace(name=""), []).append(one.name)
+    for profile, names in profiles.items():
+        what = f"{', '.join(names)}: {profile.model or 'no model'} at {host_of(profile.base_url) or 'no server'}"
+        if is_offline:
+            yield DoctorCheck("model", "ok", f"{what} (not asked: --offline)")
+        else:
+            yield _model(app, names[0], what)
+
+
+def _model(app: App, name: str, what: str) -> DoctorCheck:
+    try:
+        model, started = app.chat_model(name), app.clock()
+        reply = model.chat([ChatMessage("user", _QUESTION)], schema=_ANSWER, max_tokens=_ANSWER_TOKENS)
+    except LoreError as error:
+        return DoctorCheck("model", "error", f"{what}: {error.message}", error.hint, type(error))
+    took = f"{app.clock() - started:.1f} s, {reply.tokens_in + reply.tokens_out} tokens, JSON by {model.json_mode}"
+    if '"ok"' not in reply.text:
+        hint = "give reasoning less, or use another model: what is no JSON is skipped by dedupe and ask"
+        return DoctorCheck("model", "warning", f"{what} answers, and not in JSON: {took}", hint)
+    return DoctorCheck("model", "ok", f"{what}: {took}")
 
 
 def _forges(app: App) -> Iterator[DoctorCheck]:

@@ -11,19 +11,16 @@ Retries come from the one HTTP client. What is different from a forge:
 
 import math
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
-from forgelore.core.names import is_loopback
-from forgelore.core.text import printable, storable
+from forgelore.core.text import storable
 from forgelore.errors import (
     AuthError,
-    ConfigError,
     EmbedderUnreachable,
     EmbeddingFailed,
     ForgeError,
@@ -32,20 +29,12 @@ from forgelore.errors import (
     ModelNotFound,
     RateLimited,
 )
-from forgelore.net.client import Client, HttpAnswer, Tries, verify_with
+from forgelore.net.client import HttpAnswer, Tries
+from forgelore.net.model_server import Manners as Manners  # noqa: PLC0414 - users of a line find it here
+from forgelore.net.model_server import ModelClient, check_server_url, is_model_missing, is_too_long, said_in
 from forgelore.net.policy import Fail, NextStep, Wait
 
 T = TypeVar("T")
-CONNECT_S = 10.0
-NO_PACE = 1e6
-
-# Servers say so with 400, 413, 422 and 500 alike, each in other words.
-TOO_LONG = re.compile(
-    rb"(context|input|prompt|sequence|tokens?)\b[^\"]{0,60}(too (long|large|many)|length|exceed|less than)"
-    rb"|(too (long|large|many)|exceed|maximum)[^\"]{0,60}(context|token|input)",
-    re.IGNORECASE,
-)
-NO_MODEL = re.compile(rb"model_not_found|model\b.{0,200}(not found|not exist)", re.IGNORECASE | re.DOTALL)
 FINAL = re.compile(rb"insufficient_quota|unsupported value: NaN", re.IGNORECASE)
 
 
@@ -66,17 +55,6 @@ ALONE = Patience(120.0, failure_s=2.0)  # the batch had its retries
 QUERY = Patience(60.0, failure_s=2.0, limit_s=2.0)  # a person waits, and search goes on with words alone
 
 
-class Manners(NamedTuple):
-    """How to wait and whose certificates to trust: what the application decides for every server."""
-
-    max_wait_s: float = 900.0
-    ca_file: str | None = None
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-    wall_clock: Callable[[], float] = time.time
-    on_wait: Callable[[float, str], None] | None = None
-
-
 class Hints(NamedTuple):
     """What to try next, in the words of the kind of server."""
 
@@ -85,29 +63,13 @@ class Hints(NamedTuple):
     auth: str
 
 
-class EmbeddingClient(Client):
-    """The one HTTP client, with the differences above."""
+class EmbeddingClient(ModelClient):
+    """The client of a model's server, with the differences above."""
 
     def __init__(self, url: str, manners: Manners, *, patience: Patience, key: str) -> None:
-        self._is_local = is_loopback(urlsplit(url).netloc)
         self._patience = patience
-        super().__init__(
-            url, {"Accept": "application/json"}, secret_headers={"Authorization": f"Bearer {key}"} if key else None,
-            rate=NO_PACE if self._is_local else 10.0, max_wait_s=min(patience.limit_s, manners.max_wait_s),
-            ca_file=manners.ca_file, sleep=manners.sleep, clock=manners.clock, wall_clock=manners.wall_clock,
-            on_wait=manners.on_wait,
-        )  # fmt: skip
-        self._http.timeout = httpx.Timeout(patience.answer_s, connect=CONNECT_S)
-        if self._is_local:
-            self._leave_proxies_out(manners.ca_file)
-
-    def _leave_proxies_out(self, ca_file: str | None) -> None:
-        """Text for this machine never goes to the proxy that the environment names for the others."""
-        old = self._http
-        self._http = httpx.Client(
-            headers=old.headers, timeout=old.timeout, trust_env=False, verify=verify_with(ca_file)
-        )
-        old.close()
+        max_wait_s = min(patience.limit_s, manners.max_wait_s)
+        super().__init__(url, manners, answer_s=patience.answer_s, max_wait_s=max_wait_s, key=key)
 
     def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         try:
@@ -115,7 +77,7 @@ class EmbeddingClient(Client):
         except httpx.ReadTimeout as error:
             raise EmbeddingFailed(f"{self.host} took longer than {self._patience.answer_s:g} s") from error
         except httpx.ConnectError as error:
-            if self._is_local:
+            if self.is_local:
                 raise EmbedderUnreachable(f"nothing answers at {self.host}") from error
             raise
 
@@ -184,7 +146,7 @@ class Line:
         status, said = answer.status, said_in(answer.body)
         if status in (401, 403):
             return AuthError(f"{self.host} answered {status}", hint=self._hints.auth, is_rejected=status == 401)
-        if status in (400, 404) and NO_MODEL.search(answer.body[:4000]):
+        if is_model_missing(answer):
             return ModelNotFound(f"{self.host} has no model {self._model!r}", hint=self._hints.model)
         if status == 404:
             return EmbedderUnreachable(f"there is no {path} at {self.url}", hint="check embedder_url")
@@ -192,18 +154,6 @@ class Line:
             return RateLimited(f"{self.host}: {said}", hint="check the plan and the billing of the key")
         kind = TooLong if is_too_long(answer) else EmbeddingFailed
         return kind(f"{self.host} answered {status}: {said}", hint="see the server's log")
-
-
-def is_too_long(answer: HttpAnswer) -> bool:
-    return answer.status in (400, 413, 422, 500) and bool(TOO_LONG.search(answer.body[:4000]))
-
-
-def said_in(body: bytes) -> str:
-    """Return a server's own words, one short line: `{"error": {"message": "too long"}}` -> too long."""
-    text = body[:4000].decode("utf-8", "replace")
-    found = re.search(r'"(?:message|error|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"', text)
-    words = found[1].replace('\\"', '"').replace("\\n", " ") if found else text
-    return " ".join(printable(words).split())[:200]
 
 
 def read_as(kind: type[T], body: bytes, host: str) -> T:
@@ -215,25 +165,5 @@ def read_as(kind: type[T], body: bytes, host: str) -> T:
 
 
 def check_url(url: str) -> str:
-    """Return the address without a slash at its end.
-
-    The text of private projects goes there: under TLS, or on this machine.
-    """
-    try:
-        split = urlsplit(url)
-        is_place = bool(split.hostname) and split.port != 0 and split.scheme in ("http", "https")
-    except ValueError:
-        is_place = False
-    if not is_place or "@" in split.netloc or split.query or split.fragment:
-        raise ConfigError(
-            f"embedder_url {re.sub('//[^/]*@', '//', url)[:100]!r} is no address of a server",
-            hint="write https://HOST/PATH, without a user, a password or a question mark",
-        )
-    if split.scheme == "http" and not is_loopback(split.netloc):
-        port = split.port or 80
-        raise ConfigError(
-            f"refusing plain http:// to {split.netloc}: what is embedded could be read on the way",
-            hint=f"use https://, or a tunnel: ssh -N -L {port}:127.0.0.1:{port} {split.hostname}"
-            f" and http://127.0.0.1:{port}",
-        )
-    return url.rstrip("/")
+    """Return the address without a slash at its end."""
+    return check_server_url(url, name="embedder_url", what="what is embedded")

@@ -53,6 +53,8 @@ class HttpAnswer:
 class Client:
     """An HTTP client for one forge. `on_wait(seconds, reason)` is told before every wait of a second or more."""
 
+    max_limits = MAX_LIMITS  # of one request
+
     def __init__(
         self, base_url: str, headers: Mapping[str, str], *, secret_headers: Mapping[str, str] | None = None,
         rate: float = 10.0, max_wait_s: float = 900.0, ca_file: str | None = None,
@@ -160,7 +162,7 @@ class Client:
                 if not isinstance(decision, Wait):
                     return answer
             tries.count(decision)
-            if tries.limits > MAX_LIMITS:
+            if tries.limits > self.max_limits:
                 raise RateLimited(f"{self.host} keeps answering with limits", hint="try again later; nothing was lost")
             self._wait(decision)
 
@@ -178,7 +180,7 @@ class Client:
         if not _looks_complete(answer.body):
             if manner.is_once:
                 raise self._lost("an answer that is not JSON")
-            broken = after_failure(attempt, "not JSON")
+            broken = after_failure(attempt, "not JSON", attempts=manner.attempts)
             if isinstance(broken, Wait):
                 return broken
             raise LostPage(
@@ -216,7 +218,7 @@ class Client:
             with self._http.stream(
                 method, url, params=request.get("params"), content=request.get("content"), headers=headers
             ) as response:
-                body = _body(response, request.get("max_bytes"))
+                body = self._read_body(response, max_bytes=request.get("max_bytes"))
         except httpx.InvalidURL as error:
             raise self._no_address() from error
         self.requests += 1
@@ -231,6 +233,9 @@ class Client:
         if date_ms is not None:
             self._clock_skew_s = date_ms / 1000 - self._wall_clock()
         return answer
+
+    def _read_body(self, response: httpx.Response, *, max_bytes: int | None) -> bytes:
+        return _body(response, max_bytes)
 
     def _without_secrets(self, body: bytes) -> bytes:
         """A forge (or a proxy in between) that says our token back: it reaches no message and no row."""

@@ -1,0 +1,226 @@
+"""The chat client: a model of an OpenAI-compatible server, asked with bounds.
+
+    429, and 5xx with Retry-After        waited for, a few times, never longer than `max_wait_s`
+    5xx, half an answer, a time-out      tried again, three times in all, after waits with jitter
+    nobody listens on this machine       at once ChatUnreachable: waiting starts no server
+    an answer that never ends            ChatFailed after `timeout` seconds, whether it trickles or stands still
+    more than MAX_CHARS                  ChatFailed: nobody asked for a book
+
+Answers come in one piece (`stream` is not asked for): what reads them needs all of it.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import httpx
+import msgspec
+
+from forgelore.chat_port import ChatMessage, ChatReply, ChatTool
+from forgelore.errors import (
+    AuthError,
+    ChatFailed,
+    ChatModelNotFound,
+    ChatUnreachable,
+    ForgeError,
+    LoreError,
+    LostPage,
+    PromptTooLong,
+    RateLimited,
+    ToolsRefused,
+)
+from forgelore.llm.refusals import Dialect, is_about_tools, learn
+from forgelore.llm.wire import build_format, build_messages, build_tools, read_reply
+from forgelore.llm_settings import LlmProfile
+from forgelore.net.client import HttpAnswer, Tries
+from forgelore.net.model_server import (
+    Manners,
+    ModelClient,
+    check_server_url,
+    is_model_missing,
+    is_too_long,
+    said_in,
+)
+from forgelore.net.pace import Manner
+from forgelore.net.policy import Fail, NextStep, Wait, with_jitter
+
+PATH = "/chat/completions"
+MAX_CHARS = 100_000  # of an answer's text and calls
+MAX_BYTES = 2_000_000  # of an answer with all that a server puts around it, and of thoughts that we do not read
+MAX_LIMITS = 8
+_FINAL = (b"insufficient_quota", b"billing")
+_MANNER = Manner(attempts=3)
+_ASKS = 6  # one request, and once more for each part of it that a server may refuse
+
+
+class ChatClient(ModelClient):
+    """The client of a model's server, with the bounds above."""
+
+    max_limits = MAX_LIMITS
+
+    def __init__(self, url: str, manners: Manners, *, timeout_s: float, key: str, jitter: Callable[[], float]) -> None:
+        super().__init__(url, manners, answer_s=timeout_s, max_wait_s=manners.max_wait_s, key=key)
+        self._timeout_s, self._clock, self._jitter = timeout_s, manners.clock, jitter
+
+    def ask(self, payload: Mapping[str, object]) -> HttpAnswer:
+        body = msgspec.json.encode(payload)
+        return self._send("POST", PATH, _MANNER, content=body, headers={"Content-Type": "application/json"})
+
+    def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
+        try:
+            return super()._exchange(method, url, **request)
+        except httpx.ConnectError as error:
+            if self.is_local:
+                raise ChatUnreachable(f"nothing answers at {self.host}") from error
+            raise
+
+    def _read_body(self, response: httpx.Response, *, max_bytes: int | None) -> bytes:
+        """Return the body, if it ends in time and is no book. A server that trickles meets the same end as one that
+        stands still.
+        """
+        body, end, most = bytearray(), self._clock() + self._timeout_s, max_bytes or MAX_BYTES
+        for part in response.iter_bytes():
+            body += part
+            if len(body) > most:
+                raise ChatFailed(f"{self.host} sent more than {most:,} bytes", hint="lower max_tokens under [llm]")
+            if self._clock() > end:
+                raise httpx.ReadTimeout(f"no end after {self._timeout_s:g} s", request=response.request)
+        return bytes(body)
+
+    def _judge(self, answer: HttpAnswer, tries: Tries) -> NextStep:
+        is_final = answer.status >= 400 and (is_too_long(answer) or is_about_tools(answer))
+        if is_final or (answer.status == 429 and any(word in answer.body for word in _FINAL)):
+            return Fail()
+        return super()._judge(answer, tries)
+
+    def _wait(self, decision: Wait) -> None:
+        super()._wait(with_jitter(decision, self._jitter()))
+
+
+class ServedChatModel:
+    """A model behind an address that ends before `/chat/completions`, most often in `/v1`."""
+
+    def __init__(
+        self, profile: LlmProfile, *, key: str = "", manners: Manners | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:  # fmt: skip
+        self._profile, self._has_key = profile, bool(key)
+        url = check_server_url(profile.base_url, name="base_url", what="what is asked")
+        self._url = url
+        self._dialect = Dialect(profile.json_mode, bool(profile.reasoning))
+        self._client = ChatClient(url, manners or Manners(), timeout_s=profile.timeout, key=key, jitter=jitter)
+
+    @property
+    def profile(self) -> str:
+        return self._profile.name
+
+    @property
+    def model(self) -> str:
+        return self._profile.model
+
+    @property
+    def context(self) -> int:
+        return self._profile.context
+
+    @property
+    def json_mode(self) -> str:
+        return self._dialect.json_mode
+
+    @property
+    def host(self) -> str:
+        return self._client.host
+
+    def price(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self._profile.price_in + tokens_out * self._profile.price_out) / 1e6
+
+    def close(self) -> None:
+        self._client.close()
+
+    def chat(
+        self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] | None = None,
+        schema: Mapping[str, object] | None = None, max_tokens: int | None = None,
+    ) -> ChatReply:  # fmt: skip
+        """Return the model's answer; a part of the request that the server refuses is left out from then on."""
+        for _ in range(_ASKS):
+            dialect = self._dialect
+            payload = self._payload(dialect, messages, tools, schema, max_tokens or self._profile.max_tokens)
+            answer = self._fetch(payload)
+            if answer.status == 200:
+                return self._read(answer, messages)
+            learned = learn(dialect, answer, payload)
+            if learned is None:
+                break
+            self._dialect = learned
+        raise self._refusal(answer, has_tools=bool(tools))
+
+    def _payload(
+        self, dialect: Dialect, messages: Sequence[ChatMessage], tools: Sequence[ChatTool] | None,
+        schema: Mapping[str, object] | None, max_tokens: int,
+    ) -> dict[str, object]:  # fmt: skip
+        payload: dict[str, object] = {
+            "model": self._profile.model,
+            "messages": build_messages(messages),
+            "stream": False,
+            dialect.limit_name: max_tokens,
+        }
+        if dialect.has_temperature:
+            payload["temperature"] = 0
+        if dialect.has_reasoning:
+            payload["reasoning_effort"] = self._profile.reasoning
+        if tools:
+            payload["tools"] = build_tools(tools)
+        if schema is not None and (wanted := build_format(dialect.json_mode, schema)):
+            payload["response_format"] = wanted
+        return payload
+
+    def _fetch(self, payload: Mapping[str, object]) -> HttpAnswer:
+        try:
+            return self._client.ask(payload)
+        except RateLimited as error:
+            hint = "nothing is lost: run the same command later"
+            raise RateLimited(error.message, hint=hint, wait_s=error.wait_s) from error
+        except LostPage as error:
+            hint = f"is base_url of [llm] ({self._url}) the address of an API? most end in /v1"
+            raise ChatFailed(error.message, hint=hint) from error
+        except (ForgeError, ChatUnreachable) as error:
+            is_late = "Timeout" in error.message
+            hint = f"raise timeout under [llm] (now {self._profile.timeout:g} s)" if is_late else self._start_hint()
+            raise ChatUnreachable(error.message, hint=hint) from error
+
+    def _read(self, answer: HttpAnswer, messages: Sequence[ChatMessage]) -> ChatReply:
+        sent = sum(len(one.text) for one in messages)
+        reply = read_reply(answer.body, self.host, sent_chars=sent, model=self.model)
+        said = len(reply.text) + sum(len(call.arguments) for call in reply.tool_calls)
+        if said > MAX_CHARS:
+            hint = "lower max_tokens under [llm], or use another model"
+            raise ChatFailed(f"{self.host} answered with {said:,} characters, {MAX_CHARS:,} are too many", hint=hint)
+        return reply
+
+    def _start_hint(self) -> str:
+        if self._client.is_local:
+            return f"start the model's server, or correct base_url of [llm] ({self._url})"
+        return f"check the network, and base_url of [llm] ({self._url})"
+
+    def _refusal(self, answer: HttpAnswer, *, has_tools: bool) -> LoreError:
+        """Return what a refusal means, with what to do about it."""
+        status, words = answer.status, f"{self.host} answered {answer.status}: {said_in(answer.body)}"
+        if status in (401, 403):
+            variable = self._profile.api_key_env or "a variable and name it in api_key_env of [llm]"
+            hint = f"{'check the key in' if self._has_key else 'put a key into'} {variable}"
+            return AuthError(words, hint=hint, is_rejected=status == 401)
+        if is_model_missing(answer):
+            hint = f"check model of [llm]; the server lists its own at {self._url}/models (Ollama: ollama pull NAME)"
+            return ChatModelNotFound(f"{self.host} has no model {self.model!r}", hint=hint)
+        if status == 429:
+            return RateLimited(words, hint="check the plan and the billing of the key")
+        if status == 404:
+            return ChatUnreachable(f"there is no {PATH} at {self._url}", hint="check base_url of [llm]")
+        return _failure(answer, words, has_tools=has_tools)
+
+
+def _failure(answer: HttpAnswer, words: str, *, has_tools: bool) -> ChatFailed:
+    if has_tools and is_about_tools(answer):
+        return ToolsRefused(words, hint="ask without tools, or change the model")
+    if is_too_long(answer):
+        return PromptTooLong(words, hint="use a model with a longer context, and name it in context of [llm]")
+    return ChatFailed(words, hint="see the server's log")

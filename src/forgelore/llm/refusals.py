@@ -1,0 +1,54 @@
+"""Refusals of a chat server: which part of a request it does not know, and how the request goes without it.
+
+    response_format, a schema      json_mode one step down: schema -> object -> none
+    reasoning_effort               left out
+    max_tokens                     called max_completion_tokens, as OpenAI's newer models want it
+    temperature                    left out: models that think take none but their own
+    tools                          nothing we could leave out: who asks must know
+
+Servers say so with 400, 404, 422, 500 and 501, each in other words, most of them with the name of the part.
+"""
+
+import re
+from typing import NamedTuple
+
+from forgelore.llm_settings import JSON_MODES
+from forgelore.net.client import HttpAnswer
+
+_STATUSES = (400, 404, 422, 500, 501)
+_FORMAT = re.compile(
+    rb"response_format|response format|json_schema|json_object|grammar|structured output", re.IGNORECASE
+)
+_REASONING = re.compile(rb"reasoning_effort|reasoning effort|think", re.IGNORECASE)
+_LIMIT = re.compile(rb"max_completion_tokens|max_tokens", re.IGNORECASE)
+_TEMPERATURE = re.compile(rb"temperature", re.IGNORECASE)
+_TOOLS = re.compile(rb"support[^\"]{0,40}tool|tools? (?:param|are not|is not|call)|tool_choice|--jinja", re.IGNORECASE)
+
+
+class Dialect(NamedTuple):
+    """How this server wants to be asked: what it has refused is not sent again."""
+
+    json_mode: str
+    has_reasoning: bool
+    limit_name: str = "max_tokens"
+    has_temperature: bool = True
+
+
+def learn(dialect: Dialect, answer: HttpAnswer, payload: dict[str, object]) -> Dialect | None:
+    """Return how to ask after a refusal; None when nothing that was sent explains it."""
+    if answer.status not in _STATUSES:
+        return None
+    said = answer.body[:4000]
+    if "response_format" in payload and _FORMAT.search(said):
+        return dialect._replace(json_mode=JSON_MODES[JSON_MODES.index(dialect.json_mode) + 1])
+    if "reasoning_effort" in payload and _REASONING.search(said):
+        return dialect._replace(has_reasoning=False)
+    if "max_tokens" in payload and _LIMIT.search(said) and b"max_completion_tokens" in said:
+        return dialect._replace(limit_name="max_completion_tokens")
+    if "temperature" in payload and _TEMPERATURE.search(said):
+        return dialect._replace(has_temperature=False)
+    return None
+
+
+def is_about_tools(answer: HttpAnswer) -> bool:
+    return answer.status in _STATUSES and bool(_TOOLS.search(answer.body[:4000]))

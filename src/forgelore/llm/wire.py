@@ -1,0 +1,126 @@
+"""The wire of chat completions: our messages as a request, an answer as a reply. Bytes and structs, no socket.
+
+https://platform.openai.com/docs/api-reference/chat. Servers leave out what they like: usage, ids of calls, the model's
+name; `content` is null beside calls, or a list of parts; `arguments` is an object with some. A model that thinks aloud
+does so in a field of its own, which is not read, or between <think> tags, which are cut off.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.chat_port import ChatMessage, ChatReply, ChatTool, ToolCall
+from forgelore.core.text import storable
+from forgelore.errors import ChatFailed
+
+CHARS_A_TOKEN = 4  # where a server counts none
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+
+
+class WireFunction(Struct):
+    name: str | None = None
+    arguments: str | dict[str, object] | None = None
+
+
+class WireCall(Struct):
+    function: WireFunction
+    id: str | None = None
+
+
+class WirePart(Struct):
+    text: str | None = None
+
+
+class WireMessage(Struct):
+    content: str | list[WirePart] | None = None
+    tool_calls: list[WireCall] | None = None
+
+
+class WireChoice(Struct):
+    message: WireMessage
+    finish_reason: str | None = None
+
+
+class WireUsage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class WireAnswer(Struct):
+    choices: list[WireChoice]
+    usage: WireUsage | None = None
+    model: str | None = None
+
+
+def build_messages(messages: Sequence[ChatMessage]) -> list[dict[str, object]]:
+    """Return messages as a server takes them. A lone surrogate is no UTF-8: it is written as what it is not."""
+    return [_message(one) for one in messages]
+
+
+def _message(message: ChatMessage) -> dict[str, object]:
+    found: dict[str, object] = {"role": message.role, "content": storable(message.text)}
+    if message.tool_calls:
+        found["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": storable(call.arguments)}}
+            for call in message.tool_calls
+        ]
+    if message.role == "tool":
+        found["tool_call_id"] = message.tool_call_id
+    return found
+
+
+def build_tools(tools: Sequence[ChatTool]) -> list[dict[str, object]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": one.name, "description": one.description, "parameters": dict(one.parameters)},
+        }
+        for one in tools
+    ]
+
+
+def build_format(mode: str, schema: Mapping[str, object]) -> dict[str, object] | None:
+    """Return the `response_format` that asks for JSON in one of the ways; None: in words alone."""
+    if mode == "schema":
+        return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema)}}
+    return {"type": "json_object"} if mode == "object" else None
+
+
+def read_reply(body: bytes, host: str, *, sent_chars: int, model: str) -> ChatReply:
+    """Return what an answer says. Raises ChatFailed for what is no answer."""
+    try:
+        answer = msgspec.json.decode(body, type=WireAnswer)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        hint = "is base_url the address of an OpenAI-compatible API?"
+        raise ChatFailed(f"{host} sent something that is no answer: {error}", hint=hint) from error
+    if not answer.choices:
+        raise ChatFailed(f"{host} sent an answer without a choice", hint="see the server's log")
+    choice = answer.choices[0]
+    text = _text(choice.message.content)
+    calls = tuple(_call(one, at) for at, one in enumerate(choice.message.tool_calls or ()))
+    usage = answer.usage or WireUsage()
+    said = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
+    return ChatReply(
+        _THOUGHT.sub("", text, count=1).strip(), calls,
+        _count(usage.prompt_tokens, sent_chars), _count(usage.completion_tokens, said),
+        choice.finish_reason or "", answer.model or model,
+    )  # fmt: skip
+
+
+def _text(content: str | list[WirePart] | None) -> str:
+    if isinstance(content, list):
+        return "".join(part.text or "" for part in content)
+    return content or ""
+
+
+def _call(call: WireCall, at: int) -> ToolCall:
+    given = call.function.arguments
+    arguments = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
+    return ToolCall(call.id or f"call_{at}", call.function.name or "", arguments)
+
+
+def _count(counted: int | None, chars: int) -> int:
+    """Return a server's count, where it makes sense, else a quarter of the characters."""
+    return counted if counted is not None and counted > 0 else -(-chars // CHARS_A_TOKEN)
