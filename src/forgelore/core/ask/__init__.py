@@ -1,0 +1,1 @@
+"""Rules of asking: what of a text is read at once."""
