@@ -110,11 +110,11 @@ class Git:
         try:
             return process.communicate(feed, timeout=self._timeout_s)
         except subprocess.TimeoutExpired as error:
-            _end_all(process)
+            end_all(process)
             hint = "try again later; nothing was lost"
             raise ForgeError(f"{self._host} took longer than {self._timeout_s:g} s over git", hint=hint) from error
         except BaseException:  # Ctrl-C: the helper that talks to the forge is a child of git and would go on
-            _end_all(process)
+            end_all(process)
             raise
 
     def _check_version(self) -> None:
@@ -156,7 +156,7 @@ def build_environ(
     }
 
 
-def _end_all(process: "subprocess.Popen[bytes]") -> None:
+def end_all(process: "subprocess.Popen[bytes]") -> None:
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

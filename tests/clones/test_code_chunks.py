@@ -1,0 +1,138 @@
+"""Files of code as chunks: at definitions where they are known, never losing a line, whatever the text."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgelore.core.code.decoding import decode_text
+from forgelore.core.code.definitions import find_definitions
+from forgelore.core.code.languages import find_language
+from forgelore.core.code.pieces import JOINED, LONGEST, cut_code
+
+PYTHON = '''"""A module."""
+
+LIMIT = 3
+
+
+# About it.
+@decorated
+def first(a):
+    """Say."""
+    return a
+
+
+class Box:
+    """Holds."""
+
+    size: int = 1
+
+    def open(self):
+        def inner():
+            pass
+        return inner
+
+    async def close(self): ...
+
+
+if LIMIT:
+    def later(): ...
+'''
+
+
+def test_python_is_read_by_its_own_parser():
+    found = [(one.line, one.name, one.is_cut) for one in find_definitions(PYTHON, "Python") if one.name]
+    assert found == [
+        (3, "LIMIT", False), (6, "first", True), (13, "Box", True), (16, "Box.size", False), (18, "Box.open", True),
+        (22, "Box", True), (23, "Box.close", True), (24, "Box", True), (27, "later", True),
+    ]  # fmt: skip
+
+
+def test_a_name_in_a_string_is_no_definition():
+    assert [one.name for one in find_definitions('x = """\ndef not_here():\n    pass\n"""\n', "Python")] == ["x"]
+
+
+def test_a_long_function_is_cut_and_small_ones_are_joined():
+    body = "".join(f"    x{n} = {n}\n" + ("\n" if n % 10 == 9 else "") for n in range(200))
+    text = f"def long():\n{body}\n\n" + "".join(f"def f{n}(): ...\n\n" for n in range(6))
+    chunks = cut_code(text, "Python")
+    assert all(one.end_line - one.start_line < LONGEST for one in chunks)
+    assert [one.symbol for one in chunks] == ["long", "long", "long", "f0"]
+    assert chunks[-1].names == tuple(f"f{n}" for n in range(6))
+    assert chunks[-1].end_line - chunks[-1].start_line < JOINED
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("Go", "package a\n\nfunc (s *Server) Serve(a int) error {\n}\n\ntype Conn struct {\n", ["Serve", "Conn"]),
+        ("Rust", "pub(crate) fn join(a: u8) {}\nimpl<T> Tree<T> {\n    pub fn new() {}\n", ["join", "Tree", "new"]),
+        ("C", "static int\nlist_resize(PyListObject *self, Py_ssize_t n)\n{\n    if (n) {\n", ["list_resize"]),
+        ("C", "#define MAX 3\nstruct node {\nPyObject *PyList_New(Py_ssize_t n) {\n", ["MAX", "node", "PyList_New"]),
+        ("JavaScript", "export function a() {}\nconst b = (x) => x\nclass C {\n  run(x) {\n", ["a", "b", "C", "run"]),
+        ("Java", "public class A {\n    private int add(int b) {\n        return f(b);\n", ["A", "add"]),
+        ("Ruby", "module M\n  def empty?\n", ["M", "empty?"]),
+        ("Markdown", "# Title\n\ntext\n\n## Part\n", ["Title", "Part"]),
+        ("Python", "print 'old'\ndef still(x):\n    pass\n", ["still"]),
+        ("", "def nothing():\n", []),
+    ],
+)
+def test_other_languages_are_read_by_the_words_that_definitions_begin_with(language, text, names):
+    assert [one.name for one in find_definitions(text, language)] == names
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab \n\t(){}:;#\r\x0c\u2028é"), max_size=400), st.sampled_from(["Python", "C", ""])
+)
+def test_every_line_belongs_to_one_chunk_in_order(text, language):
+    lines = text.split("\n")
+    count = len(lines) - (not lines[-1])
+    covered = [line for one in cut_code(text, language) for line in range(one.start_line, one.end_line + 1)]
+    assert covered == list(range(1, count + 1))
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 100_000, "-" * 100_000 + "1", "x" + ".a" * 100_000, "1" + "+1" * 100_000, "if 1:\n" * 500, "a\0b",
+             "class A:\n" + "".join(" " * n + "if 1:\n" for n in range(1, 150))]
+)  # fmt: skip
+def test_source_made_to_break_a_parser_is_text(text):
+    chunks = cut_code(text, "Python")
+    assert chunks[0].start_line == 1
+
+
+UNITS = ("a ", "a::", "public ", "const ", "<", "\t", "a*", "static a", "(", "a.", "a,", "$-a")
+
+
+@pytest.mark.parametrize("language", ["C", "C++", "Java", "TypeScript", "Rust", "SQL", "Shell", "Markdown"])
+def test_no_line_makes_a_pattern_look_for_ever(language):
+    """Of the longest lines that are looked at."""
+    text = "\n".join((unit * 400)[:399] for unit in UNITS)
+    begun = time.process_time()
+    find_definitions(text, language)
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"a\r\nb\r\n", "a\nb\n"), (b"caf\xc3\xa9", "café"), (b"caf\xe9", "café"), (b"\xef\xbb\xbfa", "a"),
+        ("hé\r\n".encode("utf-16"), "hé\n"), (b"a\x00b", None), (b"\xff\xd8\xff" + bytes(range(32)), None), (b"", ""),
+        (b"a" * 9000 + b"\x00", "a" * 9000 + "\ufffd"), (b"\xff\xfea", "ÿþa"),
+    ],
+)  # fmt: skip
+def test_bytes_are_text_or_none(data, text):
+    assert decode_text(data) == text
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_can_be_asked(data):
+    text = decode_text(data)
+    assert text is None or (text.encode() is not None and "\r\n" not in text)
+
+
+def test_languages_are_told_by_names():
+    names = ["a/b.PY", "Makefile", "x/Dockerfile", "lib.rs", ".py", "LICENSE", "a.tsx", "CMakeLists.txt"]
+    assert [find_language(name) for name in names] == [
+        "Python", "Makefile", "Dockerfile", "Rust", "", "", "TypeScript", "CMake",
+    ]  # fmt: skip
