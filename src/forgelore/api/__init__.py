@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from forgelore.core.compare.scoring import Score as Score
     from forgelore.core.dedupe.closings import TargetPolicy as TargetPolicy
     from forgelore.core.own_pages import check_page as check_page
+    from forgelore.core.reading import ReadingText as ReadingText
+    from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
     from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import Event as Event
@@ -133,8 +135,8 @@ _HOMES = {
     "BuiltDocuments": "forgelore.api.index",
     "COUNTABLE": "forgelore.flows.browse.lists",
     "Calibrated": "forgelore.flows.compare.calibrate",
-    "Canonicalized": "forgelore.flows.dedupe.canonicalize",
     "CandidatesMade": "forgelore.flows.dedupe.candidates",
+    "Canonicalized": "forgelore.flows.dedupe.canonicalize",
     "Chance": "forgelore.core.compare.calibration",
     "Checked": "forgelore.flows.index.check",
     "ClosingPlan": "forgelore.flows.dedupe.plan",
@@ -189,6 +191,7 @@ _HOMES = {
     "Proof": "forgelore.flows.index.check",
     "QueryResult": "forgelore.flows.compare.evaluate",
     "Quote": "forgelore.core.compare.evidence",
+    "ReadingText": "forgelore.core.reading",
     "Repair": "forgelore.flows.index.repair",
     "Repaired": "forgelore.flows.index.repair",
     "ReplayedProject": "forgelore.api.fetch",
@@ -200,6 +203,7 @@ _HOMES = {
     "Score": "forgelore.core.compare.scoring",
     "SearchAnswer": "forgelore.flows.search.run",
     "SearchMode": "forgelore.flows.search.run",
+    "Section": "forgelore.core.reading",
     "SetupAnswer": "forgelore.api.setup",
     "ShownCluster": "forgelore.flows.dedupe.canonicalize",
     "ShownFile": "forgelore.flows.browse.items",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from forgelore.api.checkup import DoctorCheck
     from forgelore.api.setup import AddedHost, SetupAnswer, TokenOwner
     from forgelore.api.tidy import TriageAnswer
+    from forgelore.core.reading import ReadingText
     from forgelore.core.triage.events import Event
     from forgelore.core.triage.inputs import Inputs
     from forgelore.flows.browse.items import ShownItem
@@ -104,9 +105,15 @@ class History(DedupingHistory, FetchingHistory, IndexingHistory):
         item = load_item(self.app.store(), meant, maybe_project(self.app, project), self.app.hosts)
         if not with_document:
             return item
-        from forgelore.flows.browse.reading_text import show_document
+        return item._replace(document=self.read(item.key).text)
 
-        return item._replace(document=show_document(item))
+    def read(self, key: str) -> "ReadingText":
+        """Return what is read of a search result, by its key: `item:12`, `file:7`, `commit:9`. Its lines are those that
+        hits and citations name, and its hash tells one version from another.
+        """
+        from forgelore.flows.browse.reading_text import load_reading
+
+        return load_reading(self.app.store(), key)
 
     def find_page(self, *ref: str, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""

@@ -29,8 +29,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.core.times import format_ms
-
 MAX_CHARS = 32_000  # about 8,000 tokens: what a model can still read whole
 _BETWEEN = "\n\n"
 _CUT = "\n[truncated]"
@@ -184,13 +182,6 @@ class ShownHeader(NamedTuple):
     files: Sequence[str] = ()
 
 
-def build_shown(shown: ShownHeader, text: str, notes: Sequence[DocumentNote] = ()) -> str:
-    """Return a document as people, agents and models read it: a header, then the body or the notes with their names."""
-    is_thread = shown.representation == "thread"
-    body = _shown_notes(notes) if is_thread else text
-    return "\n".join([build_header(shown), "", "--- Thread ---" if is_thread else "--- Description ---", "", body])
-
-
 def build_header(shown: ShownHeader) -> str:
     is_thread = shown.representation == "thread"
     name = _NAMES.get(shown.kind, shown.kind)
@@ -203,10 +194,3 @@ def build_header(shown: ShownHeader) -> str:
     lines += [f"Author: @{shown.author}"] if shown.author and not is_thread else []
     lines += [f"Source: {shown.branches[0]} -> {shown.branches[1]}"] if shown.branches else []
     return "\n".join(lines)
-
-
-def _shown_notes(notes: Sequence[DocumentNote]) -> str:
-    kept, _ = keep_notes(
-        [f"@{note.author or 'ghost'} ({(format_ms(note.created_at) or '')[:10]}):\n{note.body}" for note in notes]
-    )
-    return _BETWEEN.join(kept)

@@ -71,8 +71,11 @@ class ShownThread(NamedTuple):
 
 
 class ShownItem(NamedTuple):
-    """One item, ready to be shown. `deleted_at`: when its forge was seen without it."""
+    """One item, ready to be shown. `key` is what its reading text is asked for by; `deleted_at`: when its forge was
+    seen without it.
+    """
 
+    key: str
     ref: str
     project: str
     project_id: int
@@ -110,6 +113,7 @@ def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
     """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
     row = find_row(store, ref, project, hosts)
     return ShownItem(
+        key=f"item:{row.id}",
         ref=shown_ref(row.forge, row.kind, row.number, row.tag),
         project=str(ProjectName(row.forge, row.host, row.path)),
         project_id=row.project_id,

@@ -1,36 +1,68 @@
-"""Documents as they are shown to programs, agents and models: the structured header, then the text.
+"""Reading texts: an item as agents and models read it, in lines that windows and citations count.
 
-Made from what `flows/browse/items` loads, so that an item reads the same wherever it is shown.
+The one definition is `core/reading`; here it is filled from the store. System notes, internal ones and reports of the
+bot belong to no reading text.
 """
 
+from collections.abc import Iterable
+
 from forgelore.core.marker import is_report
-from forgelore.core.search.documents import DocumentNote, ShownHeader, build_shown
-from forgelore.core.times import as_ms
-from forgelore.flows.browse.items import ShownItem, ShownThread
+from forgelore.core.names import shown_ref
+from forgelore.core.reading import ReadingText, ReadNote, ReadThread, build_lines, hash_lines
+from forgelore.core.search.documents import ShownHeader, build_header
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.store.browse import ShownRow
+from forgelore.store.db import Store
+from forgelore.store.item_parts import load_labels_of
+from forgelore.store.reading import ReadNoteRow, load_read_items, load_read_notes
+from forgelore.words import ProjectName
 
 
-def show_document(item: ShownItem) -> str:
-    """Return an item and, below it, each thread that people wrote; system notes, internal ones and reports of the bot
-    stay out.
-    """
-    parts = [build_shown(_header(item), item.body or "")]
-    for thread in item.threads:
-        notes = [
-            DocumentNote(
-                note.author, as_ms(note.created_at) if note.created_at else None, note.body, note.path, note.url
-            )
-            for note in thread.notes
-            if note.body and not note.is_system and not note.is_internal and not is_report(note.body)
-        ]
-        if notes:
-            parts.append(build_shown(_header(item, thread=thread, first=notes[0]), "", notes))
-    return "\n\n".join(parts)
+def load_reading(store: Store, key: str) -> ReadingText:
+    """Return what is read of something that a hit or a citation names: `item:12`. Raises NotFound when it is gone."""
+    kind, _, number = key.partition(":")
+    if kind != "item" or not number.isdecimal() or len(number) > 18:
+        raise InvalidValue(
+            f"{key[:60]!r} names nothing that can be read", hint="use the id of a search result: item:12"
+        )
+    found = load_item_readings(store, [int(number)]).get(int(number))
+    if found is None:
+        raise NotFound(f"{key} is not in this database", hint="use the id of a search result")
+    return found
 
 
-def _header(item: ShownItem, *, thread: ShownThread | None = None, first: DocumentNote | None = None) -> ShownHeader:
-    branches = (item.source_branch, item.target_branch) if item.source_branch and item.target_branch else None
-    return ShownHeader(
-        "thread" if thread else "item", item.kind, item.ref, item.title, item.project,
-        (first.url if first else None) or item.url, item.labels, item.state, item.author,
-        None if thread else branches, [thread.path] if thread and thread.path else [],
+def load_item_readings(store: Store, item_ids: Iterable[int]) -> dict[int, ReadingText]:
+    """Return item -> what is read of it; items that are gone are missing."""
+    ids = list(item_ids)
+    labels, notes = load_labels_of(store, ids), load_read_notes(store, ids)
+    return {
+        row.id: _build(row, labels.get(row.id, []), _threads(notes.get(row.id, [])))
+        for row in load_read_items(store, ids)
+    }
+
+
+def _build(row: ShownRow, labels: list[str], threads: list[ReadThread]) -> ReadingText:
+    ref = shown_ref(row.forge, row.kind, row.number, row.tag)
+    branches = (row.source_branch, row.target_branch) if row.source_branch and row.target_branch else None
+    header = build_header(
+        ShownHeader(
+            "item", row.kind, ref, row.title, str(ProjectName(row.forge, row.host, row.path)), row.url, labels,
+            row.state, row.author, branches,
+        )
     )  # fmt: skip
+    lines, sections = build_lines(header, row.body or "", threads)
+    return ReadingText(
+        f"item:{row.id}", row.kind, ref, row.title, row.url, lines, hash_lines(lines), sections,
+        bool(row.is_confidential),
+    )  # fmt: skip
+
+
+def _threads(rows: list[ReadNoteRow]) -> list[ReadThread]:
+    """Return the threads in the order of their first notes, those that people wrote in."""
+    threads: dict[str, ReadThread] = {}
+    for row in rows:
+        if not is_report(row.body):
+            before = threads.get(row.key) or ReadThread(row.key, (), row.path, row.line)
+            note = ReadNote(row.author, row.created_at, row.body)
+            threads[row.key] = before._replace(notes=(*before.notes, note))
+    return list(threads.values())

@@ -1,0 +1,104 @@
+"""The reading text of an item: what people, agents and models read of it, line by line.
+
+One definition for windows, for searching within an item, and for citations: a citation names lines of this text and the
+hash of the version that was read. Header, body, then every thread with the author and the time of each note, uncut.
+
+    [[Issue]] #234: Authentication redesign
+    Project: group/project-one
+    URL: https://gitlab.example.com/group/project-one/-/issues/234
+
+    --- Description ---
+
+    The body, as it was written.
+
+    --- Thread on src/auth.py:12 ---
+
+    @ana (2024-03-01 12:00):
+    What she wrote.
+
+A file of code is its own lines and nothing else, so that line 12 here is line 12 there.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from forgelore.core.times import format_ms
+
+
+class ReadNote(NamedTuple):
+    author: str | None
+    created_at: int | None
+    body: str
+
+
+class ReadThread(NamedTuple):
+    """A conversation of which there is something to read. `line` of `path`, where it is about one."""
+
+    key: str
+    notes: tuple[ReadNote, ...]
+    path: str | None = None
+    line: int | None = None
+
+
+class Section(NamedTuple):
+    """The lines (from 1, the last one included) that a document of search is made from: the body (""), or a thread."""
+
+    key: str
+    first: int
+    last: int
+
+
+class ReadingText(NamedTuple):
+    """What is read of an item, a file or a commit. Line 1 is `lines[0]`; `hash` names this version of them."""
+
+    key: str  # item:12, file:7, commit:9: what it is asked for by
+    kind: str
+    ref: str
+    title: str
+    url: str | None
+    lines: tuple[str, ...]
+    hash: str
+    sections: tuple[Section, ...] = ()
+    is_confidential: bool = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def find_line(self, text: str, section: str = "") -> int | None:
+        """Return the first line of a section that is, or holds, this text; None where there is none."""
+        wanted = text.strip()
+        first, last = next(((one.first, one.last) for one in self.sections if one.key == section), (1, len(self.lines)))
+        within = range(first, last + 1)
+        same = (number for number in within if self.lines[number - 1].strip() == wanted)
+        holding = (number for number in within if wanted and wanted in self.lines[number - 1])
+        return next(same, None) or next(holding, None)
+
+
+def split_lines(text: str) -> tuple[str, ...]:
+    r"""Return the lines of a text, as a forge's page counts them: "\r\n" and "\n" end one, nothing else does."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return tuple(lines if lines[-1] else lines[:-1])
+
+
+def hash_lines(lines: Sequence[str]) -> str:
+    """Return what names a version of a text: 16 hexadecimal digits of its SHA-256."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def build_lines(header: str, body: str, threads: Sequence[ReadThread]) -> tuple[tuple[str, ...], tuple[Section, ...]]:
+    """Return the lines of an item, and which of them are its body and its threads."""
+    lines = [*header.split("\n"), "", "--- Description ---", ""]
+    written = split_lines(body)
+    sections = [Section("", len(lines) + 1, len(lines) + len(written))]
+    lines += written
+    for thread in threads:
+        place = f" on {thread.path}{f':{thread.line}' if thread.line else ''}" if thread.path else ""
+        lines += ["", f"--- Thread{place} ---"]
+        first = len(lines) + 1
+        for note in thread.notes:
+            when = (format_ms(note.created_at) or "")[:16].replace("T", " ")
+            lines += ["", f"@{note.author or 'ghost'}{f' ({when})' if when else ''}:", *split_lines(note.body)]
+        sections.append(Section(thread.key, first, len(lines)))
+    return tuple(lines), tuple(sections)
