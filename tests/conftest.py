@@ -11,11 +11,16 @@ import sys
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from servers.base import ForgeServer
 from support import ForgejoLab, GitHubLab, GitLabLab
+
+# Nothing here asserts on time: on a busy machine the first text that is drawn takes seconds.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 OURS = (
     "FORGELORE_",

@@ -30,9 +30,14 @@ if TYPE_CHECKING:  # reading commands never need a forge
 class App:
     """Settings, a store that opens on first use, and forges made on demand."""
 
-    def __init__(self, environ: Mapping[str, str], *, cwd: str, db: str | None = None) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = True,
+        for_reading: bool = False,
+    ) -> None:  # fmt: skip
         self.environ = environ
         self.cwd = cwd
+        self.include_internal = include_internal  # without it, nothing that only members may see is shown or found
+        self.for_reading = for_reading  # the store can then not be written by anything that is asked here
         self.config: Config = load_config(environ, cwd=cwd, db=db)
         self.hosts: Hosts = hosts_of(self.config, environ)
         self.stop = threading.Event()
@@ -55,7 +60,7 @@ class App:
         if self._store is None:
             if create:
                 _make_folder_for(self.config.db)
-            self._store = open_store(self.config.db, create=create, now_ms=self.now_ms)
+            self._store = open_store(self.config.db, create=create, for_reading=self.for_reading, now_ms=self.now_ms)
         if create and self._store.is_read_only:
             raise read_only(self.config.db)
         return self._store

@@ -64,23 +64,23 @@ def test_an_item_is_read_by_its_key_and_a_label_makes_another_version(history, m
         }
     )  # fmt: skip
     item = history.get("#1")
-    read = history.read(item.key)
+    read = history.read_text(item.key)
     assert (read.kind, read.ref, read.title) == ("issue", "#1", "Deleted files")
     assert "closed this" not in read.text
     assert read.lines[read.find_line("Twice.") - 1] == "Twice."
     assert read.hash == hashlib.sha256(read.text.encode()).hexdigest()[:16]
     assert history.show("#1", with_document=True).document == read.text
-    assert history.read(item.key).hash == read.hash
+    assert history.read_text(item.key).hash == read.hash
 
 
 @pytest.mark.parametrize("key", ["", "12", "item:", "item:x", "thing:1", "item:" + "9" * 30])
 def test_what_names_nothing_is_told(history, make_items, key):
     make_items({"kind": "issue", "number": 1, "title": "T"})
     with pytest.raises(InvalidValue):
-        history.read(key)
+        history.read_text(key)
 
 
 def test_what_is_not_here_is_told(history, make_items):
     make_items({"kind": "issue", "number": 1, "title": "T"})
     with pytest.raises(NotFound):
-        history.read("item:999")
+        history.read_text("item:999")

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from forgelore.api.setup import TokenOwner as TokenOwner
     from forgelore.api.tidy import TriageAnswer as TriageAnswer
     from forgelore.config import EMBEDDERS as EMBEDDERS
+    from forgelore.core.ask.windows import LinePart as LinePart
+    from forgelore.core.ask.windows import ReadingWindow as ReadingWindow
+    from forgelore.core.ask.windows import ScrollDirection as ScrollDirection
+    from forgelore.core.ask.windows import TextPlace as TextPlace
     from forgelore.core.compare.calibration import Chance as Chance
     from forgelore.core.compare.calibration import Curve as Curve
     from forgelore.core.compare.evidence import Quote as Quote
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.lists import ListedItem as ListedItem
     from forgelore.flows.browse.lists import ListedItems as ListedItems
     from forgelore.flows.browse.lists import RowCount as RowCount
+    from forgelore.flows.browse.reading_window import ReadItem as ReadItem
     from forgelore.flows.browse.refs import parse_kind as parse_kind
     from forgelore.flows.browse.refs import split_refs as split_refs
     from forgelore.flows.closing.apply import Applied as Applied
@@ -176,6 +181,7 @@ _HOMES = {
     "JobCount": "forgelore.flows.sync.status",
     "KINDS": "forgelore.words",
     "LeftOutEdge": "forgelore.flows.dedupe.canonicalize",
+    "LinePart": "forgelore.core.ask.windows",
     "ListPosition": "forgelore.store.sync_history",
     "ListedItem": "forgelore.flows.browse.lists",
     "ListedItems": "forgelore.flows.browse.lists",
@@ -192,6 +198,8 @@ _HOMES = {
     "QueryResult": "forgelore.flows.compare.evaluate",
     "Quote": "forgelore.core.compare.evidence",
     "ReadingText": "forgelore.core.reading",
+    "ReadItem": "forgelore.flows.browse.reading_window",
+    "ReadingWindow": "forgelore.core.ask.windows",
     "Repair": "forgelore.flows.index.repair",
     "Repaired": "forgelore.flows.index.repair",
     "ReplayedProject": "forgelore.api.fetch",
@@ -201,6 +209,7 @@ _HOMES = {
     "RowCount": "forgelore.flows.browse.lists",
     "SaidOverride": "forgelore.api.dedupe",
     "Score": "forgelore.core.compare.scoring",
+    "ScrollDirection": "forgelore.core.ask.windows",
     "SearchAnswer": "forgelore.flows.search.run",
     "SearchMode": "forgelore.flows.search.run",
     "Section": "forgelore.core.reading",
@@ -219,6 +228,7 @@ _HOMES = {
     "SyncStatus": "forgelore.flows.sync.status",
     "SyncedProject": "forgelore.api.fetch",
     "TargetPolicy": "forgelore.core.dedupe.closings",
+    "TextPlace": "forgelore.core.ask.windows",
     "TokenOwner": "forgelore.api.setup",
     "TriageAnswer": "forgelore.api.tidy",
     "TriageOutcome": "forgelore.flows.triage.item",

@@ -40,7 +40,7 @@ def _read(
     """
     project = maybe_project(app, words.get("project"))
     given: FilterWords = {**words, "type": kinds} if kinds else {**words}
-    setting = QuerySetting(project, app.hosts, app.now_ms())
+    setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
     filters, order, notes = read_filter_query(app.store(), query, given, setting)
     if project and not filters.project_ids:
         filters = filters._replace(project_ids=(project.id,))

@@ -52,12 +52,14 @@ def find_subject(app: App, ref: str, project: StoredProject | None) -> Subject:
     """Return the item that others are compared with."""
     from forgelore.core.names import parse_ref
 
-    return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts))
+    is_public = not app.include_internal
+    return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts, is_public=is_public))
 
 
 def search_filters(app: App, words: FilterWords, project: StoredProject | None) -> Filters:
     """Return the filters of a search."""
-    return parse_filters(words, now_ms=app.now_ms(), project_ids=only_projects(app.store(), project))
+    ids = only_projects(app.store(), project)
+    return parse_filters(words, now_ms=app.now_ms(), project_ids=ids, is_public=not app.include_internal)
 
 
 def build_search(
@@ -68,7 +70,7 @@ def build_search(
     project, start = maybe_project(app, words.get("project")), parse_start(offset)
     if is_raw:
         return SearchRequest(text, "lexical", search_filters(app, words, project), limit, is_raw, start=start)
-    setting = QuerySetting(project, app.hosts, app.now_ms())
+    setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
     request = build_request(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal)
     return request._replace(start=start)
 

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from forgelore.api.checkup import DoctorCheck
     from forgelore.api.setup import AddedHost, SetupAnswer, TokenOwner
     from forgelore.api.tidy import TriageAnswer
+    from forgelore.core.ask.windows import ScrollDirection
     from forgelore.core.reading import ReadingText
     from forgelore.core.triage.events import Event
     from forgelore.core.triage.inputs import Inputs
     from forgelore.flows.browse.items import ShownItem
     from forgelore.flows.browse.lists import ListedItems, RowCount
+    from forgelore.flows.browse.reading_window import ReadItem
     from forgelore.flows.triage.bot import BotResult
 
 Sort = Literal["updated", "created", "number", "comments"]
@@ -44,9 +46,15 @@ def open_history(
     return History(app)
 
 
-def make_history(environ: Mapping[str, str], *, cwd: str, db: str | None = None) -> "History":
-    """Return the history that settings and the place a person is in name. No file is opened yet."""
-    return History(App(environ, cwd=cwd, db=db))
+def make_history(
+    environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = True,
+    for_reading: bool = False,
+) -> "History":  # fmt: skip
+    """Return the history that settings and the place a person is in name. No file is opened yet. Without
+    `include_internal`, confidential items and internal notes are neither found nor shown, as if there were none;
+    `for_reading`: the file is opened so that nothing can write it.
+    """
+    return History(App(environ, cwd=cwd, db=db, include_internal=include_internal, for_reading=for_reading))
 
 
 class History(DedupingHistory, FetchingHistory, IndexingHistory):
@@ -102,18 +110,35 @@ class History(DedupingHistory, FetchingHistory, IndexingHistory):
         from forgelore.flows.browse.refs import parse_spoken_ref
 
         meant = parse_spoken_ref(list(ref))
-        item = load_item(self.app.store(), meant, maybe_project(self.app, project), self.app.hosts)
+        default = maybe_project(self.app, project)
+        is_public = not self.app.include_internal
+        item = load_item(self.app.store(), meant, default, self.app.hosts, is_public=is_public)
         if not with_document:
             return item
-        return item._replace(document=self.read(item.key).text)
+        return item._replace(document=self.read_text(item.key).text)
 
-    def read(self, key: str) -> "ReadingText":
+    def read_text(self, key: str) -> "ReadingText":
         """Return what is read of a search result, by its key: `item:12`, `file:7`, `commit:9`. Its lines are those that
         hits and citations name, and its hash tells one version from another.
         """
         from forgelore.flows.browse.reading_text import load_reading
 
-        return load_reading(self.app.store(), key)
+        return load_reading(self.app.store(), key, is_public=not self.app.include_internal)
+
+    def read(
+        self, *ref: str, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
+        find: str = "", project: str | None = None,
+    ) -> "ReadItem":  # fmt: skip
+        """Return a window on the reading text of an item, with line numbers: the first one, the one around a line, or
+        with a direction ("down", "up") the one that begins or ends at that line. `column`: of a line that is longer
+        than a window. `find`: words; all their places are told, and the window is around the first.
+        """
+        from forgelore.core.ask.windows import TextPlace
+        from forgelore.flows.browse.reading_window import read_item
+
+        place = None if line is None else TextPlace(line, column)
+        item = self.show(*ref, project=project)
+        return read_item(self.read_text(item.key), item.project, place, direction=direction, find=find)
 
     def find_page(self, *ref: str, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""
@@ -121,7 +146,8 @@ class History(DedupingHistory, FetchingHistory, IndexingHistory):
         from forgelore.flows.browse.refs import find_row, parse_spoken_ref
 
         default = maybe_project(self.app, project)
-        row = find_row(self.app.store(), parse_spoken_ref(list(ref)), default, self.app.hosts)
+        is_public = not self.app.include_internal
+        row = find_row(self.app.store(), parse_spoken_ref(list(ref)), default, self.app.hosts, is_public=is_public)
         return check_page(row.url, row.host)
 
     # Tidying: triage, the bot

@@ -157,27 +157,35 @@ def find_shown(store: Store, named: dict[str, str | int]) -> list[ShownRow]:
     return [ShownRow._make(row) for row in store.rows(sql, *named.values())]
 
 
-def load_links(store: Store, item_id: int) -> list[StoredLink]:
-    """Return what an item points to, each once."""
-    sql = """
+# A link of an item is said by its text, its forge or one of its notes.
+_SAID_INTERNALLY = "EXISTS (SELECT 1 FROM notes n WHERE n.id = l.note_id AND n.is_internal)"
+
+
+def load_links(store: Store, item_id: int, *, is_public: bool = False) -> list[StoredLink]:
+    """Return what an item points to, each once. `is_public`: without what only internal notes say."""
+    sql = f"""
         SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
-        FROM item_links
-        WHERE item_id = ?
+        FROM item_links l
+        WHERE item_id = ? {f"AND NOT {_SAID_INTERNALLY}" if is_public else ""}
         GROUP BY 1, 2, 3, 4
         ORDER BY relation, target_project, target_number
     """
     return [StoredLink._make(row) for row in store.rows(sql, item_id)]
 
 
-def load_backlinks(store: Store, project_id: int, kind: str, number: int) -> list[BacklinkRow]:
-    """Return live items of the same project that point to an item."""
-    sql = """
+def load_backlinks(
+    store: Store, project_id: int, kind: str, number: int, *, is_public: bool = False
+) -> list[BacklinkRow]:
+    """Return live items of the same project that point to an item. `is_public`: without confidential ones."""
+    hidden = f"AND NOT i.is_confidential AND NOT {_SAID_INTERNALLY}" if is_public else ""
+    sql = f"""
         SELECT l.relation, i.kind, i.number, i.title, i.tag
         FROM item_links l
         JOIN items i ON i.id = l.item_id
         WHERE l.project_id = ? AND l.target_project = '' AND l.target_number = ?
           AND (l.target_kind IS NULL OR l.target_kind = ?)
           AND i.deleted_at IS NULL AND NOT (i.kind = ? AND i.number = ?)
+          {hidden}
         GROUP BY 1, 2, 3
         ORDER BY i.number
     """

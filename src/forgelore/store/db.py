@@ -15,7 +15,14 @@ import apsw
 
 from forgelore.core.globs import glob_matches
 from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
-from forgelore.store.readonly import Portrait, changed_meanwhile, connect_reading, portrait_of, read_only
+from forgelore.store.readonly import (
+    Portrait,
+    changed_meanwhile,
+    connect_beside_writers,
+    connect_reading,
+    portrait_of,
+    read_only,
+)
 
 APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
 BUSY_TIMEOUT_MS = 30_000
@@ -24,10 +31,11 @@ SqlRow = tuple[Any, ...]
 
 
 class Store:
-    """An open database file. Connections are made per thread, on first use."""
+    """An open database file. Connections are made per thread, on first use; `for_reading`: none of them can write."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, for_reading: bool = False) -> None:
         self.path = path
+        self.for_reading = for_reading
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._guard = threading.Lock()
@@ -47,7 +55,7 @@ class Store:
 
     def _connect(self) -> apsw.Connection:
         try:
-            return _connect(self.path)
+            return _connect_for_reading(self.path) if self.for_reading else _connect(self.path)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not (os.path.isfile(self.path) and os.path.getsize(self.path)):
                 raise
@@ -192,6 +200,17 @@ def _connect(path: str) -> apsw.Connection:
     except BaseException:
         connection.close()
         raise
+
+
+def _connect_for_reading(path: str) -> apsw.Connection:
+    connection = connect_beside_writers(path, BUSY_TIMEOUT_MS)
+    try:
+        _when_free(lambda: _refuse_a_stranger(connection, path))
+        connection.execute("PRAGMA cache_size=-16000")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _prepare(connection: apsw.Connection, path: str) -> apsw.Connection:

@@ -14,7 +14,7 @@ class KnownRow(NamedTuple):
     document_id: int | None  # None: not indexed
 
 
-def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[KnownRow]:
+def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = (), *, is_public: bool = False) -> list[KnownRow]:
     """Return the items of that number or tag in these projects (none: in all): live ones first, issues before changes.
 
     Releases are known by their tag alone; the numbers they have are the forge's own, and nobody sees them.
@@ -23,11 +23,12 @@ def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[
     within = f"i.project_id IN ({marks})" if project_ids else "i.project_id IN (SELECT id FROM projects)"
     named = "i.kind = 'release' AND i.tag = ?" if ref.tag else "i.kind <> 'release' AND i.number = ?"
     kind = "" if ref.tag or ref.kind is None else "AND i.kind = ?"
+    public = "AND NOT i.is_confidential" if is_public else ""
     sql = f"""
         SELECT i.id, i.deleted_at IS NOT NULL, d.id
         FROM items i
         LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
-        WHERE {within} AND {named} {kind}
+        WHERE {within} AND {named} {kind} {public}
         ORDER BY 2, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END, i.project_id
     """
     given = (*project_ids, ref.tag or ref.number, *((ref.kind,) if kind else ()))

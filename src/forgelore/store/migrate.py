@@ -20,7 +20,7 @@ import apsw
 from forgelore.clock import machine_ms
 from forgelore.errors import CorruptStore, NewerStore, StoreError
 from forgelore.store.db import APPLICATION_ID, Store, errors_in_our_words
-from forgelore.store.readonly import too_old_to_read
+from forgelore.store.readonly import not_migrated, too_old_to_read
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql\Z")
@@ -54,11 +54,13 @@ def newest_version() -> int:
     return max(int(match[1]) for entry in os.listdir(_FOLDER) if (match := _NAME.match(entry)))
 
 
-def open_store(path: str, *, create: bool = True, now_ms: Callable[[], int] = machine_ms) -> Store:
-    """Return the migrated store at `path`. `create=False` refuses to make a new file."""
+def open_store(
+    path: str, *, create: bool = True, for_reading: bool = False, now_ms: Callable[[], int] = machine_ms
+) -> Store:
+    """Return the migrated store at `path`. `create=False` refuses to make a new file; `for_reading` to write at all."""
     if not create and not (os.path.exists(path) and os.path.getsize(path)):
         raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
-    store = Store(path)
+    store = Store(path, for_reading=for_reading)
     try:
         if load_version(store) != newest_version():
             migrate(store, now_ms=now_ms)
@@ -77,7 +79,8 @@ def migrate(store: Store, migrations: list[Migration] | None = None, *, now_ms: 
             hint="upgrade forgelore, or choose another file with --db PATH",
         )
     if version < newest and store.is_read_only:
-        raise too_old_to_read(store.path, version, newest)
+        refusal = not_migrated if store.for_reading else too_old_to_read
+        raise refusal(store.path, version, newest)
     for migration in migrations:
         _apply(store, migration, now_ms())
 

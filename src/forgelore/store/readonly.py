@@ -7,6 +7,9 @@ A write-ahead log wants two more files beside the store, and SQLite gives up whe
     one that is unreadable  refused; the file alone would be an older state, without a word about what is missing
 
 Nobody is kept from writing meanwhile, because a lock needs a file that can be written too. `Portrait` tells afterwards.
+
+A store that could be written and is opened for reading alone (`connect_beside_writers`) takes part in all locks: others
+may sync it meanwhile, and every question sees what they have committed.
 """
 
 import contextlib
@@ -30,6 +33,13 @@ class Portrait(NamedTuple):
 
 def portrait_of(path: str) -> Portrait:
     return Portrait(_size_and_time(path), _size_and_time(f"{path}-wal"))
+
+
+def connect_beside_writers(path: str, busy_timeout_ms: int) -> apsw.Connection:
+    """Return a connection that SQLite lets write nothing, on a file that others may write."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(busy_timeout_ms)
+    return connection
 
 
 def connect_reading(path: str) -> apsw.Connection:
@@ -78,6 +88,14 @@ def too_old_to_read(path: str, version: int, newest: int) -> StoreError:
         f"{path} is of an earlier forgelore (schema {version}, this program reads {newest}) and cannot be brought up"
         " to date: it is read-only here",
         hint=f"{_COPY} and name the copy with --db PATH: the first command brings it up to date",
+    )
+
+
+def not_migrated(path: str, version: int, newest: int) -> StoreError:
+    """Return the error for such a store where it could be brought up to date, and was opened for reading alone."""
+    return StoreError(
+        f"{path} is of an earlier forgelore (schema {version}, this program reads {newest})",
+        hint="bring it up to date with: forgelore sync-status",
     )
 
 

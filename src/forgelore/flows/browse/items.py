@@ -109,9 +109,14 @@ class ShownItem(NamedTuple):
     document: str | None = None  # the reading text, for agents, where it was asked for
 
 
-def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> ShownItem:
-    """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
-    row = find_row(store, ref, project, hosts)
+def load_item(
+    store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
+) -> ShownItem:
+    """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do.
+
+    `is_public`: without internal notes and what they point to, and without confidential items that point here.
+    """
+    row = find_row(store, ref, project, hosts, is_public=is_public)
     return ShownItem(
         key=f"item:{row.id}",
         ref=shown_ref(row.forge, row.kind, row.number, row.tag),
@@ -141,34 +146,36 @@ def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
         deleted_at=as_time(row.deleted_at),
         labels=load_labels_of(store, [row.id]).get(row.id, []),
         files=[ShownFile(*file) for file in load_files_of(store, [row.id]).get(row.id, ())],
-        links=_links(store, row),
-        linked_from=_backlinks(store, row),
-        threads=_threads(store, row),
+        links=_links(store, row, is_public=is_public),
+        linked_from=_backlinks(store, row, is_public=is_public),
+        threads=_threads(store, row, is_public=is_public),
     )
 
 
-def _links(store: Store, row: ShownRow) -> list[ShownLink]:
+def _links(store: Store, row: ShownRow, *, is_public: bool) -> list[ShownLink]:
     return [
         ShownLink(
             *link[:5], is_withdrawn=bool(link.is_withdrawn),
             ref=link.project + shown_ref(row.forge, link.kind or "", link.number),
         )
-        for link in load_links(store, row.id)
+        for link in load_links(store, row.id, is_public=is_public)
     ]  # fmt: skip
 
 
-def _backlinks(store: Store, row: ShownRow) -> list[Backlink]:
+def _backlinks(store: Store, row: ShownRow, *, is_public: bool) -> list[Backlink]:
     """Return who in the same project points here."""
     return [
         Backlink(link.relation, link.kind, link.number, link.title, shown_ref(row.forge, *link[1:3], link.tag))
-        for link in load_backlinks(store, row.project_id, row.kind, row.number)
+        for link in load_backlinks(store, row.project_id, row.kind, row.number, is_public=is_public)
     ]
 
 
-def _threads(store: Store, item: ShownRow) -> list[ShownThread]:
+def _threads(store: Store, item: ShownRow, *, is_public: bool) -> list[ShownThread]:
     """Return the threads in the order of their first notes."""
     threads: dict[int, ShownThread] = {}
     for row in load_notes_of(store, item.id):
+        if is_public and row.is_internal:
+            continue
         thread = threads.setdefault(
             row.thread_id,
             ShownThread(

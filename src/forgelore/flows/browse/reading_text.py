@@ -18,15 +18,17 @@ from forgelore.store.reading import ReadNoteRow, load_read_items, load_read_note
 from forgelore.words import ProjectName
 
 
-def load_reading(store: Store, key: str) -> ReadingText:
-    """Return what is read of something that a hit or a citation names: `item:12`. Raises NotFound when it is gone."""
+def load_reading(store: Store, key: str, *, is_public: bool = False) -> ReadingText:
+    """Return what is read of something that a hit or a citation names: `item:12`. Raises NotFound when it is gone;
+    `is_public`: also when it is confidential.
+    """
     kind, _, number = key.partition(":")
     if kind != "item" or not number.isdecimal() or len(number) > 18:
         raise InvalidValue(
             f"{key[:60]!r} names nothing that can be read", hint="use the id of a search result: item:12"
         )
     found = load_item_readings(store, [int(number)]).get(int(number))
-    if found is None:
+    if found is None or (is_public and found.is_confidential):
         raise NotFound(f"{key} is not in this database", hint="use the id of a search result")
     return found
 

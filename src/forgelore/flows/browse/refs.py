@@ -41,13 +41,17 @@ def split_refs(words: list[str]) -> list[tuple[str, ...]]:
     return found
 
 
-def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:
+def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False) -> int:
     """Return the id of the item a person means. Raises NotFound with what to do."""
-    return find_row(store, ref, project, hosts).id
+    return find_row(store, ref, project, hosts, is_public=is_public).id
 
 
-def find_row(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> ShownRow:
-    """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart)."""
+def find_row(
+    store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
+) -> ShownRow:
+    """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart). `is_public`: a
+    confidential item is not there, in the same words as any other that is not.
+    """
     if ref.project:
         project = resolve_project(store, ref.project, hosts)
     given = {
@@ -55,6 +59,7 @@ def find_row(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts
         "project_id": project.id if project else None,
     }  # fmt: skip
     rows = find_shown(store, {name: value for name, value in given.items() if value is not None})
+    rows = [row for row in rows if not (is_public and row.is_confidential)]
     shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
     if not rows:
         where = f"in {project.name}" if project else "in this database"

@@ -24,20 +24,24 @@ def warn_of_absent(store: Store, filters: Filters, *, is_empty: bool) -> list[st
 
     no item has the label 'I-ICEE'; did you mean 'I-ICE'?
     """
-    return [_tell(store, what, value) for what, value in dict.fromkeys(_absent(store, filters, is_empty=is_empty))]
+    absent = dict.fromkeys(_absent(store, filters, is_empty=is_empty))
+    return [_tell(store, what, value, is_public=filters.is_public) for what, value in absent]
 
 
 def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple[str, str]]:
+    is_public = filters.is_public
     for one in (filters, *filters.without):
         for what, values in (("label", one.labels), ("author", one.authors)):
-            yield from ((what, value) for value in values if not has_value(store, what, value.removeprefix("@")))
+            names = ((value, value.removeprefix("@")) for value in values)
+            yield from ((what, value) for value, name in names if not has_value(store, what, name, is_public=is_public))
         if not is_empty:
             continue
         for what, values in (("milestone", one.milestones), ("assignee", one.assignees)):
-            known = {name.lower().removeprefix("@") for name in list_values(store, what)} if values else set()
+            there = list_values(store, what, is_public=is_public) if values else []
+            known = {name.lower().removeprefix("@") for name in there}
             yield from ((what, value) for value in values if value.lower().removeprefix("@") not in known)
 
 
-def _tell(store: Store, what: str, value: str) -> str:
-    meant = suggest(value, list_values(store, what))
+def _tell(store: Store, what: str, value: str, *, is_public: bool) -> str:
+    meant = suggest(value, list_values(store, what, is_public=is_public))
     return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")

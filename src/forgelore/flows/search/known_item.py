@@ -22,9 +22,12 @@ class KnownItems(NamedTuple):
         return (self.note,) if self.note else ()
 
 
-def find_known_items(store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[int, ...] = ()) -> KnownItems:
+def find_known_items(
+    store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[int, ...] = (), *, is_public: bool = False
+) -> KnownItems:
     """Return the items that a ref means within these projects (none: all of them). One number may stand for several: in
-    several projects, or an issue and a change where a forge numbers them apart.
+    several projects, or an issue and a change where a forge numbers them apart. `is_public`: confidential ones are not
+    there, in the same words as any others that are not.
     """
     shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
     where = "here" if project_ids else "in this database"
@@ -40,7 +43,7 @@ def find_known_items(store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[in
         project_ids = (project.id,)
         if ref.number and profile_of(project.name.forge).numbering == "shared":
             ref = ref._replace(kind=None)  # such a forge leads from /issues/7 to /pull/7
-    rows = load_known(store, ref, project_ids)
+    rows = load_known(store, ref, project_ids, is_public=is_public)
     live = [row for row in rows if not row.is_deleted]
     documents = tuple(row.document_id for row in live if row.document_id is not None)
     if documents:

@@ -28,6 +28,7 @@ class QuerySetting(NamedTuple):
     project: StoredProject | None
     hosts: Hosts
     now_ms: int
+    is_public: bool = False  # confidential items are not there
 
 
 def build_request(
@@ -46,7 +47,9 @@ def build_request(
     filters = _filters(store, flags, said, setting)
     if "comments" in said.fields:  # is:issue in:comments means what people said below issues
         filters = filters._replace(with_threads=True)
-    known = find_known_items(store, ref, setting.hosts, filters.project_ids) if ref else KnownItems()
+    known = KnownItems()
+    if ref:
+        known = find_known_items(store, ref, setting.hosts, filters.project_ids, is_public=setting.is_public)
     sort = said.sort or SortOrder()
     if known.document_ids:
         sort = SortOrder()  # the item is first
@@ -93,6 +96,7 @@ def _filters(store: Store, flags: FilterWords, said: QueryFilters, setting: Quer
         now_ms=setting.now_ms,
         project_ids=named or only_projects(store, setting.project),
         not_project_ids=find_project_ids(store, said.not_projects, setting.hosts),
+        is_public=setting.is_public,
     )
 
 
