@@ -2,8 +2,7 @@
 
 A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
 together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
-that needs them. What finds, fetches, indexes, judges and dedupes stands in `history_find`, `history_fetch`,
-`history_index` and `history_dedupe`.
+that needs them. What finds, fetches, indexes, judges and dedupes stands in `methods`, a file per job.
 """
 
 import os
@@ -11,9 +10,9 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
-from forgelore.api.history_dedupe import DedupingHistory
-from forgelore.api.history_fetch import FetchingHistory
-from forgelore.api.history_index import IndexingHistory
+from forgelore.api.methods.history_dedupe import DedupingHistory
+from forgelore.api.methods.history_fetch import FetchingHistory
+from forgelore.api.methods.history_index import IndexingHistory
 from forgelore.api.projects import maybe_project, one_project
 from forgelore.app import App
 from forgelore.core.values import check_filled

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from forgelore.api.history_find import FindingHistory
+from forgelore.api.methods.history_find import FindingHistory
 from forgelore.api.projects import maybe_project, meant_project
 
 if TYPE_CHECKING:
