@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from forgelore.api.setup import TokenOwner as TokenOwner
     from forgelore.api.tidy import TriageAnswer as TriageAnswer
     from forgelore.config import EMBEDDERS as EMBEDDERS
+    from forgelore.core.ask.citations import CheckedCitation as CheckedCitation
+    from forgelore.core.ask.citations import Claim as Claim
     from forgelore.core.ask.windows import LinePart as LinePart
     from forgelore.core.ask.windows import ReadingWindow as ReadingWindow
     from forgelore.core.ask.windows import ScrollDirection as ScrollDirection
@@ -50,6 +52,10 @@ if TYPE_CHECKING:
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
+    from forgelore.flows.ask.answers import AskAnswer as AskAnswer
+    from forgelore.flows.ask.answers import AskedTool as AskedTool
+    from forgelore.flows.ask.answers import AskStep as AskStep
+    from forgelore.flows.ask.answers import BestPassage as BestPassage
     from forgelore.flows.browse.items import ShownFile as ShownFile
     from forgelore.flows.browse.items import ShownItem as ShownItem
     from forgelore.flows.browse.items import ShownNote as ShownNote
@@ -118,6 +124,7 @@ if TYPE_CHECKING:
     from forgelore.flows.triage.posting import Posted as Posted
     from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
     from forgelore.profiles import NAMING as NAMING
+    from forgelore.store.ask_sessions import AskSession as AskSession
     from forgelore.store.dedupe_runs import DedupeRun as DedupeRun
     from forgelore.store.health import WaitingError as WaitingError
     from forgelore.store.health import WaitingQueue as WaitingQueue
@@ -128,13 +135,17 @@ if TYPE_CHECKING:
     from forgelore.words import FilterWords as FilterWords
     from forgelore.words import ProjectName as ProjectName
 
-# Public name -> the module that has it.
 _HOMES = {
     "AddedHost": "forgelore.api.setup",
     "Applied": "forgelore.flows.closing.apply",
     "AppliedLine": "forgelore.flows.closing.apply",
+    "AskAnswer": "forgelore.flows.ask.answers",
+    "AskSession": "forgelore.store.ask_sessions",
+    "AskStep": "forgelore.flows.ask.answers",
+    "AskedTool": "forgelore.flows.ask.answers",
     "AtThreshold": "forgelore.flows.compare.calibrate",
     "BadLine": "forgelore.flows.transfer.importing",
+    "BestPassage": "forgelore.flows.ask.answers",
     "BotPlaces": "forgelore.api.bot",
     "BotResult": "forgelore.flows.triage.bot",
     "BuiltDocuments": "forgelore.api.index",
@@ -144,6 +155,8 @@ _HOMES = {
     "Canonicalized": "forgelore.flows.dedupe.canonicalize",
     "Chance": "forgelore.core.compare.calibration",
     "Checked": "forgelore.flows.index.check",
+    "CheckedCitation": "forgelore.core.ask.citations",
+    "Claim": "forgelore.core.ask.citations",
     "ClosingPlan": "forgelore.flows.dedupe.plan",
     "CommentAction": "forgelore.flows.triage.posting",
     "Curve": "forgelore.core.compare.calibration",
@@ -197,8 +210,8 @@ _HOMES = {
     "Proof": "forgelore.flows.index.check",
     "QueryResult": "forgelore.flows.compare.evaluate",
     "Quote": "forgelore.core.compare.evidence",
-    "ReadingText": "forgelore.core.reading",
     "ReadItem": "forgelore.flows.browse.reading_window",
+    "ReadingText": "forgelore.core.reading",
     "ReadingWindow": "forgelore.core.ask.windows",
     "Repair": "forgelore.flows.index.repair",
     "Repaired": "forgelore.flows.index.repair",

@@ -2,7 +2,7 @@
 
 A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
 together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
-that needs them. What finds, fetches, indexes, judges and dedupes stands in `methods`, a file per job.
+that needs them. What finds, fetches, indexes, dedupes and answers stands in `methods`, a file per job.
 """
 
 import os
@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
+from forgelore.api.methods.history_ask import AskingHistory
 from forgelore.api.methods.history_dedupe import DedupingHistory
 from forgelore.api.methods.history_fetch import FetchingHistory
 from forgelore.api.methods.history_index import IndexingHistory
@@ -56,7 +57,7 @@ def make_history(
     return History(App(environ, cwd=cwd, db=db, include_internal=include_internal, for_reading=for_reading))
 
 
-class History(DedupingHistory, FetchingHistory, IndexingHistory):
+class History(AskingHistory, DedupingHistory, FetchingHistory, IndexingHistory):
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:

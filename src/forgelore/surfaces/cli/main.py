@@ -32,6 +32,7 @@ COMMANDS = {
     "stats": ("index", "what is in the index, and whether it is sound"),
     "calibrate": ("index", "learn from known duplicates how sure a match is"),
     "search": ("find", "find by words and by meaning"),
+    "ask": ("find", "answer a question, with citations that were looked up"),
     "similar": ("find", "what an item resembles, and why"),
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),

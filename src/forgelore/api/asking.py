@@ -1,0 +1,94 @@
+"""Asking, put together: the library that a question may look into, the model of the settings, the transcript."""
+
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from forgelore.api.projects import maybe_project
+from forgelore.app import App
+from forgelore.core.values import check_filled
+from forgelore.errors import InvalidValue, Refused
+from forgelore.flows.ask.answers import AskAnswer, AskRequest, AskStep
+from forgelore.flows.ask.library import Library
+from forgelore.flows.ask.passages import find_passages
+from forgelore.flows.ask.run import AskSetting, ask
+from forgelore.flows.ask.sessions import RecordedModel, ask_and_keep, replay_session
+from forgelore.flows.search.typed import QuerySetting
+from forgelore.store.ask_sessions import load_session
+from forgelore.store.projects import list_projects
+from forgelore.words import FilterWords
+
+if TYPE_CHECKING:
+    from forgelore.chat_port import ChatModel
+    from forgelore.flows.search.retriever import Retriever
+
+_LIMITS = {"budget": (1_000, 10_000_000), "steps": (1, 500), "seconds": (1, 86_400)}
+_MAX_QUESTION = 8_000
+NO_MODEL = "no language model is configured: these are the passages that fit best, and nobody has read them for you"
+
+
+def has_model(app: App) -> bool:
+    """Whether the settings name a server and a model."""
+    return any(one.name == "default" and one.base_url and one.model for one in app.config.llm)
+
+
+def answer_question(
+    app: App, retriever: "Retriever", request: AskRequest, filters: FilterWords, *, profile: str | None,
+    include_internal: bool, without_model: bool, on_step: Callable[[AskStep], None] | None,
+) -> AskAnswer:  # fmt: skip
+    """Return the answer, or the best passages where there is no model. Raises Refused in strict runs."""
+    _check(request)
+    library = make_library(app, retriever, filters, include_internal=include_internal)
+    if without_model or (profile is None and not has_model(app)):
+        return find_passages(library, request.question)._replace(warnings=(NO_MODEL,))
+    setting = _setting(app, library, app.chat_model(profile), on_step)
+    store, kept = app.store(), tuple[str, ...]()
+    if store.is_read_only:
+        answer = ask(setting, request)
+        kept = ("the database may only be read: no transcript was kept",)
+    else:
+        parameters = {"project": filters.get("project"), "include_internal": include_internal}
+        answer = ask_and_keep(store, setting, request, parameters, now_ms=app.now_ms())
+    if request.is_strict and answer.ended_by == "answer" and (answer.unchecked or not answer.claims):
+        said = "; ".join(claim.text[:100] for claim in answer.unchecked[:3])
+        raise Refused(
+            f"the answer has claims that no citation proves: {said}",
+            hint="ask again, or look at it without the strict rule"
+            + (f"; the transcript is session {answer.session}" if answer.session else ""),
+        )
+    return answer._replace(warnings=kept)
+
+
+def replay_asked(
+    app: App, retriever: "Retriever", session: int, *, on_step: Callable[[AskStep], None] | None
+) -> AskAnswer:
+    """Return what a kept session comes to now."""
+    kept = load_session(app.store(), session)
+    project, internal = kept.parameters.get("project"), bool(kept.parameters.get("include_internal"))
+    filters: FilterWords = {"project": str(project)} if project else {}
+    library = make_library(app, retriever, filters, include_internal=internal)
+    return replay_session(app.store(), _setting(app, library, RecordedModel(kept.model, ()), on_step), session)
+
+
+def make_library(app: App, retriever: "Retriever", filters: FilterWords, *, include_internal: bool) -> Library:
+    """Return what may be looked up."""
+    project = maybe_project(app, filters.get("project"))
+    setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not include_internal)
+    return Library(retriever, setting, filters, has_several=len(list_projects(app.store())) > 1)
+
+
+def _setting(app: App, library: Library, model: "ChatModel", on_step: Callable[[AskStep], None] | None) -> AskSetting:
+    watch = (lambda step, _reply: on_step(step)) if on_step else None
+    return AskSetting(library, model, f"=== data {secrets.token_hex(6)} ===", app.clock, app.stop.is_set, watch)
+
+
+def _check(request: AskRequest) -> None:
+    check_filled("the question", request.question)
+    if len(request.question) > _MAX_QUESTION:
+        raise InvalidValue(
+            f"the question has {len(request.question):,} characters", hint=f"{_MAX_QUESTION:,} are the most"
+        )
+    for name, (low, high) in _LIMITS.items():
+        value = getattr(request, name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise InvalidValue(f"{name} must be between {low:,} and {high:,}, not {value!r}", hint="choose another one")

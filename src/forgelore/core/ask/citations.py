@@ -1,0 +1,129 @@
+"""Citations: whether what an answer quotes really stands where it says, and which of its claims rest on that.
+
+    The cache is written late [1], which was decided in 2023 [2].
+
+A citation is *found* when its quote stands in the lines it names, *moved* when it stands elsewhere in the same item
+(then the right lines are told), and else it is worth nothing: a quote that is nowhere, lines that are not there, an
+item that nobody knows. A claim is a sentence; it is checked when a citation at its end, or in it, was found or moved.
+What is checked is that somebody wrote this, not that it is true, nor that the claim follows from it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from forgelore.core.ask.tool_calls import SaidCitation
+
+CitationStatus = Literal["found", "moved", "no_quote", "quote_not_found", "no_such_lines", "no_such_item"]
+MIN_QUOTE = 8  # letters and digits: less stands in every text
+_SLACK = 2  # lines around the named ones in which a quote may stand
+_MARK = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
+_ENDS = re.compile(r"(?<=[.!?])(?:\s*\[[\d,\s]+\])*\s+(?=[^\s\[])|\n+")
+_WORDS = re.compile(r"\w+", re.UNICODE)
+
+
+class CheckedCitation(NamedTuple):
+    """A citation of an answer. Lines are those where the quote stands, where it does; `url` is the page of the item."""
+
+    number: int
+    id: str
+    first_line: int
+    last_line: int
+    quote: str
+    status: CitationStatus
+    title: str = ""
+    url: str | None = None
+    hash: str = ""  # of the version of the item that was read
+
+    @property
+    def is_good(self) -> bool:
+        return self.status in ("found", "moved")
+
+
+class Claim(NamedTuple):
+    """A sentence of an answer, the numbers of its citations, and whether one of them holds."""
+
+    text: str
+    citations: tuple[int, ...]
+    is_checked: bool
+
+
+class CitedText(NamedTuple):
+    """What a citation points to, as the store has it now."""
+
+    title: str
+    url: str | None
+    lines: Sequence[str]
+    hash: str
+
+
+def check_citation(number: int, said: SaidCitation, source: CitedText | None) -> CheckedCitation:
+    """Return a citation with what became of it; `source` is None where there is no such item."""
+    if source is None:
+        return CheckedCitation(number, said.id, said.first_line, said.last_line, said.quote, "no_such_item")
+    checked = CheckedCitation(
+        number, said.id, said.first_line, said.last_line, said.quote, "no_quote", source.title, source.url, source.hash
+    )
+    if said.last_line > len(source.lines):
+        checked = checked._replace(status="no_such_lines")
+    if sum(len(word) for word in _words(said.quote)) < MIN_QUOTE:
+        return checked
+    low, high = max(1, said.first_line - _SLACK), min(len(source.lines), said.last_line + _SLACK)
+    near = find_quote(source.lines[low - 1 : high], said.quote)
+    if near:
+        return checked._replace(status="found", first_line=low + near[0] - 1, last_line=low + near[1] - 1)
+    anywhere = find_quote(source.lines, said.quote)
+    if anywhere:
+        return checked._replace(status="moved", first_line=anywhere[0], last_line=anywhere[1])
+    return checked if checked.status == "no_such_lines" else checked._replace(status="quote_not_found")
+
+
+def find_quote(lines: Sequence[str], quote: str) -> tuple[int, int] | None:
+    """Return the first and the last line of a quote; None where it stands nowhere. It may run over lines; blanks,
+    capitals and punctuation at its ends do not matter, but no word may be left out.
+    """
+    wanted = _words(quote)
+    if not wanted:
+        return None
+    words: list[str] = []
+    line_of: list[int] = []
+    for number, line in enumerate(lines, 1):
+        found = _words(line)
+        words += found
+        line_of += [number] * len(found)
+    at = -1
+    while True:
+        try:
+            at = words.index(wanted[0], at + 1)
+        except ValueError:
+            return None
+        if words[at : at + len(wanted)] == wanted:
+            return line_of[at], line_of[at + len(wanted) - 1]
+
+
+def split_claims(text: str, citations: Sequence[CheckedCitation]) -> list[Claim]:
+    """Return the sentences of an answer with what each rests on. Headings, and lines without a word, claim nothing."""
+    good = {one.number for one in citations if one.is_good}
+    claims = []
+    for sentence in _sentences(text):
+        numbers = tuple(
+            dict.fromkeys(int(number) for mark in _MARK.finditer(sentence) for number in mark[1].split(","))
+        )
+        plain = _MARK.sub("", sentence).strip()
+        if not _words(plain) or plain.startswith("#") or plain.endswith(":"):
+            continue
+        claims.append(Claim(sentence.strip(), numbers, any(number in good for number in numbers)))
+    return claims
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the text in sentences; marks behind a full stop belong to the sentence before them."""
+    found, start = [], 0
+    for end in _ENDS.finditer(text):
+        found.append(text[start : end.end()])
+        start = end.end()
+    return [sentence for sentence in [*found, text[start:]] if sentence.strip()]
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.casefold())

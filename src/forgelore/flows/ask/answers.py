@@ -1,0 +1,106 @@
+"""Answers of `ask`: what is told, what was read for it, step by step, and how it ended."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from forgelore.core.ask.citations import CheckedCitation, Claim, check_citation, split_claims
+from forgelore.core.ask.tool_calls import AskCall
+from forgelore.flows.ask.library import Library
+
+EndedBy = Literal["answer", "budget", "steps", "time", "error", "no_model"]
+
+
+class AskRequest(NamedTuple):
+    """A question and its limits. `budget` counts the tokens of the whole run, prompts and answers."""
+
+    question: str
+    budget: int = 60_000
+    steps: int = 30
+    seconds: float = 600.0
+    is_strict: bool = False
+
+
+class AskedTool(NamedTuple):
+    """A call of a tool. `problem`: why it was not carried out."""
+
+    tool: str
+    arguments: str  # JSON, as the model wrote it
+    result: str
+    problem: str = ""
+    id: str = ""  # the item that was read
+    first_line: int = 0
+    last_line: int = 0
+
+
+class AskStep(NamedTuple):
+    """One turn of the model: what it noted, what it asked for, what it cost."""
+
+    number: int
+    observations: str
+    calls: tuple[AskedTool, ...]
+    tokens_in: int
+    tokens_out: int
+
+
+class BestPassage(NamedTuple):
+    """A part of an item that fits the question, with its lines."""
+
+    id: str
+    type: str
+    title: str
+    url: str | None
+    first_line: int
+    last_line: int
+    text: str
+    hash: str
+
+
+class AskAnswer(NamedTuple):
+    """What `ask` came to. `is_partial`: a limit or an error ended it, and `text` is what the model had noted.
+    `passages`: what fits best, where no model is configured.
+    """
+
+    question: str
+    text: str
+    ended_by: EndedBy
+    is_partial: bool = False
+    claims: tuple[Claim, ...] = ()
+    citations: tuple[CheckedCitation, ...] = ()
+    passages: tuple[BestPassage, ...] = ()
+    steps: tuple[AskStep, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    model: str = ""
+    problem: str = ""  # what the error was
+    session: int | None = None  # under which number the transcript is kept
+    changed_results: int = 0  # of a replay: results that are not what they were
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def unchecked(self) -> tuple[Claim, ...]:
+        return tuple(claim for claim in self.claims if not claim.is_checked)
+
+
+def check_answer(library: Library, call: AskCall) -> tuple[tuple[CheckedCitation, ...], tuple[Claim, ...]]:
+    """Return the citations of an answer, each looked up in the store, and its claims."""
+    citations = []
+    for number, said in enumerate(call.citations, 1):
+        opened = library.find(said.id)
+        citations.append(check_citation(number, said, opened.cited if opened else None))
+    return tuple(citations), tuple(split_claims(call.text, citations))
+
+
+def tell_faults(citations: Sequence[CheckedCitation], claims: Sequence[Claim]) -> str:
+    """Return what is wrong with the citations of an answer, in words for the model; "" where all is well."""
+    words = {
+        "no_quote": "has no quote of at least a few words",
+        "quote_not_found": "quotes what does not stand in {id}",
+        "no_such_lines": "names lines that {id} does not have",
+        "no_such_item": "names {id}, which is not here",
+    }
+    faults = [
+        f"citation {one.number} {words[one.status].format(id=one.id)}" for one in citations if one.status in words
+    ]
+    bare = [claim.text[:80] for claim in claims if not claim.is_checked]
+    faults += [f"no good citation stands behind: {', '.join(map(repr, bare[:5]))}"] if bare else []
+    return "; ".join(faults)

@@ -1,0 +1,116 @@
+"""The library: what a model may look up. Search results with lines, and items as numbered lines.
+
+An id is what `show` takes (#41, !12, a tag), with its project where several are in reach, so that a citation can be
+followed by a person too. Confidential items are not in it unless that was said; internal notes
+never are.
+"""
+
+import re
+from typing import NamedTuple
+
+from forgelore.core.ask.citations import CitedText, find_quote
+from forgelore.core.ask.tool_calls import AskCall
+from forgelore.core.names import parse_ref
+from forgelore.core.reading import ReadingText
+from forgelore.errors import LoreError
+from forgelore.flows.browse.items import ShownItem, load_item
+from forgelore.flows.browse.reading_text import load_reading
+from forgelore.flows.search.hit import Hit
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import search
+from forgelore.flows.search.typed import QuerySetting, build_request
+from forgelore.words import FilterWords
+
+RESULTS = 5
+_SNIPPET_WORDS = 6  # of a snippet that find its line
+_KEY = re.compile(r"[a-z]+:\d{1,18}\Z")  # what a file or a commit is read by
+
+
+class FoundSource(NamedTuple):
+    """A search result; `line` is where its snippet stands in the reading text of the item."""
+
+    id: str
+    type: str
+    title: str
+    url: str | None
+    line: int
+    snippet: str
+
+
+class OpenedItem(NamedTuple):
+    """A reading text, under the id that a model knows it by."""
+
+    id: str
+    text: ReadingText
+
+    @property
+    def title(self) -> str:
+        return self.text.title
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return self.text.lines
+
+    @property
+    def cited(self) -> CitedText:
+        return CitedText(self.text.title, self.text.url, self.text.lines, self.text.hash)
+
+
+class Library:
+    """What can be found and opened, within one project or all of them. `setting` says whether it is public."""
+
+    def __init__(
+        self, retriever: Retriever, setting: QuerySetting, filters: FilterWords, *, has_several: bool = False
+    ) -> None:
+        self._retriever, self._setting, self._filters = retriever, setting, filters
+        self._has_several = has_several and setting.project is None
+        self._opened: dict[str, OpenedItem] = {}
+
+    def search(self, call: AskCall, limit: int = RESULTS) -> list[FoundSource]:
+        """Return the best results for the words of a call. Raises LoreError for filters that cannot be meant."""
+        words: FilterWords = {**self._filters}
+        if call.types:
+            words["type"] = call.types
+        if call.path:
+            words["path"] = (call.path,)
+        request = build_request(self._retriever.store, call.text, words, self._setting, limit=limit)
+        return [self._found(hit) for hit in search(self._retriever, request).hits]
+
+    def open(self, id_: str) -> OpenedItem:
+        """Return an item by its id. Raises NotFound, also for what may not leave, and InvalidValue."""
+        if id_ not in self._opened:
+            key = id_ if _KEY.match(id_) else self.load(id_).key
+            text = load_reading(self._retriever.store, key, is_public=self._setting.is_public)
+            self._opened[id_] = OpenedItem(id_, text)
+        return self._opened[id_]
+
+    def find(self, id_: str) -> OpenedItem | None:
+        """Return an item by its id; None where there is none that may be read."""
+        try:
+            return self.open(id_)
+        except LoreError:
+            return None
+
+    def load(self, ref: str) -> ShownItem:
+        """Return everything that is known of an item. Raises as `open`."""
+        setting = self._setting
+        return load_item(
+            self._retriever.store, parse_ref(ref), setting.project, setting.hosts, is_public=setting.is_public
+        )
+
+    def _found(self, hit: Hit) -> FoundSource:
+        id_ = f"{hit.project}{hit.ref}" if self._has_several and hit.ref[:1] in "#!" else hit.ref
+        opened = self.find(id_)
+        kind = "thread" if hit.row.representation == "thread" else hit.kind
+        line = locate(opened.lines, hit.snippet.text) if opened else 1
+        return FoundSource(id_, kind, hit.title, hit.url, line, hit.snippet.text)
+
+
+def locate(lines: tuple[str, ...], snippet: str) -> int:
+    """Return the line in which a snippet begins; 1 where that cannot be told."""
+    words = snippet.replace("…", " ").split()
+    for start in range(0, min(len(words), 3 * _SNIPPET_WORDS), _SNIPPET_WORDS):
+        place = find_quote(lines, " ".join(words[start : start + _SNIPPET_WORDS]))
+        if place:
+            return place[0]
+    return 1

@@ -1,0 +1,154 @@
+"""`forgelore ask QUESTION`: an answer from the history, with citations that were looked up."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from forgelore.errors import UsageError
+from forgelore.surfaces.cli.terminal import clean, table, width, wrap
+from forgelore.surfaces.present.text import printable_line
+
+if TYPE_CHECKING:
+    from forgelore.api import AskAnswer, AskSession, AskStep, CheckedCitation
+    from forgelore.surfaces.cli.command import Context
+
+EXAMPLES = (
+    'forgelore ask "why was the cache removed?"',
+    'forgelore ask "how are retries handled?" --type code --path "src/**"',
+    'forgelore ask "what was decided about locking?" --strict --budget 30000',
+    'forgelore ask "is the proxy supported?" --no-model     passages alone',
+    "forgelore ask --sessions",
+    "forgelore ask --replay 3                               no model is asked",
+)
+_ENDS = {
+    "budget": "the budget of tokens was used up", "steps": "the limit of steps was met",
+    "time": "the limit of time was met", "error": "the run broke off",
+}  # fmt: skip
+_STATUS = {
+    "found": "", "moved": "found on other lines than the answer said", "no_quote": "NOT CHECKED: nothing is quoted",
+    "quote_not_found": "NOT FOUND: the quote does not stand there",
+    "no_such_lines": "NOT FOUND: there are no such lines", "no_such_item": "NOT FOUND: there is no such item",
+}  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("question", metavar="QUESTION", nargs="?", help="what you want to know")
+    parser.add_argument("--project", metavar="NAME", help="look into this project alone")
+    parser.add_argument("--type", metavar="TYPE", action="append", help="look only at these: issue, change, code …")
+    parser.add_argument("--path", metavar="GLOB", action="append", help="look only at these paths")
+    parser.add_argument("--budget", type=int, default=60_000, metavar="N", help="tokens in all (default %(default)s)")
+    parser.add_argument("--steps", type=int, default=30, metavar="N", help="turns of the model (default %(default)s)")
+    parser.add_argument("--time", type=float, default=600, metavar="S", help="seconds (default %(default)s)")
+    parser.add_argument("--strict", action="store_true", help="refuse an answer with claims that no citation proves")
+    parser.add_argument("--profile", choices=("cheap", "strong"), help="which language model of your settings")
+    parser.add_argument("--no-model", action="store_true", help="the passages that fit best, and no model")
+    parser.add_argument(
+        "--include-internal", action="store_true", help="confidential items may be read, and sent to the model"
+    )
+    parser.add_argument("--replay", type=int, metavar="N", help="play a kept session again, without a model")
+    parser.add_argument("--sessions", action="store_true", help="list the sessions that are kept")
+
+
+def run(context: "Context", arguments: argparse.Namespace) -> "AskAnswer | list[AskSession]":
+    if sum((bool(arguments.question), arguments.replay is not None, arguments.sessions)) != 1:
+        raise UsageError("ask needs a question", hint='run: forgelore ask "why was this decided?", or ask --sessions')
+    if arguments.sessions:
+        return _list(context)
+    if arguments.replay is not None:
+        answer = context.history.replay_asked(arguments.replay, on_step=lambda step: _tell(context, step))
+    else:
+        answer = context.history.ask(
+            arguments.question, budget=arguments.budget, steps=arguments.steps, seconds=arguments.time,
+            is_strict=arguments.strict, profile=arguments.profile, include_internal=arguments.include_internal,
+            without_model=arguments.no_model, on_step=lambda step: _tell(context, step),
+            project=context.history.name_project(arguments.project), type=arguments.type, path=arguments.path,
+        )  # fmt: skip
+    for warning in answer.warnings:
+        context.warn(warning)
+    if not context.is_data:
+        _print(context, answer)
+    return answer
+
+
+def _list(context: "Context") -> "list[AskSession]":
+    sessions = context.history.list_asked()
+    rows = [
+        [str(one.id), one.ended_by or "cut off", f"{one.tokens_in + one.tokens_out:,}", clean(one.question)]
+        for one in sessions
+    ]
+    if rows:
+        context.print(*table(rows, grow=3, head=["session", "ended by", "tokens", "question"], style=context.style))
+    else:
+        context.print("nothing was asked yet")
+    return sessions
+
+
+def _tell(context: "Context", step: "AskStep") -> None:
+    """Show a step while it happens, on standard error."""
+    if context.is_data:
+        return
+    style = context.error_style
+    noted = wrap(clean(step.observations), min(width(), 100) - 2)[:4] if step.observations else []
+    lines = [f"  {style.dim(line)}" for line in noted]
+    for call in step.calls:
+        seen = f" → {clean(call.id)} {call.first_line}-{call.last_line}" if call.id else ""
+        wrong = f" {style.yellow('✗ ' + clean(call.problem)[:100])}" if call.problem else ""
+        what = clean(call.arguments)[:80] if call.tool != "answer" else ""
+        lines.append(f"{style.dim(str(step.number).rjust(2))} {style.cyan(call.tool or '?')} {what}{seen}{wrong}")
+    for line in lines:
+        print(printable_line(line), file=sys.stderr)
+
+
+def _print(context: "Context", answer: "AskAnswer") -> None:
+    style, columns = context.style, min(width(), 100)
+    if answer.ended_by == "no_model":
+        _print_passages(context, answer)
+        return
+    if answer.is_partial:
+        problem = f": {clean(answer.problem)}" if answer.problem else ""
+        context.print(style.yellow(f"No answer: {_ENDS[answer.ended_by]}{problem}."))
+        context.print("What the model had noted, unchecked:" if answer.text else "It had noted nothing.", "")
+        context.print(*wrap(clean_lines(answer.text), columns))
+    else:
+        for claim in answer.claims:
+            mark = "" if claim.is_checked else style.yellow(" (unchecked)")
+            context.print(*wrap(clean_lines(claim.text) + mark, columns))
+    if answer.citations:
+        context.print("", style.bold("Citations"), *(_citation(context, one) for one in answer.citations))
+    _print_end(context, answer)
+
+
+def _print_end(context: "Context", answer: "AskAnswer") -> None:
+    style = context.style
+    bare = len(answer.unchecked)
+    parts = [f"{len(answer.steps)} steps", f"{answer.tokens_in + answer.tokens_out:,} tokens", clean(answer.model)]
+    parts += [f"session {answer.session}"] if answer.session else []
+    parts += [style.yellow(f"{bare} of {len(answer.claims)} claims unchecked")] if bare else []
+    parts += [f"{answer.changed_results} results are not what they were"] if answer.changed_results else []
+    context.print("", style.dim(" · ".join(parts)))
+
+
+def _citation(context: "Context", one: "CheckedCitation") -> str:
+    style = context.style
+    lines = f"line {one.first_line}" if one.first_line == one.last_line else f"lines {one.first_line}-{one.last_line}"
+    status = f"  {style.yellow(_STATUS[one.status])}" if _STATUS[one.status] else ""
+    url = f"\n    {style.dim(clean(one.url))}" if one.url else ""
+    quote = f'\n    "{clean(one.quote)[:160]}"' if one.quote else ""
+    return f"[{one.number}] {style.cyan(clean(one.id))} {lines}  {clean(one.title)}{status}{quote}{url}"
+
+
+def _print_passages(context: "Context", answer: "AskAnswer") -> None:
+    style = context.style
+    if not answer.passages:
+        context.print("Nothing in the history fits these words.")
+    for one in answer.passages:
+        context.print(f"{style.cyan(clean(one.id))} {style.bold(clean(one.title))}  {style.dim(one.type)}")
+        for number, line in enumerate(one.text.split("\n"), one.first_line):
+            first, *more = wrap(clean(line), min(width(), 100) - 8) or [""]
+            context.print(f"  {style.dim(str(number).rjust(4))} {first}", *(f"       {part}" for part in more))
+        context.print(*([f"  {style.dim(clean(one.url))}"] if one.url else []), "")
+
+
+def clean_lines(text: str) -> str:
+    """Return text of a model without what would act in a terminal; its lines stay."""
+    return "\n".join(clean(line) for line in text.split("\n"))

@@ -1,0 +1,90 @@
+"""`ask` as a person runs it: the steps as they happen, the answer, its citations, and what is wrong with them."""
+
+import pytest
+
+from servers.chat import ChatServer, call
+
+QUOTE = "30 days was a number I made up in 2022"
+
+
+@pytest.fixture
+def asking(cli, tmp_path):
+    """Run `ask` on the built-in tracker, with a scripted model."""
+    cli("demo", "--keep", str(tmp_path / "lore.db"))
+    with ChatServer() as server:
+
+        def ask(*words, replies=()):
+            server.replies = list(replies)
+            return cli("ask", *words, FORGELORE_LLM_BASE_URL=server.v1, FORGELORE_LLM_MODEL="scripted-model")
+
+        yield ask
+
+
+def answer(text, quote=QUOTE):
+    return call("answer", text=text, citations=[{"id": "#41", "first_line": 35, "last_line": 35, "quote": quote}])
+
+
+def test_an_answer_with_its_citations(asking):
+    done = asking(
+        "why?", replies=[call("read", id="#41", observations="I read."), answer("Purged early [1]. So be it.")]
+    )
+    assert done.code == 0
+    assert "Purged early [1]." in done.out
+    assert "So be it. (unchecked)" in done.out
+    assert "[1] #41 line 35  Deleted files come back" in done.out
+    assert f'"{QUOTE}"' in done.out
+    assert "1 of 2 claims unchecked" in done.out
+    assert "session 1" in done.out
+    assert "I read." in done.err
+    assert " 1 read" in done.err
+
+
+def test_a_citation_that_does_not_hold_is_told(asking):
+    done = asking("why?", replies=[answer("So [1].", quote="words that nobody wrote")])
+    assert "NOT FOUND: the quote does not stand there" in done.out
+
+
+def test_strict_refuses_and_says_where_the_transcript_is(asking):
+    done = asking("why?", "--strict", replies=[call("answer", text="So it is.")])
+    assert done.code == 20
+    assert "no citation proves: So it is." in done.err
+    assert "session 1" in done.err
+
+
+def test_a_limit_shows_what_was_noted(asking):
+    done = asking("why?", "--steps", "1", replies=[call("search", keywords="x", observations="Tombstones, I think.")])
+    assert done.code == 0
+    assert "No answer: the limit of steps was met." in done.out
+    assert "Tombstones, I think." in done.out
+
+
+def test_events_and_answer_as_json(asking):
+    done = asking("why?", "--json", replies=[call("read", id="#41"), answer("Purged early [1].")])
+    assert done.err == ""
+    assert done.data["ended_by"] == "answer"
+    assert [step["calls"][0]["tool"] for step in done.data["steps"]] == ["read", "answer"]
+    assert done.data["citations"][0]["status"] == "found"
+
+
+def test_sessions_are_listed_and_replayed(asking):
+    asking("why?", replies=[answer("Purged early [1].")])
+    assert "why?" in asking("--sessions").out
+    done = asking("--replay", "1")
+    assert "Purged early [1]." in done.out
+    assert asking("--replay", "9").code != 0
+
+
+def test_no_model_is_labelled(cli, tmp_path):
+    cli("demo", "--keep", str(tmp_path / "lore.db"))
+    done = cli("ask", "why do deleted files come back")
+    assert done.code == 0
+    assert "no language model is configured" in done.err
+    assert "#41 Deleted files come back" in done.out
+
+
+@pytest.mark.parametrize("words", [(), ("why?", "--sessions"), ("why?", "--budget", "5"), ("why?", "--profile", "x")])
+def test_what_makes_no_sense_is_refused(cli, tmp_path, words):
+    cli("demo", "--keep", str(tmp_path / "lore.db"))
+    done = cli("ask", *words)
+    assert done.code in (2, 13)
+    assert "Traceback" not in done.err
