@@ -6,6 +6,7 @@ A message is `system`, `user`, `assistant` (with the calls of tools that it made
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+CHARS_A_TOKEN = 4  # where nobody counts
 ChatRole = Literal["system", "user", "assistant", "tool"]
 
 

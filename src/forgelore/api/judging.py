@@ -2,13 +2,14 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from forgelore.api.find import make_retriever
 from forgelore.api.projects import one_project
 from forgelore.app import App
+from forgelore.core.dedupe.question import AnyJudge, JudgedItem
 from forgelore.core.dedupe.rules import RuleJudge
 from forgelore.core.names import Ref, parse_ref
 from forgelore.core.triage.inputs import Inputs
@@ -24,12 +25,15 @@ from forgelore.flows.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage.item import TriageContext, fetch_current, save_fetched
+from forgelore.profiles import profile_of
 from forgelore.store.projects import StoredProject
 from forgelore.store.sync_history import has_cursors
 from forgelore.words import ItemKey, Kind
 
+JUDGES = ("builtin", "llm")
 MOST_CANDIDATES = 50
 _KEYS: tuple[Kind, ...] = ("issue", "change")
+_READ_PATCH = 60_000  # characters: thirty files of two thousand
 
 
 def make_candidates(
@@ -38,8 +42,7 @@ def make_candidates(
 ) -> list[CandidatesMade]:  # fmt: skip
     """Keep the candidates of every open item of the kinds that are meant."""
     check_setting(setting)
-    if not 1 <= workers <= 64:
-        raise InvalidValue(f"{workers} workers are too few or too many", hint="1 to 64; two are a good choice")
+    check_workers(workers)
     app.store(create=True)
     opening = partial(opened_retriever, dict(app.environ), app.cwd, app.config.db)
     jobs = [CandidateJob(project_id, one, setting, workers, is_full, opening) for one in meant_kinds(kind)]
@@ -50,13 +53,25 @@ def make_candidates(
     ]
 
 
+class JudgeChoice(NamedTuple):
+    """Who judges: the builtin rules, with what maintainers said or without, or the model of a profile."""
+
+    name: str = "builtin"
+    profile: str | None = None
+    trusts_statements: bool = False
+
+
 def judge_candidates(
-    app: App, project_id: int, setting: JudgeSetting, *, kind: str | None, trusts_statements: bool,
+    app: App, project_id: int, setting: JudgeSetting, choice: JudgeChoice, *, kind: str | None,
     watcher: Watcher | None,
 ) -> list[DecisionsMade]:  # fmt: skip
-    """Decide on the candidates of every open item of the kinds that are meant, by the builtin rules."""
+    """Decide on the candidates of every open item of the kinds that are meant."""
     check_share("the least confidence", setting.min_edge)
-    store, judge = app.store(create=True), RuleJudge(trusts_statements=trusts_statements)
+    check_workers(setting.workers)
+    judge = make_judge(
+        app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements, budget=setting.budget
+    )
+    store = app.store(create=True)
     return [
         judge_sets(
             store, project_id, one, judge, setting, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms
@@ -66,9 +81,32 @@ def judge_candidates(
     ]
 
 
+def make_judge(
+    app: App, name: str, *, profile: str | None = None, trusts_statements: bool = False, budget: int | None = None,
+    fetch_patch: Callable[[JudgedItem], str] | None = None,
+) -> AnyJudge:  # fmt: skip
+    """Return the judge of that name; nothing is asked yet. `profile` and `budget` are a model's, statements the rules'.
+    Raises ConfigError where the settings name no model.
+    """
+    if name not in JUDGES:
+        raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(JUDGES)}")
+    if name == "builtin":
+        if profile is not None or budget is not None:
+            raise InvalidValue("the builtin judge has no profile and spends no tokens", hint="add --judge llm")
+        return RuleJudge(trusts_statements=trusts_statements)
+    if trusts_statements:
+        hint = "use the builtin judge for them: --judge builtin --statements"
+        raise InvalidValue("a model is told of texts alone, not of what maintainers said", hint=hint)
+    if budget is not None and budget < 1:
+        raise InvalidValue(f"a budget of {budget} tokens is none", hint="a judgement takes about 3,000 tokens")
+    from forgelore.flows.dedupe.llm_judge import LlmJudge, TokenBudget
+
+    return LlmJudge(app.chat_model(profile), budget=TokenBudget(budget), fetch_patch=fetch_patch)
+
+
 def detect_new(
-    app: App, retriever: Retriever, ref: str, project: StoredProject | None, setting: DetectionSetting, *,
-    trusts_statements: bool,
+    app: App, retriever: Retriever, ref: str, project: StoredProject | None, setting: DetectionSetting,
+    choice: JudgeChoice,
 ) -> Detection:  # fmt: skip
     """Return whether an item is a duplicate. What was synced is read from its forge first; an imported item is taken as
     it is stored.
@@ -81,11 +119,26 @@ def detect_new(
         project = one_project(app, parsed.project)
     warnings: tuple[str, ...] = ()
     project = project or app.find_project(None)
-    if project and parsed.number is not None and has_cursors(store, project.id):
+    is_synced = project is not None and has_cursors(store, project.id)
+    judge = make_judge(
+        app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements,
+        fetch_patch=partial(_fetch_patch, app, project) if project and is_synced else None,
+    )  # fmt: skip
+    if project and parsed.number is not None and is_synced:
         warnings = _refresh(app, retriever, project, parsed)
     item_id = find_item(store, parsed, project, app.hosts)
-    found = detect_flow(retriever, item_id, RuleJudge(trusts_statements=trusts_statements), setting, now_ms=app.now_ms)
-    return found._replace(warnings=warnings)
+    found = detect_flow(retriever, item_id, judge, setting, now_ms=app.now_ms)
+    return found._replace(warnings=(*warnings, *found.warnings))
+
+
+def _fetch_patch(app: App, project: StoredProject, item: JudgedItem) -> str:
+    """Return the beginning of a change's diff; "" where the forge does not show it: a judge can do without."""
+    try:
+        forge = app.forge(project.name)
+        current = forge.fetch_project(project.name)
+        return forge.fetch_diff(current, ItemKey("change", item.number), max_chars=_READ_PATCH) or ""
+    except LoreError:
+        return ""
 
 
 def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -> tuple[str, ...]:
@@ -101,7 +154,9 @@ def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -
     context = TriageContext(
         app.store(), forge, current, project.id, retriever, retriever.embedder, Inputs(), now_ms=app.now_ms
     )
-    for kind in [kind for kind in _KEYS if ref.kind in (None, kind)]:
+    # Where both are numbered together, a list of issues answers for a change, too: that of changes is asked first.
+    kinds = reversed(_KEYS) if profile_of(project.name.forge).numbering == "shared" else _KEYS
+    for kind in [kind for kind in kinds if ref.kind in (None, kind)]:
         try:
             fetched = fetch_current(forge, current, ItemKey(kind, number))
         except NotFound:
@@ -129,6 +184,12 @@ def check_setting(setting: CandidateSetting) -> None:
     check_share("the least similarity", setting.min_score)
     if setting.states not in get_args(TargetStates):
         raise InvalidValue(f"{setting.states!r} are no states", hint=f"use {', '.join(get_args(TargetStates))}")
+
+
+def check_workers(workers: int) -> None:
+    """Refuse a number of workers that makes no sense."""
+    if not 1 <= workers <= 64:
+        raise InvalidValue(f"{workers} workers are too few or too many", hint="1 to 64; two are a good choice")
 
 
 def check_share(name: str, value: float) -> None:

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from forgelore.chat_port import ChatMessage, ChatReply, ChatTool, ToolCall
+from forgelore.chat_port import CHARS_A_TOKEN, ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.core.text import storable
 from forgelore.errors import ChatFailed
 
-CHARS_A_TOKEN = 4  # where a server counts none
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from forgelore.core.dedupe.question import JudgedItem
 from forgelore.store.db import Store
 
+_MOST_FILES = 30  # that a judge is told of a change
+
 
 def load_judged(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
     """Return live public items. Marked is what the forge itself calls a duplicate, not what somebody wrote."""
@@ -16,12 +18,18 @@ def load_judged(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
                 FROM item_links l
                 WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND l.source <> 'text'
             ),
-            (SELECT json_group_array(name) FROM item_labels WHERE item_id = i.id), coalesce(i.url, '')
+            (SELECT json_group_array(name) FROM item_labels WHERE item_id = i.id), coalesce(i.url, ''),
+            (SELECT json_group_array(new_path) FROM (SELECT new_path FROM item_files WHERE item_id = i.id LIMIT ?))
         FROM items i
         WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL AND NOT i.is_confidential
     """
-    rows = store.rows(sql, json.dumps(list(item_ids)))
-    return {row[0]: JudgedItem._make((*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8])) for row in rows}
+    rows = store.rows(sql, _MOST_FILES, json.dumps(list(item_ids)))
+    return {
+        row[0]: JudgedItem._make(
+            (*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8], tuple(json.loads(row[9])), "")
+        )
+        for row in rows
+    }
 
 
 def load_said_targets(store: Store, item_id: int) -> set[int]:

@@ -106,31 +106,34 @@ class DedupingHistory(FindingHistory):
 
     def judge_candidates(
         self, *, project: str | None = None, kind: str | None = None, min_edge: float = 0.85, rejudge: bool = False,
-        allow_stale: bool = False, trust_statements: bool = False, watcher: "Watcher | None" = None,
+        allow_stale: bool = False, trust_statements: bool = False, judge: str = "builtin",
+        profile: str | None = None, workers: int = 1, budget: int | None = None, watcher: "Watcher | None" = None,
     ) -> "list[DecisionsMade]":  # fmt: skip
-        """Decide of every open issue and change whether it repeats one of its candidates, by the builtin rules. With
-        `rejudge` also of those that were decided on, accepted edges included. With `trust_statements` marks and
-        what maintainers wrote ("duplicate of #5") count, too.
+        """Decide of every open issue and change whether it repeats one of its candidates, by the builtin rules or by a
+        language model (`judge="llm"`, of a `profile` of the settings, several questions at once, within a `budget` of
+        tokens). With `rejudge` also of those that were decided on, accepted edges included. With `trust_statements`
+        marks and what maintainers wrote ("duplicate of #5") count, too.
         """
-        from forgelore.api.judging import judge_candidates
+        from forgelore.api.judging import JudgeChoice, judge_candidates
         from forgelore.flows.dedupe.judge import JudgeSetting
 
-        setting = JudgeSetting(min_edge, rejudge, allow_stale)
-        return judge_candidates(
-            self.app, meant_project(self.app, project).id, setting, kind=kind, trusts_statements=trust_statements,
-            watcher=watcher,
-        )  # fmt: skip
+        setting = JudgeSetting(min_edge, rejudge, allow_stale, workers=workers, budget=budget)
+        choice = JudgeChoice(judge, profile, trust_statements)
+        project_id = meant_project(self.app, project).id
+        return judge_candidates(self.app, project_id, setting, choice, kind=kind, watcher=watcher)
 
     def detect_new(
         self, ref: str, *, project: str | None = None, k: int = 8, min_score: float = 0.75, maybe: float = 0.85,
-        duplicate: float = 0.92, support: float = 0.9, trust_statements: bool = False,
+        duplicate: float = 0.92, support: float = 0.9, trust_statements: bool = False, judge: str = "builtin",
+        profile: str | None = None,
     ) -> "Detection":  # fmt: skip
-        """Return whether an item is a duplicate, maybe one, or none. In a synced project it is read anew first; the
-        decision is kept.
+        """Return whether an item is a duplicate, maybe one, or none, by the builtin rules or by a language model. In a
+        synced project it is read anew first; the decision is kept.
         """
-        from forgelore.api.judging import detect_new
+        from forgelore.api.judging import JudgeChoice, detect_new
         from forgelore.flows.dedupe.detect_new import DetectionSetting
 
         setting = DetectionSetting(k, min_score, maybe, duplicate, support)
         given = maybe_project(self.app, project)
-        return detect_new(self.app, self.retriever(), ref, given, setting, trusts_statements=trust_statements)
+        choice = JudgeChoice(judge, profile, trust_statements)
+        return detect_new(self.app, self.retriever(), ref, given, setting, choice)

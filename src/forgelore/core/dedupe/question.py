@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from forgelore.core.compare.sameness import Sameness
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.dedupe.verdict import InvalidVerdict, Verdict
+from forgelore.errors import LoreError
 
 
 class JudgedItem(NamedTuple):
@@ -24,10 +25,17 @@ class JudgedItem(NamedTuple):
     is_marked: bool = False  # the forge says that it is a duplicate of something
     labels: tuple[str, ...] = ()
     url: str = ""
+    files: tuple[str, ...] = ()  # paths of a change, the first of them
+    patch: str = ""  # the beginning of a change's diff, where somebody has fetched it
 
     @property
     def text(self) -> str:
         return f"{self.title}\n{self.body}"
+
+    @property
+    def quotable(self) -> str:
+        """All of which a judge may quote."""
+        return "\n".join((self.title, self.body, *self.files, self.patch))
 
 
 class JudgedCandidate(NamedTuple):
@@ -58,6 +66,8 @@ class JudgeAnswer(NamedTuple):
     prompt_hash: str = ""
     prompt_tokens: int = 0
     answer_tokens: int = 0
+    cost: float = 0.0
+    error: LoreError | None = None  # what kept it from answering
 
 
 class AnyJudge(Protocol):

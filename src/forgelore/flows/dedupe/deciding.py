@@ -14,12 +14,15 @@ from forgelore.core.dedupe.item_type import find_item_type
 from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer, JudgedCandidate, JudgedItem, Question
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.dedupe.shared_facts import count_shared_facts
-from forgelore.core.dedupe.verdict import InvalidVerdict, Verdict
+from forgelore.core.dedupe.verdict import Verdict
+from forgelore.errors import in_words
 from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.candidate_sets import SetMember
 from forgelore.store.db import Store
 from forgelore.store.decisions import NewDecision
 from forgelore.store.judged_items import load_judged, load_refused_pairs, load_said_targets
+
+_PROBLEM_CHARS = 500
 
 
 class SetDecision(NamedTuple):
@@ -37,6 +40,13 @@ class SetDecision(NamedTuple):
         return said if isinstance(said, Verdict) else None
 
 
+class PreparedCase(NamedTuple):
+    """A question to a judge, and what the gates know besides its answer."""
+
+    question: Question
+    case: GateCase
+
+
 class Decider:
     """Decides about the items of one project with one judge, under one policy."""
 
@@ -46,8 +56,15 @@ class Decider:
         self._lines: dict[str, Collection[int]] = {}
 
     def decide(self, item_id: int, members: Sequence[SetMember]) -> SetDecision | None:
-        """Return what is decided of a source and its candidates; None when the source is gone. Asks no judge where the
-        source says too little or has no candidate that may be offered.
+        """Return what is decided of a source and its candidates; None when the source is gone."""
+        prepared = self.prepare(item_id, members)
+        if not isinstance(prepared, PreparedCase):
+            return prepared
+        return self.weigh(prepared, self._judge.ask(prepared.question))
+
+    def prepare(self, item_id: int, members: Sequence[SetMember]) -> PreparedCase | SetDecision | None:
+        """Return what a judge is to be asked, or the decision where it need not be: the source says too little, or has
+        no candidate that may be offered. None when the source is gone.
         """
         offered = [one for one in members if one.is_offered]
         known = load_judged(self._store, [item_id, *(one.item_id for one in offered)])
@@ -62,22 +79,11 @@ class Decider:
         asked = self._policy._replace(gates=self._policy.gates & {"vague source", "candidates"})
         if reason := object_to(case, asked):
             return SetDecision(source, case.options, None, reason)
-        answer = self._judge.ask(Question(source, candidates))
-        return self._weigh(source, candidates, case, answer)
+        return PreparedCase(Question(source, candidates), case)
 
-    def as_row(self, decided: SetDecision, outcome: str, *, set_id: int | None, run_id: int | None) -> NewDecision:
-        """Return a decision as it is kept."""
-        answer, verdict = decided.answer or JudgeAnswer(None), decided.verdict
-        return NewDecision(
-            self._project_id, decided.source.item_id, set_id, run_id, self._policy.name, self._judge.name,
-            self._judge.model, answer.prompt_hash, verdict.is_duplicate if verdict else None,
-            decided.target.item_id if decided.target else None, verdict.confidence if verdict else None,
-            _as_text(answer.verdict), outcome, str(decided.reason or ""), answer.prompt_tokens, answer.answer_tokens,
-        )  # fmt: skip
-
-    def _weigh(
-        self, source: JudgedItem, candidates: tuple[JudgedCandidate, ...], case: GateCase, answer: JudgeAnswer
-    ) -> SetDecision:
+    def weigh(self, prepared: PreparedCase, answer: JudgeAnswer) -> SetDecision:
+        """Return what the gates make of a judge's answer."""
+        (source, candidates), case = prepared
         if answer.verdict is None:
             return SetDecision(source, case.options, answer, answer.reason or ReasonCode.JUDGE_FAILED)
         verdict = answer.verdict
@@ -88,6 +94,16 @@ class Decider:
             is_refused=target is not None and frozenset((source.item_id, target.item_id)) in self._refused,
         )  # fmt: skip
         return SetDecision(source, case.options, answer, object_to(case, self._policy), target)
+
+    def as_row(self, decided: SetDecision, outcome: str, *, set_id: int | None, run_id: int | None) -> NewDecision:
+        """Return a decision as it is kept."""
+        answer, verdict = decided.answer or JudgeAnswer(None), decided.verdict
+        return NewDecision(
+            self._project_id, decided.source.item_id, set_id, run_id, self._policy.name, self._judge.name,
+            self._judge.model, answer.prompt_hash, verdict.is_duplicate if verdict else None,
+            decided.target.item_id if decided.target else None, verdict.confidence if verdict else None,
+            _as_text(answer), outcome, str(decided.reason or ""), answer.prompt_tokens, answer.answer_tokens,
+        )  # fmt: skip
 
     def _options(self, candidates: Sequence[JudgedCandidate]) -> tuple[Option, ...]:
         groups = _group_copies([(one.item.title, self._own(one.item)) for one in candidates])
@@ -127,7 +143,7 @@ def _count_facts(answer: JudgeAnswer, source: JudgedItem, target: JudgedItem | N
         return answer.facts_found
     if target is None or not isinstance(answer.verdict, Verdict):
         return 0
-    return count_shared_facts(answer.verdict.facts, source.text, target.text)
+    return count_shared_facts(answer.verdict.facts, source.quotable, target.quotable)
 
 
 def _group_copies(texts: Sequence[tuple[str, str]]) -> list[int]:
@@ -140,7 +156,9 @@ def _group_copies(texts: Sequence[tuple[str, str]]) -> list[int]:
     return groups
 
 
-def _as_text(said: Verdict | InvalidVerdict | None) -> str:
-    if isinstance(said, Verdict):
-        return json.encode(said).decode()
-    return json.encode({"problem": said.problem}).decode() if said else ""
+def _as_text(answer: JudgeAnswer) -> str:
+    """Return what a judge said as JSON, or what was wrong with it; "": nobody was asked."""
+    if isinstance(answer.verdict, Verdict):
+        return json.encode(answer.verdict).decode()
+    problem = answer.verdict.problem if answer.verdict else in_words(answer.error) if answer.error else ""
+    return json.encode({"problem": problem[:_PROBLEM_CHARS]}).decode() if problem else ""

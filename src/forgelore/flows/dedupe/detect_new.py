@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 from forgelore.clock import machine_ms
 from forgelore.core.dedupe.policies import DUPLICATE, MAYBE, MIN_SCORE, ONLINE, ONLINE_K, SUPPORT
-from forgelore.core.dedupe.question import AnyJudge
+from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
 from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.errors import NotFound
+from forgelore.errors import NotFound, in_words
 from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, RankedSource, rank_source
 from forgelore.flows.dedupe.deciding import Decider, SetDecision
 from forgelore.flows.search.retriever import Retriever
@@ -26,7 +26,12 @@ from forgelore.store.decisions import save_decision
 from forgelore.store.judged_items import load_judged
 
 DetectionOutcome = Literal["duplicate", "maybe_duplicate", "not_duplicate"]
-_SAID_NOTHING = (ReasonCode.INVALID_VERDICT, ReasonCode.TARGET_NOT_CANDIDATE, ReasonCode.JUDGE_FAILED)
+_SAID_NOTHING = (
+    ReasonCode.INVALID_VERDICT,
+    ReasonCode.TARGET_NOT_CANDIDATE,
+    ReasonCode.JUDGE_FAILED,
+    ReasonCode.OVER_BUDGET,
+)
 
 
 class DetectionSetting(NamedTuple):
@@ -76,6 +81,8 @@ class Detection(NamedTuple):
     candidates: tuple[DetectedCandidate, ...]
     decision_id: int
     warnings: tuple[str, ...] = ()
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
 
 
 def detect_new(
@@ -132,10 +139,12 @@ def _tell(
         for one in ranked.members
         if one.item_id in known
     )  # fmt: skip
-    source, verdict = decided.source, decided.verdict
+    source, verdict, answer = decided.source, decided.verdict, decided.answer or JudgeAnswer(None)
     is_named = outcome != "not_duplicate"
     return Detection(
         source.number, source.kind, source.title, source.url, outcome, str(decided.reason or ""),
         decided.target.number if decided.target and is_named else None, verdict.confidence if verdict else None,
         verdict.reasoning if verdict else "", judge.name, judge.model, candidates, decision_id,
+        warnings=(f"the judge did not answer: {in_words(answer.error)}",) if answer.error else (),
+        prompt_tokens=answer.prompt_tokens, answer_tokens=answer.answer_tokens,
     )  # fmt: skip

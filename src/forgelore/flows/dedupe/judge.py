@@ -3,18 +3,21 @@
     latest set -> skipped beforehand (no candidates, too vague, accepted before) -> judge -> gates -> decision
 
 Every decision is kept by itself with what the judge said and which gate objected. A set is judged once by a judge and
-its model; an accepted edge stays until `is_rejudged` replaces it.
+its model; an accepted edge stays until `is_rejudged` replaces it. What no judge has answered (no connection, no budget)
+is asked again by the next run, and replaces nothing.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from forgelore.clock import machine_ms
 from forgelore.core.dedupe.gates import MIN_EDGE
 from forgelore.core.dedupe.policies import BATCH
-from forgelore.core.dedupe.question import AnyJudge
+from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
 from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.errors import AuthError, ChatModelNotFound, ConfigError
+from forgelore.flows.dedupe.asking import AskedCase, ask_all
 from forgelore.flows.dedupe.deciding import Decider, SetDecision
 from forgelore.flows.progress import Watcher
 from forgelore.store.candidate_sets import CandidateSet, each_latest_set
@@ -23,14 +26,19 @@ from forgelore.store.decisions import list_judged_sets, load_accepted, save_deci
 from forgelore.store.dedupe_runs import begin_run, end_run, save_counters
 
 _SAVED_EVERY = 20  # sets between two looks at the counters
+_FAILURES = 5  # in a row: the others would meet the same
+_FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)  # what no other question would change
+_UNSAID = (ReasonCode.JUDGE_FAILED, ReasonCode.OVER_BUDGET, ReasonCode.INVALID_VERDICT)
 
 
 class JudgeSetting(NamedTuple):
-    """`min_edge`: confidence from which on a decision is accepted."""
+    """`min_edge`: confidence from which on a decision is accepted. `budget`: most tokens of the run."""
 
     min_edge: float = MIN_EDGE
     is_rejudged: bool = False
     allows_stale: bool = False
+    workers: int = 1
+    budget: int | None = None
 
 
 DEFAULTS = JudgeSetting()
@@ -50,6 +58,9 @@ class DecisionsMade(NamedTuple):
     skipped: int = 0
     reasons: dict[str, int] = {}  # noqa: RUF012 - never changed
     is_stopped: bool = False
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    cost: float = 0.0  # by the prices of the settings
 
 
 def judge_sets(
@@ -57,7 +68,9 @@ def judge_sets(
     watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
     now_ms: Callable[[], int] = machine_ms,
 ) -> DecisionsMade:  # fmt: skip
-    """Decide on the latest set of every open item that this judge has not decided on yet."""
+    """Decide on the latest set of every open item that this judge has not decided on yet. Raises what keeps a judge
+    from answering at all; what was decided before is kept.
+    """
     sets = list(each_latest_set(store, project_id, kind, allows_stale=setting.allows_stale))
     known = set() if setting.is_rejudged else list_judged_sets(store, project_id, judge.name, judge.model)
     todo = [one for one in sets if one.id not in known]
@@ -67,55 +80,96 @@ def judge_sets(
     parameters = {"kind": kind, "judge": judge.name, "model": judge.model, **setting._asdict()}
     with store.transaction():
         run_id = begin_run(store, project_id, "judge", parameters, now_ms())
-    run = _JudgeRun(store, Decider(store, project_id, judge, BATCH._replace(min_confidence=setting.min_edge)), run_id)
+    decider = Decider(store, project_id, judge, BATCH._replace(min_confidence=setting.min_edge))
+    run = _JudgeRun(store, decider, run_id, setting, now_ms)
     watcher, part = watcher or Watcher(), f"{kind}s judged"
     watcher.begin(part, part, len(todo))
     is_stopped = True
     try:
-        for at, one in enumerate(todo, start=1):
-            run.judge(one, is_rejudged=setting.is_rejudged, now_ms=now_ms(), is_counted=at % _SAVED_EVERY == 0)
+        cases = run.cases(todo, should_stop=should_stop, on_set=lambda: watcher.saved(part, 1))
+        for case, answer in ask_all(judge, cases, workers=setting.workers):
+            run.take(case, answer)
             watcher.saved(part, 1)
-            if should_stop():
-                break
         is_stopped = should_stop()
     finally:
-        with store.transaction():
-            save_counters(store, run_id, run.counts)
-            end_run(store, run_id, "stopped" if is_stopped else "done", now_ms())
+        run.end("stopped" if is_stopped else "done")
     watcher.done(part)
-    outcomes = {name: run.counts.pop(name, 0) for name in ("accepted", "rejected", "skipped")}
-    return done._replace(
-        run_id=run_id, accepted=outcomes["accepted"], rejected=outcomes["rejected"], skipped=outcomes["skipped"],
-        reasons=dict(sorted(run.counts.items())), is_stopped=is_stopped,
-    )  # fmt: skip
+    return run.describe(done._replace(run_id=run_id, is_stopped=is_stopped))
 
 
 class _JudgeRun:
-    """One run: what it decided, by outcome and by reason."""
+    """One run: what it decided, by outcome and by reason, and what that cost."""
 
-    def __init__(self, store: Store, decider: Decider, run_id: int) -> None:
-        self._store, self._decider, self._id = store, decider, run_id
-        self.counts: Counter[str] = Counter()
+    def __init__(
+        self, store: Store, decider: Decider, run_id: int, setting: JudgeSetting, now_ms: Callable[[], int]
+    ) -> None:
+        self._store, self._decider, self._id, self._setting, self._now_ms = store, decider, run_id, setting, now_ms
+        self._counts: Counter[str] = Counter()
+        self._tokens, self._cost = (0, 0), 0.0
+        self._failures = 0
 
-    def judge(self, one: CandidateSet, *, is_rejudged: bool, now_ms: int, is_counted: bool) -> None:
-        """Decide on one set and keep it. An accepted edge stays as it is: nothing is written over it."""
-        if not is_rejudged and load_accepted(self._store, one.item_id):
-            self._count("skipped", ReasonCode.ALREADY_ACCEPTED)
-            return
-        decided = self._decider.decide(one.item_id, one.members)
-        if decided is None:
-            return
+    def cases(
+        self, todo: list[CandidateSet], *, should_stop: Callable[[], bool], on_set: Callable[[], None]
+    ) -> Iterator[AskedCase]:
+        """Yield what a judge is to be asked; what needs none is decided on the way."""
+        for one in todo:
+            if not self._setting.is_rejudged and load_accepted(self._store, one.item_id):
+                self._count("skipped", ReasonCode.ALREADY_ACCEPTED)
+            elif isinstance(prepared := self._decider.prepare(one.item_id, one.members), SetDecision):
+                self._save(one, prepared)
+            elif prepared is not None:
+                yield AskedCase(one, prepared)
+                if should_stop():
+                    return
+                continue
+            on_set()
+            if should_stop():
+                return
+
+    def take(self, case: AskedCase, answer: JudgeAnswer) -> None:
+        """Keep what the gates make of an answer. Raises what keeps the judge from answering, now or again and again."""
+        self._tokens = self._tokens[0] + answer.prompt_tokens, self._tokens[1] + answer.answer_tokens
+        self._cost += answer.cost
+        self._save(case.candidate_set, self._decider.weigh(case.prepared, answer))
+        self._failures = self._failures + 1 if answer.error else 0
+        if answer.error and (self._failures >= _FAILURES or isinstance(answer.error, _FOR_ALL)):
+            raise answer.error
+
+    def _save(self, one: CandidateSet, decided: SetDecision) -> None:
+        """Keep a decision. An accepted edge is replaced by what a judge said, never by its silence."""
         outcome = outcome_of(decided)
+        is_kept = decided.reason not in _UNSAID or load_accepted(self._store, one.item_id) is None
         with self._store.transaction():
-            save_decision(self._store, self._decider.as_row(decided, outcome, set_id=one.id, run_id=self._id), now_ms)
+            if is_kept:
+                row = self._decider.as_row(decided, outcome, set_id=one.id, run_id=self._id)
+                save_decision(self._store, row, self._now_ms())
             self._count(outcome, decided.reason)
-            if is_counted:
-                save_counters(self._store, self._id, self.counts)
+            if sum(self._counts[name] for name in _OUTCOMES) % _SAVED_EVERY == 0:
+                self._save_counters()
+
+    def end(self, status: str) -> None:
+        with self._store.transaction():
+            self._save_counters()
+            end_run(self._store, self._id, status, self._now_ms())
+
+    def describe(self, made: DecisionsMade) -> DecisionsMade:
+        reasons = {name: count for name, count in sorted(self._counts.items()) if name not in _OUTCOMES}
+        accepted, rejected, skipped = (self._counts[name] for name in _OUTCOMES)
+        return made._replace(
+            accepted=accepted, rejected=rejected, skipped=skipped, reasons=reasons, prompt_tokens=self._tokens[0],
+            answer_tokens=self._tokens[1], cost=round(self._cost, 6),
+        )  # fmt: skip
+
+    def _save_counters(self) -> None:
+        save_counters(self._store, self._id, self._counts, tokens=self._tokens, cost=self._cost)
 
     def _count(self, outcome: str, reason: ReasonCode | None) -> None:
-        self.counts[outcome] += 1
+        self._counts[outcome] += 1
         if reason:
-            self.counts[str(reason)] += 1
+            self._counts[str(reason)] += 1
+
+
+_OUTCOMES = ("accepted", "rejected", "skipped")
 
 
 def outcome_of(decided: SetDecision) -> str:

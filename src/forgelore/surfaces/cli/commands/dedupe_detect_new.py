@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from forgelore.surfaces.cli.commands.dedupe_judge import add_judge_arguments
 from forgelore.surfaces.cli.terminal import clean, table
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "forgelore dedupe detect-new '#157'",
     "forgelore dedupe detect-new acme/web#12 --json    for a workflow: data.outcome",
+    "forgelore dedupe detect-new '#157' --judge llm --profile strong",
 )
 
 
@@ -27,12 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
     )
+    add_judge_arguments(parser)
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "Detection":
     found = context.history.detect_new(
         arguments.ref, project=arguments.project, k=arguments.k, min_score=arguments.min_score, maybe=arguments.maybe,
         duplicate=arguments.duplicate, support=arguments.support, trust_statements=arguments.statements,
+        judge=arguments.judge, profile=arguments.profile,
     )  # fmt: skip
     for warning in found.warnings:
         context.warn(warning)

@@ -15,6 +15,7 @@ EXAMPLES = (
     "forgelore dedupe judge",
     "forgelore dedupe judge --min-edge 0.9 --rejudge   decide anew, and accept less",
     "forgelore dedupe judge --statements               count what maintainers wrote, too",
+    "forgelore dedupe judge --judge llm --profile cheap --workers 4 --budget 500000",
 )
 _NAMES = {"issue": "issues", "change": "changes"}
 
@@ -30,6 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
     )
+    add_judge_arguments(parser)
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="questions at once, to a model (%(default)s)"
+    )
+    parser.add_argument(
+        "--budget", type=int, metavar="TOKENS", help="ask a model no more than this; a later run goes on"
+    )
+
+
+def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
+    """Who judges: also for detect-new."""
+    parser.add_argument("--judge", choices=("builtin", "llm"), default="builtin", help="rules, or the model of [llm]")
+    parser.add_argument("--profile", choices=("default", "cheap", "strong"), help="of the model, in the settings")
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "list[DecisionsMade]":
@@ -37,7 +51,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[DecisionsMad
     with stopping_on_interrupt(context), make_watcher(project, is_quiet=context.is_data) as watcher:
         found = context.history.judge_candidates(
             project=arguments.project, kind=arguments.kind, min_edge=arguments.min_edge, rejudge=arguments.rejudge,
-            allow_stale=arguments.allow_stale, trust_statements=arguments.statements, watcher=watcher,
+            allow_stale=arguments.allow_stale, trust_statements=arguments.statements, judge=arguments.judge,
+            profile=arguments.profile, workers=arguments.workers, budget=arguments.budget, watcher=watcher,
         )  # fmt: skip
     for one in found:
         _print(context, one)
@@ -56,5 +71,8 @@ def _print(context: "Context", one: "DecisionsMade") -> None:
     mark = style.yellow("!") if one.is_stopped else style.green("✓")
     parts = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
     context.print(f"{mark} {number(one.sets)} {name} with candidates: {parts}")
+    if one.prompt_tokens or one.answer_tokens:
+        cost = f", cost {one.cost:,.4f}" if one.cost else ""
+        context.print(f"    {number(one.prompt_tokens)} tokens asked, {number(one.answer_tokens)} answered{cost}")
     for reason, count in sorted(one.reasons.items(), key=lambda each: -each[1]):
         context.print(f"    {reason} {number(count)}")

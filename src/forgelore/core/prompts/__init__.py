@@ -1,0 +1,1 @@
+"""Prompts: what language models are asked, with text of strangers fenced as data."""

@@ -1,0 +1,63 @@
+"""Asking a judge about many cases, several at once: a model takes seconds to answer, and none of them here.
+
+The caller's thread makes the cases and takes the answers, in the order in which they come; the store is its alone.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
+from forgelore.flows.dedupe.deciding import PreparedCase
+from forgelore.store.candidate_sets import CandidateSet
+
+
+class AskedCase(NamedTuple):
+    """A set of candidates with the question that it makes."""
+
+    candidate_set: CandidateSet
+    prepared: PreparedCase
+
+
+_Todo = SimpleQueue[AskedCase | None]
+_Done = SimpleQueue[tuple[AskedCase, JudgeAnswer | BaseException]]
+
+
+def ask_all(judge: AnyJudge, cases: Iterable[AskedCase], *, workers: int) -> Iterator[tuple[AskedCase, JudgeAnswer]]:
+    """Yield each case with its answer. A case is taken when there is somebody to ask about it, so that whoever makes
+    them may stop; what was asked is waited for.
+    """
+    if workers == 1:
+        for case in cases:
+            yield case, judge.ask(case.prepared.question)
+        return
+    waiting, todo, done = iter(cases), _Todo(), _Done()
+    for _ in range(workers):
+        threading.Thread(target=_work, args=(judge, todo, done), daemon=True).start()
+    under_way = 0
+    try:
+        for case in islice(waiting, workers):
+            todo.put(case)
+            under_way += 1
+        while under_way:
+            case, answer = done.get()
+            under_way -= 1
+            if isinstance(answer, BaseException):
+                raise answer
+            yield case, answer
+            if (following := next(waiting, None)) is not None:
+                todo.put(following)
+                under_way += 1
+    finally:
+        for _ in range(workers):
+            todo.put(None)
+
+
+def _work(judge: AnyJudge, todo: _Todo, done: _Done) -> None:
+    while (case := todo.get()) is not None:
+        try:
+            done.put((case, judge.ask(case.prepared.question)))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
+            done.put((case, error))
