@@ -169,3 +169,20 @@ def _randomised(rows):
 def _swapped(rows):
     """Each document gets the vector of the next: every one is a good vector, of another text."""
     return [[row[0], *other[1:]] for row, other in zip(rows, rows[1:] + rows[:1], strict=True)]
+
+
+def card_damages(card: str) -> list[tuple[str, str]]:
+    """(finding, SQL) of the words and vectors of cards; `card` is an expression for a card's document."""
+    words_of_card = f"SELECT id, title, text, terms FROM document_texts WHERE id = {card}"
+    return [
+        ("words_missing", f"DELETE FROM cards_fts_docsize WHERE id = {card}"),
+        ("words_extra", "INSERT INTO cards_fts (rowid, title, text, terms) VALUES (9999, 'ghost', 'ghost', '')"),
+        ("words_damaged", f"INSERT INTO documents_fts (rowid, title, text, terms) {words_of_card}"),
+        ("words_damaged", "DELETE FROM cards_fts_data WHERE id > 10"),
+        ("words_damaged", "INSERT INTO cards_fts_config VALUES ('rank', 'nothing()')"),
+        ("table_missing", "DROP TABLE cards_fts"),
+        ("vector_of_other_text", f"UPDATE chunks SET is_card = 0 WHERE document_id = {card}"),
+        ("vector_of_other_text", "UPDATE chunks SET is_card = 1 WHERE id = 1"),
+        ("document_without_vectors", f"DELETE FROM chunks WHERE document_id = {card}"),
+        ("vector_differs", f"UPDATE chunks SET start_at = 3, end_at = 9 WHERE document_id = {card}"),
+    ]

@@ -15,6 +15,8 @@ def forget_migrations(run: Callable[[str], object], *, after: int) -> None:
             continue  # copies tables: the copies are as good as what they were made from
         for table in reversed(re.findall(r"^CREATE TABLE (\w+)", migration.sql, re.MULTILINE)):
             run(f"DROP TABLE IF EXISTS {table}")
+        for index in re.findall(r"^CREATE INDEX (\w+)", migration.sql, re.MULTILINE):
+            run(f"DROP INDEX IF EXISTS {index}")
         for table, column in _COLUMN.findall(migration.sql):
             run(f"ALTER TABLE {table} DROP COLUMN {column}")
     run(f"DELETE FROM schema_version WHERE version > {after}")

@@ -91,6 +91,7 @@ def index_entry_lost(path: str) -> None:
 DAMAGES = [
     # the full-text index and its shadows
     *(Damage(*one) for one in engine_tables.word_damages(DOCUMENT)),
+    Damage("a card of other words", f"UPDATE intent_cards SET text = 'x' WHERE item_id = {ITEM}", "card_differs"),
     Damage("words: of another document", f"UPDATE document_texts SET (title, text, terms) = (SELECT title, text, terms FROM document_texts WHERE id = {OTHER}) WHERE id = {DOCUMENT}", "words_damaged"),
     *(Damage(name, act, outcome="unseen", why=why) for name, act, why in engine_tables.UNSEEN),
     # tables, indexes, triggers

@@ -140,6 +140,7 @@ def desk(forge_and_embedder, tmp_path, home, monkeypatch, capsys):
     if original.answers is None:
         made.fetch(full=False)
         made.load()
+        assert made.run("dedupe", "intent", "--project", "acme/web")[0] == 0
         store = open_store(made.path)
         with store.transaction():
             known = StoredCalibration(1.0, 0.5, 0.9, 100, 500, {}, 1)

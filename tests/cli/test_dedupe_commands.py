@@ -104,3 +104,35 @@ def test_names_of_other_tools_mean_the_same(closing):
     assert {name for name in ALIASES.values() if name not in COMMANDS} <= {
         "dedupe intent", "dedupe audit", "dedupe report",
     }  # fmt: skip
+
+
+def test_cards_choose_the_candidates_where_that_is_asked_for(demo):
+    refused = demo("dedupe", "candidates", "--source", "intent", "--json")
+    assert (refused.code, refused.error["hint"]) == (13, "make them with: forgelore dedupe intent")
+    made = demo("dedupe", "analyze-intent", "--kind", "issue", "--json").data
+    (issues,) = made["kinds"]
+    assert (issues["model"], issues["made"], issues["fallbacks"], made["warnings"]) == (
+        "builtin",
+        issues["items"],
+        0,
+        [],
+    )
+    said = demo("dedupe", "intent")
+    assert f"{issues['items']} issues: {issues['items']} unchanged" in said.out
+    (found,) = demo("dedupe", "candidates", "--kind", "issue", "--source", "intent", "--workers", "1", "--json").data
+    assert (found["made"], found["raw_fallbacks"]) == (found["sources"], 0)
+    (none,) = demo("dedupe", "judge", "--kind", "issue", "--source", "raw", "--json").data
+    (some,) = demo("dedupe", "judge", "--kind", "issue", "--source", "intent", "--json").data
+    assert (none["sets"], some["sets"]) == (0, found["sources"])
+    steps = {one["step"]: one["parameters"] for one in demo("dedupe", "runs", "--json").data}
+    assert steps["candidates"]["representation"] == "intent"
+    assert steps["judge"]["source"] == "intent"
+
+
+def test_an_item_is_detected_by_a_card_that_is_made_for_it(demo):
+    found = demo("dedupe", "detect-new", "#157", "--source", "intent", "--json").data
+    assert (found["source"], found["outcome"]) == (
+        "intent",
+        demo("dedupe", "detect-new", "#157", "--json").data["outcome"],
+    )
+    assert demo("dedupe", "runs", "--step", "intent", "--json").data[0]["counters"] == {"made": 1, "fallbacks": 0}

@@ -33,6 +33,7 @@ OFFLINE = {
     "dedupe split": ["dedupe", "split", "#157"],
     "dedupe set-canonical": ["dedupe", "set-canonical", "#110"],
     "dedupe maintainers": ["dedupe", "maintainers"],
+    "dedupe intent": ["dedupe", "intent"],
     "dedupe candidates": ["dedupe", "candidates", "--kind", "issue", "--workers", "1"],
     "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],

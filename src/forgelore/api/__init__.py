@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forgelore.api.bot import BotPlaces as BotPlaces
     from forgelore.api.bot import write_judgement as write_judgement
     from forgelore.api.checkup import DoctorCheck as DoctorCheck
+    from forgelore.api.dedupe import IntentAnswer as IntentAnswer
     from forgelore.api.dedupe import SaidOverride as SaidOverride
     from forgelore.api.fetch import ImportedFile as ImportedFile
     from forgelore.api.fetch import ReplayedProject as ReplayedProject
@@ -45,16 +46,16 @@ if TYPE_CHECKING:
     from forgelore.core.reading import ReadingText as ReadingText
     from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import Event as Event
+    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import parse_event as parse_event
     from forgelore.core.triage.inputs import Inputs as Inputs
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
     from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskedTool as AskedTool
     from forgelore.flows.ask.answers import AskStep as AskStep
+    from forgelore.flows.ask.answers import AskedTool as AskedTool
     from forgelore.flows.ask.answers import BestPassage as BestPassage
     from forgelore.flows.browse.items import ShownFile as ShownFile
     from forgelore.flows.browse.items import ShownItem as ShownItem
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from forgelore.flows.dedupe.canonicalize import ShownCluster as ShownCluster
     from forgelore.flows.dedupe.detect_new import DetectedCandidate as DetectedCandidate
     from forgelore.flows.dedupe.detect_new import Detection as Detection
+    from forgelore.flows.dedupe.intent import CardsMade as CardsMade
     from forgelore.flows.dedupe.judge import DecisionsMade as DecisionsMade
     from forgelore.flows.dedupe.maintainers import Maintainers as Maintainers
     from forgelore.flows.dedupe.overrides import OverrideAction as OverrideAction
@@ -131,8 +133,8 @@ if TYPE_CHECKING:
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
-    from forgelore.words import KINDS as KINDS
     from forgelore.words import FilterWords as FilterWords
+    from forgelore.words import KINDS as KINDS
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {
@@ -153,6 +155,7 @@ _HOMES = {
     "Calibrated": "forgelore.flows.compare.calibrate",
     "CandidatesMade": "forgelore.flows.dedupe.candidates",
     "Canonicalized": "forgelore.flows.dedupe.canonicalize",
+    "CardsMade": "forgelore.flows.dedupe.intent",
     "Chance": "forgelore.core.compare.calibration",
     "Checked": "forgelore.flows.index.check",
     "CheckedCitation": "forgelore.core.ask.citations",
@@ -191,6 +194,7 @@ _HOMES = {
     "IndexStats": "forgelore.flows.index.stats",
     "Indexed": "forgelore.flows.index.documents",
     "Inputs": "forgelore.core.triage.inputs",
+    "IntentAnswer": "forgelore.api.dedupe",
     "JobCount": "forgelore.flows.sync.status",
     "KINDS": "forgelore.words",
     "LeftOutEdge": "forgelore.flows.dedupe.canonicalize",

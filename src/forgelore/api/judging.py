@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple, get_args
 
+from forgelore.api.dedupe import check_cards, make_card
 from forgelore.api.find import make_retriever
 from forgelore.api.projects import one_project
 from forgelore.app import App
@@ -16,7 +17,7 @@ from forgelore.core.triage.inputs import Inputs
 from forgelore.errors import InvalidValue, LoreError, NotFound
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.compare.sample import KINDS
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, TargetStates
+from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, Representation, TargetStates
 from forgelore.flows.dedupe.candidates import CandidateJob, CandidatesMade
 from forgelore.flows.dedupe.candidates import make_candidates as make_flow
 from forgelore.flows.dedupe.detect_new import Detection, DetectionSetting
@@ -43,6 +44,8 @@ def make_candidates(
     """Keep the candidates of every open item of the kinds that are meant."""
     check_setting(setting)
     check_workers(workers)
+    if setting.representation == "intent":
+        check_cards(app.store(), project_id)
     app.store(create=True)
     opening = partial(opened_retriever, dict(app.environ), app.cwd, app.config.db)
     jobs = [CandidateJob(project_id, one, setting, workers, is_full, opening) for one in meant_kinds(kind)]
@@ -67,6 +70,8 @@ def judge_candidates(
 ) -> list[DecisionsMade]:  # fmt: skip
     """Decide on the candidates of every open item of the kinds that are meant."""
     check_share("the least confidence", setting.min_edge)
+    if setting.source is not None:
+        check_source(setting.source)
     check_workers(setting.workers)
     judge = make_judge(
         app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements, budget=setting.budget
@@ -111,7 +116,7 @@ def detect_new(
     """Return whether an item is a duplicate. What was synced is read from its forge first; an imported item is taken as
     it is stored.
     """
-    check_setting(CandidateSetting(setting.k, setting.min_score))
+    check_setting(CandidateSetting(setting.k, setting.min_score, representation=setting.source))
     for name, value in (("maybe", setting.maybe), ("duplicate", setting.duplicate), ("support", setting.support)):
         check_share(f"the threshold {name}", value)
     store, parsed = app.store(create=True), parse_ref(ref)
@@ -127,6 +132,8 @@ def detect_new(
     if project and parsed.number is not None and is_synced:
         warnings = _refresh(app, retriever, project, parsed)
     item_id = find_item(store, parsed, project, app.hosts)
+    if setting.source == "intent":
+        warnings += make_card(app, item_id)
     found = detect_flow(retriever, item_id, judge, setting, now_ms=app.now_ms)
     return found._replace(warnings=(*warnings, *found.warnings))
 
@@ -182,8 +189,15 @@ def check_setting(setting: CandidateSetting) -> None:
     if not 1 <= setting.k <= MOST_CANDIDATES:
         raise InvalidValue(f"k is {setting.k}", hint=f"1 to {MOST_CANDIDATES} candidates")
     check_share("the least similarity", setting.min_score)
+    check_source(setting.representation)
     if setting.states not in get_args(TargetStates):
         raise InvalidValue(f"{setting.states!r} are no states", hint=f"use {', '.join(get_args(TargetStates))}")
+
+
+def check_source(source: str) -> None:
+    """Refuse what candidates are not chosen by."""
+    if source not in get_args(Representation):
+        raise InvalidValue(f"{source!r} is no source", hint=f"use {' or '.join(get_args(Representation))}")
 
 
 def check_workers(workers: int) -> None:

@@ -123,19 +123,23 @@ def load_set(store: Store, set_id: int) -> CandidateSet | None:
 
 
 def each_latest_set(
-    store: Store, project_id: int, kind: str, *, representation: str | None = None, allows_stale: bool = False
-) -> Iterator[CandidateSet]:
-    """Yield the newest set of each open source of a kind, by number; stale ones only where that is asked for."""
+    store: Store, project_id: int, kind: str, *, representations: Sequence[str] | None = None,
+    allows_stale: bool = False,
+) -> Iterator[CandidateSet]:  # fmt: skip
+    """Yield the newest set of each open source of a kind, by number; stale ones only where that is asked for.
+    `representations`: only sets that were made by one of these.
+    """
     fresh = "1" if allows_stale else _FRESH
     condition = f"""
         s.project_id = ? AND i.kind = ? AND i.state = 'open' AND i.deleted_at IS NULL AND {fresh}
-          AND s.representation = coalesce(?, s.representation)
+          AND s.representation IN (SELECT value FROM json_each(coalesce(?, json_array(s.representation))))
           AND s.id = (
               SELECT max(id)
               FROM candidate_sets
               WHERE item_id = s.item_id)
     """
-    return _load(store, condition, project_id, kind, representation)
+    wanted = None if representations is None else json.dumps(list(representations))
+    return _load(store, condition, project_id, kind, wanted)
 
 
 def _load(store: Store, condition: str, *bindings: object) -> Iterator[CandidateSet]:

@@ -39,6 +39,7 @@ PLACED = (
     ("item_links", "item_id", "items"),
     ("item_labels", "item_id", "items"),
     ("item_files", "item_id", "items"),
+    ("intent_cards", "item_id", "items"),
     ("document_labels", "document_id", "documents"),
     ("document_paths", "document_id", "documents"),
     *((table, column, "documents") for table, column in OF_DOCUMENTS),

@@ -44,7 +44,7 @@ def load_stored_documents(store: Store, item_ids: list[int]) -> dict[int, dict[t
     sql = f"""
         SELECT item_id, id, representation, thread_key, {", ".join(Facts._fields)}
         FROM documents
-        WHERE item_id IN (SELECT value FROM json_each(?)) AND representation <> 'intent'
+        WHERE item_id IN (SELECT value FROM json_each(?))
     """
     found: dict[int, dict[tuple[str, str], StoredDocument]] = {}
     for item_id, document_id, representation, key, *facts in store.each(sql, ids):

@@ -40,6 +40,11 @@ _PATHS = """
     WHERE item_id IN (SELECT value FROM json_each(?1))
     ORDER BY 1, 2
 """
+_CARDS = """
+    SELECT item_id, text
+    FROM intent_cards
+    WHERE item_id IN (SELECT value FROM json_each(?))
+"""
 _NOTES = """
     SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url
     FROM notes n
@@ -70,6 +75,7 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
     labels = load_labels_of(store, item_ids)
     paths = grouped((item_id, path) for item_id, path in store.each(_PATHS, ids))
     threads = _load_threads(store, ids)
+    cards: dict[int, str] = dict(store.rows(_CARDS, ids))
     found = {}
     for row in store.each(_ITEMS, ids):
         item_id = row[0]
@@ -77,6 +83,7 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
             tuple(labels.get(item_id, ())),
             tuple(path for path in paths.get(item_id, ()) if path),
             tuple((key, tuple(notes)) for key, notes in threads.get(item_id, {}).items()),
+            cards.get(item_id, ""),
         )
         found[item_id] = DocumentSource._make((*row, *parts))
     return found
@@ -120,7 +127,7 @@ def save_documents(
         else:
             is_changed = _update(store, before, project_id, document)
             changed, touched = changed + is_changed, touched + (not is_changed)
-    gone = [one.id for (representation, _), one in known.items() if representation != "intent" or not documents]
+    gone = [one.id for one in known.values()]
     remove_documents(store, project_id, gone)
     return Written(new, changed, touched, same, len(gone))
 
@@ -129,7 +136,7 @@ def _insert(store: Store, item_id: int, project_id: int, document: Document) -> 
     place = (project_id, item_id, document.representation, document.thread_key)
     document_id = store.insert(_INSERT, *place, *document.facts)
     _save_lists(store, project_id, document_id, document, {"labels", "paths"})
-    save_text(store, document_id, document.title, document.text)
+    _save_text(store, document_id, document)
     _queue_embedding(store, project_id, document_id)
 
 
@@ -149,7 +156,7 @@ def _update(store: Store, before: _Known, project_id: int, document: Document) -
     if before.facts.content_hash == facts.content_hash:
         return False
     drop_text(store, before.id)
-    save_text(store, before.id, document.title, document.text)
+    _save_text(store, before.id, document)
     drop_document_vectors(store, before.id)
     _queue_embedding(store, project_id, before.id)
     return True
@@ -160,7 +167,7 @@ def _renew_text(store: Store, document_id: int, document: Document) -> bool:
     if kept == (document.title, document.text, build_terms(document.title, document.text)):
         return False
     drop_text(store, document_id)
-    save_text(store, document_id, document.title, document.text)
+    _save_text(store, document_id, document)
     return True
 
 
@@ -177,18 +184,24 @@ def _save_lists(store: Store, project_id: int, document_id: int, document: Docum
                 store.run_many(sql, [(project_id, document_id, value) for value in values])
 
 
-def save_text(store: Store, document_id: int, title: str, text: str) -> None:
+def _save_text(store: Store, document_id: int, document: Document) -> None:
     """Store a text and make it findable."""
-    row = (document_id, title, text, build_terms(title, text))
+    row = (document_id, document.title, document.text, build_terms(document.title, document.text))
     store.run("INSERT INTO document_texts (id, title, text, terms) VALUES (?, ?, ?, ?)", *row)
-    add_text(store, *row)
+    add_text(store, *row, is_card=document.representation == "intent")
 
 
 def drop_text(store: Store, document_id: int) -> None:
     """Take a text out of the index."""
-    old = store.row("SELECT title, text, terms FROM document_texts WHERE id = ?", document_id)
+    sql = """
+        SELECT t.title, t.text, t.terms, d.representation IS 'intent'
+        FROM document_texts t
+        LEFT JOIN documents d ON d.id = t.id
+        WHERE t.id = ?
+    """
+    old = store.row(sql, document_id)
     if old is not None:
-        remove_text(store, document_id, *old)
+        remove_text(store, document_id, *old[:3], is_card=bool(old[3]))
         store.run("DELETE FROM document_texts WHERE id = ?", document_id)
 
 

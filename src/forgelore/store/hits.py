@@ -101,6 +101,16 @@ def load_items_of(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     return dict(store.rows(sql, json.dumps(list(document_ids))))
 
 
+def load_item_documents(store: Store, item_ids: Iterable[int]) -> dict[int, int]:
+    """Return item -> its own document, neither a thread's nor a card."""
+    sql = """
+        SELECT item_id, id
+        FROM documents
+        WHERE item_id IN (SELECT value FROM json_each(?)) AND representation = 'item'
+    """
+    return dict(store.rows(sql, json.dumps(list(item_ids))))
+
+
 def load_created(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     """Return when documents were created; those without a time are missing."""
     sql = """

@@ -26,7 +26,7 @@ def load_judged(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
     rows = store.rows(sql, _MOST_FILES, json.dumps(list(item_ids)))
     return {
         row[0]: JudgedItem._make(
-            (*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8], tuple(json.loads(row[9])), "")
+            (*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8], tuple(json.loads(row[9])), "", "")
         )
         for row in rows
     }

@@ -11,6 +11,7 @@ _OF_ITEMS = (
     "item_labels",
     "item_files",
     "item_links",
+    "intent_cards",
     "nearest_strengths",
     "triage_reports",
 )

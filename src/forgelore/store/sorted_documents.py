@@ -12,7 +12,7 @@ _ORDERS = {
 
 def load_sorted(store: Store, allowed: Allowed | None, key: str, *, is_ascending: bool, limit: int) -> list[int]:
     """Return one document of each item that has any allowed, in the order of the items; its own before a thread's."""
-    within = f"o.id IN ({allowed.sql})" if allowed else "1"
+    within = _within(allowed)
     direction = "ASC" if is_ascending else "DESC"
     # min() decides which row of an item the other columns come from: "item" before "thread".
     sql = f"""
@@ -29,6 +29,12 @@ def load_sorted(store: Store, allowed: Allowed | None, key: str, *, is_ascending
 
 def count_allowed(store: Store, allowed: Allowed | None) -> int:
     """Return how many items have a document that is allowed."""
-    within = f"o.id IN ({allowed.sql})" if allowed else "1"
+    within = _within(allowed)
     sql = f"SELECT count(DISTINCT o.item_id) FROM documents o WHERE {within}"
     return int(store.value(sql, *(allowed.bindings if allowed else ())))
+
+
+def _within(allowed: Allowed | None) -> str:
+    """Return the condition on documents `o`: allowed, and written by people."""
+    written = "o.representation <> 'intent'"
+    return f"{written} AND o.id IN ({allowed.sql})" if allowed else written

@@ -7,11 +7,11 @@ from forgelore.api.methods.history_find import FindingHistory
 from forgelore.api.projects import maybe_project, meant_project
 
 if TYPE_CHECKING:
-    from forgelore.api.dedupe import SaidOverride
+    from forgelore.api.dedupe import CardStates, IntentAnswer, SaidOverride
     from forgelore.core.dedupe.closings import TargetPolicy
     from forgelore.flows.closing.apply import Applied, AppliedLine
     from forgelore.flows.closing.rollback import RolledBack, RolledBackItem
-    from forgelore.flows.dedupe.candidate_ranking import TargetStates
+    from forgelore.flows.dedupe.candidate_ranking import Representation, TargetStates
     from forgelore.flows.dedupe.candidates import CandidatesMade
     from forgelore.flows.dedupe.canonicalize import Canonicalized
     from forgelore.flows.dedupe.detect_new import Detection
@@ -88,17 +88,31 @@ class DedupingHistory(FindingHistory):
 
         return list_runs(self.app.store(), meant_project(self.app, project).id, step=step, limit=limit)
 
+    def make_intent_cards(
+        self, *, project: str | None = None, kind: str | None = None, states: "CardStates" = "all", full: bool = False,
+        watcher: "Watcher | None" = None,
+    ) -> "IntentAnswer":  # fmt: skip
+        """Make a card of what it is about for every issue and change, and make the cards searchable. What has not
+        changed is left alone, unless all are to be made anew.
+        """
+        from forgelore.api.dedupe import make_intent_cards
+        from forgelore.api.judging import meant_kinds
+
+        project_id = meant_project(self.app, project).id
+        return make_intent_cards(self.app, project_id, meant_kinds(kind), states=states, is_full=full, watcher=watcher)
+
     def make_candidates(
         self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,
-        states: "TargetStates" = "open", workers: int = 1, full: bool = False, watcher: "Watcher | None" = None,
+        states: "TargetStates" = "open", source: "Representation" = "raw", workers: int = 1, full: bool = False,
+        watcher: "Watcher | None" = None,
     ) -> "list[CandidatesMade]":  # fmt: skip
         """Keep, for every open issue and change, what it could repeat; of one kind, or of both. What has not changed is
-        left alone, unless all are to be made anew.
+        left alone, unless all are to be made anew. `source`: whether texts or intent cards choose who is compared.
         """
         from forgelore.api.judging import make_candidates
         from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
 
-        setting = CandidateSetting(k, min_score, states)
+        setting = CandidateSetting(k, min_score, states, source)
         return make_candidates(
             self.app, self.retriever(), meant_project(self.app, project).id, setting, kind=kind, workers=workers,
             is_full=full, watcher=watcher,
@@ -106,34 +120,37 @@ class DedupingHistory(FindingHistory):
 
     def judge_candidates(
         self, *, project: str | None = None, kind: str | None = None, min_edge: float = 0.85, rejudge: bool = False,
-        allow_stale: bool = False, trust_statements: bool = False, judge: str = "builtin",
-        profile: str | None = None, workers: int = 1, budget: int | None = None, watcher: "Watcher | None" = None,
+        allow_stale: bool = False, source: "Representation | None" = None, trust_statements: bool = False,
+        judge: str = "builtin", profile: str | None = None, workers: int = 1, budget: int | None = None,
+        watcher: "Watcher | None" = None,
     ) -> "list[DecisionsMade]":  # fmt: skip
         """Decide of every open issue and change whether it repeats one of its candidates, by the builtin rules or by a
         language model (`judge="llm"`, of a `profile` of the settings, several questions at once, within a `budget` of
         tokens). With `rejudge` also of those that were decided on, accepted edges included. With `trust_statements`
-        marks and what maintainers wrote ("duplicate of #5") count, too.
+        marks and what maintainers wrote ("duplicate of #5") count, too. `source`: only candidates that texts chose,
+        or cards.
         """
         from forgelore.api.judging import JudgeChoice, judge_candidates
         from forgelore.flows.dedupe.judge import JudgeSetting
 
-        setting = JudgeSetting(min_edge, rejudge, allow_stale, workers=workers, budget=budget)
+        setting = JudgeSetting(min_edge, rejudge, allow_stale, workers=workers, budget=budget, source=source)
         choice = JudgeChoice(judge, profile, trust_statements)
         project_id = meant_project(self.app, project).id
         return judge_candidates(self.app, project_id, setting, choice, kind=kind, watcher=watcher)
 
     def detect_new(
         self, ref: str, *, project: str | None = None, k: int = 8, min_score: float = 0.75, maybe: float = 0.85,
-        duplicate: float = 0.92, support: float = 0.9, trust_statements: bool = False, judge: str = "builtin",
-        profile: str | None = None,
+        duplicate: float = 0.92, support: float = 0.9, source: "Representation" = "raw",
+        trust_statements: bool = False, judge: str = "builtin", profile: str | None = None,
     ) -> "Detection":  # fmt: skip
         """Return whether an item is a duplicate, maybe one, or none, by the builtin rules or by a language model. In a
-        synced project it is read anew first; the decision is kept.
+        synced project it is read anew first; the decision is kept. `source`: whether its text or its intent card
+        chooses who it is compared with.
         """
         from forgelore.api.judging import JudgeChoice, detect_new
         from forgelore.flows.dedupe.detect_new import DetectionSetting
 
-        setting = DetectionSetting(k, min_score, maybe, duplicate, support)
+        setting = DetectionSetting(k, min_score, maybe, duplicate, support, source)
         given = maybe_project(self.app, project)
         choice = JudgeChoice(judge, profile, trust_statements)
         return detect_new(self.app, self.retriever(), ref, given, setting, choice)

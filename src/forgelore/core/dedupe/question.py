@@ -27,6 +27,7 @@ class JudgedItem(NamedTuple):
     url: str = ""
     files: tuple[str, ...] = ()  # paths of a change, the first of them
     patch: str = ""  # the beginning of a change's diff, where somebody has fetched it
+    card: str = ""  # its intent card where cards chose the candidates; a program wrote it, no fact is looked up in it
 
     @property
     def text(self) -> str:

@@ -61,6 +61,7 @@ class DocumentSource(NamedTuple):
     labels: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     threads: tuple[tuple[str, tuple[DocumentNote, ...]], ...] = ()  # key and notes; without system and internal ones
+    card: str = ""  # the text of its intent card; a program wrote it, never a person
 
 
 class Facts(NamedTuple):
@@ -81,7 +82,7 @@ class Facts(NamedTuple):
 
 
 class Document(NamedTuple):
-    representation: Literal["item", "thread"]
+    representation: Literal["item", "thread", "intent"]
     thread_key: str
     title: str
     text: str
@@ -91,18 +92,19 @@ class Document(NamedTuple):
 
 
 def build_documents(source: DocumentSource) -> list[Document]:
-    """Return the item's document, then one per thread that says anything."""
-    return [_item_document(source), *(_thread_document(source, key, notes) for key, notes in source.threads if notes)]
+    """Return the item's document, one per thread that says anything, and that of its card where it has one."""
+    threads = [_thread_document(source, key, notes) for key, notes in source.threads if notes]
+    cards = [_own_document(source, "intent", source.card)] if source.card else []
+    return [_own_document(source, "item", source.body or ""), *threads, *cards]
 
 
-def _item_document(source: DocumentSource) -> Document:
-    text = source.body or ""
+def _own_document(source: DocumentSource, representation: Literal["item", "intent"], text: str) -> Document:
     facts = Facts(
         source.kind, source.state, source.author, source.created_at, source.updated_at, source.url,
         source.is_confidential, 0, None, content_hash(source.title, text), _list_hash(source.labels),
         _list_hash(source.paths),
     )  # fmt: skip
-    return Document("item", "", source.title, text, source.labels, source.paths, facts)
+    return Document(representation, "", source.title, text, source.labels, source.paths, facts)
 
 
 def _thread_document(source: DocumentSource, key: str, notes: Sequence[DocumentNote]) -> Document:

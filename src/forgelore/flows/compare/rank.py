@@ -30,6 +30,7 @@ from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
 from forgelore.core.search.fuse import DEPTH, Fused, Scale
 from forgelore.core.search.snippets import wanted_of
+from forgelore.flows.compare.item_lists import Terms
 from forgelore.flows.compare.path_evidence import PathEvidence, load_path_evidence
 from forgelore.flows.compare.reference import (
     SAMPLE,
@@ -44,7 +45,6 @@ from forgelore.flows.compare.shortlist import (
     CompareRequest,
     Counts,
     Shortlist,
-    Terms,
     find_shortlist,
     rescore_shortlist,
 )

@@ -8,24 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.compare.evidence import Stems
 from forgelore.core.compare.query_terms import telling_terms
-from forgelore.core.search.fuse import DEPTH, Fused, fuse_scores
+from forgelore.core.search.fuse import DEPTH, Fused
+from forgelore.flows.compare.card_shortlist import choose_by_cards
+from forgelore.flows.compare.item_lists import Terms, fuse_by_age, search_terms
 from forgelore.flows.search.ranked_lists import RankedLists
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchMode, first_of_items
 from forgelore.flows.search.shortfalls import vector_or_warning
 from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import Found, search_words
 from forgelore.store.engine.words import estimate_documents, load_document_counts
-from forgelore.store.filters import Allowed, Filters
-from forgelore.store.hits import Subject, load_created
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
-
-_DAY_MS = 86_400_000
-
-Terms = list[tuple[str, int]]
 
 
 class CompareRequest(NamedTuple):
@@ -38,6 +35,7 @@ class CompareRequest(NamedTuple):
     is_bare: bool = False  # numbers alone: no snippets, no quotes
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
+    by_cards: bool = False  # intent cards choose who is compared; without a card of the subject, its text does
 
 
 class Shortlist(NamedTuple):
@@ -87,11 +85,15 @@ def find_shortlist(
     depth = DEPTH
     while True:
         near = [] if vector is None else retriever.by_vector(vector, depth, scope)
-        lists = RankedLists(_by_terms(retriever.store, terms, depth, scope.allowed), near)
-        fused = first_of_items(retriever.store, _fuse(retriever.store, subject, lists))
+        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed), near)
+        fused = first_of_items(retriever.store, fuse_by_age(retriever.store, subject, lists))
         if len(fused) >= wanted or not lists.is_cut(depth):
-            return Shortlist(fused[:wanted], lists, terms, vector, mode, warnings)
+            break
         depth *= 4
+    if request.by_cards:
+        chosen = choose_by_cards(retriever, request, fused, counts=counts, wanted=wanted)
+        fused = fused if chosen is None else chosen
+    return Shortlist(fused[:wanted], lists, terms, vector, mode, warnings)
 
 
 def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, found: Shortlist) -> Shortlist:
@@ -100,7 +102,7 @@ def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, foun
 
     ids = {one.id for one in found.fused}
     lists = found.lists.rescored(measure_item(store, rescorer, ids, subject=subject))
-    fused = [one for one in _fuse(store, subject, lists) if one.id in ids]
+    fused = [one for one in fuse_by_age(store, subject, lists) if one.id in ids]
     mode: SearchMode = "hybrid" if found.mode == "lexical" else found.mode
     return found._replace(fused=fused, lists=lists, vector=None, mode=mode)
 
@@ -109,23 +111,3 @@ def _load_vector(retriever: Retriever, subject: Subject) -> "Vector":
     """Return the item's vector: the stored one where there is one."""
     stored = retriever.document_vector(subject.document_id) if subject.document_id else None
     return stored if stored is not None else retriever.text_vector(subject.title, subject.body)
-
-
-def _by_terms(store: Store, terms: Terms, depth: int, allowed: Allowed | None) -> list[Found]:
-    if not terms:
-        return []
-    # A word that is repeated counts as often: FTS5 adds up the phrases of an OR.
-    expression = " OR ".join(f'"{term.replace(chr(34), chr(34) * 2)}"' for term, times in terms for _ in range(times))
-    return search_words(store, expression, depth, allowed)
-
-
-def _fuse(store: Store, subject: Subject, lists: RankedLists) -> list[Fused]:
-    """By standardised scores and age: the size of a lead tells a duplicate from a neighbour, and ranks forget it; and
-    most repetitions follow soon.
-    """
-    ranked = lists.as_ranked()
-    if subject.created_at is None:
-        return fuse_scores(ranked)
-    created = load_created(store, {document_id for each in ranked for document_id, _ in each})
-    ages = {document_id: abs(subject.created_at - at) / _DAY_MS for document_id, at in created.items()}
-    return fuse_scores(ranked, ages_days=ages)

@@ -14,23 +14,28 @@ from forgelore.core.compare.sameness import Sameness
 from forgelore.core.dedupe.policies import BATCH_K, MIN_SCORE, SHOWN_CLOSED
 from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, Match, Ranking, rank_matches
 from forgelore.flows.compare.reference import scope_of
+from forgelore.flows.dedupe.intent import has_current_card
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.candidate_sets import NewSet, SetMember, load_versions
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 
 TargetStates = Literal["open", "closed", "all"]
+Representation = Literal["raw", "intent"]  # what chooses whom a source is compared with: texts, or intent cards
+FALLBACK = "intent_raw"  # kept of a set: cards were to choose, its source has no current one, and texts did
 _ORDER: dict[Sameness, int] = {"same_text": 0, "nearly_same_text": 1, "similar": 2}
 _DIGITS = 4  # of a kept feature
 
 
 class CandidateSetting(NamedTuple):
-    """Parameters of a set. `states`: of the targets that `k` counts; only open ones are ever offered to a judge."""
+    """Parameters of a set. `states`: of the targets that `k` counts; only open ones are ever offered to a judge.
+    `representation`: whether texts or intent cards choose who is compared.
+    """
 
     k: int = BATCH_K
     min_score: float = MIN_SCORE  # of similarity
     states: TargetStates = "open"
-    representation: str = "raw"
+    representation: Representation = "raw"
 
 
 class RankedSource(NamedTuple):
@@ -51,7 +56,8 @@ def rank_source(retriever: Retriever, item_id: int, setting: CandidateSetting) -
     if known is None:
         return None
     subject = load_subject(store, item_id)
-    ranking = _rank(retriever, subject, setting)
+    by_cards = setting.representation == "intent" and has_current_card(store, item_id)
+    ranking = _rank(retriever, subject, setting, by_cards=by_cards)
     chosen = _choose(ranking, setting)
     versions = load_versions(store, [match.hit.row.item_id for match in chosen])
     members = [
@@ -62,15 +68,19 @@ def rank_source(retriever: Retriever, item_id: int, setting: CandidateSetting) -
     # What is only shown comes last, whatever its strength.
     ordered = sorted(members, key=lambda one: not one.is_offered)
     numbered = tuple(one._replace(rank=rank) for rank, one in enumerate(ordered, start=1))
-    return RankedSource(_as_set(retriever, subject, known[0], setting), numbered, _has_vector(retriever, subject))
+    new = _as_set(retriever, subject, known[0], setting)
+    if setting.representation == "intent" and not by_cards:
+        new = new._replace(representation=FALLBACK)
+    return RankedSource(new, numbered, _has_vector(retriever, subject))
 
 
-def _rank(retriever: Retriever, subject: Subject, setting: CandidateSetting) -> Ranking:
+def _rank(retriever: Retriever, subject: Subject, setting: CandidateSetting, *, by_cards: bool) -> Ranking:
     filters = Filters(
         types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,), is_public=True
     )
     most = max(setting.k, SHOWN_CLOSED)
-    return rank_matches(retriever, CompareRequest(subject, filters, limit=CANDIDATES, per_state=most))
+    request = CompareRequest(subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards)
+    return rank_matches(retriever, request)
 
 
 def _choose(ranking: Ranking, setting: CandidateSetting) -> list[Match]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from forgelore.clock import machine_ms
 from forgelore.flows.compare.reference import scope_of
 from forgelore.flows.compare.sample import learn_boilerplate
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, RankedSource, rank_source
+from forgelore.flows.dedupe.candidate_ranking import FALLBACK, CandidateSetting, RankedSource, rank_source
 from forgelore.flows.dedupe.reading_processes import WORTH_A_PROCESS, OpenRetriever, rank_in_processes
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
@@ -36,6 +36,7 @@ class CandidatesMade(NamedTuple):
     stale_marked: int  # earlier sets that the new ones replaced
     missing_embeddings: int  # sources without a stored vector
     is_stopped: bool = False
+    raw_fallbacks: int = 0  # sources without a current card, compared by their texts instead
 
 
 class CandidateJob(NamedTuple):
@@ -69,6 +70,7 @@ def make_candidates(
     return done._replace(
         run_id=run_id, made=counts["made"], empty=counts["empty"], members_written=counts["members_written"],
         stale_marked=counts["stale_marked"], missing_embeddings=counts["missing_embeddings"], is_stopped=should_stop(),
+        raw_fallbacks=counts["raw_fallbacks"],
     )  # fmt: skip
 
 
@@ -95,7 +97,9 @@ class _CandidateRun:
 
     def __init__(self, store: Store, run_id: int, watcher: Watcher, part: str, now_ms: Callable[[], int]) -> None:
         self._store, self._id, self._watcher, self._part, self._now_ms = store, run_id, watcher, part, now_ms
-        self._counts: Counter[str] = Counter(made=0, empty=0, members_written=0, stale_marked=0, missing_embeddings=0)
+        self._counts: Counter[str] = Counter(
+            made=0, empty=0, members_written=0, stale_marked=0, missing_embeddings=0, raw_fallbacks=0
+        )
 
     def save_all(
         self, ranked: Iterator[RankedSource | None], total: int, should_stop: Callable[[], bool]
@@ -125,5 +129,5 @@ class _CandidateRun:
         _, stale = save_set(self._store, one.new, one.members, self._now_ms())
         self._counts.update(
             made=1, empty=not one.members, members_written=len(one.members), stale_marked=stale,
-            missing_embeddings=not one.has_vector,
+            missing_embeddings=not one.has_vector, raw_fallbacks=one.new.representation == FALLBACK,
         )  # fmt: skip

@@ -20,6 +20,7 @@ from forgelore.store.calibrations import load_boilerplate
 from forgelore.store.candidate_sets import SetMember
 from forgelore.store.db import Store
 from forgelore.store.decisions import NewDecision
+from forgelore.store.intent_cards import load_card_texts
 from forgelore.store.judged_items import load_judged, load_refused_pairs, load_said_targets
 
 _PROBLEM_CHARS = 500
@@ -55,19 +56,21 @@ class Decider:
         self._refused = load_refused_pairs(store, project_id)
         self._lines: dict[str, Collection[int]] = {}
 
-    def decide(self, item_id: int, members: Sequence[SetMember]) -> SetDecision | None:
+    def decide(self, item_id: int, members: Sequence[SetMember], *, with_cards: bool = False) -> SetDecision | None:
         """Return what is decided of a source and its candidates; None when the source is gone."""
-        prepared = self.prepare(item_id, members)
+        prepared = self.prepare(item_id, members, with_cards=with_cards)
         if not isinstance(prepared, PreparedCase):
             return prepared
         return self.weigh(prepared, self._judge.ask(prepared.question))
 
-    def prepare(self, item_id: int, members: Sequence[SetMember]) -> PreparedCase | SetDecision | None:
+    def prepare(
+        self, item_id: int, members: Sequence[SetMember], *, with_cards: bool = False
+    ) -> PreparedCase | SetDecision | None:
         """Return what a judge is to be asked, or the decision where it need not be: the source says too little, or has
-        no candidate that may be offered. None when the source is gone.
+        no candidate that may be offered. None when the source is gone. `with_cards`: a judge is shown their cards.
         """
         offered = [one for one in members if one.is_offered]
-        known = load_judged(self._store, [item_id, *(one.item_id for one in offered)])
+        known = self._load([item_id, *(one.item_id for one in offered)], with_cards=with_cards)
         source = known.get(item_id)
         if source is None:
             return None
@@ -80,6 +83,11 @@ class Decider:
         if reason := object_to(case, asked):
             return SetDecision(source, case.options, None, reason)
         return PreparedCase(Question(source, candidates), case)
+
+    def _load(self, item_ids: list[int], *, with_cards: bool) -> dict[int, JudgedItem]:
+        known = load_judged(self._store, item_ids)
+        cards = load_card_texts(self._store, known) if with_cards else {}
+        return {item_id: item._replace(card=cards.get(item_id, "")) for item_id, item in known.items()}
 
     def weigh(self, prepared: PreparedCase, answer: JudgeAnswer) -> SetDecision:
         """Return what the gates make of a judge's answer."""

@@ -17,7 +17,7 @@ from forgelore.core.dedupe.policies import DUPLICATE, MAYBE, MIN_SCORE, ONLINE, 
 from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.errors import NotFound, in_words
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, RankedSource, rank_source
+from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, RankedSource, Representation, rank_source
 from forgelore.flows.dedupe.deciding import Decider, SetDecision
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.candidate_sets import SetMember, save_set
@@ -35,13 +35,16 @@ _SAID_NOTHING = (
 
 
 class DetectionSetting(NamedTuple):
-    """Thresholds. `maybe` and `duplicate` read confidence, `min_score` and `support` similarity."""
+    """Thresholds. `maybe` and `duplicate` read confidence, `min_score` and `support` similarity. `source`: whether
+    texts or intent cards choose the candidates.
+    """
 
     k: int = ONLINE_K
     min_score: float = MIN_SCORE
     maybe: float = MAYBE
     duplicate: float = DUPLICATE
     support: float = SUPPORT
+    source: Representation = "raw"
 
 
 DEFAULTS = DetectionSetting()
@@ -83,6 +86,7 @@ class Detection(NamedTuple):
     warnings: tuple[str, ...] = ()
     prompt_tokens: int = 0
     answer_tokens: int = 0
+    source: str = "raw"  # what chose the candidates: raw, intent, or intent_raw where the item has no card
 
 
 def detect_new(
@@ -91,10 +95,12 @@ def detect_new(
 ) -> Detection:  # fmt: skip
     """Return whether an item of the store is a duplicate, and keep the decision with its candidates."""
     store = retriever.store
-    ranked = rank_source(retriever, item_id, CandidateSetting(setting.k, setting.min_score))
+    wanted = CandidateSetting(setting.k, setting.min_score, representation=setting.source)
+    ranked = rank_source(retriever, item_id, wanted)
     policy = ONLINE._replace(min_confidence=setting.duplicate, min_similarity=setting.support)
     decider = Decider(store, ranked.new.project_id, judge, policy) if ranked else None
-    decided = decider.decide(item_id, ranked.members) if decider and ranked else None
+    is_by_cards = ranked is not None and ranked.new.representation == "intent"
+    decided = decider.decide(item_id, ranked.members, with_cards=is_by_cards) if decider and ranked else None
     if ranked is None or decider is None or decided is None:
         raise NotFound(f"item {item_id} is not in this database, or not public")
     outcome, reason = classify(decided, ranked.members, setting)
@@ -147,4 +153,5 @@ def _tell(
         verdict.reasoning if verdict else "", judge.name, judge.model, candidates, decision_id,
         warnings=(f"the judge did not answer: {in_words(answer.error)}",) if answer.error else (),
         prompt_tokens=answer.prompt_tokens, answer_tokens=answer.answer_tokens,
+        source=ranked.new.representation,
     )  # fmt: skip

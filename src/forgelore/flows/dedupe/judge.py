@@ -18,7 +18,8 @@ from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError
 from forgelore.flows.dedupe.asking import AskedCase, ask_all
-from forgelore.flows.dedupe.deciding import Decider, SetDecision
+from forgelore.flows.dedupe.candidate_ranking import FALLBACK, Representation
+from forgelore.flows.dedupe.deciding import Decider, PreparedCase, SetDecision
 from forgelore.flows.progress import Watcher
 from forgelore.store.candidate_sets import CandidateSet, each_latest_set
 from forgelore.store.db import Store
@@ -32,13 +33,16 @@ _UNSAID = (ReasonCode.JUDGE_FAILED, ReasonCode.OVER_BUDGET, ReasonCode.INVALID_V
 
 
 class JudgeSetting(NamedTuple):
-    """`min_edge`: confidence from which on a decision is accepted. `budget`: most tokens of the run."""
+    """`min_edge`: confidence from which on a decision is accepted. `budget`: most tokens of the run. `source`: only
+    sets that texts chose, or that cards did; None: whatever the latest are.
+    """
 
     min_edge: float = MIN_EDGE
     is_rejudged: bool = False
     allows_stale: bool = False
     workers: int = 1
     budget: int | None = None
+    source: Representation | None = None
 
 
 DEFAULTS = JudgeSetting()
@@ -71,7 +75,9 @@ def judge_sets(
     """Decide on the latest set of every open item that this judge has not decided on yet. Raises what keeps a judge
     from answering at all; what was decided before is kept.
     """
-    sets = list(each_latest_set(store, project_id, kind, allows_stale=setting.allows_stale))
+    made_by = {None: None, "raw": ("raw",), "intent": ("intent", FALLBACK)}[setting.source]
+    latest = each_latest_set(store, project_id, kind, representations=made_by, allows_stale=setting.allows_stale)
+    sets = list(latest)
     known = set() if setting.is_rejudged else list_judged_sets(store, project_id, judge.name, judge.model)
     todo = [one for one in sets if one.id not in known]
     done = DecisionsMade(kind, judge.name, judge.model, None, len(sets), len(sets) - len(todo))
@@ -115,7 +121,7 @@ class _JudgeRun:
         for one in todo:
             if not self._setting.is_rejudged and load_accepted(self._store, one.item_id):
                 self._count("skipped", ReasonCode.ALREADY_ACCEPTED)
-            elif isinstance(prepared := self._decider.prepare(one.item_id, one.members), SetDecision):
+            elif isinstance(prepared := self._prepare(one), SetDecision):
                 self._save(one, prepared)
             elif prepared is not None:
                 yield AskedCase(one, prepared)
@@ -125,6 +131,9 @@ class _JudgeRun:
             on_set()
             if should_stop():
                 return
+
+    def _prepare(self, one: CandidateSet) -> PreparedCase | SetDecision | None:
+        return self._decider.prepare(one.item_id, one.members, with_cards=one.representation == "intent")
 
     def take(self, case: AskedCase, answer: JudgeAnswer) -> None:
         """Keep what the gates make of an answer. Raises what keeps the judge from answering, now or again and again."""

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from forgelore.clock import machine_ms
 from forgelore.errors import CorruptStore, LoreError
+from forgelore.flows.index.card_check import find_altered_cards
 from forgelore.flows.index.document_check import find_altered_texts, find_outdated
 from forgelore.flows.index.findings import Finding, collect
 from forgelore.flows.index.row_check import ReaderOf, check_rows
@@ -24,7 +25,7 @@ from forgelore.store.db import Store
 from forgelore.store.engine.fulltext_check import compare_words, find_unmatched, find_word_damage
 from forgelore.store.engine.vector_check import SampledDocument, measure_vectors, sample_vectors
 from forgelore.store.engine.vector_rows import count_vectors
-from forgelore.store.engine.words import count_documents
+from forgelore.store.engine.words import count_cards, count_documents
 from forgelore.store.health import find_current_embedder
 from forgelore.store.schema_check import SOURCES, find_gaps
 
@@ -113,6 +114,7 @@ class _Check:
         self.wrong += rows.wrong
         why = "of the rest no answer of a forge is stored" if rows.checked < rows.total else ""
         self.proofs.append(Proof("items compared with what the forge said of them", rows.checked, rows.total, why))
+        self.wrong += find_altered_cards(store)
         self.wrong += find_altered_texts(store, watcher)
         self.wrong += find_outdated(store, rows.distrusted, watcher)
 
@@ -122,7 +124,9 @@ class _Check:
         self.wrong += [("words_damaged", line, 0) for line in damage]
         missed, asked = find_unmatched(store, self._request.sample)
         self.wrong += [("words_lost", f"{word} (document {document_id})", 0) for document_id, word in missed]
-        self.proofs.append(Proof("documents asked for by their own words", asked, count_documents(store)))
+        self.proofs.append(
+            Proof("documents asked for by their own words", asked, count_documents(store) + count_cards(store))
+        )
         if damage:
             return  # reading such an index would raise
         words = compare_words(store)

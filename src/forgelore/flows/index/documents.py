@@ -16,6 +16,7 @@ from forgelore.store.db import Store
 from forgelore.store.documents import Written, load_sources, save_documents
 from forgelore.store.engine.words import refresh_common_words
 from forgelore.store.health import count_project_documents
+from forgelore.store.intent_cards import drop_cards
 from forgelore.store.item_batches import count_items, next_items
 from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
 from forgelore.words import JobKind
@@ -92,6 +93,8 @@ def _write(store: Store, project_id: int, item_ids: list[int], *, is_full: bool 
     for item_id in item_ids:
         source = sources.get(item_id)
         documents = build_documents(source) if source else []
+        if source is None:
+            drop_cards(store, [item_id])  # of what is deleted nothing stays
         written = written.plus(save_documents(store, item_id, project_id, documents, is_full=is_full))
     return written
 

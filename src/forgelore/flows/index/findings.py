@@ -67,6 +67,10 @@ MEANINGS = {
     "document_outdated": Meaning(
         "documents that are not what their item and its notes say now, and that do not wait for it"
     ),
+    "card_differs": Meaning(
+        "intent cards that cannot be read, or whose text is not what they say: they are dropped, and made again by"
+        " forgelore dedupe intent"
+    ),
     "text_missing": Meaning("documents without a text"),
     "text_without_document": Meaning("texts whose document is gone"),
     "text_differs": Meaning("texts that are not what their hash says: somebody or something changed them"),

@@ -26,6 +26,7 @@ from forgelore.store.engine.vector_rows import (
 )
 from forgelore.store.engine.words import refresh_common_words
 from forgelore.store.health import find_current_embedder
+from forgelore.store.intent_cards import drop_cards
 from forgelore.store.item_hashes import load_hashed_items, save_content_hash
 from forgelore.store.jobs import queue_documents
 from forgelore.store.orphans import drop_orphans
@@ -159,6 +160,16 @@ def _count_words(context: RepairContext) -> None:
     refresh_common_words(context.store, is_forced=True)
 
 
+def _drop_cards(context: RepairContext) -> None:
+    """Forget cards that cannot be trusted, with their documents. Only who made them can make them again."""
+    ids = context.rows("card_differs")
+    with context.store.transaction():
+        drop_cards(context.store, ids)
+        for project, item_ids in context.projects(ids).values():
+            queue_documents(context.store, project.id, item_ids)
+    context.notes["intent cards were dropped; to make them again, run: forgelore dedupe intent"] = None
+
+
 def _drop_documents(context: RepairContext) -> None:
     """Forget documents whose text cannot be trusted; their items are indexed again."""
     with context.store.transaction():
@@ -253,6 +264,7 @@ STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (
     (("terms_differ",), _split_words),
     (("words_missing", "words_extra", "words_damaged", "words_lost"), _make_words),
     (("words_miscounted",), _count_words),
+    (("card_differs",), _drop_cards),
     (("text_missing", "text_differs"), _drop_documents),
     (("document_of_deleted_item", "item_without_document", "document_outdated"), _queue_items),
     (("embedder_altered",), _set_dimensions),

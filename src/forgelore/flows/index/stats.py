@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from forgelore.store.db import Store
 from forgelore.store.engine.vector_rows import count_vectors
-from forgelore.store.engine.words import count_documents
+from forgelore.store.engine.words import count_cards, count_documents
 from forgelore.store.health import (
     WaitingQueue,
     count_kinds,
@@ -18,7 +18,9 @@ from forgelore.words import JobKind
 
 
 class DocumentStats(NamedTuple):
-    """Documents: `by_kind` of item and by what they tell (item, thread); those cut for length, by reason."""
+    """Documents: `by_kind` of item and by what they tell (item, thread; intent: a card); those cut for length, by
+    reason.
+    """
 
     total: int
     by_kind: dict[str, dict[str, int]]
@@ -79,7 +81,7 @@ def load_stats(store: Store, fingerprint: str | None = None) -> IndexStats:
         return IndexStats(
             DocumentStats(total, kinds, sum(truncated.values()), truncated),
             _vector_stats(store, total, queues[JobKind.EMBED], fingerprint),
-            FullTextStats(count_documents(store)),
+            FullTextStats(count_documents(store) + count_cards(store)),
             queues,
             FileStats(store.path, measure_file(store), load_version(store)),
         )

@@ -39,7 +39,7 @@ class Retriever:
         self.store, self.embedder, self._problem = store, embedder, problem
         self.stem: Stemmer = make_stemmer(store)
         self.stems = make_stems(store)
-        self._vectors: VectorCache | None = None
+        self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
 
     def by_words(self, query: Query, depth: int, enough: int, allowed: Allowed | None) -> list[Found]:
         """Return documents with every word, then, when those are not `enough`, documents with the rarest words."""
@@ -93,15 +93,16 @@ class Retriever:
 
         return SearchScope(allowed, np.fromstring(load_allowed(self.store, allowed), np.int64, sep=","))
 
-    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope) -> "list[Near]":
-        """Return the nearest documents."""
+    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False) -> "list[Near]":
+        """Return the nearest documents, or the nearest cards."""
         from forgelore.store.engine.vectors import VectorCache
 
         stored = self.stored_embedder()
-        if self._vectors is None or self._vectors.embedder != stored:
-            self._vectors = VectorCache(self.store, stored)
-        self._vectors.refresh()
-        return self._vectors.nearest(vector, depth, scope.ids)
+        vectors = self._vectors.get(of_cards)
+        if vectors is None or vectors.embedder != stored:
+            vectors = self._vectors[of_cards] = VectorCache(self.store, stored, of_cards=of_cards)
+        vectors.refresh()
+        return vectors.nearest(vector, depth, scope.ids)
 
     def query_vector(self, text: str) -> "Vector":
         """Return the vector of what a person typed. Raises LoreError when there is none to be had."""

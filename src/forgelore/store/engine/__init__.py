@@ -5,8 +5,8 @@ with modules that give the same names; a test compares this list with what other
 
     words            make_stemmer (Stemmer), make_stems     text -> the words that full text would keep of it
                      load_document_counts                   word -> how many documents hold it
-                     count_documents, has_documents,        what full text holds
-                     estimate_documents
+                     count_documents, count_cards,          what full text holds
+                     has_documents, estimate_documents
                      refresh_common_words,                  counts that are kept because counting is slow
                      forget_common_words
     fulltext         add_text, remove_text                  the words of one document
@@ -39,6 +39,9 @@ with modules that give the same names; a test compares this list with what other
     remake           remake_full_text                       full text made anew, whatever state it is in
     tables           TABLES, REMADE, OF_DOCUMENTS, COUNTED, its tables, for those who check and repair the file
                      find_owner, is_own_complaint
+
+Intent cards are documents of which both keep a list of their own (`is_card`, `of_cards`): no search in what people
+wrote finds one, and none of its counts and distances depends on them.
 
 Nobody outside names one of its tables, which are made by the migrations. Expressions are those of
 `core/search/ftsquery`; `store/filters` says which documents are allowed, for any column that holds a document's id.

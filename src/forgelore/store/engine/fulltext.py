@@ -8,6 +8,7 @@ import apsw
 
 from forgelore.errors import InvalidValue, StoreError
 from forgelore.store.db import Store
+from forgelore.store.engine.tables import CARD_TEXT, FULL_TEXT
 from forgelore.store.filters import Allowed, Condition
 
 # What a word is worth in the title, in the text, and among the split terms.
@@ -20,22 +21,27 @@ class Found(NamedTuple):
     score: float  # BM25, larger is better
 
 
-def add_text(store: Store, document_id: int, title: str, text: str, terms: str) -> None:
+def add_text(store: Store, document_id: int, title: str, text: str, terms: str, *, is_card: bool = False) -> None:
     """Make a document findable by its words."""
-    sql = """
-        INSERT INTO documents_fts (rowid, title, text, terms)
+    sql = f"""
+        INSERT INTO {_table(is_card)} (rowid, title, text, terms)
         VALUES (?, ?, ?, ?)
     """
     store.run(sql, document_id, title, text, terms)
 
 
-def remove_text(store: Store, document_id: int, title: str, text: str, terms: str) -> None:
+def remove_text(store: Store, document_id: int, title: str, text: str, terms: str, *, is_card: bool = False) -> None:
     """Take a document out. FTS5 must be told the *old* text, or its terms stay behind."""
-    sql = """
-        INSERT INTO documents_fts (documents_fts, rowid, title, text, terms)
+    table = _table(is_card)
+    sql = f"""
+        INSERT INTO {table} ({table}, rowid, title, text, terms)
         VALUES ('delete', ?, ?, ?, ?)
     """
     store.run(sql, document_id, title, text, terms)
+
+
+def _table(is_card: bool) -> str:  # noqa: FBT001 - the only thing it is asked
+    return CARD_TEXT if is_card else FULL_TEXT
 
 
 def compact_words(store: Store) -> None:
@@ -48,31 +54,39 @@ def overwrite_words(store: Store) -> None:
     store.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('secure-delete', 1)")
 
 
-def search_words(store: Store, expression: str, limit: int, allowed: Allowed | None = None) -> list[Found]:
-    """Return matching documents, best first; equal scores in the order of their ids."""
+def search_words(
+    store: Store, expression: str, limit: int, allowed: Allowed | None = None, *, of_cards: bool = False
+) -> list[Found]:
+    """Return matching documents, best first; equal scores in the order of their ids. `of_cards`: cards, and nothing
+    that people wrote; otherwise no cards.
+    """
+    table = _table(of_cards)
     # Asked of each match before it is scored. (`rowid IN (…)` would ask the index once per allowed id.)
-    within = f"AND {allowed.condition('documents_fts.rowid')}" if allowed else ""
+    within = f"AND {allowed.condition(f'{table}.rowid')}" if allowed else ""
     sql = f"""
-        SELECT rowid, -bm25(documents_fts, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
-        FROM documents_fts
-        WHERE documents_fts MATCH ? {within}
+        SELECT rowid, -bm25({table}, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
+        FROM {table}
+        WHERE {table} MATCH ? {within}
         ORDER BY score DESC, rowid
         LIMIT ?
     """
     return [Found(*row) for row in store.rows(sql, expression, *(allowed.bindings if allowed else ()), limit)]
 
 
-def count_items(store: Store, expression: str, allowed: Allowed | None = None) -> tuple[int, bool]:
+def count_items(
+    store: Store, expression: str, allowed: Allowed | None = None, *, of_cards: bool = False
+) -> tuple[int, bool]:
     """Return how many items have matching documents, and whether that is exact: so many documents are looked at, no
     more, since counting takes as long for a common word as the search.
     """
-    within = f"AND {allowed.condition('documents_fts.rowid')}" if allowed else ""
+    table = _table(of_cards)
+    within = f"AND {allowed.condition(f'{table}.rowid')}" if allowed else ""
     sql = f"""
         SELECT count(*), count(DISTINCT d.item_id)
         FROM (
             SELECT rowid
-            FROM documents_fts
-            WHERE documents_fts MATCH ? {within}
+            FROM {table}
+            WHERE {table} MATCH ? {within}
             LIMIT ?
         ) f
         JOIN documents d ON d.id = f.rowid
@@ -82,9 +96,10 @@ def count_items(store: Store, expression: str, allowed: Allowed | None = None) -
     return items, documents < MOST_COUNTED
 
 
-def has_words(expression: str) -> Condition:
+def has_words(expression: str, *, of_cards: bool = False) -> Condition:
     """The condition on documents `d` that they match an expression."""
-    return Condition("d.id IN (SELECT rowid FROM documents_fts WHERE documents_fts MATCH ?)", (expression,))
+    table = _table(of_cards)
+    return Condition(f"d.id IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)", (expression,))
 
 
 def lacks_words(expression: str) -> Condition:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.store.db import Store
-from forgelore.store.engine.tables import FULL_TEXT, SHADOWS
+from forgelore.store.engine.tables import CARD_TEXT, FULL_TEXT, SHADOWS, texts_of
 from forgelore.store.engine.words import MIN_COMMON, make_stemmer
 from forgelore.store.schema_check import expected_schema
 
@@ -32,26 +32,31 @@ class WordComparison(NamedTuple):
 
 
 def find_word_damage(store: Store) -> list[str]:
-    """Return why the full-text index does not fit its texts, by FTS5's own comparison of every word.
+    """Return why full text does not fit its texts, that of people or that of cards."""
+    return [line for name in (FULL_TEXT, CARD_TEXT) for line in _find_damage(store, name)]
+
+
+def _find_damage(store: Store, name: str) -> list[str]:
+    """Return why a full-text table does not fit its texts, by FTS5's own comparison of every word.
 
     That comparison is an INSERT, which would wait for a running sync and keep it waiting. So it is made on a copy of
     the index among the temporary tables, which nobody else sees: copying costs a twentieth of comparing.
     """
-    sql = expected_schema()[FULL_TEXT].sql
+    sql, copy = expected_schema()[name].sql, f"compared_{name}"
     try:
-        store.run("CREATE TEMP VIEW compared_texts AS SELECT id, title, text, terms FROM main.document_texts")
-        store.run(sql.replace(FULL_TEXT, "temp.compared").replace("document_texts", "compared_texts"))
-        for name in SHADOWS:
-            store.run(f"DELETE FROM temp.compared_{name}")
-            store.run(f"INSERT INTO temp.compared_{name} SELECT * FROM main.{FULL_TEXT}_{name}")
-        store.run("INSERT INTO temp.compared (compared, rank) VALUES ('integrity-check', 1)")
-        settings = store.rows(f"SELECT k, v FROM {FULL_TEXT}_config WHERE k <> 'version'")
+        store.run(f"CREATE TEMP VIEW {copy}_texts AS {texts_of(name)}")
+        store.run(sql.replace(name, f"temp.{copy}").replace("document_texts", f"{copy}_texts"))
+        for shadow in SHADOWS:
+            store.run(f"DELETE FROM temp.{copy}_{shadow}")
+            store.run(f"INSERT INTO temp.{copy}_{shadow} SELECT * FROM main.{name}_{shadow}")
+        store.run(f"INSERT INTO temp.{copy} ({copy}, rank) VALUES ('integrity-check', 1)")
+        settings = store.rows(f"SELECT k, v FROM {name}_config WHERE k <> 'version'")
     except StoreError as error:
-        complaint = str(error.__cause__).replace("compared", FULL_TEXT)
+        complaint = str(error.__cause__).replace(copy, name)
         # FTS5 names the damage, or SQLite says that "the disk image is malformed", which frightens people for nothing.
         is_plain = "fts5" in complaint or not isinstance(error, CorruptStore)
         return [complaint if is_plain else "some words are missing or too many"]
-    return [f"{name} = {value}, which nobody of ours sets" for name, value in settings]
+    return [f"{setting} = {value}, which nobody of ours sets" for setting, value in settings]
 
 
 def compare_words(store: Store) -> WordComparison:
@@ -93,22 +98,23 @@ def find_unmatched(store: Store, size: int) -> tuple[list[tuple[int, str]], int]
     stem = make_stemmer(store)
     missed: list[tuple[int, str]] = []
     sql = """
-        SELECT id, title || char(10) || substr(text, 1, ?)
-        FROM document_texts
-        WHERE id IN (SELECT id FROM document_texts ORDER BY random() LIMIT ?)
+        SELECT t.id, t.title || char(10) || substr(t.text, 1, ?), d.representation IS 'intent'
+        FROM document_texts t
+        LEFT JOIN documents d ON d.id = t.id
+        WHERE t.id IN (SELECT id FROM document_texts ORDER BY random() LIMIT ?)
     """
     rows = store.rows(sql, _CHARS, size)
-    for document_id, text in rows:
+    for document_id, text, is_card in rows:
         words = list(dict.fromkeys(text[start:end] for start, end, _ in stem(text)))
         for word in random.sample(words, min(_WORDS, len(words))):
-            if not _is_found(store, document_id, word):
+            if not _is_found(store, CARD_TEXT if is_card else FULL_TEXT, document_id, word):
                 missed.append((document_id, word))
                 break
     return missed, len(rows)
 
 
-def _is_found(store: Store, document_id: int, word: str) -> bool:
-    sql = f"SELECT 1 FROM {FULL_TEXT} WHERE {FULL_TEXT} MATCH ? AND rowid = ?"
+def _is_found(store: Store, name: str, document_id: int, word: str) -> bool:
+    sql = f"SELECT 1 FROM {name} WHERE {name} MATCH ? AND rowid = ?"
     try:
         return store.row(sql, f'"{word}"', document_id) is not None
     except StoreError:

@@ -1,12 +1,12 @@
 """Making the full-text index anew from the texts, whatever state it is in."""
 
 from forgelore.store.db import Store
-from forgelore.store.engine.tables import FULL_TEXT, REMADE, SHADOWS
+from forgelore.store.engine.tables import CARD_TEXT, FULL_TEXT, REMADE, SHADOWS, texts_of
 from forgelore.store.schema_check import expected_schema
 
 
 def remake_full_text(store: Store) -> None:
-    """Drop the full-text index and fill a new one.
+    """Drop the full-text tables and fill new ones.
 
     FTS5 opens a table before it drops it, and refuses one that is broken: so its entry is taken out of the schema by
     hand, and its shadows, plain tables by then, are dropped one by one.
@@ -14,10 +14,12 @@ def remake_full_text(store: Store) -> None:
     expected = expected_schema()
     with store.transaction():
         store.run("PRAGMA writable_schema=ON")
-        store.run("DELETE FROM main.sqlite_schema WHERE name IN (?, ?)", *REMADE)
+        store.run("DELETE FROM main.sqlite_schema WHERE name IN (?, ?, ?)", *REMADE)
         store.run("PRAGMA writable_schema=RESET")
         for shadow in SHADOWS:
             store.run(f"DROP TABLE IF EXISTS {FULL_TEXT}_{shadow}")
+            store.run(f"DROP TABLE IF EXISTS {CARD_TEXT}_{shadow}")
         for name in REMADE:
             store.run(expected[name].sql)
-        store.run(f"INSERT INTO {FULL_TEXT} ({FULL_TEXT}) VALUES ('rebuild')")
+        for name in (FULL_TEXT, CARD_TEXT):  # FTS5's own 'rebuild' would give each the texts of both
+            store.run(f"INSERT INTO {name} (rowid, title, text, terms) {texts_of(name)}")

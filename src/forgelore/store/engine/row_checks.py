@@ -12,13 +12,20 @@ WORD_CHECKS = (
         SELECT 'document ' || t.id, t.id
         FROM document_texts t
         WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)
+          AND t.id NOT IN (SELECT id FROM cards_fts_docsize)
         """,
     ),
     SqlCheck(
         "words_extra",
         """
         SELECT 'document ' || f.id, f.id
-        FROM documents_fts_docsize f
+        FROM (
+            SELECT id
+            FROM documents_fts_docsize
+            UNION ALL
+            SELECT id
+            FROM cards_fts_docsize
+        ) f
         WHERE f.id NOT IN (SELECT id FROM document_texts)
         """,
     ),
@@ -30,7 +37,8 @@ VECTOR_CHECKS = (
         SELECT 'document ' || d.id || ', chunk ' || c.position, c.id
         FROM chunks c
         JOIN documents d ON d.id = c.document_id
-        WHERE c.text_hash <> substr(d.content_hash, 1, 8) AND {has_no_job("embed", "d")}
+        WHERE (c.text_hash <> substr(d.content_hash, 1, 8) OR c.is_card <> (d.representation = 'intent'))
+          AND {has_no_job("embed", "d")}
         """,
     ),
     SqlCheck(

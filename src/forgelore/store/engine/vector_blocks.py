@@ -26,8 +26,10 @@ _BLOCK = 10_000  # ids: 4 MB of 384 dimensions
 _READ = """
     SELECT group_concat(id), group_concat(document_id), CAST(group_concat(vector, '') AS BLOB)
     FROM chunks
-    WHERE id > ? AND id <= ? AND embedder_id = ? AND octet_length(vector) = ?
+    WHERE id > ? AND id <= ? AND embedder_id = ? AND is_card = ? AND octet_length(vector) = ?
 """
+# Asked in words that indexes answer: looking at the column itself would read every vector.
+_WHOSE = {True: "is_card", False: "id NOT IN (SELECT id FROM chunks WHERE is_card)"}
 
 
 class VectorRows(NamedTuple):
@@ -84,13 +86,13 @@ def no_rows() -> VectorRows:
     return VectorRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32), ())
 
 
-def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0) -> VectorRows:
-    """Read the chunks with larger ids."""
+def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0, of_cards: bool = False) -> VectorRows:
+    """Read the chunks with larger ids: those of cards, or those of what people wrote."""
     import numpy as np
 
     parts: list[VectorRows] = [no_rows()]
     while (after := _before_next(store, after)) >= 0:
-        bindings = (after, after + _BLOCK, embedder.id, embedder.dimension)
+        bindings = (after, after + _BLOCK, embedder.id, of_cards, embedder.dimension)
         ids, documents, vectors = store.row(_READ, *bindings) or ("", "", b"")
         after += _BLOCK
         if ids:
@@ -99,10 +101,16 @@ def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0) -> Vect
     return _together(parts)
 
 
-def load_ids(store: Store, embedder: StoredEmbedder, *, upto: int) -> "Ids":
+def load_ids(store: Store, embedder: StoredEmbedder, *, upto: int, of_cards: bool = False) -> "Ids":
     """Return which of the chunks up to an id are there."""
-    sql = "SELECT group_concat(id) FROM chunks WHERE id <= ? AND embedder_id = ?"
+    sql = f"SELECT group_concat(id) FROM chunks WHERE id <= ? AND embedder_id = ? AND {_WHOSE[of_cards]}"
     return _numbers(store.value(sql, upto, embedder.id) or "")
+
+
+def count_upto(store: Store, embedder: StoredEmbedder, upto: int, *, of_cards: bool = False) -> int:
+    """Return how many of the chunks up to an id are there."""
+    sql = f"SELECT count(*) FROM chunks WHERE id <= ? AND embedder_id = ? AND {_WHOSE[of_cards]}"
+    return int(store.value(sql, upto, embedder.id))
 
 
 def _before_next(store: Store, after: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 from forgelore.store.embedders import StoredEmbedder
-from forgelore.store.engine.vector_blocks import load_ids, load_rows, no_rows
+from forgelore.store.engine.vector_blocks import count_upto, load_ids, load_rows, no_rows
 from forgelore.store.engine.vector_scan import VectorScan
 
 if TYPE_CHECKING:
@@ -40,17 +40,21 @@ def save_chunks(
     chunks: "Sequence[tuple[Chunk, PackedVector]]",
 ) -> bool:
     """Replace a document's vectors, unless its text changed meanwhile; returns whether it did. In a transaction."""
-    row = store.row("SELECT project_id, content_hash FROM documents WHERE id = ?", document_id)
+    sql = "SELECT project_id, content_hash, representation = 'intent' FROM documents WHERE id = ?"
+    row = store.row(sql, document_id)
     if row is None or row[1] != content_hash:
         return False
+    is_card, digest = row[2], content_hash[:_HASH_BYTES]
     store.run("DELETE FROM chunks WHERE document_id = ? AND embedder_id = ?", document_id, embedder_id)
     store.run_many(
         """
-        INSERT INTO chunks (project_id, document_id, embedder_id, position, start_at, end_at, text_hash, scale, vector)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO chunks (
+            project_id, document_id, embedder_id, position, start_at, end_at, is_card, text_hash, scale, vector
+        )
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
-            (row[0], document_id, embedder_id, position, chunk.start, chunk.end, content_hash[:_HASH_BYTES], *packed)
+            (row[0], document_id, embedder_id, position, chunk.start, chunk.end, is_card, digest, *packed)
             for position, (chunk, packed) in enumerate(chunks)
         ],
     )
@@ -93,13 +97,13 @@ def load_unembedded(store: Store, embedder_id: int, document_ids: Iterable[int])
 
 
 class VectorCache:
-    """The vectors of one embedder in memory, one row per chunk.
+    """The vectors of one embedder in memory, one row per chunk: of what people wrote, or of cards.
 
     `refresh` is cheap when nothing changed. Not shared between threads: each keeps its own, or takes turns.
     """
 
-    def __init__(self, store: Store, embedder: StoredEmbedder) -> None:
-        self._store, self.embedder = store, embedder
+    def __init__(self, store: Store, embedder: StoredEmbedder, *, of_cards: bool = False) -> None:
+        self._store, self.embedder, self._of_cards = store, embedder, of_cards
         self._version = -1
         self.rows = no_rows()
 
@@ -111,12 +115,11 @@ class VectorCache:
         import numpy as np
 
         last = int(self.rows.chunk_ids[-1]) if self.rows.total else 0
-        sql = "SELECT count(*) FROM chunks WHERE embedder_id = ? AND id <= ?"
-        kept = self._store.value(sql, self.embedder.id, last) if last else 0
+        kept = count_upto(self._store, self.embedder, last, of_cards=self._of_cards) if last else 0
         if kept != self.rows.total:
-            live = load_ids(self._store, self.embedder, upto=last)
+            live = load_ids(self._store, self.embedder, upto=last, of_cards=self._of_cards)
             self.rows = self.rows.take(np.flatnonzero(np.isin(self.rows.chunk_ids, live)))
-        self.rows = self.rows.joined(load_rows(self._store, self.embedder, after=last))
+        self.rows = self.rows.joined(load_rows(self._store, self.embedder, after=last, of_cards=self._of_cards))
         self._version = version
 
     def nearest(self, query: "Vector", limit: int, allowed: "Ids | None" = None) -> list[Near]:

@@ -36,6 +36,7 @@ COMMANDS = {
     "similar": ("find", "what an item resembles, and why"),
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
+    "dedupe intent": ("dedupe", "a card of what it is about, for every item"),
     "dedupe candidates": ("dedupe", "for every open item, what it could repeat"),
     "dedupe judge": ("dedupe", "decide which of them it repeats"),
     "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate"),
@@ -59,6 +60,7 @@ _VALUED = ("--db", "--color")  # options before the command that are followed by
 FAMILIES = {"dedupe": ("tidy", "find, judge, cluster and close duplicates in bulk")}
 # What other tools of this kind call the same.
 ALIASES = {
+    "dedupe analyze-intent": "dedupe intent",
     "dedupe plan-close": "dedupe plan",
     "dedupe apply-close": "dedupe apply",
 }

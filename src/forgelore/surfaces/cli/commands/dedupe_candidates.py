@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "forgelore dedupe candidates --kind issue",
     "forgelore dedupe candidates --k 8 --min-score 0.9   more of them, and closer ones",
+    "forgelore dedupe candidates --source intent         chosen by cards, after: forgelore dedupe intent",
     "forgelore dedupe candidates --full                  all of them anew",
 )
 _NAMES = {"issue": "issues", "change": "changes"}
@@ -32,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="states of the candidates that count; closed ones are never judged (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
+        "--source", choices=("raw", "intent"), default="raw",
+        help="what chooses who is compared: texts, or the cards of `dedupe intent` (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--workers", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="processes (default: up to 2)"
     )
     parser.add_argument("--full", action="store_true", help="also items whose candidates are known")
@@ -42,7 +47,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[CandidatesMa
     with stopping_on_interrupt(context), make_watcher(project, is_quiet=context.is_data) as watcher:
         found = context.history.make_candidates(
             project=arguments.project, kind=arguments.kind, k=arguments.k, min_score=arguments.min_score,
-            states=arguments.states, workers=arguments.workers, full=arguments.full, watcher=watcher,
+            states=arguments.states, source=arguments.source, workers=arguments.workers, full=arguments.full,
+            watcher=watcher,
         )  # fmt: skip
     for one in found:
         _print(context, one)
@@ -61,5 +67,10 @@ def _print(context: "Context", one: "CandidatesMade") -> None:
     parts = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
     mark = style.yellow("!") if one.is_stopped else style.green("✓")
     context.print(f"{mark} {number(one.sources)} open {name}: {parts}")
+    if one.raw_fallbacks:
+        context.warn(
+            f"{number(one.raw_fallbacks)} {name} have no card of what they say now and were compared by their texts;"
+            " run: forgelore dedupe intent"
+        )
     if one.missing_embeddings:
         context.warn(f"{number(one.missing_embeddings)} {name} have no vector of their own; run: forgelore embed")

@@ -27,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):  # fmt: skip
         parser.add_argument(name, type=float, default=value, metavar="N", help=f"{what} (default %(default)s)")
     parser.add_argument(
+        "--source", choices=("raw", "intent"), default="raw",
+        help="what chooses who it is compared with: its text, or its card (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
     )
     add_judge_arguments(parser)
@@ -35,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(context: "Context", arguments: argparse.Namespace) -> "Detection":
     found = context.history.detect_new(
         arguments.ref, project=arguments.project, k=arguments.k, min_score=arguments.min_score, maybe=arguments.maybe,
-        duplicate=arguments.duplicate, support=arguments.support, trust_statements=arguments.statements,
-        judge=arguments.judge, profile=arguments.profile,
+        duplicate=arguments.duplicate, support=arguments.support, source=arguments.source,
+        trust_statements=arguments.statements, judge=arguments.judge, profile=arguments.profile,
     )  # fmt: skip
     for warning in found.warnings:
         context.warn(warning)

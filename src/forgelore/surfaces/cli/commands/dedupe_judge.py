@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rejudge", action="store_true", help="decide anew, also where an edge was accepted")
     parser.add_argument("--allow-stale", action="store_true", help="use candidates of items that were edited since")
     parser.add_argument(
+        "--source", choices=("raw", "intent"), help="only candidates that texts chose, or cards; default: the latest",
+    )  # fmt: skip
+    parser.add_argument(
         "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
     )
     add_judge_arguments(parser)
@@ -51,8 +54,9 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[DecisionsMad
     with stopping_on_interrupt(context), make_watcher(project, is_quiet=context.is_data) as watcher:
         found = context.history.judge_candidates(
             project=arguments.project, kind=arguments.kind, min_edge=arguments.min_edge, rejudge=arguments.rejudge,
-            allow_stale=arguments.allow_stale, trust_statements=arguments.statements, judge=arguments.judge,
-            profile=arguments.profile, workers=arguments.workers, budget=arguments.budget, watcher=watcher,
+            allow_stale=arguments.allow_stale, source=arguments.source, trust_statements=arguments.statements,
+            judge=arguments.judge, profile=arguments.profile, workers=arguments.workers, budget=arguments.budget,
+            watcher=watcher,
         )  # fmt: skip
     for one in found:
         _print(context, one)
