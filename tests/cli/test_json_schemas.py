@@ -37,6 +37,7 @@ OFFLINE = {
     "dedupe candidates": ["dedupe", "candidates", "--kind", "issue", "--workers", "1"],
     "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],
+    "dedupe audit": ["dedupe", "audit", "--against", "history", "--kind", "issue", "--sample", "5", "--others", "2"],
     "dedupe runs": ["dedupe", "runs"],
     "list": ["list", "issues"],
     "count": ["count", "notes"],

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from forgelore.core.ask.windows import ReadingWindow as ReadingWindow
     from forgelore.core.ask.windows import ScrollDirection as ScrollDirection
     from forgelore.core.ask.windows import TextPlace as TextPlace
+    from forgelore.core.audit.classes import LaneAnswer as LaneAnswer
+    from forgelore.core.audit.classes import MeasuredShare as MeasuredShare
     from forgelore.core.compare.calibration import Chance as Chance
     from forgelore.core.compare.calibration import Curve as Curve
     from forgelore.core.compare.evidence import Quote as Quote
@@ -46,17 +48,19 @@ if TYPE_CHECKING:
     from forgelore.core.reading import ReadingText as ReadingText
     from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import Event as Event
     from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+    from forgelore.core.triage.events import Event as Event
     from forgelore.core.triage.events import parse_event as parse_event
     from forgelore.core.triage.inputs import Inputs as Inputs
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
     from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskStep as AskStep
     from forgelore.flows.ask.answers import AskedTool as AskedTool
+    from forgelore.flows.ask.answers import AskStep as AskStep
     from forgelore.flows.ask.answers import BestPassage as BestPassage
+    from forgelore.flows.audit.recording import AuditCase as AuditCase
+    from forgelore.flows.audit.recording import AuditReport as AuditReport
     from forgelore.flows.browse.items import ShownFile as ShownFile
     from forgelore.flows.browse.items import ShownItem as ShownItem
     from forgelore.flows.browse.items import ShownNote as ShownNote
@@ -133,8 +137,8 @@ if TYPE_CHECKING:
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
-    from forgelore.words import FilterWords as FilterWords
     from forgelore.words import KINDS as KINDS
+    from forgelore.words import FilterWords as FilterWords
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {
@@ -146,6 +150,8 @@ _HOMES = {
     "AskStep": "forgelore.flows.ask.answers",
     "AskedTool": "forgelore.flows.ask.answers",
     "AtThreshold": "forgelore.flows.compare.calibrate",
+    "AuditCase": "forgelore.flows.audit.recording",
+    "AuditReport": "forgelore.flows.audit.recording",
     "BadLine": "forgelore.flows.transfer.importing",
     "BestPassage": "forgelore.flows.ask.answers",
     "BotPlaces": "forgelore.api.bot",
@@ -197,6 +203,7 @@ _HOMES = {
     "IntentAnswer": "forgelore.api.dedupe",
     "JobCount": "forgelore.flows.sync.status",
     "KINDS": "forgelore.words",
+    "LaneAnswer": "forgelore.core.audit.classes",
     "LeftOutEdge": "forgelore.flows.dedupe.canonicalize",
     "LinePart": "forgelore.core.ask.windows",
     "ListPosition": "forgelore.store.sync_history",
@@ -206,6 +213,7 @@ _HOMES = {
     "MAX_EVENT_BYTES": "forgelore.core.triage.events",
     "Maintainers": "forgelore.flows.dedupe.maintainers",
     "Match": "forgelore.flows.compare.rank",
+    "MeasuredShare": "forgelore.core.audit.classes",
     "NAMING": "forgelore.profiles",
     "OverrideAction": "forgelore.flows.dedupe.overrides",
     "PlanLine": "forgelore.flows.dedupe.plan",

@@ -9,7 +9,7 @@ The first gate that objects gives the reason; a gate can object and do nothing e
 rejection into an acceptance. A policy says which gates it asks, and with which numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from forgelore.core.compare.sameness import Sameness
@@ -145,17 +145,21 @@ def _has_support(case: GateCase, policy: Policy) -> ReasonCode | None:
 
 def _stands_out(case: GateCase, policy: Policy) -> ReasonCode | None:
     """The target must be stronger than every other candidate by the gap, but for those with its own text."""
-    target = case.target
-    if target is None:
-        return None
+    lead = lead_of(case.target, case.options) if case.target else None
+    return ReasonCode.GAP_TOO_SMALL if lead is not None and lead < policy.min_gap else None
+
+
+def lead_of(target: Option, options: Iterable[Option]) -> float | None:
+    """Return how much stronger a candidate is than the best of the others; None where it need not stand out: a copy of
+    the source itself, since that other texts resemble it too takes nothing from that, and what has no others beside
+    copies of it.
+    """
     others = [
         one.strength
-        for one in case.options
+        for one in options
         if one.number != target.number and not (target.group and one.group == target.group)
     ]
-    # A copy of the source itself needs no gap: that other texts resemble it too takes nothing from that.
-    is_near = bool(others) and target.sameness == "similar" and target.strength - max(others) < policy.min_gap
-    return ReasonCode.GAP_TOO_SMALL if is_near else None
+    return target.strength - max(others) if others and target.sameness == "similar" else None
 
 
 Gate = Callable[[GateCase, Policy], ReasonCode | None]

@@ -2,7 +2,7 @@
 
 A batch asks what is a duplicate of what today. So targets may be earlier or later than their source, and are told by
 what is stored, not by what was known when the source was filed: of two copies each finds the other, and which of them
-stays is chosen later (core/dedupe/canonical).
+stays is chosen later (core/dedupe/canonical). An audit asks about the past: `as_of` a time, by what was known then.
 
 All states are ranked together, because the evidence of a pair compares it with the rest of its list, and then cut:
 `k` of the wanted states, and a few closed ones beside them, which are shown and never offered to a judge.
@@ -10,6 +10,7 @@ All states are ranked together, because the evidence of a pair compares it with 
 
 from typing import Literal, NamedTuple
 
+from forgelore.core.compare.history_evidence import was_open
 from forgelore.core.compare.sameness import Sameness
 from forgelore.core.dedupe.policies import BATCH_K, MIN_SCORE, SHOWN_CLOSED
 from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, Match, Ranking, rank_matches
@@ -48,8 +49,12 @@ class RankedSource(NamedTuple):
     has_vector: bool
 
 
-def rank_source(retriever: Retriever, item_id: int, setting: CandidateSetting) -> RankedSource | None:
-    """Return the candidates of an item; None when it is gone."""
+def rank_source(
+    retriever: Retriever, item_id: int, setting: CandidateSetting, *, as_of: int | None = None
+) -> RankedSource | None:
+    """Return the candidates of an item; None when it is gone. `as_of`: among those that were there then, in the states
+    that they had.
+    """
     store = retriever.store
     # The version first: an edit between the two reads makes the set stale, and the other way round it would not.
     known = load_versions(store, [item_id]).get(item_id)
@@ -57,11 +62,11 @@ def rank_source(retriever: Retriever, item_id: int, setting: CandidateSetting) -
         return None
     subject = load_subject(store, item_id)
     by_cards = setting.representation == "intent" and has_current_card(store, item_id)
-    ranking = _rank(retriever, subject, setting, by_cards=by_cards)
+    ranking = _rank(retriever, subject, setting, as_of, by_cards=by_cards)
     chosen = _choose(ranking, setting)
     versions = load_versions(store, [match.hit.row.item_id for match in chosen])
     members = [
-        _as_member(match, versions[match.hit.row.item_id], ranking)
+        _as_member(match, versions[match.hit.row.item_id], ranking, as_of)
         for match in chosen
         if match.hit.row.item_id in versions
     ]
@@ -74,12 +79,15 @@ def rank_source(retriever: Retriever, item_id: int, setting: CandidateSetting) -
     return RankedSource(new, numbered, _has_vector(retriever, subject))
 
 
-def _rank(retriever: Retriever, subject: Subject, setting: CandidateSetting, *, by_cards: bool) -> Ranking:
+def _rank(
+    retriever: Retriever, subject: Subject, setting: CandidateSetting, as_of: int | None, *, by_cards: bool
+) -> Ranking:
     filters = Filters(
-        types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,), is_public=True
-    )
+        types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,), is_public=True,
+        before=as_of,
+    )  # fmt: skip
     most = max(setting.k, SHOWN_CLOSED)
-    request = CompareRequest(subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards)
+    request = CompareRequest(subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards, as_of=as_of)
     return rank_matches(retriever, request)
 
 
@@ -96,15 +104,16 @@ def _choose(ranking: Ranking, setting: CandidateSetting) -> list[Match]:
 
 
 def _state(match: Match) -> TargetStates:
-    return "open" if match.hit.row.state == "open" else "closed"
+    return "open" if was_open(match.evidence.features) else "closed"
 
 
-def _as_member(match: Match, version: tuple[int, str], ranking: Ranking) -> SetMember:
+def _as_member(match: Match, version: tuple[int, str], ranking: Ranking, as_of: int | None) -> SetMember:
     features = match.evidence.features
+    state = version[1] if as_of is None else _state(match)
     is_first = match.hit.row.item_id == ranking.matches[0].hit.row.item_id
     return SetMember(
-        rank=0, item_id=match.hit.row.item_id, content_version=version[0], state=version[1],
-        is_offered=version[1] == "open", cosine=features["cosine"] or None, strength=match.strength,
+        rank=0, item_id=match.hit.row.item_id, content_version=version[0], state=state,
+        is_offered=state == "open", cosine=features["cosine"] or None, strength=match.strength,
         similarity=match.similarity, chance=ranking.chance.value if ranking.chance and is_first else None,
         sameness=match.evidence.sameness, marks=tuple(quote.text for quote in match.evidence.quotes),
         features=keep_features(match),

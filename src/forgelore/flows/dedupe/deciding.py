@@ -74,6 +74,8 @@ class Decider:
         source = known.get(item_id)
         if source is None:
             return None
+        if self._policy.name == "audit":
+            known |= {one.item_id: _as_it_was(known[one.item_id], one) for one in offered if one.item_id in known}
         said = load_said_targets(self._store, item_id)
         candidates = tuple(_candidate(one, known[one.item_id], said) for one in offered if one.item_id in known)
         case = GateCase(
@@ -140,6 +142,11 @@ def _candidate(member: SetMember, item: JudgedItem, said: set[int]) -> JudgedCan
         item, member.strength, member.similarity, member.sameness, member.marks,  # type: ignore[arg-type]
         member.features, member.item_id in said,
     )  # fmt: skip
+
+
+def _as_it_was(item: JudgedItem, member: SetMember) -> JudgedItem:
+    """Return a candidate in the state that its set tells of: an audit asks what was right to say then."""
+    return item._replace(state=member.state, is_marked=bool(member.features.get("marked")))
 
 
 def _type_of(item: JudgedItem) -> ItemType:

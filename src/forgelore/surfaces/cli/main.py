@@ -49,6 +49,7 @@ COMMANDS = {
     "dedupe plan": ("dedupe", "say what would be closed, and what not and why"),
     "dedupe apply": ("dedupe", "close what a plan says, after a look at each item"),
     "dedupe rollback": ("dedupe", "take back what a plan closed"),
+    "dedupe audit": ("dedupe", "measure how often a judge is right"),
     "dedupe runs": ("dedupe", "what every step did, newest first"),
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
@@ -63,6 +64,7 @@ ALIASES = {
     "dedupe analyze-intent": "dedupe intent",
     "dedupe plan-close": "dedupe plan",
     "dedupe apply-close": "dedupe apply",
+    "dedupe judge-audit": "dedupe audit",
 }
 _HEAD = "forgelore turns the history of a GitHub, GitLab or Forgejo project into one local file."
 _OPTIONS = """options for every command:

@@ -1,0 +1,69 @@
+"""Audits put together: which judge a name stands for, what it is measured by, and what the answer is called."""
+
+from forgelore.api.judging import check_share, meant_kinds
+from forgelore.api.projects import meant_project
+from forgelore.app import App
+from forgelore.core.dedupe.question import AnyJudge
+from forgelore.core.dedupe.rules import RuleJudge
+from forgelore.errors import ConfigError, InvalidValue
+from forgelore.flows.audit.history import audit_history
+from forgelore.flows.audit.lanes import audit_lanes
+from forgelore.flows.audit.recording import AuditContext, AuditReport, AuditSetting
+from forgelore.flows.progress import Watcher
+from forgelore.flows.search.retriever import Retriever
+
+LANES = ("builtin", "statements", "cheap", "strong")
+MOST = 100_000
+
+
+def audit_judges(
+    app: App, project: str | None, cheap: str, strong: str, setting: AuditSetting, *, watcher: Watcher | None
+) -> AuditReport:
+    """Measure a cheap judge by a strong one."""
+    if cheap == strong:
+        raise InvalidValue(f"both lanes are {cheap}", hint="a judge always agrees with itself; name another one")
+    context = make_context(app, project, setting, watcher)
+    return audit_lanes(context, make_lane(app, cheap), make_lane(app, strong), setting)
+
+
+def audit_by_history(
+    app: App, retriever: Retriever, project: str | None, judge: str, setting: AuditSetting, *, watcher: Watcher | None
+) -> AuditReport:
+    """Measure a judge by the known duplicates of a project."""
+    if judge == "statements":
+        raise InvalidValue(
+            "what people said of duplicates is the label itself here",
+            hint="measure that judge by people: forgelore dedupe audit --against human",
+        )
+    context = make_context(app, project, setting, watcher)
+    return audit_history(context, retriever, make_lane(app, judge), setting)
+
+
+def make_context(app: App, project: str | None, setting: AuditSetting, watcher: Watcher | None) -> AuditContext:
+    """Refuse what means nothing, and return what every audit needs."""
+    check_share("the least confidence", setting.min_edge)
+    if setting.sample is not None and not 1 <= setting.sample <= MOST:
+        raise InvalidValue(f"a sample of {setting.sample} is none", hint=f"1 to {MOST:,} items")
+    if not 0 <= setting.others <= MOST:
+        raise InvalidValue(f"{setting.others} other items are none", hint=f"0 to {MOST:,}")
+    store = app.store(create=True)
+    project_id = meant_project(app, project).id
+    return AuditContext(store, project_id, watcher or Watcher(), app.stop.is_set, app.now_ms)
+
+
+def make_setting(
+    kind: str | None, *, sample: int | None, seed: int, min_edge: float, others: int = 100
+) -> AuditSetting:
+    return AuditSetting(meant_kinds(kind), sample, seed, min_edge, others)
+
+
+def make_lane(_app: App, name: str) -> AnyJudge:
+    """Return the judge of that name: the builtin rules, without or with what maintainers wrote, or a model."""
+    if name in ("builtin", "statements"):
+        return RuleJudge(trusts_statements=name == "statements")
+    if name not in LANES:
+        raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(LANES)}")
+    raise ConfigError(
+        f"no language model is configured for the judge {name!r}",
+        hint="measure the builtin rules with: forgelore dedupe audit --against history",
+    )

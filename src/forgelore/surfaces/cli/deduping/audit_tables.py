@@ -1,0 +1,94 @@
+"""What the commands of audits print: how often a judge was right, and where it was not."""
+
+from typing import TYPE_CHECKING
+
+from forgelore.surfaces.cli.terminal import clean, number, table
+
+if TYPE_CHECKING:
+    from forgelore.api import AuditCase, AuditReport, LaneAnswer, MeasuredShare
+    from forgelore.surfaces.cli.command import Context
+
+SHOWN = 20
+_CLASSES = {
+    "tp": "accepted, and right",
+    "fp": "accepted, and wrong",
+    "conflict": "accepted, onto another item",
+    "fn": "not accepted, and a duplicate",
+    "tn": "not accepted, and none",
+    "incomplete": "no answer",
+    "unlabelled": "accepted, and nobody has said whether it is one",
+}
+ENOUGH = 100  # accepted edges with a label, before anything is closed without being asked twice
+
+
+def print_report(context: "Context", report: "AuditReport") -> None:
+    """Print an audit: classes, precision and recall, disagreements."""
+    style = context.style
+    name = f"{report.judge} {report.model}".strip()
+    context.print(f"{style.bold(f'run {report.run}')}: the judge {clean(name)}, measured by {clean(report.reference)}")
+    print_classes(context, report.counters)
+    print_share(context, "precision", report.precision)
+    print_share(context, "recall", report.recall)
+    _print_beside(context, report)
+    print_cases(context, report.disagreements)
+    if report.status == "stopped":
+        context.warn("it was stopped before its end, and proves nothing; run it again")
+
+
+def print_classes(context: "Context", counters: dict[str, int]) -> None:
+    rows = [[name, number(counters[name]), meaning] for name, meaning in _CLASSES.items() if counters.get(name)]
+    context.print(*(f"  {line}" for line in table(rows, grow=2)))
+
+
+def print_share(context: "Context", name: str, share: "MeasuredShare | None") -> None:
+    context.print(f"  {name}: {share_in_words(share)}")
+
+
+def share_in_words(share: "MeasuredShare | None") -> str:
+    """Return `0.95 [0.89, 0.98], 95 of 100`."""
+    if share is None:
+        return "nothing to measure it by"
+    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}], {number(share.right)} of {number(share.of)}"
+
+
+def print_cases(context: "Context", cases: "list[AuditCase]") -> None:
+    if not cases:
+        return
+    context.print("", f"{number(len(cases))} to look at:")
+    rows = [
+        [one.audit_class, f"#{one.number}", _says(one.judged), _says(one.right), clean(one.title)]
+        for one in cases[:SHOWN]
+    ]
+    context.print(*table(rows, grow=4, head=["class", "item", "judge", "right", "title"], style=context.style))
+    if len(cases) > SHOWN:
+        context.print(context.style.dim(f"and {number(len(cases) - SHOWN)} more: --json has them all"))
+
+
+def _says(answer: "LaneAnswer") -> str:
+    if answer.outcome == "accepted":
+        return ", ".join(f"#{one}" for one in (answer.target, *answer.also)[:3])
+    return answer.reason or "-"
+
+
+def _print_beside(context: "Context", report: "AuditReport") -> None:
+    counters, style = report.counters, context.style
+    if report.against == "history":
+        offered, known = counters.get("original_offered", 0), counters.get("known", 0)
+        context.print(
+            style.dim(
+                f"  the original was open then, and among the candidates, of {number(offered)} of {number(known)}"
+            )
+        )
+        if others := counters.get("others", 0):
+            accepted = counters.get("unlabelled", 0)
+            context.print(
+                style.dim(f"  of {number(others)} items that nobody called a duplicate it accepts {number(accepted)}")
+            )
+    if report.against == "strong":
+        context.print(style.dim("  one judge beside another: no proof for closings (--against history or human is)"))
+        return
+    labelled = report.precision.of if report.precision else 0
+    if labelled < ENOUGH:
+        context.print(
+            style.dim(f"  {number(labelled)} accepted edges have a label; closing asks for {ENOUGH} (or --unproven)")
+        )
