@@ -23,8 +23,10 @@ class Screen(NamedTuple):
         return _COLOURS.sub("", self.raw).replace("\r\n", "\n")
 
 
-def run_in_terminal(*words: str, environ: dict[str, str], rows: int = 200, columns: int = 80) -> Screen:
-    """Run the program on a terminal of that size, and return what it wrote there."""
+def run_in_terminal(
+    *words: str, environ: dict[str, str], rows: int = 200, columns: int = 80, typed: str = ""
+) -> Screen:
+    """Run the program on a terminal of that size, where somebody types, and return what it wrote there."""
     settings = {
         "PATH": os.environ["PATH"],
         "HOME": os.environ["HOME"],
@@ -38,6 +40,7 @@ def run_in_terminal(*words: str, environ: dict[str, str], rows: int = 200, colum
         program = [sys.executable, "-m", "forgelore.surfaces.cli.main", *words]
         os.execve(sys.executable, program, {**settings, **environ})
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    os.write(terminal, typed.encode())
     parts: list[bytes] = []
     end = time.monotonic() + 60
     while time.monotonic() < end and select.select([terminal], [], [], 60)[0]:

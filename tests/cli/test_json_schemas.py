@@ -49,7 +49,8 @@ ONLINE = {
     "auth-test": ["auth-test", "acme/web"],
 }
 OWN = {"import", "export", "evaluate", "embed"}  # need a file, or an embedder: below
-CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback"}  # one needs the other: test_dedupe_commands
+# One needs the other: test_dedupe_commands, test_audit_commands.
+CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback", "dedupe report"}
 
 
 def test_every_command_is_tried():

@@ -34,8 +34,12 @@ if TYPE_CHECKING:
     from forgelore.core.ask.windows import ReadingWindow as ReadingWindow
     from forgelore.core.ask.windows import ScrollDirection as ScrollDirection
     from forgelore.core.ask.windows import TextPlace as TextPlace
+    from forgelore.core.audit.classes import AuditScores as AuditScores
     from forgelore.core.audit.classes import LaneAnswer as LaneAnswer
     from forgelore.core.audit.classes import MeasuredShare as MeasuredShare
+    from forgelore.core.audit.pair_labels import PairLabel as PairLabel
+    from forgelore.core.audit.simulation import GateBounds as GateBounds
+    from forgelore.core.audit.simulation import SweptBound as SweptBound
     from forgelore.core.compare.calibration import Chance as Chance
     from forgelore.core.compare.calibration import Curve as Curve
     from forgelore.core.compare.evidence import Quote as Quote
@@ -48,17 +52,20 @@ if TYPE_CHECKING:
     from forgelore.core.reading import ReadingText as ReadingText
     from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import Event as Event
+    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import parse_event as parse_event
     from forgelore.core.triage.inputs import Inputs as Inputs
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
     from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskedTool as AskedTool
     from forgelore.flows.ask.answers import AskStep as AskStep
+    from forgelore.flows.ask.answers import AskedTool as AskedTool
     from forgelore.flows.ask.answers import BestPassage as BestPassage
+    from forgelore.flows.audit.analysis import AuditAnalysis as AuditAnalysis
+    from forgelore.flows.audit.human import BlindItem as BlindItem
+    from forgelore.flows.audit.human import BlindPair as BlindPair
     from forgelore.flows.audit.recording import AuditCase as AuditCase
     from forgelore.flows.audit.recording import AuditReport as AuditReport
     from forgelore.flows.browse.items import ShownFile as ShownFile
@@ -137,8 +144,8 @@ if TYPE_CHECKING:
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
-    from forgelore.words import KINDS as KINDS
     from forgelore.words import FilterWords as FilterWords
+    from forgelore.words import KINDS as KINDS
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {
@@ -150,10 +157,14 @@ _HOMES = {
     "AskStep": "forgelore.flows.ask.answers",
     "AskedTool": "forgelore.flows.ask.answers",
     "AtThreshold": "forgelore.flows.compare.calibrate",
+    "AuditAnalysis": "forgelore.flows.audit.analysis",
     "AuditCase": "forgelore.flows.audit.recording",
     "AuditReport": "forgelore.flows.audit.recording",
+    "AuditScores": "forgelore.core.audit.classes",
     "BadLine": "forgelore.flows.transfer.importing",
     "BestPassage": "forgelore.flows.ask.answers",
+    "BlindItem": "forgelore.flows.audit.human",
+    "BlindPair": "forgelore.flows.audit.human",
     "BotPlaces": "forgelore.api.bot",
     "BotResult": "forgelore.flows.triage.bot",
     "BuiltDocuments": "forgelore.api.index",
@@ -190,6 +201,7 @@ _HOMES = {
     "FilterWords": "forgelore.words",
     "Finding": "forgelore.flows.index.findings",
     "FullTextStats": "forgelore.flows.index.stats",
+    "GateBounds": "forgelore.core.audit.simulation",
     "Group": "forgelore.flows.compare.evaluate",
     "History": "forgelore.api.history",
     "Hit": "forgelore.flows.search.hit",
@@ -216,6 +228,7 @@ _HOMES = {
     "MeasuredShare": "forgelore.core.audit.classes",
     "NAMING": "forgelore.profiles",
     "OverrideAction": "forgelore.flows.dedupe.overrides",
+    "PairLabel": "forgelore.core.audit.pair_labels",
     "PlanLine": "forgelore.flows.dedupe.plan",
     "Posted": "forgelore.flows.triage.posting",
     "ProjectName": "forgelore.words",
@@ -247,6 +260,7 @@ _HOMES = {
     "SimilarAnswer": "forgelore.flows.compare.similar",
     "SimilarHit": "forgelore.flows.compare.similar",
     "Snippet": "forgelore.core.search.snippets",
+    "SweptBound": "forgelore.core.audit.simulation",
     "SyncEstimate": "forgelore.flows.sync.estimate",
     "SyncResult": "forgelore.flows.sync.run",
     "SyncRun": "forgelore.flows.sync.status",

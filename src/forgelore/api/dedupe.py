@@ -122,13 +122,13 @@ def say_override(
     rows = [find_row(store, parse_ref(text), meant, app.hosts) for text in (ref, *([target] if target else []))]
     if len({row.project_id for row in rows}) > 1:
         raise InvalidValue("these are items of two projects", hint="duplicates are looked for within one")
-    person = _user_name()
+    person = user_name()
     other = rows[1].id if target else None
     override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())
     return SaidOverride(action, ref, target, person)
 
 
-def _user_name() -> str:
+def user_name() -> str:
     """Return who is signed in at this machine; a user without a name, as in a container, by its number."""
     try:
         return getpass.getuser()

@@ -28,6 +28,18 @@ class ShownCase(NamedTuple):
     case: StoredCase
 
 
+class JudgedSource(NamedTuple):
+    """The current decision of one judge about an open item, with the set that it was made on."""
+
+    item_id: int
+    set_id: int
+    outcome: str
+    reason: str
+    target_id: int | None
+    confidence: float | None
+    verdict: str
+
+
 class HumanLabel(NamedTuple):
     """What a person said of a pair: duplicate, related, different or unsure."""
 
@@ -87,3 +99,16 @@ def load_labels_of_pairs(store: Store, project_id: int) -> dict[tuple[int, int],
         ORDER BY said_at, said_by
     """
     return {(item_id, target_id): label for item_id, target_id, label in store.rows(sql, project_id)}
+
+
+def list_judged_sources(store: Store, project_id: int, kind: str, judge: str, model: str) -> list[JudgedSource]:
+    """Return the current decisions of a judge about live open items of a kind, by their ids."""
+    sql = """
+        SELECT d.item_id, d.set_id, d.outcome, d.reason, d.target_id, d.confidence, d.verdict
+        FROM decisions d
+        JOIN items i ON i.id = d.item_id
+        WHERE d.project_id = ? AND i.kind = ? AND d.judge = ? AND d.model = ? AND d.policy = 'batch' AND d.is_current
+          AND d.set_id NOTNULL AND i.state = 'open' AND i.deleted_at IS NULL AND NOT i.is_confidential
+        ORDER BY d.item_id
+    """
+    return [JudgedSource._make(row) for row in store.rows(sql, project_id, kind, judge, model)]

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 from forgelore.api.methods.history_dedupe import DedupingHistory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forgelore.core.audit.pair_labels import PairLabel
+    from forgelore.flows.audit.analysis import AuditAnalysis
+    from forgelore.flows.audit.human import BlindPair
     from forgelore.flows.audit.recording import AuditReport
     from forgelore.flows.progress import Watcher
 
@@ -37,3 +42,51 @@ class AuditingHistory(DedupingHistory):
 
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, others=others)
         return audit_by_history(self.app, self.retriever(), project, judge, setting, watcher=watcher)
+
+    def list_blind_pairs(
+        self, *, judge: str = "builtin", project: str | None = None, kind: str | None = None, sample: int = 100,
+        seed: int = 0,
+    ) -> "list[BlindPair]":  # fmt: skip
+        """Return pairs of items that a judge has decided on and nobody has labelled: some that it accepted and as many
+        that it did not, in an order that tells nothing.
+        """
+        from forgelore.api.auditing.judges import list_blind_pairs, make_setting
+
+        setting = make_setting(kind, sample=sample, seed=seed, min_edge=0.85)
+        return list_blind_pairs(self.app, project, judge, setting)
+
+    def label_pairs(self, labels: "Iterable[PairLabel]", *, project: str | None = None) -> int:
+        """Keep what a person says of pairs (duplicate, related, different, unsure); returns how many."""
+        from forgelore.api.auditing.judges import label_pairs
+
+        return label_pairs(self.app, project, labels)
+
+    def read_pair_labels(self, path: str) -> "list[PairLabel]":
+        """Return the labels of a file of JSON lines: `{"kind": "issue", "number": 12, "target": 7, "label":
+        "duplicate"}`.
+        """
+        from forgelore.api.auditing.judges import read_pair_labels
+
+        return read_pair_labels(path)
+
+    def audit_by_people(
+        self, *, judge: str = "builtin", project: str | None = None, kind: str | None = None, sample: int = 100,
+        seed: int = 0, min_edge: float = 0.85, watcher: "Watcher | None" = None,
+    ) -> "AuditReport":  # fmt: skip
+        """Measure the kept decisions of a judge by every label that people gave to their pairs. No judge is asked."""
+        from forgelore.api.auditing.judges import audit_by_people, make_setting
+
+        setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge)
+        return audit_by_people(self.app, project, judge, setting, watcher=watcher)
+
+    def analyse_audit(
+        self, run: int | None = None, *, project: str | None = None, rank_max: int | None = None,
+        score_min: float | None = None, gap_min: float | None = None, confidence_min: float | None = None,
+    ) -> "AuditAnalysis":  # fmt: skip
+        """Return an audit (the newest) with what stricter gates would have made of its decisions: those that are given,
+        and a row of values of each. Nobody is asked again.
+        """
+        from forgelore.api.auditing.judges import analyse_audit
+        from forgelore.core.audit.simulation import GateBounds
+
+        return analyse_audit(self.app, run, project, GateBounds(rank_max, score_min, gap_min, confidence_min))

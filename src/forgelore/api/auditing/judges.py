@@ -1,16 +1,27 @@
 """Audits put together: which judge a name stands for, what it is measured by, and what the answer is called."""
 
+from collections.abc import Iterable
+
+from forgelore.api.dedupe import user_name
 from forgelore.api.judging import check_share, meant_kinds
 from forgelore.api.projects import meant_project
 from forgelore.app import App
+from forgelore.core.audit.pair_labels import PairLabel, parse_labels
+from forgelore.core.audit.simulation import GateBounds
 from forgelore.core.dedupe.question import AnyJudge
 from forgelore.core.dedupe.rules import RuleJudge
+from forgelore.core.jsonl import numbered_lines
 from forgelore.errors import ConfigError, InvalidValue
+from forgelore.flows.audit.analysis import AuditAnalysis, find_audit
+from forgelore.flows.audit.analysis import analyse_audit as analyse
 from forgelore.flows.audit.history import audit_history
+from forgelore.flows.audit.human import BlindPair, audit_human, save_pair_labels
+from forgelore.flows.audit.human import list_blind_pairs as blind_pairs
 from forgelore.flows.audit.lanes import audit_lanes
 from forgelore.flows.audit.recording import AuditContext, AuditReport, AuditSetting
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.transfer.importing import open_source
 
 LANES = ("builtin", "statements", "cheap", "strong")
 MOST = 100_000
@@ -37,6 +48,44 @@ def audit_by_history(
         )
     context = make_context(app, project, setting, watcher)
     return audit_history(context, retriever, make_lane(app, judge), setting)
+
+
+def list_blind_pairs(app: App, project: str | None, judge: str, setting: AuditSetting) -> list[BlindPair]:
+    """Return the pairs that a person is to be asked about."""
+    context = make_context(app, project, setting, None)
+    return blind_pairs(context.store, context.project_id, make_lane(app, judge), setting)
+
+
+def label_pairs(app: App, project: str | None, labels: Iterable[PairLabel]) -> int:
+    """Keep what the person at this machine says of pairs."""
+    store, meant = app.store(create=True), meant_project(app, project)
+    return save_pair_labels(store, meant.id, labels, said_by=user_name(), now_ms=app.now_ms())
+
+
+def read_pair_labels(path: str) -> list[PairLabel]:
+    """Return the labels of a file."""
+    with open_source(path) as source:
+        return parse_labels(numbered_lines(source, hint="get a whole copy"))
+
+
+def audit_by_people(
+    app: App, project: str | None, judge: str, setting: AuditSetting, *, watcher: Watcher | None
+) -> AuditReport:
+    """Measure the kept decisions of a judge by what people said of their pairs."""
+    context = make_context(app, project, setting, watcher)
+    return audit_human(context, make_lane(app, judge), setting)
+
+
+def analyse_audit(app: App, run: int | None, project: str | None, bounds: GateBounds) -> AuditAnalysis:
+    """Return an audit with what other bounds would have made of it."""
+    for name, value in (("similarity", bounds.score_min), ("confidence", bounds.confidence_min)):
+        if value is not None:
+            check_share(f"the least {name}", value)
+    if bounds.rank_max is not None and bounds.rank_max < 1:
+        raise InvalidValue(f"there is no rank {bounds.rank_max:g}", hint="ranks begin with 1")
+    store = app.store()
+    project_id = 0 if run is not None else meant_project(app, project).id
+    return analyse(store, find_audit(store, project_id, run), bounds)
 
 
 def make_context(app: App, project: str | None, setting: AuditSetting, watcher: Watcher | None) -> AuditContext:

@@ -50,6 +50,7 @@ COMMANDS = {
     "dedupe apply": ("dedupe", "close what a plan says, after a look at each item"),
     "dedupe rollback": ("dedupe", "take back what a plan closed"),
     "dedupe audit": ("dedupe", "measure how often a judge is right"),
+    "dedupe report": ("dedupe", "show an audit, and what stricter gates would have made of it"),
     "dedupe runs": ("dedupe", "what every step did, newest first"),
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
@@ -65,6 +66,7 @@ ALIASES = {
     "dedupe plan-close": "dedupe plan",
     "dedupe apply-close": "dedupe apply",
     "dedupe judge-audit": "dedupe audit",
+    "dedupe report-audit": "dedupe report",
 }
 _HEAD = "forgelore turns the history of a GitHub, GitLab or Forgejo project into one local file."
 _OPTIONS = """options for every command:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from forgelore.surfaces.cli.terminal import clean, number, table
 
 if TYPE_CHECKING:
-    from forgelore.api import AuditCase, AuditReport, LaneAnswer, MeasuredShare
+    from forgelore.api import AuditAnalysis, AuditCase, AuditReport, LaneAnswer, MeasuredShare, SweptBound
     from forgelore.surfaces.cli.command import Context
 
 SHOWN = 20
@@ -92,3 +92,45 @@ def _print_beside(context: "Context", report: "AuditReport") -> None:
         context.print(
             style.dim(f"  {number(labelled)} accepted edges have a label; closing asks for {ENOUGH} (or --unproven)")
         )
+
+
+_BOUNDS = {
+    "rank_max": "rank at most",
+    "score_min": "similarity at least",
+    "gap_min": "gap at least",
+    "confidence_min": "confidence at least",
+}
+
+
+def print_simulation(context: "Context", found: "AuditAnalysis") -> None:
+    """Print what the given bounds would have made of an audit."""
+    if found.simulated is None:
+        return
+    bounds = zip(_BOUNDS.values(), found.bounds, strict=True)
+    shown = ", ".join(f"{name} {value:g}" for name, value in bounds if value is not None)
+    context.print("", context.style.bold(f"with {shown}:"))
+    print_classes(context, found.simulated.classes)
+    print_share(context, "precision", found.simulated.precision)
+    print_share(context, "recall", found.simulated.recall)
+
+
+def print_sweeps(context: "Context", found: "AuditAnalysis") -> None:
+    """Print what each value of each bound would have made of it, down to the first that leaves nothing."""
+    rows = [_swept(one) for one in found.sweeps if _accepted(one)]
+    if not rows:
+        context.print("", "nothing was accepted: there is nothing to sweep")
+        return
+    context.print("")
+    context.print(*table(rows, grow=0, head=["gate", "accepted", "precision", "recall"], style=context.style))
+
+
+def _accepted(one: "SweptBound") -> int:
+    return sum(one.scores.classes.get(name, 0) for name in ("tp", "fp", "conflict"))
+
+
+def _swept(one: "SweptBound") -> list[str]:
+    scores = one.scores
+    return [
+        f"{_BOUNDS[one.bound]} {one.value:g}", number(_accepted(one)), share_in_words(scores.precision),
+        share_in_words(scores.recall),
+    ]  # fmt: skip

@@ -1,0 +1,37 @@
+"""`forgelore dedupe report`: an audit, what stricter gates would have made of it, and a page of everything."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from forgelore.surfaces.cli.deduping.audit_tables import print_report, print_simulation, print_sweeps
+
+if TYPE_CHECKING:
+    from forgelore.api import AuditAnalysis
+    from forgelore.surfaces.cli.command import Context
+
+EXAMPLES = (
+    "forgelore dedupe report                        the newest audit, with sweeps of each gate",
+    "forgelore dedupe report 14 --gate-score-min 0.95 --gate-gap-min 0.5",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=int, nargs="?", metavar="RUN", help="the number of an audit; default: the newest")
+    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or the only one")
+    parser.add_argument("--gate-rank-max", type=int, metavar="N", help="accept no target behind this rank")
+    parser.add_argument("--gate-score-min", type=float, metavar="S", help="... of less similarity")
+    parser.add_argument("--gate-gap-min", type=float, metavar="G", help="... that leads the others by less strength")
+    parser.add_argument("--gate-confidence-min", type=float, metavar="C", help="... that the judge is less sure of")
+
+
+def run(context: "Context", arguments: argparse.Namespace) -> "AuditAnalysis":
+    found = context.history.analyse_audit(
+        arguments.run, project=arguments.project, rank_max=arguments.gate_rank_max,
+        score_min=arguments.gate_score_min, gap_min=arguments.gate_gap_min,
+        confidence_min=arguments.gate_confidence_min,
+    )  # fmt: skip
+    print_report(context, found.report)
+    if found.simulated:
+        print_simulation(context, found)
+    print_sweeps(context, found)
+    return found
