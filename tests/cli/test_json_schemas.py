@@ -34,6 +34,7 @@ OFFLINE = {
     "dedupe set-canonical": ["dedupe", "set-canonical", "#110"],
     "dedupe maintainers": ["dedupe", "maintainers"],
     "dedupe intent": ["dedupe", "intent"],
+    "dedupe run": ["dedupe", "run", "--kind", "issue", "--workers", "1"],
     "dedupe candidates": ["dedupe", "candidates", "--kind", "issue", "--workers", "1"],
     "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],
@@ -49,8 +50,8 @@ ONLINE = {
     "auth-test": ["auth-test", "acme/web"],
 }
 OWN = {"import", "export", "evaluate", "embed"}  # need a file, or an embedder: below
-# One needs the other: test_dedupe_commands, test_audit_commands.
-CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback", "dedupe report"}
+# One needs the other: test_dedupe_commands, test_audit_commands, test_dedupe_chain.
+CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback", "dedupe report", "dedupe refresh"}
 
 
 def test_every_command_is_tried():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from forgelore.api.checkup import DoctorCheck as DoctorCheck
     from forgelore.api.dedupe import IntentAnswer as IntentAnswer
     from forgelore.api.dedupe import SaidOverride as SaidOverride
+    from forgelore.api.deduping.chain import DedupeChain as DedupeChain
     from forgelore.api.fetch import ImportedFile as ImportedFile
     from forgelore.api.fetch import ReplayedProject as ReplayedProject
     from forgelore.api.fetch import SyncedProject as SyncedProject
@@ -52,16 +53,16 @@ if TYPE_CHECKING:
     from forgelore.core.reading import ReadingText as ReadingText
     from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import Event as Event
     from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+    from forgelore.core.triage.events import Event as Event
     from forgelore.core.triage.events import parse_event as parse_event
     from forgelore.core.triage.inputs import Inputs as Inputs
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
     from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskStep as AskStep
     from forgelore.flows.ask.answers import AskedTool as AskedTool
+    from forgelore.flows.ask.answers import AskStep as AskStep
     from forgelore.flows.ask.answers import BestPassage as BestPassage
     from forgelore.flows.audit.analysis import AuditAnalysis as AuditAnalysis
     from forgelore.flows.audit.human import BlindItem as BlindItem
@@ -144,8 +145,8 @@ if TYPE_CHECKING:
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
-    from forgelore.words import FilterWords as FilterWords
     from forgelore.words import KINDS as KINDS
+    from forgelore.words import FilterWords as FilterWords
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {
@@ -182,6 +183,7 @@ _HOMES = {
     "Curve": "forgelore.core.compare.calibration",
     "DecisionScores": "forgelore.core.compare.scoring",
     "DecisionsMade": "forgelore.flows.dedupe.judge",
+    "DedupeChain": "forgelore.api.deduping.chain",
     "DedupeRun": "forgelore.store.dedupe_runs",
     "DetectedCandidate": "forgelore.flows.dedupe.detect_new",
     "Detection": "forgelore.flows.dedupe.detect_new",

@@ -76,6 +76,22 @@ def sync(
     return SyncedProject(result, _update(app, name, index, watcher))
 
 
+def refresh(
+    app: App, project: StoredProject, *, known: bool, since: int | None, force: bool, index: IndexParts,
+    watcher: Watcher | None,
+) -> SyncedProject:  # fmt: skip
+    """Fetch the issues and changes of a stored project that are new, or those that changed as well."""
+    forge = app.forge(project.name, on_wait=watcher.waiting if watcher else None)
+    options = SyncOptions(
+        force=force, kinds=("issue", "change"), workers=app.config.workers, command="refresh", new_only=not known,
+        since=since,
+    )  # fmt: skip
+    result = sync_project(
+        app.store(create=True), forge, project.name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop
+    )
+    return SyncedProject(result, _update(app, project.name, index, watcher))
+
+
 def _options(app: App, kinds: list[str], *, full: bool, force: bool) -> SyncOptions:
     """Return the options, with what the run is called in `sync-status`."""
     command = f"ingest {', '.join(kinds)}" if kinds else "sync --full" if full else "sync"

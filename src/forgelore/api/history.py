@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
-from forgelore.api.auditing.history import AuditingHistory
+from forgelore.api.deduping.history_audit import AuditingHistory
 from forgelore.api.methods.history_ask import AskingHistory
 from forgelore.api.methods.history_fetch import FetchingHistory
 from forgelore.api.methods.history_index import IndexingHistory

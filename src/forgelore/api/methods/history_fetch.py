@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from forgelore.api.projects import one_project
+from forgelore.api.projects import meant_project, one_project
 from forgelore.app import App
 from forgelore.words import ProjectName
 
@@ -39,6 +39,21 @@ class FetchingHistory:
         from forgelore.api.fetch import sync
 
         return sync(self.app, project, full=full, force=force, kinds=kinds, index=index, watcher=watcher)
+
+    def refresh(
+        self, project: str | None = None, *, known: bool = False, since: str | None = None, force: bool = False,
+        index: "IndexParts" = "all", watcher: "Watcher | None" = None,
+    ) -> "SyncedProject":  # fmt: skip
+        """Fetch the new issues and changes of a project that is stored already, and update the index; with `known`,
+        those that changed as well. `since`: those that moved since then ("7 days ago", a date). The next sync still
+        reads whatever was left out. Raises NotFound for a project that is not here.
+        """
+        from forgelore.api.fetch import refresh
+        from forgelore.core.dates import parse_when
+
+        meant = meant_project(self.app, project)
+        moment = parse_when(since, self.app.now_ms()) if since is not None else None
+        return refresh(self.app, meant, known=known, since=moment, force=force, index=index, watcher=watcher)
 
     def estimate_sync(self, project: str | ProjectName) -> "SyncEstimate":
         """Return what a sync would cost. It asks the forge for its totals and fetches nothing."""

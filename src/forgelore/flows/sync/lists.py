@@ -16,6 +16,7 @@ from forgelore.errors import AuthError, LoreError, NotFound, RateLimited
 from forgelore.flows.progress import Watcher
 from forgelore.flows.sync.fetching import fetch_in_turn, fetch_side_by_side
 from forgelore.flows.sync.page import PageSaver
+from forgelore.model import Cursor
 from forgelore.ports import Page, Resource
 from forgelore.store.db import Store
 from forgelore.store.sync_state import load_cursor
@@ -79,6 +80,8 @@ class PageLoop:
         self._watcher.begin(resource.name, resource.title, expected)
         cursor = load_cursor(saver.store, saver.project_id, resource.name)
         now_ms = saver.forge.server_ms() or self._now()
+        if saver.policy.since is not None:
+            cursor = Cursor(saver.policy.since, swept_at=now_ms, is_complete=True)
         return partial(saver.forge.pages, saver.project, resource.name, cursor, saver.known, now_ms)
 
     def _save(self, resource: Resource, page: Page) -> None:

@@ -40,7 +40,7 @@ class PageSaver:
                 self._queue_follow_ups(page, saved, now_ms)
         if not self.policy.is_items_only:
             self._save_beside_items(page, now_ms)
-        if page.cursor is not None:
+        if page.cursor is not None and self.policy.moves_cursors:
             save_cursor(self.store, self.project_id, resource, page.cursor)
         notes = sum(len(thread.notes) for thread in page.threads)
         return len(page.items) or notes or len(page.labels or ()) or len(page.members or ())
@@ -60,7 +60,7 @@ class PageSaver:
         changed = {*saved.new, *saved.changed}
         times = self.known.fetch_times([item.key for item in page.items])
         jobs: dict[JobKind, list[str]] = {}
-        for item in page.items:
+        for item in filter(self.policy.keeps, page.items):
             wanted = self.forge.jobs_for(
                 item, is_changed=item.key in changed, is_wide=page.is_wide, threads_fetched_at=times.get(item.key)
             )

@@ -23,7 +23,11 @@ class ReadPolicy(NamedTuple):
     is_in_turn: bool = False  # one list after the other, and no page is fetched before the last one is saved
     why_stop: Callable[[], str] = lambda: ""  # asked after each page; empty: go on
     is_stopped_by_limits: bool = False  # a rate limit ends the reading as `why_stop` does; else it is raised
+    is_wanted: Callable[[Item], bool] | None = None  # other items are left out, too; None: all are wanted
+    since: int | None = None  # lists begin there instead of at their cursors
+    moves_cursors: bool = True  # False: what is left out now is for the next sync to read
 
     def keeps(self, item: Item) -> bool:
         is_hidden = item.is_confidential and self.forget_hidden is not None
-        return not is_hidden and (self.kinds is None or item.key.kind in self.kinds)
+        is_wanted = self.is_wanted is None or self.is_wanted(item)
+        return not is_hidden and is_wanted and (self.kinds is None or item.key.kind in self.kinds)

@@ -22,7 +22,9 @@ from forgelore.flows.sync.heartbeat import beating
 from forgelore.flows.sync.jobs import JOB_TITLES, FetchPool, SyncContext, work_off
 from forgelore.flows.sync.lists import PageLoop, are_complete, is_refusal
 from forgelore.flows.sync.page import PageSaver, tell_cut
+from forgelore.flows.sync.policy import ReadPolicy
 from forgelore.flows.sync.replay import work_off_replays
+from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Project, ProjectName
 from forgelore.ports import Forge, Resource
 from forgelore.profiles import profile_of
@@ -32,17 +34,23 @@ from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_job
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync_state import acquire_lock, finish_run, reset_cursors, start_run
-from forgelore.words import JobKind
+from forgelore.words import KINDS, JobKind
 
 REASONS = 3  # that are told one by one
 
 
 class SyncOptions(Struct, frozen=True):
+    """`new_only`: what is stored already is left alone; `since`: lists are read from that time on. Both leave the
+    cursors where they are, so that the next sync misses nothing.
+    """
+
     full: bool = False
     force: bool = False
     kinds: tuple[str, ...] = ()  # empty: everything
     workers: int = 4
     command: str = "sync"
+    new_only: bool = False
+    since: int | None = None
 
 
 class SyncResult(Struct):
@@ -80,7 +88,7 @@ def sync_project(
     lock = acquire_lock(store, f"project {stored.id}", now_ms(), shown=str(stored.name), force=options.force)
     run_id = start_run(store, stored.id, options.command, now_ms())
     pool = FetchPool(options.workers)
-    saver = PageSaver(store, forge, project, stored.id)
+    saver = PageSaver(store, forge, project, stored.id, _policy(options, KnownStore(store, stored.id)))
     context = SyncContext(
         store, project, stored.id, lock, saver, pool, options.workers, now_ms, stop or threading.Event()
     )
@@ -96,6 +104,16 @@ def sync_project(
         pool.close()
         sync.finish(run_id, forge.requests() - requests_before, error)
     return sync.result
+
+
+def _policy(options: SyncOptions, known: KnownStore) -> ReadPolicy:
+    if not options.new_only and options.since is None:
+        return ReadPolicy()
+    policy = ReadPolicy(since=options.since, moves_cursors=False)
+    if not options.new_only:
+        return policy
+    numbers = {kind: set(known.live_numbers(kind)) for kind in KINDS}
+    return policy._replace(is_wanted=lambda item: item.key.number not in numbers[item.key.kind])
 
 
 def _save_project(store: Store, project: Project, now_ms: int) -> StoredProject:

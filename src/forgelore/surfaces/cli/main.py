@@ -37,6 +37,8 @@ COMMANDS = {
     "evaluate": ("find", "measure search on queries with known answers"),
     "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
     "dedupe intent": ("dedupe", "a card of what it is about, for every item"),
+    "dedupe refresh": ("dedupe", "fetch the new items of a project that is here already"),
+    "dedupe run": ("dedupe", "candidates, judge, clusters and a plan, in one go"),
     "dedupe candidates": ("dedupe", "for every open item, what it could repeat"),
     "dedupe judge": ("dedupe", "decide which of them it repeats"),
     "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate"),

@@ -37,7 +37,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ClosingPlan":
         kinds=arguments.type or ("issue", "change"), is_dry=arguments.dry_run,
     )  # fmt: skip
     if arguments.out:
-        _write(arguments.out, plan_file(plan, is_json=arguments.out.endswith(".json")))
+        write_plan(arguments.out, plan)
     closing = [line for line in plan.lines if not line.reason]
     rows = [[f"#{one.number}", f"#{one.target}", f"{one.confidence or 0:.2f}", clean(one.title)] for one in closing]
     context.print(*table(rows, grow=3, head=["close", "onto", "confidence", "title"], style=context.style))
@@ -50,7 +50,9 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ClosingPlan":
     return plan
 
 
-def _write(path: str, text: str) -> None:
+def write_plan(path: str, plan: "ClosingPlan") -> None:
+    """Write a plan to a file to be read: JSON, or Markdown."""
+    text = plan_file(plan, is_json=path.endswith(".json"))
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -80,15 +80,16 @@ def _sync_one(
         synced = context.history.sync(
             name, full=arguments.full, force=arguments.force, kinds=kinds, index=read_parts(arguments), watcher=watcher
         )
+    print_synced(context, synced)
+    return synced
+
+
+def print_synced(context: "Context", synced: "SyncedProject") -> None:
+    """Tell what came, with warnings."""
     for warning in synced.index.warnings:
         context.warn(warning)
     for warning in synced.result.warnings:
         context.warn(f"{synced.result.project}: {warning}")
-    _print_synced(context, synced)
-    return synced
-
-
-def _print_synced(context: "Context", synced: "SyncedProject") -> None:
     result, style = synced.result, context.style
     parts = [f"{number(result.written[kind])} {_PLURAL[kind]}" for kind in _PLURAL if result.written.get(kind)]
     what = ", ".join(parts) + " updated" if parts else "nothing new"

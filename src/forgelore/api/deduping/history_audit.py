@@ -1,4 +1,4 @@
-"""The part of the facade that measures deduplication: audits of judges, and reports of them. One project."""
+"""The part of the facade that runs the whole of deduplication and measures it: chain, audits, reports. One project."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,9 @@ from forgelore.api.methods.history_dedupe import DedupingHistory
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from forgelore.api.deduping.chain import DedupeChain
     from forgelore.core.audit.pair_labels import PairLabel
+    from forgelore.core.dedupe.closings import TargetPolicy
     from forgelore.flows.audit.analysis import AuditAnalysis
     from forgelore.flows.audit.human import BlindPair
     from forgelore.flows.audit.recording import AuditReport
@@ -15,7 +17,25 @@ if TYPE_CHECKING:
 
 
 class AuditingHistory(DedupingHistory):
-    """What `History` can do to measure its judges."""
+    """What `History` can do with the whole chain, and to measure its judges."""
+
+    def run_dedupe(
+        self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,
+        min_edge: float = 0.85, min_close: float = 0.9, target_policy: "TargetPolicy" = "canonical-only",
+        trust_statements: bool = False, workers: int = 1, watcher: "Watcher | None" = None,
+    ) -> "DedupeChain":  # fmt: skip
+        """Find candidates, judge them, build clusters and make a plan of closings; nothing is sent. What was done
+        before is not done again.
+        """
+        from forgelore.api.deduping.chain import ChainSetting, run_chain
+        from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
+        from forgelore.flows.dedupe.judge import JudgeSetting
+
+        setting = ChainSetting(
+            kind, CandidateSetting(k, min_score), JudgeSetting(min_edge), trust_statements, target_policy, min_close,
+            workers=workers,
+        )  # fmt: skip
+        return run_chain(self.app, self.retriever(), project, setting, watcher=watcher)
 
     def audit_judges(
         self, *, cheap: str = "cheap", strong: str = "strong", project: str | None = None, kind: str | None = None,
@@ -25,7 +45,7 @@ class AuditingHistory(DedupingHistory):
         where they agree. Judges are builtin (rules), statements (rules, and what maintainers wrote), cheap and strong
         (models of the settings).
         """
-        from forgelore.api.auditing.judges import audit_judges, make_setting
+        from forgelore.api.deduping.audits import audit_judges, make_setting
 
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge)
         return audit_judges(self.app, project, cheap, strong, setting, watcher=watcher)
@@ -38,7 +58,7 @@ class AuditingHistory(DedupingHistory):
         """Measure a judge by the project's own known duplicates, each judged as of its filing; all of them, or a
         sample. Of `others`, items that nobody called a duplicate, what it would accept is listed.
         """
-        from forgelore.api.auditing.judges import audit_by_history, make_setting
+        from forgelore.api.deduping.audits import audit_by_history, make_setting
 
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, others=others)
         return audit_by_history(self.app, self.retriever(), project, judge, setting, watcher=watcher)
@@ -50,14 +70,14 @@ class AuditingHistory(DedupingHistory):
         """Return pairs of items that a judge has decided on and nobody has labelled: some that it accepted and as many
         that it did not, in an order that tells nothing.
         """
-        from forgelore.api.auditing.judges import list_blind_pairs, make_setting
+        from forgelore.api.deduping.audits import list_blind_pairs, make_setting
 
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=0.85)
         return list_blind_pairs(self.app, project, judge, setting)
 
     def label_pairs(self, labels: "Iterable[PairLabel]", *, project: str | None = None) -> int:
         """Keep what a person says of pairs (duplicate, related, different, unsure); returns how many."""
-        from forgelore.api.auditing.judges import label_pairs
+        from forgelore.api.deduping.audits import label_pairs
 
         return label_pairs(self.app, project, labels)
 
@@ -65,7 +85,7 @@ class AuditingHistory(DedupingHistory):
         """Return the labels of a file of JSON lines: `{"kind": "issue", "number": 12, "target": 7, "label":
         "duplicate"}`.
         """
-        from forgelore.api.auditing.judges import read_pair_labels
+        from forgelore.api.deduping.audits import read_pair_labels
 
         return read_pair_labels(path)
 
@@ -74,7 +94,7 @@ class AuditingHistory(DedupingHistory):
         seed: int = 0, min_edge: float = 0.85, watcher: "Watcher | None" = None,
     ) -> "AuditReport":  # fmt: skip
         """Measure the kept decisions of a judge by every label that people gave to their pairs. No judge is asked."""
-        from forgelore.api.auditing.judges import audit_by_people, make_setting
+        from forgelore.api.deduping.audits import audit_by_people, make_setting
 
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge)
         return audit_by_people(self.app, project, judge, setting, watcher=watcher)
@@ -86,7 +106,7 @@ class AuditingHistory(DedupingHistory):
         """Return an audit (the newest) with what stricter gates would have made of its decisions: those that are given,
         and a row of values of each. Nobody is asked again.
         """
-        from forgelore.api.auditing.judges import analyse_audit
+        from forgelore.api.deduping.audits import analyse_audit
         from forgelore.core.audit.simulation import GateBounds
 
         return analyse_audit(self.app, run, project, GateBounds(rank_max, score_min, gap_min, confidence_min))
