@@ -276,3 +276,14 @@ def test_a_judge_hears_of_open_candidates_alone(store):
     offered = {one.item.number for question in who.asked for one in question.candidates}
     assert 102 not in offered
     assert 101 in offered
+
+
+@pytest.mark.parametrize("allows_stale", [False, True])
+def test_a_candidate_that_was_edited_since_it_was_listed_is_neither_offered_nor_accepted(store, allows_stale):
+    write(store, [item(102, COPY, "Something else entirely: the window is too small to read the third column")])
+    who = saying()
+    judge(store, who, allows_stale=allows_stale)
+    assert 102 not in {one.item.number for question in who.asked for one in question.candidates}
+    assert edges(store) == set()
+    judge(store, allows_stale=allows_stale)
+    assert not {(101, 102), (102, 101)} & edges(store)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from forgelore.api.dedupe import make_clusters, make_plan
-from forgelore.api.judging import judge_candidates, make_candidates
+from forgelore.api.judging import JudgeChoice, judge_candidates, make_candidates
 from forgelore.api.projects import meant_project
 from forgelore.app import App
 from forgelore.core.dedupe.closings import TargetPolicy
@@ -56,7 +56,12 @@ def run_chain(
     )  # fmt: skip
     _go_on(app)
     decided = judge_candidates(
-        app, meant.id, setting.judge, kind=setting.kind, trusts_statements=setting.trusts_statements, watcher=watcher
+        app,
+        meant.id,
+        setting.judge,
+        JudgeChoice(trusts_statements=setting.trusts_statements),
+        kind=setting.kind,
+        watcher=watcher,
     )
     _go_on(app)
     clusters = make_clusters(app, name, bound=setting.bound, is_dry=False)

@@ -17,7 +17,7 @@ from forgelore.core.dedupe.shared_facts import count_shared_facts
 from forgelore.core.dedupe.verdict import Verdict
 from forgelore.errors import in_words
 from forgelore.store.calibrations import load_boilerplate
-from forgelore.store.candidate_sets import SetMember
+from forgelore.store.candidate_sets import SetMember, load_versions
 from forgelore.store.db import Store
 from forgelore.store.decisions import NewDecision
 from forgelore.store.intent_cards import load_card_texts
@@ -67,9 +67,10 @@ class Decider:
         self, item_id: int, members: Sequence[SetMember], *, with_cards: bool = False
     ) -> PreparedCase | SetDecision | None:
         """Return what a judge is to be asked, or the decision where it need not be: the source says too little, or has
-        no candidate that may be offered. None when the source is gone. `with_cards`: a judge is shown their cards.
+        no candidate that may be offered; one that was edited since it was listed is none, its numbers are those of
+        another text. None when the source is gone. `with_cards`: a judge is shown their cards.
         """
-        offered = [one for one in members if one.is_offered]
+        offered = self._unchanged([one for one in members if one.is_offered])
         known = self._load([item_id, *(one.item_id for one in offered)], with_cards=with_cards)
         source = known.get(item_id)
         if source is None:
@@ -90,6 +91,10 @@ class Decider:
         known = load_judged(self._store, item_ids)
         cards = load_card_texts(self._store, known) if with_cards else {}
         return {item_id: item._replace(card=cards.get(item_id, "")) for item_id, item in known.items()}
+
+    def _unchanged(self, members: list[SetMember]) -> list[SetMember]:
+        versions = load_versions(self._store, [one.item_id for one in members])
+        return [one for one in members if one.item_id in versions and versions[one.item_id][0] == one.content_version]
 
     def weigh(self, prepared: PreparedCase, answer: JudgeAnswer) -> SetDecision:
         """Return what the gates make of a judge's answer."""
