@@ -1,6 +1,6 @@
 """The port of closings: what is written on a forge to close an item as a duplicate, and to take that back.
 
-Writes are sent by `flows/dedupe`, which has written each of them down before. All of them are native to the forge;
+Writes are sent by `flows/closing`, which has written each of them down before. All of them are native to the forge;
 where it has no such thing (Forgejo knows no duplicates, GitHub none among changes) an item is plainly closed, and the
 comment names the other.
 """
@@ -21,6 +21,7 @@ class ClosingFacts(Struct, frozen=True):
     reopened_at: int | None = None
     duplicate_of: tuple[int, ...] = ()  # numbers in the same project that it is marked as a duplicate of, now
     linked_to: tuple[int, ...] = ()  # numbers that it has a link to (GitLab's `/duplicate` makes one)
+    head_sha: str | None = None  # of a change, where the item itself does not say it
 
 
 class ForgeClosings(Protocol):

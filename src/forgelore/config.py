@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from forgelore.core.dedupe.messages import CLOSED
+from forgelore.core.closing.messages import CLOSED
 from forgelore.core.names import Hosts, is_loopback, web_root
 from forgelore.errors import ConfigError
 from forgelore.llm_settings import LlmProfile, make_llm_profiles, read_llm_table

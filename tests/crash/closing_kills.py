@@ -148,8 +148,7 @@ class ClosingGround:
         """Everything that was ever closed, or commented, stands in the journal."""
         connection = apsw.Connection(str(db))
         try:
-            sql = "SELECT i.number, j.step FROM write_journal j JOIN items i ON i.id = j.item_id"
-            named = set(connection.execute(sql))
+            named = set(connection.execute("SELECT number, step FROM write_journal"))
         finally:
             connection.close()
         for number in self.numbers:

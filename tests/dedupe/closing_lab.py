@@ -2,6 +2,7 @@
 
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.flows.closing.apply import ApplySettings, apply_plan, load_plan
+from forgelore.flows.closing.journal import RunClock
 from forgelore.flows.closing.rollback import load_applied, roll_back
 from forgelore.flows.dedupe.canonicalize import ClusterSettings, canonicalize
 from forgelore.flows.dedupe.overrides import override
@@ -88,12 +89,16 @@ class ClosingLab:
         return self.plan(**more).run
 
     def apply(self, run, **more):
-        settings = ApplySettings(**{"is_unproven": True, **more})
+        settings = ApplySettings(**{"is_unproven": True, "maintainers": self.named, **more})
         plan = load_plan(self.store, run)
-        return apply_plan(self.store, self.forge, self.stored, plan, settings, self.time.now_ms)
+        return apply_plan(self.store, self.forge, self.stored, plan, settings, self.clock)
 
-    def roll_back(self, run):
-        return roll_back(self.store, self.forge, self.stored, load_applied(self.store, run), self.time.now_ms)
+    def roll_back(self, run, **more):
+        return roll_back(self.store, self.forge, self.stored, load_applied(self.store, run), self.clock, **more)
+
+    @property
+    def clock(self):
+        return RunClock(self.time.now_ms, self.app.sleep)
 
     def writes(self, since=0):
         """Requests that change something, but for GraphQL's questions."""

@@ -3,7 +3,7 @@
 import pytest
 
 from forgelore.flows.transfer.importing import import_lines
-from forgelore.model import ProjectName
+from forgelore.model import ItemKey, ProjectName
 from forgelore.store.candidate_sets import NewSet, SetMember, each_latest_set, list_settled, list_sources, save_set
 from forgelore.store.clusters import list_clusters, replace_clusters
 from forgelore.store.decisions import (
@@ -18,6 +18,8 @@ from forgelore.store.decisions import (
 )
 from forgelore.store.dedupe_runs import begin_run, end_run, list_runs, load_run, save_counters
 from forgelore.store.migrate import open_store
+from forgelore.store.triage import forget_items, forget_project
+from forgelore.store.write_journal import NewWrite, begin_write, end_write, list_writes, load_closed_onto
 
 LINE = b'{"kind": "issue", "number": %d, "title": "%s", "state": "open"}\n'
 
@@ -136,3 +138,26 @@ def test_a_run_tells_how_far_it_came(store):
     assert found.counters == {"accepted": 3}
     assert (found.prompt_tokens, found.cost, found.ended_at, found.parameters) == (100, 0.5, 20, {"min_edge": 0.85})
     assert list_runs(store, 1, step="plan") == []
+
+
+def test_the_journal_outlives_items_runs_and_projects(store):
+    """The bot forgets items and projects for good; what was written to a forge stays known, and under its number."""
+    with store.transaction():
+        begin_run(store, 1, "plan", {}, 10)
+        run = begin_run(store, 1, "apply", {}, 10, of_run=1)
+        new = NewWrite(run, 1, ItemKey("issue", 2), "ana", "close", {"target": 1}, {"labels": ["bug"]})
+        entry = begin_write(store, new, 20)
+        end_write(store, entry.id, "done", {"closed_by": "ana", "closed_at": 21}, 22)
+    assert load_closed_onto(store, 1) == {id_of(store, 2): id_of(store, 1)}
+    with store.transaction():
+        forget_items(store, 1, [ItemKey("issue", 2)])
+    (kept,) = list_writes(store, run, ItemKey("issue", 2))
+    assert (kept.key, kept.account, kept.status, kept.answer) == (
+        ItemKey("issue", 2), "ana", "done", {"closed_by": "ana", "closed_at": 21},
+    )  # fmt: skip
+    with store.transaction():
+        forget_project(store, 1)
+    assert list_writes(store, run) == [kept]
+    write(store, {1: b"one"})
+    with store.transaction():
+        assert begin_run(store, store.value("SELECT id FROM projects"), "plan", {}, 30) == run + 1

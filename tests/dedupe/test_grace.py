@@ -85,3 +85,88 @@ def test_a_label_that_was_there_before_stays(closing):
     closing.apply(run, close_after=HOURS)
     closing.roll_back(run)
     assert closing.portrait([copy]) == before
+
+
+def test_another_plan_sees_the_hours_of_grace_and_waits(closing):
+    """Made before them or while they run; with hours of its own or without: nothing is closed earlier or told twice."""
+    original, copy = closing.prepare()
+    first, earlier = closing.planned(), closing.planned()
+    closing.apply(first, close_after=HOURS)
+    closing.time.pass_by(600)
+    closing.lab.sync()
+    assert reasons(closing.plan()) == {copy: ReasonCode.IN_GRACE}
+    since = len(closing.server.requests)
+    for hours in (0, 0):
+        found = closing.apply(earlier, close_after=hours)
+        assert (reasons(found), found.counters) == ({copy: ReasonCode.IN_GRACE}, {"wait": 1, "in_grace": 1})
+    assert closing.writes(since) == []
+    closing.time.pass_by((HOURS + 1) * 3600)
+    assert reasons(closing.apply(earlier)) == {copy: ReasonCode.IN_GRACE}, "the run that gave the hours ends them"
+    assert reasons(closing.apply(first)) == {copy: None}
+    assert reasons(closing.apply(earlier)) == {copy: ReasonCode.NOT_OPEN}
+    assert len(closing.portrait([copy])[copy][4]) == 1
+    assert closing.portrait([original])[original][0] == "open"
+
+
+def test_two_plans_with_hours_of_grace_label_and_tell_once(closing):
+    _, copy = closing.prepare()
+    first, second = closing.planned(), closing.planned()
+    closing.apply(first, close_after=HOURS)
+    closing.apply(second, close_after=HOURS)
+    _, labels, _, _, comments = closing.portrait([copy])[copy]
+    assert (labels, len(comments)) == (["possible-duplicate"], 1)
+
+
+def test_what_people_objected_to_is_planned_again_only_after_somebody_accepted_it(closing):
+    run, copy = begin(closing)
+    closing.time.pass_by(3600)
+    closing.on_issue("comment", copy, "it is not", author="zoe")
+    closing.time.pass_by((HOURS + 1) * 3600)
+    closing.apply(run)
+    closing.time.pass_by(600)
+    closing.lab.sync()
+    for _ in range(2):
+        assert reasons(closing.plan()) == {copy: ReasonCode.DISCUSSED_SINCE_PLAN}
+    closing.time.pass_by(60)
+    closing.say("accept", copy, 1)
+    assert reasons(closing.plan()) == {copy: None}
+
+
+def test_nothing_is_closed_onto_an_item_that_waits_for_its_own_closing(closing):
+    first, second, third = (closing.add(author=f"user{at}") for at in range(3))
+    if closing.lab.name_text.startswith("forgejo"):
+        closing.named = ("ana",)
+    closing.lab.sync()
+    closing.decide(second, first, confidence=0.87)
+    waiting = closing.planned(min_close=0.85)
+    closing.decide(third, second)
+    later = closing.planned(target_policy="direct-fallback")
+    assert reasons(closing.apply(waiting, close_after=HOURS)) == {second: ReasonCode.IN_GRACE}
+    assert reasons(closing.apply(later)) == {third: ReasonCode.IN_GRACE}
+    assert reasons(closing.plan(target_policy="direct-fallback"))[third] == ReasonCode.IN_GRACE
+    assert closing.portrait([third])[third][0] == "open"
+
+
+def test_hours_that_were_taken_back_are_forgotten(closing):
+    run, copy = begin(closing)
+    closing.roll_back(run)
+    closing.time.pass_by(600)
+    closing.lab.sync()
+    assert reasons(closing.plan()) == {copy: None}
+
+
+def test_a_locked_conversation_gets_no_hours_of_grace_and_the_rest_goes_on(closing):
+    """Nobody can be told there: nothing is labelled, and nothing is closed."""
+    _, first, second = closing.prepare(copies=2)
+    run = closing.planned()
+    locked = {"message": "Unable to create comment because issue is locked."}
+    closing.server.fail(method="POST", path=rf"/issues/{first}/(comments|notes)$", status=403, body=locked)
+    if closing.has_shared_numbers:
+        closing.item(first).locked = True
+    else:
+        closing.item(first).extra["discussion_locked"] = True
+    found = closing.apply(run, close_after=HOURS)
+    assert reasons(found) == {first: ReasonCode.CONVERSATION_LOCKED, second: ReasonCode.IN_GRACE}
+    assert closing.portrait([first])[first][:2] == ("open", [])
+    closing.time.pass_by((HOURS + 1) * 3600)
+    assert reasons(closing.apply(run)) == {first: ReasonCode.CONVERSATION_LOCKED, second: None}

@@ -1,9 +1,14 @@
 """Writes whose answers never come, and refusals: nothing is written twice, and the rest goes on."""
 
+import json
+
 import pytest
 
 from dedupe.closing_lab import ClosingLab, let_ana_write, reasons
+from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, ForgeError, Locked
+from forgelore.flows.closing.apply import ApplySettings, apply_plan, load_plan
+from forgelore.store.dedupe_runs import load_run
 from forgelore.store.sync_state import acquire_lock
 
 
@@ -31,6 +36,70 @@ def test_a_comment_that_never_arrives_is_posted_again(closing):
     closing.server.fail(method="POST", path=rf"/issues/{copy}/(comments|notes)$", times=1, skip=skip, drop=True)
     assert reasons(closing.apply(run)) == {copy: None}
     assert len(closing.portrait([copy])[copy][4]) == 1
+
+
+def test_a_write_that_shows_late_is_not_sent_again(closing):
+    """The forge took the comment, lost the answer, and shows it to nobody for some seconds."""
+    original, copy = closing.prepare()
+    run = closing.planned()
+    skip = 1 if closing.forge.name == "gitlab" else 0
+    closing.server.fail(method="POST", path=rf"/issues/{copy}/(comments|notes)$", times=1, skip=skip, drop=True)
+    pauses, sleep = [], closing.app.sleep
+
+    def show_late(seconds):
+        sleep(seconds)
+        if is_sent := closing.store.value("SELECT request FROM write_journal WHERE step = 'comment'"):
+            pauses.append(seconds)
+        if is_sent and pauses == [0, 1, 2]:
+            closing.on_issue("comment", copy, json.loads(is_sent)["body"], author="ana")
+
+    closing.app.sleep = show_late
+    assert reasons(closing.apply(run)) == {copy: None}
+    assert pauses == [0, 1, 2]
+    assert len(closing.portrait([copy])[copy][4]) == 1
+    assert closing.portrait([original])[original][4] == []
+
+
+@pytest.mark.parametrize("step", ["close", "comment"])
+def test_a_write_that_is_never_answered_stops_its_item_alone_and_the_next_run_goes_on(closing, step):
+    """What may be repeated is, by the client, until the forge counts as unreachable: GitHub's and Forgejo's closings."""
+    is_gitlab = not closing.has_shared_numbers
+    if step == "close" and not is_gitlab:
+        pytest.skip("closed by PATCH, which means the same twice")
+    _, first, second = closing.prepare(copies=2)
+    run = closing.planned()
+    skip = int(is_gitlab and step == "comment")
+    fault = closing.server.fail(method="POST", path=rf"/issues/{first}/(comments|notes)$", skip=skip, drop=True)
+    found = closing.apply(run)
+    assert reasons(found) == {first: ReasonCode.WRITE_UNANSWERED, second: None}
+    assert found.counters == {"wait": 1, "write_unanswered": 1, "closed": 1}
+    assert "run the same command again" in found.problems[0]
+    (kept,) = closing.store.rows("SELECT number, step FROM write_journal WHERE status = 'sent'")
+    assert kept == (first, step)
+    assert load_run(closing.store, found.run).status == "waiting"
+    closing.server.faults.remove(fault)
+    assert reasons(closing.apply(run)) == {first: None, second: None}
+    state, *_, comments = closing.portrait([first])[first]
+    assert (state, len(comments)) == ("closed", 1)
+
+
+@pytest.mark.parametrize("step", ["reopen", "uncomment"])
+def test_a_rollback_that_loses_an_answer_stops_and_the_next_one_goes_on(closing, step):
+    numbers = closing.prepare()
+    before = closing.portrait(numbers)
+    run = closing.planned()
+    closing.apply(run)
+    method, path = {"reopen": ("PATCH|PUT", r"/issues/\d+$"), "uncomment": ("DELETE", "comments|notes")}[step]
+    faults = [closing.server.fail(method=one, path=path, drop_after=True) for one in method.split("|")]
+    with pytest.raises(ForgeError):
+        closing.roll_back(run)
+    for fault in faults:
+        closing.server.faults.remove(fault)
+    assert [one.problem for one in closing.roll_back(run).items] == [""]
+    assert closing.portrait(numbers) == before
+    closing.time.pass_by(600)
+    closing.lab.sync()
+    assert reasons(closing.plan()) == {numbers[1]: None}, "it was reopened by us, not by somebody else"
 
 
 def test_a_forge_that_breaks_down_stops_the_run_and_the_next_one_goes_on(closing):
@@ -64,6 +133,43 @@ def test_two_applies_at_once_are_refused(closing):
         closing.apply(run)
     assert closing.writes(before) == []
     lock.release()
+
+
+@pytest.mark.parametrize("step", ["apply", "roll_back"])
+def test_a_run_that_fell_silent_on_another_machine_is_taken_over_by_force(closing, step):
+    _, copy = closing.prepare()
+    run = closing.planned()
+    if step == "roll_back":
+        closing.apply(run)
+    act = getattr(closing, step)
+    sql = (
+        "INSERT INTO locks (name, owner, machine, pid, acquired_at, heartbeat_at) VALUES (?, 'x', 'elsewhere', 1, ?, ?)"
+    )
+    now = closing.time.now_ms()
+    closing.store.run(sql, f"closings of {closing.stored.id}", now, now)
+    with pytest.raises(Locked, match="still working"):
+        act(run, is_forced=True)
+    closing.time.pass_by(120)
+    with pytest.raises(Locked, match="silent for") as refused:
+        act(run)
+    assert "--force" in refused.value.hint
+    act(run, is_forced=True)
+    assert closing.portrait([copy])[copy][0] == ("closed" if step == "apply" else "open")
+
+
+def test_a_run_that_was_taken_over_writes_nothing_more(closing):
+    _, first, second = closing.prepare(copies=2)
+    run = closing.planned()
+
+    def take_over(_):
+        closing.store.run("UPDATE locks SET owner = 'another'")
+
+    plan = load_plan(closing.store, run)
+    settings = ApplySettings(is_unproven=True, maintainers=closing.named)
+    with pytest.raises(Locked, match="took over"):
+        apply_plan(closing.store, closing.forge, closing.stored, plan, settings, closing.clock, on_line=take_over)
+    states = {number: one[0] for number, one in closing.portrait([first, second]).items()}
+    assert states == {first: "closed", second: "open"}
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from forgelore.core.names import parse_ref
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import find_row
 from forgelore.flows.closing.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
+from forgelore.flows.closing.journal import RunClock
 from forgelore.flows.closing.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.flows.dedupe.canonicalize import Canonicalized, ClusterSettings, canonicalize
 from forgelore.flows.dedupe.intent import CardJob, CardMaker, CardsMade, RuleCards, make_cards
@@ -97,20 +98,26 @@ def make_plan(app: App, project: str | None, settings: PlanSettings, *, is_dry: 
 
 
 def apply_run(
-    app: App, run: int, *, is_unproven: bool, close_after: int, on_line: Callable[[AppliedLine], None] | None
-) -> Applied:
+    app: App, run: int, *, is_unproven: bool, close_after: int, is_forced: bool,
+    on_line: Callable[[AppliedLine], None] | None,
+) -> Applied:  # fmt: skip
     store = app.store(create=True)
     plan = load_plan(store, run)
     project = _project_of(app, plan.project_id)
-    settings = ApplySettings(app.config.close_message, close_after, is_unproven)
-    return apply_plan(store, app.forge(project.name), project, plan, settings, app.now_ms, on_line=on_line)
+    config = app.config
+    settings = ApplySettings(config.close_message, close_after, is_unproven, config.maintainers, is_forced)
+    clock = RunClock(app.now_ms, app.sleep)
+    return apply_plan(store, app.forge(project.name), project, plan, settings, clock, on_line=on_line)
 
 
-def roll_back_run(app: App, run: int, *, on_item: Callable[[RolledBackItem], None] | None) -> RolledBack:
+def roll_back_run(
+    app: App, run: int, *, is_forced: bool, on_item: Callable[[RolledBackItem], None] | None
+) -> RolledBack:
     store = app.store(create=True)
     applied = load_applied(store, run)
     project = _project_of(app, applied.project_id)
-    return roll_back(store, app.forge(project.name), project, applied, app.now_ms, on_item=on_item)
+    forge, clock = app.forge(project.name), RunClock(app.now_ms, app.sleep)
+    return roll_back(store, forge, project, applied, clock, is_forced=is_forced, on_item=on_item)
 
 
 def say_override(

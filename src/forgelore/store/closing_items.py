@@ -28,6 +28,8 @@ class PlanItem(NamedTuple):
     review_comment_count: int | None
     newest_comment: int | None
     is_marked: bool
+    is_confidential: bool
+    head_sha: str | None
 
 
 def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem]:
@@ -40,7 +42,8 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
             SELECT 1
             FROM item_links l
             WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND l.source <> 'text' AND NOT l.is_withdrawn
-          )
+          ),
+          i.is_confidential, i.head_sha
         FROM items i
         WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL
     """
@@ -48,7 +51,8 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
     for row in store.rows(sql, json.dumps(sorted(set(item_ids)))):
         item = PlanItem._make(row)
         names = tuple(json.loads(str(item.assignees)))
-        found[item.id] = item._replace(assignees=names, is_marked=bool(item.is_marked))
+        is_marked, is_confidential = bool(item.is_marked), bool(item.is_confidential)
+        found[item.id] = item._replace(assignees=names, is_marked=is_marked, is_confidential=is_confidential)
     return found
 
 

@@ -36,10 +36,17 @@ def begin_run(
     *,
     of_run: int | None = None,
 ) -> int:
-    """Write a run down before it does anything. In a transaction."""
+    """Write a run down before it does anything. In a transaction. A number that the journal knows is not given twice,
+    also when its run was forgotten: what that run wrote would be this one's.
+    """
     sql = """
-        INSERT INTO dedupe_runs (project_id, step, of_run, status, parameters, began_at)
-        VALUES (?, ?, ?, 'running', ?, ?)
+        INSERT INTO dedupe_runs (id, project_id, step, of_run, status, parameters, began_at)
+        VALUES (
+            1 + max(
+                (SELECT coalesce(max(id), 0) FROM dedupe_runs),
+                (SELECT coalesce(max(run_id), 0) FROM write_journal)
+            ), ?, ?, ?, 'running', ?, ?
+        )
     """
     return store.insert(sql, project_id, step, of_run, json.dumps(dict(parameters)), now_ms)
 

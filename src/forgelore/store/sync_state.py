@@ -91,13 +91,13 @@ def finish_run(
 class Lock:
     """A held lock row. `confirm` inside each write transaction proves that nobody took it over."""
 
-    def __init__(self, store: Store, name: str, owner: str) -> None:
-        self._store, self._name, self._owner = store, name, owner
+    def __init__(self, store: Store, name: str, owner: str, shown: str = "this project") -> None:
+        self._store, self._name, self._owner, self._shown = store, name, owner, shown
 
     def confirm(self, now_ms: int) -> None:
         sql = "UPDATE locks SET heartbeat_at = ? WHERE name = ? AND owner = ?"
         if not self._store.run(sql, now_ms, self._name, self._owner):
-            raise Locked("another sync took over this project", hint="let it finish; what this one saved is kept")
+            raise Locked(f"another process took over {self._shown}", hint="let it finish; what this one saved is kept")
 
     def release(self) -> None:
         _held_here.discard(self._owner)
@@ -119,7 +119,7 @@ def acquire_lock(store: Store, name: str, now_ms: int, *, shown: str = "", force
         sql = "INSERT INTO locks (name, owner, machine, pid, acquired_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?)"
         store.run(sql, name, owner, machine, pid, now_ms, now_ms)
     _held_here.add(owner)
-    return Lock(store, name, owner)
+    return Lock(store, name, owner, shown or name)
 
 
 def _check_takeover(name: str, row: tuple[Any, ...], *, machine: str, now_ms: int, force: bool) -> None:

@@ -45,24 +45,28 @@ class DedupingHistory(FindingHistory):
         return make_plan(self.app, project, settings, is_dry=is_dry)
 
     def apply_closings(
-        self, run: int, *, is_unproven: bool = False, close_after: int = 0,
+        self, run: int, *, is_unproven: bool = False, close_after: int = 0, force: bool = False,
         on_line: "Callable[[AppliedLine], None] | None" = None,
     ) -> "Applied":  # fmt: skip
         """Carry out a plan on its forge, or go on with it. Each item is read anew first. With `close_after` hours it is
         labelled and told first, and closed by a later call, unless people took part. Raises Unproven where no audit
-        has shown that the plan's judge is right.
+        has shown that the plan's judge is right. `force` takes over from a run that has gone quiet on another machine.
         """
         from forgelore.api.dedupe import apply_run
 
-        return apply_run(self.app, run, is_unproven=is_unproven, close_after=close_after, on_line=on_line)
+        return apply_run(
+            self.app, run, is_unproven=is_unproven, close_after=close_after, is_forced=force, on_line=on_line
+        )
 
     def roll_back_closings(
-        self, run: int, *, on_item: "Callable[[RolledBackItem], None] | None" = None
+        self, run: int, *, force: bool = False, on_item: "Callable[[RolledBackItem], None] | None" = None
     ) -> "RolledBack":
-        """Take back what a plan's run closed, by the number of the plan or of the run."""
+        """Take back what a plan's run closed, by the number of the plan or of the run. `force` takes over from a run
+        that has gone quiet on another machine.
+        """
         from forgelore.api.dedupe import roll_back_run
 
-        return roll_back_run(self.app, run, on_item=on_item)
+        return roll_back_run(self.app, run, is_forced=force, on_item=on_item)
 
     def override_duplicate(
         self, action: "OverrideAction", ref: str, target: str | None = None, *, project: str | None = None

@@ -82,7 +82,7 @@ def _plan_item(
     def skip(reason: ReasonCode, edge: Edge | None = None) -> Closing:
         return Closing(item.item_id, edge.target if edge else None, edge.confidence if edge else None, reason)
 
-    if reason := ReasonCode.NOT_OPEN if not item.is_open else _protects(item, maintainers):
+    if reason := ReasonCode.NOT_OPEN if not item.is_open else protects(item.author, item.assignees, maintainers):
         return skip(reason)
     if not any(other.is_open for other in by_id.values() if other.item_id != item.item_id):
         return skip(ReasonCode.LAST_OPEN_OF_CLUSTER)
@@ -98,16 +98,18 @@ def _plan_item(
     return Closing(item.item_id, edge.target, edge.confidence, reason)
 
 
-def _protects(item: ClosingItem, maintainers: Mapping[str, bool | None]) -> ReasonCode | None:
+def protects(
+    author: str | None, assignees: Sequence[str] | None, maintainers: Mapping[str, bool | None]
+) -> ReasonCode | None:
     """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
-    if item.author is None or item.assignees is None:
+    if author is None or assignees is None:
         return ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY
-    author, assigned = maintainers.get(item.author), [maintainers.get(login) for login in item.assignees]
-    if author:
+    is_maintainers, assigned = maintainers.get(author), [maintainers.get(login) for login in assignees]
+    if is_maintainers:
         return ReasonCode.MAINTAINER_AUTHOR
     if any(assigned):
         return ReasonCode.MAINTAINER_ASSIGNEE
-    return ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY if author is None or None in assigned else None
+    return ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY if is_maintainers is None or None in assigned else None
 
 
 def reaches(closed: Mapping[int, int], start: int, goal: int) -> bool:

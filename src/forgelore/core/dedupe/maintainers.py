@@ -42,6 +42,11 @@ def is_maintainer(people: People, login: str) -> bool | None:
     return bool(said & _ASSOCIATED) if said else None
 
 
+def is_associated(association: str | None) -> bool:
+    """Tell whether what GitHub says beside an item (its association) makes its author a maintainer."""
+    return association in _ASSOCIATED
+
+
 def writes(role: str) -> bool | None:
     """Tell whether a role may write to the project; None for one that an organisation has made up."""
     return True if role.lower() in _WRITES else False if role.lower() in _READS else None

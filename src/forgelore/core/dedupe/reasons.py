@@ -48,6 +48,9 @@ class ReasonCode(StrEnum):
     ASSIGNED_SINCE_PLAN = "assigned_since_plan"
     DISCUSSED_SINCE_PLAN = "discussed_since_plan"
     IN_GRACE = "in_grace"
+    CONFIDENTIAL = "confidential"
+    CONVERSATION_LOCKED = "conversation_locked"
+    WRITE_UNANSWERED = "write_unanswered"
 
 
 MEANINGS = {
@@ -80,9 +83,12 @@ MEANINGS = {
     ReasonCode.MISSING_ACCEPTED_EDGE: "no accepted decision leads directly from it to the item it would be closed onto",
     ReasonCode.WOULD_CYCLE: "closing it would make a circle of duplicates",
     ReasonCode.LAST_OPEN_OF_CLUSTER: "it is the last open item of its cluster",
-    ReasonCode.EDITED_SINCE_PLAN: "its title or text, or those of its target, were edited since the plan was made",
+    ReasonCode.EDITED_SINCE_PLAN: "its text or commits, or those of its target, changed since the plan was made",
     ReasonCode.REOPENED_SINCE_PLAN: "somebody reopened it since the plan was made",
     ReasonCode.ASSIGNED_SINCE_PLAN: "somebody was assigned to it since the plan was made",
     ReasonCode.DISCUSSED_SINCE_PLAN: "people discussed it since the plan was made",
-    ReasonCode.IN_GRACE: "its days of grace are not over",
+    ReasonCode.IN_GRACE: "its hours of grace, or those of its target, are not over",
+    ReasonCode.CONFIDENTIAL: "it, or the item it repeats, is confidential",
+    ReasonCode.CONVERSATION_LOCKED: "its conversation is locked: nobody can be told there",
+    ReasonCode.WRITE_UNANSWERED: "a write was sent and its answer never came; the next run asks what became of it",
 }

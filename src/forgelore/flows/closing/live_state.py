@@ -1,14 +1,17 @@
-"""Live state: an item and its target as the forge shows them now, before anything is written."""
+"""Live state: an item and its target as the forge shows them now, before anything is written; and whose closing it is
+that it shows.
+"""
 
 from typing import NamedTuple
 
 from forgelore.closing_port import ClosingFacts
+from forgelore.core.closing.messages import has_marker
+from forgelore.core.closing.recheck import LiveItem
 from forgelore.core.content import content_hash
-from forgelore.core.dedupe.messages import has_marker
-from forgelore.core.dedupe.recheck import LiveItem
 from forgelore.errors import NotFound
 from forgelore.flows.closing.journal import JournalValues, WriteContext
 from forgelore.model import Item, ItemKey
+from forgelore.store.write_journal import JournalEntry
 
 
 class LiveState(NamedTuple):
@@ -45,7 +48,7 @@ def as_live(state: LiveState | None, *, own_comments: int = 0, newest_comment: i
     return LiveItem(
         state.is_open, content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), item.comment_count,
         item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
-        own_comments, newest_comment,
+        own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
     )  # fmt: skip
 
 
@@ -58,6 +61,32 @@ def before_closing(state: LiveState, target: Item) -> JournalValues:
     }  # fmt: skip
 
 
-def is_closed_by(state: LiveState, own: str | None) -> bool:
-    """Tell whether an item is closed, and not by somebody else."""
-    return not state.is_open and (own is None or (state.facts.closed_by or "").lower() == own.lower())
+def closing_answer(state: LiveState | None) -> JournalValues:
+    """Return who closed an item and when, in the forge's own words: a rollback knows the closing by them."""
+    if state is None or state.is_open:
+        return {}
+    return {"closed_by": state.facts.closed_by, "closed_at": state.facts.closed_at}
+
+
+def was_closed_by(state: LiveState, entry: JournalEntry, own: str | None) -> bool:
+    """Tell whether the account of an entry was the last to close an item since it was read for that entry. `own`: the
+    login of today, for entries that name none.
+    """
+    account, facts, read_at = entry.account or own, state.facts, entry.before.get("updated_at")
+    is_since = facts.closed_at is not None and (not isinstance(read_at, int) or facts.closed_at >= read_at)
+    return is_since and (_is_same(facts.closed_by, account) if account else not state.is_open)
+
+
+def is_still_closed_by(state: LiveState, entry: JournalEntry, own: str | None) -> bool:
+    """Tell whether an item is closed by this very write: whoever reopened it and closed it again made it theirs."""
+    if state.is_open:
+        return False
+    answer = entry.answer or {}
+    if not isinstance(answer.get("closed_at"), int):
+        return was_closed_by(state, entry, own)
+    is_the_one = (answer["closed_at"], answer.get("closed_by")) == (state.facts.closed_at, state.facts.closed_by)
+    return is_the_one and (entry.account is None or _is_same(state.facts.closed_by, entry.account))
+
+
+def _is_same(login: str | None, other: str) -> bool:
+    return (login or "").lower() == other.lower()

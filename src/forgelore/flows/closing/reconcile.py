@@ -1,62 +1,89 @@
 """Reconciling: a write that was sent and of which nobody knows the answer. The forge is asked, and its state decides.
 
-close     done if we were the last to close it since it was last read, also where somebody has reopened it
-comment   done if a comment of ours with this run's marker is there
-label     done if the labels are there
-others    of a rollback: they are decided by the item's state, and are asked for again where that needs it
+close      done if the account that sent it was the last to close it since it was last read, also where somebody has
+           reopened it
+comment    done if a comment of that account with the entry's marker is there
+label      done if the labels are there
+reopen, uncomment, unlabel, unmark, unlink    done if what they take away is away
 """
 
-from forgelore.core.dedupe.messages import closing_marker, has_marker
-from forgelore.flows.closing.journal import JournalValues, WriteContext, complete
-from forgelore.flows.closing.live_state import LiveState, fetch_live
+from collections.abc import Callable
+
+from forgelore.core.closing.messages import has_marker
+from forgelore.flows.closing.journal import NOT_FOUND, JournalValues, WriteContext, complete
+from forgelore.flows.closing.live_state import LiveState, closing_answer, fetch_live, was_closed_by
 from forgelore.model import ItemKey
 from forgelore.store.write_journal import JournalEntry, list_writes
 
 
-def settle_item(context: WriteContext, item_id: int, key: ItemKey, *, run_id: int | None = None) -> list[JournalEntry]:
+def settle_item(context: WriteContext, key: ItemKey, *, run_id: int | None = None) -> list[JournalEntry]:
     """Return an item's entries of a run, each with an answer: those without one are looked up on the forge."""
     run = run_id or context.run_id
-    for entry in list_writes(context.store, run, item_id):
+    for entry in list_writes(context.store, run, key):
         if entry.status == "sent":
-            settle(context, key, entry)
-    return list_writes(context.store, run, item_id)
+            found = look_up(context, entry)
+            complete(context, entry.id, "failed" if found is None else "done", found or NOT_FOUND)
+    return list_writes(context.store, run, key)
 
 
-def settle(context: WriteContext, key: ItemKey, entry: JournalEntry) -> str:
-    """Find out what became of one write, write it down, and return done or failed."""
-    found = _look_up(context, entry, key)
-    complete(context, entry.id, "done" if found is not None else "failed", found or {"found": "not done"})
-    return "done" if found is not None else "failed"
-
-
-def _look_up(context: WriteContext, entry: JournalEntry, key: ItemKey) -> JournalValues | None:
-    if entry.step == "comment":
-        number = find_comment(context, entry.run_id, entry.item_id, key)
-        return {"comment_id": number, "found": "its marker"} if number is not None else None
-    if entry.step not in ("close", "label"):
+def look_up(context: WriteContext, entry: JournalEntry) -> JournalValues | None:
+    """Return what the forge shows of a write; None when it shows nothing of it."""
+    if entry.step in ("comment", "uncomment"):
+        return _look_for_comment(context, entry)
+    state = fetch_live(context, entry.key)
+    if state is None or entry.step not in _SIGNS:
         return None
-    state = fetch_live(context, key)
-    if state is None:
-        return None
-    if entry.step == "label":
-        wanted = entry.request.get("labels")
-        is_there = isinstance(wanted, list) and set(map(str, wanted)) <= set(state.item.labels)
-        return {"found": "the labels"} if is_there else None
-    return {"found": "closed by us"} if _has_closed(context, entry, state) else None
+    return _SIGNS[entry.step](state, entry, context.own)
 
 
-def _has_closed(context: WriteContext, entry: JournalEntry, state: LiveState) -> bool:
-    read_at = entry.before.get("updated_at")
-    closed_at, closed_by = state.facts.closed_at, (state.facts.closed_by or "").lower()
-    is_since = closed_at is not None and (not isinstance(read_at, int) or closed_at >= read_at)
-    return is_since and (closed_by == context.own.lower() if context.own else not state.is_open)
-
-
-def find_comment(context: WriteContext, run_id: int, item_id: int, key: ItemKey) -> int | None:
-    """Return the comment that a run left on an item: ours, with its marker."""
-    marker = closing_marker(run_id, item_id)
-    for comment in context.forge.list_comments(context.project, key):
-        is_ours = context.own is None or (comment.author or "").lower() == context.own.lower()
+def _look_for_comment(context: WriteContext, entry: JournalEntry) -> JournalValues | None:
+    if entry.step == "uncomment":
+        number = entry.request.get("comment_id")
+        is_there = any(one.id == number for one in context.forge.list_comments(context.project, entry.key))
+        return None if is_there else {"found": "it is gone"}
+    marker, account = str(entry.request.get("body")).partition("\n")[0], entry.account or context.own
+    for comment in context.forge.list_comments(context.project, entry.key):
+        is_ours = account is None or (comment.author or "").lower() == account.lower()
         if is_ours and has_marker(comment.body, marker):
-            return comment.id
+            return {"comment_id": comment.id, "found": "its marker"}
     return None
+
+
+def _is_closed(state: LiveState, entry: JournalEntry, own: str | None) -> JournalValues | None:
+    is_done = was_closed_by(state, entry, own)
+    return {"found": "closed by us", **closing_answer(state)} if is_done else None
+
+
+def _is_labelled(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "the labels"} if _labels(entry) <= set(state.item.labels) else None
+
+
+def _is_unlabelled(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "no such labels"} if not _labels(entry) & set(state.item.labels) else None
+
+
+def _is_reopened(state: LiveState, _: JournalEntry, __: str | None) -> JournalValues | None:
+    return {"found": "it is open"} if state.is_open else None
+
+
+def _is_unmarked(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "no mark"} if entry.request.get("target") not in state.facts.duplicate_of else None
+
+
+def _is_unlinked(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "no link"} if entry.request.get("target") not in state.facts.linked_to else None
+
+
+def _labels(entry: JournalEntry) -> set[str]:
+    wanted = entry.request.get("labels")
+    return set(map(str, wanted)) if isinstance(wanted, list) else set()
+
+
+_SIGNS: dict[str, Callable[[LiveState, JournalEntry, str | None], JournalValues | None]] = {
+    "close": _is_closed,
+    "label": _is_labelled,
+    "unlabel": _is_unlabelled,
+    "reopen": _is_reopened,
+    "unmark": _is_unmarked,
+    "unlink": _is_unlinked,
+}

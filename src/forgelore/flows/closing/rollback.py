@@ -1,29 +1,32 @@
 """Rollback: take back what a run closed. State, duplicate mark, GitLab's link, labels and our own comments.
 
-What a forge keeps of it is told: events of its timeline cannot be taken back by anybody.
+An item is reopened only where the journal proves that this run closed it, whoever rolls it back, and nobody has closed
+it again since. One that stays closed keeps our comment and label: they say why it was closed. What a forge keeps of it
+is told: events of its timeline cannot be taken back by anybody.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from forgelore.errors import ForgeError, InvalidValue
-from forgelore.flows.closing.journal import JournalValues, Write, WriteContext, perform
-from forgelore.flows.closing.live_state import LiveState, fetch_live, is_closed_by
-from forgelore.flows.closing.reconcile import settle, settle_item
-from forgelore.flows.closing.write_run import writing_run
+from forgelore.errors import AuthError, ForgeError, InvalidValue
+from forgelore.flows.closing.journal import JournalValues, RunClock, Write, WriteContext, perform
+from forgelore.flows.closing.live_state import LiveState, fetch_live, is_still_closed_by
+from forgelore.flows.closing.reconcile import look_up, settle_item
+from forgelore.flows.closing.write_run import WriteOrder, writing_run
 from forgelore.model import Item, ItemKey
 from forgelore.ports import Forge
 from forgelore.store.closings import find_run_of
 from forgelore.store.db import Store
 from forgelore.store.dedupe_runs import DedupeRun, end_run, load_run, save_counters
-from forgelore.store.item_facts import find_key
 from forgelore.store.projects import StoredProject
 from forgelore.store.write_journal import JournalEntry, list_writes
 
 
 class RolledBackItem(NamedTuple):
-    """What was taken back of one item, what of its timeline remains, and what could not be restored."""
+    """What was taken back of one item, what of its timeline remains, and what could not be restored, with the reason;
+    "" where all of it was.
+    """
 
     kind: str
     number: int
@@ -55,14 +58,14 @@ def load_applied(store: Store, run_id: int) -> DedupeRun:
 
 
 def roll_back(
-    store: Store, forge: Forge, project: StoredProject, applied: DedupeRun, now_ms: Callable[[], int], *,
+    store: Store, forge: Forge, project: StoredProject, applied: DedupeRun, clock: RunClock, *, is_forced: bool = False,
     on_item: Callable[[RolledBackItem], None] | None = None,
 ) -> RolledBack:  # fmt: skip
     """Restore what an apply changed, the last item first. It can be repeated, and goes on where it was killed."""
-    with writing_run(store, forge, project, "rollback", applied.id, {}, now_ms) as context:
+    with writing_run(store, forge, project, WriteOrder("rollback", applied.id, {}, is_forced), clock) as context:
         done: list[RolledBackItem] = []
-        for item_id in reversed(dict.fromkeys(entry.item_id for entry in list_writes(store, applied.id))):
-            found = _restore_item(context, applied.id, item_id)
+        for key in reversed(dict.fromkeys(entry.key for entry in list_writes(store, applied.id))):
+            found = _restore_item(context, applied.id, key)
             if found:
                 done.append(found)
                 if on_item:
@@ -73,111 +76,120 @@ def roll_back(
         }
         with store.transaction():
             save_counters(store, context.run_id, counters)
-            end_run(store, context.run_id, "done", now_ms())
+            end_run(store, context.run_id, "done", clock.now_ms())
         return RolledBack(context.run_id, applied.id, done, counters)
 
 
-def _restore_item(context: WriteContext, applied: int, item_id: int) -> RolledBackItem | None:
-    key = find_key(context.store, item_id)
-    if key is None:
-        return None
-    entries = settle_item(context, item_id, key, run_id=applied)
-    settle_item(context, item_id, key)
+def _restore_item(context: WriteContext, applied: int, key: ItemKey) -> RolledBackItem | None:
+    entries = settle_item(context, key, run_id=applied)
+    settle_item(context, key)
     written = {entry.step: entry for entry in entries if entry.status == "done"}
     if not written:
         return None
     state = fetch_live(context, key)
     if state is None:
         return RolledBackItem(key.kind, key.number, [], [], "it is gone from the forge")
-    work = _Restoring(context, item_id, key, state)
-    if "close" in written:
-        work.reopen(written["close"])
-    if "comment" in written:
-        work.remove_comment(written["comment"])
-    if "label" in written:
-        work.remove_labels(written["label"])
-    return RolledBackItem(key.kind, key.number, work.restored, work.remains, work.problem)
+    work = _Restoring(context, state)
+    work.restore(written)
+    return RolledBackItem(key.kind, key.number, work.restored, work.remains, "; ".join(work.problems))
 
 
 class _Restoring:
     """What is taken back of one item."""
 
-    def __init__(self, context: WriteContext, item_id: int, key: ItemKey, state: LiveState) -> None:
-        self._context, self._item_id, self._key, self._state = context, item_id, key, state
+    def __init__(self, context: WriteContext, state: LiveState) -> None:
+        self._context, self._key, self._state = context, state.item.key, state
         self.restored: list[str] = []
         self.remains: list[str] = []
-        self.problem = ""
+        self.problems: list[str] = []
 
-    def reopen(self, closing: JournalEntry) -> None:
-        context = self._context
-        self.remains += ["closed", "reopened"]
-        if is_closed_by(self._state, context.own):
-            self._send("reopen", {}, partial(context.forge.reopen, context.project, self._key))
-            self.restored.append("state")
-        elif not self._state.is_open:
-            self.problem = f"{self._state.facts.closed_by or 'somebody'} closed it since: it stays closed"
-        self._unmark(closing)
+    def restore(self, written: Mapping[str, JournalEntry]) -> None:
+        """Open the item again, and then take off what was put on it; all of it, or nothing where it stays closed."""
+        closing = written.get("close")
+        if closing:
+            self.remains += ["closed", "reopened"]
+            if not self._state.is_open and not self._reopen(closing):
+                return
+            self._unmark(closing)
+        if "comment" in written:
+            self._remove_comment(written["comment"])
+        if "label" in written:
+            self._remove_labels(written["label"])
+
+    def _reopen(self, closing: JournalEntry) -> bool:
+        context, closed_by = self._context, self._state.facts.closed_by or "somebody"
+        if not is_still_closed_by(self._state, closing, context.own):
+            self.problems.append(f"{closed_by} closed it since: it stays closed, and nothing is taken back")
+            return False
+        self._send("reopen", {}, partial(context.forge.reopen, context.project, self._key))
+        self.restored.append("state")
+        return True
 
     def _unmark(self, closing: JournalEntry) -> None:
         """Take off the mark and the link that the closing made; those that were there before stay."""
         context, number = self._context, closing.request.get("target")
         state = fetch_live(context, self._key)
-        target_key = ItemKey(self._key.kind, int(number)) if isinstance(number, int) else None
-        if state is None or target_key is None:
+        if state is None or not isinstance(number, int):
             return
         is_marked = number in state.facts.duplicate_of and not closing.before.get("is_marked")
         is_linked = number in state.facts.linked_to and not closing.before.get("is_linked")
-        target = fetch_live(context, target_key) if is_marked or is_linked else None
-        if target and is_marked and not self.problem:
-            self._take_mark_off(state.item, target.item)
-        if target and is_linked and not self.problem:
-            send = partial(context.forge.remove_link, context.project, state.item, target.item)
-            self._send("unlink", {"target": number}, send)
+        target = fetch_live(context, ItemKey(self._key.kind, number)) if is_marked or is_linked else None
+        if target and is_marked and self._take_mark_off(state.item, target.item):
+            self.restored.append("duplicate mark")
+            self.remains.append("unmarked_as_duplicate")
+        send = partial(context.forge.remove_link, context.project, state.item, target.item) if target else None
+        if send and is_linked and self._try("unlink", {"target": number}, send, "the link"):
             self.restored.append("link")
 
-    def _take_mark_off(self, item: Item, target: Item) -> None:
+    def _take_mark_off(self, item: Item, target: Item) -> bool:
         """An older server may not know how: that is told, and the rest is restored."""
         context = self._context
         self.remains.append("marked_as_duplicate")
+        send = partial(context.forge.unmark_duplicate, context.project, item, target)
         try:
-            send = partial(context.forge.unmark_duplicate, context.project, item, target)
-            self._send("unmark", {"target": target.key.number}, send)
+            return self._try("unmark", {"target": target.key.number}, send, "the duplicate mark")
         except ForgeError as error:
-            self.problem = f"the duplicate mark is still there: {error.message}"
-            return
-        self.restored.append("duplicate mark")
-        self.remains.append("unmarked_as_duplicate")
+            self.problems.append(f"the duplicate mark is still there: {error.message}")
+            return False
 
-    def remove_comment(self, said: JournalEntry) -> None:
+    def _remove_comment(self, said: JournalEntry) -> None:
         comment_id = (said.answer or {}).get("comment_id")
         if not isinstance(comment_id, int) or self._is_done("uncomment"):
             return
-        forge, project = self._context.forge, self._context.project
-        self._send(
-            "uncomment", {"comment_id": comment_id}, partial(forge.delete_comment, project, self._key, comment_id)
-        )
-        self.restored.append("comment")
+        send = partial(self._context.forge.delete_comment, self._context.project, self._key, comment_id)
+        if self._try("uncomment", {"comment_id": comment_id}, send, "our comment"):
+            self.restored.append("comment")
 
-    def remove_labels(self, given: JournalEntry) -> None:
+    def _remove_labels(self, given: JournalEntry) -> None:
         wanted, before = given.request.get("labels"), given.before.get("labels")
         if not isinstance(wanted, list) or not isinstance(before, list):
             return
         added = [str(one) for one in wanted if one not in before and one in self._state.item.labels]
         if not added:
             return
-        forge, project = self._context.forge, self._context.project
-        self._send("unlabel", {"labels": added}, partial(forge.remove_labels, project, self._key, added))
-        self.restored.append("labels")
-        self.remains += ["labeled", "unlabeled"]
+        send = partial(self._context.forge.remove_labels, self._context.project, self._key, added)
+        if self._try("unlabel", {"labels": added}, send, "the label"):
+            self.restored.append("labels")
+            self.remains += ["labeled", "unlabeled"]
 
     def _is_done(self, step: str) -> bool:
-        entries = list_writes(self._context.store, self._context.run_id, self._item_id)
+        entries = list_writes(self._context.store, self._context.run_id, self._key)
         return any(entry.step == step and entry.status == "done" for entry in entries)
+
+    def _try(self, step: str, request: JournalValues, send: Callable[[], object], what: str) -> bool:
+        """Send what another account than the one that wrote it may not be allowed to take back."""
+        try:
+            self._send(step, request, send)
+        except AuthError as error:
+            if error.is_rejected:
+                raise
+            self.problems.append(f"{what} is still there: {error.message}")
+            return False
+        return True
 
     def _send(self, step: str, request: JournalValues, send: Callable[[], object]) -> None:
         def sent() -> JournalValues:
             send()
             return {}
 
-        write = Write(self._item_id, step, request, {}, sent)
-        perform(self._context, write, partial(settle, self._context, self._key))
+        perform(self._context, Write(self._key, step, request, {}, sent), partial(look_up, self._context))

@@ -2,24 +2,27 @@
 
 from functools import partial
 
-from forgelore.core.dedupe.messages import build_message, closing_marker
+from forgelore.core.closing.messages import build_message, closing_marker
 from forgelore.flows.closing.journal import JournalValues, Write, WriteContext, perform
-from forgelore.flows.closing.live_state import LiveState, before_closing
-from forgelore.flows.closing.reconcile import settle
+from forgelore.flows.closing.live_state import LiveState, before_closing, closing_answer, fetch_live
+from forgelore.flows.closing.reconcile import look_up
 from forgelore.model import Item, ItemKey
 from forgelore.profiles import profile_of
 
 
-def close_item(context: WriteContext, item_id: int, target_id: int, state: LiveState, target: Item) -> None:
-    """Close an item natively as a duplicate of another."""
+def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> None:
+    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it."""
+    key = state.item.key
 
     def send() -> JournalValues:
         context.forge.close_as_duplicate(context.project, state.item, target)
         return {}
 
+    def read() -> JournalValues:
+        return closing_answer(fetch_live(context, key))
+
     request: JournalValues = {"target_id": target_id, "target": target.key.number}
-    write = Write(item_id, "close", request, before_closing(state, target), send)
-    perform(context, write, partial(settle, context, state.item.key))
+    perform(context, Write(key, "close", request, before_closing(state, target), send, read), partial(look_up, context))
 
 
 def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
@@ -30,10 +33,10 @@ def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, ta
     def send() -> JournalValues:
         return {"comment_id": context.forge.create_comment(context.project, key, body).id}
 
-    perform(context, Write(item_id, "comment", {"body": body}, {}, send), partial(settle, context, key))
+    perform(context, Write(key, "comment", {"body": body}, {}, send), partial(look_up, context))
 
 
-def label_item(context: WriteContext, item_id: int, state: LiveState, label: str) -> None:
+def label_item(context: WriteContext, state: LiveState, label: str) -> None:
     """Give an item a label on top of those that it has."""
     key = state.item.key
 
@@ -41,5 +44,5 @@ def label_item(context: WriteContext, item_id: int, state: LiveState, label: str
         context.forge.add_labels(context.project, key, [label])
         return {}
 
-    write = Write(item_id, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
-    perform(context, write, partial(settle, context, key))
+    write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
+    perform(context, write, partial(look_up, context))

@@ -9,14 +9,15 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
+from forgelore.core.closing.recheck import SeenItem
 from forgelore.core.dedupe.closings import Closing, ClosingItem, TargetPolicy, plan_cluster
 from forgelore.core.dedupe.clusters import Edge
 from forgelore.core.dedupe.human_words import StandingEdges
 from forgelore.core.dedupe.policies import MIN_CLOSE
 from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.core.dedupe.recheck import SeenItem
 from forgelore.errors import InvalidValue
 from forgelore.flows.dedupe.canonicalize import CLUSTERED, is_open_now, load_edges
+from forgelore.flows.dedupe.graces import load_graces
 from forgelore.flows.dedupe.maintainers import find_maintainers
 from forgelore.store.closing_items import PlanItem, load_plan_items
 from forgelore.store.closings import PlannedClosing, list_judges, save_closings
@@ -100,6 +101,7 @@ def _plan_kind(
     closed_onto = load_closed_onto(store, project.id)
     people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
     maintainers = find_maintainers(store, project, people, named=settings.maintainers)
+    facts = _PlanFacts(items, closed_onto, load_graces(store, project.id))
     lines: list[PlannedClosing] = []
     for cluster in clusters:
         found = plan_cluster(
@@ -107,7 +109,7 @@ def _plan_kind(
             cluster.canonical_id, _within(standing, cluster), maintainers, policy=settings.target_policy,
             min_close=settings.min_close, targets_of_others=closed_onto,
         )  # fmt: skip
-        lines += [_as_line(one, cluster, items, closed_onto) for one in found]
+        lines += [_as_line(one, cluster, facts) for one in found]
     return lines, items, standing.by_people
 
 
@@ -126,15 +128,32 @@ def _within(standing: StandingEdges, cluster: StoredCluster) -> list[Edge]:
     ]
 
 
-def _as_line(
-    line: Closing, cluster: StoredCluster, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int]
-) -> PlannedClosing:
-    """An item that we closed before and that is open again in the store was reopened by somebody: that stands."""
-    item = items[line.item_id]
-    is_reopened = line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in closed_onto
-    reason = ReasonCode.REOPENED_SINCE_PLAN if is_reopened else line.reason
-    target = items.get(line.target_id) if line.target_id is not None else None
-    seen = {"item": _seen(item), "target": _seen(target) if target else None}
+class _PlanFacts(NamedTuple):
+    """What is known of the items of a kind, beside the clusters."""
+
+    items: Mapping[int, PlanItem]
+    closed_onto: Mapping[int, int]
+    graces: Mapping[int, ReasonCode]
+
+    def object_to(self, line: Closing) -> ReasonCode | None:
+        """Return why an item stays open. One that we closed before and that is open again in the store was reopened by
+        somebody: that stands. So do hours of grace, its own or its target's.
+        """
+        item, target = self.items[line.item_id], self.items.get(line.target_id or 0)
+        if line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in self.closed_onto:
+            return ReasonCode.REOPENED_SINCE_PLAN
+        if line.reason:
+            return line.reason
+        if item.is_confidential or (target and target.is_confidential):
+            return ReasonCode.CONFIDENTIAL
+        is_target_waiting = self.graces.get(line.target_id or 0) == ReasonCode.IN_GRACE
+        return self.graces.get(item.id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
+
+
+def _as_line(line: Closing, cluster: StoredCluster, facts: _PlanFacts) -> PlannedClosing:
+    reason = facts.object_to(line)
+    target = facts.items.get(line.target_id) if line.target_id is not None else None
+    seen = {"item": _seen(facts.items[line.item_id]), "target": _seen(target) if target else None}
     return PlannedClosing(
         line.item_id, line.target_id, cluster.id, "skip" if reason else "close", reason or "", line.confidence,
         json.dumps(seen),
@@ -143,13 +162,9 @@ def _as_line(
 
 def _seen(item: PlanItem) -> dict[str, object]:
     seen = SeenItem(
-        item.content_hash,
-        item.assignees,
-        item.comment_count,
-        item.review_comment_count,
-        item.updated_at,
-        item.newest_comment,
-    )
+        item.content_hash, item.assignees, item.comment_count, item.review_comment_count, item.updated_at,
+        item.newest_comment, item.head_sha,
+    )  # fmt: skip
     return dict(msgspec.to_builtins(seen))
 
 

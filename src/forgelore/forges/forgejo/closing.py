@@ -33,7 +33,17 @@ class ForgejoClosings:
         return ClosingFacts(
             closed_by=user.get("login") if isinstance(user, dict) else None,
             closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
+            head_sha=self._head(project, item.key),
         )  # fmt: skip
+
+    def _head(self, project: Project, key: ItemKey) -> str | None:
+        """Return the newest commit of a change: what shows it as an issue does not say it."""
+        if key.kind != "change":
+            return None
+        answer = self._rest.client.get(f"{repo_path(project)}/pulls/{key.number}")
+        head = wire.loose(self._rest.checked(answer, f"change {key.number}").body).get("head")
+        sha = head.get("sha") if isinstance(head, dict) else None
+        return sha if isinstance(sha, str) else None
 
     def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
         del target

@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unproven", action="store_true",
         help="apply although no audit has shown that at least 90%% of such closings are right",
     )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="take over from a run that has gone quiet elsewhere")
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "Applied":
@@ -38,7 +39,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "Applied":
         context.warn("nobody has measured how often such closings are right: expect wrong ones, and people who object")
     with stopping_on_interrupt(context):
         applied = context.history.apply_closings(
-            arguments.run, is_unproven=arguments.unproven, close_after=arguments.close_after,
+            arguments.run, is_unproven=arguments.unproven, close_after=arguments.close_after, force=arguments.force,
             on_line=lambda line: _print_line(context, line),
         )  # fmt: skip
     for problem in applied.problems:

@@ -21,6 +21,7 @@ class SeenItem(Struct, frozen=True):
     review_comment_count: int | None
     updated_at: int | None
     newest_comment: int | None = None  # ids grow; None: no comment was stored
+    head_sha: str | None = None  # of a change
 
 
 class LiveItem(NamedTuple):
@@ -35,6 +36,8 @@ class LiveItem(NamedTuple):
     is_duplicate: bool
     own_comments: int = 0
     newest_comment: int | None = None  # that is not ours; None: nobody looked
+    is_confidential: bool = False
+    head_sha: str | None = None
 
 
 class RecheckCase(NamedTuple):
@@ -59,9 +62,19 @@ def _is_reopened(case: RecheckCase) -> bool:
     return reopened_at is not None and reopened_at > (case.seen.updated_at or 0)
 
 
+def _is_confidential(case: RecheckCase) -> bool:
+    """A public comment that names a confidential item tells of it; a confidential one is nobody's to judge."""
+    return any(one is not None and one.is_confidential for one in (case.live, case.target))
+
+
 def _is_edited(case: RecheckCase) -> bool:
     pairs = ((case.live, case.seen), (case.target, case.seen_target))
-    return any(live is not None and live.content_hash != seen.content_hash for live, seen in pairs)
+    return any(live is not None and _differs(live, seen) for live, seen in pairs)
+
+
+def _differs(live: LiveItem, seen: SeenItem) -> bool:
+    has_new_commits = None not in (live.head_sha, seen.head_sha) and live.head_sha != seen.head_sha
+    return has_new_commits or live.content_hash != seen.content_hash
 
 
 def _is_assigned(case: RecheckCase) -> bool:
@@ -93,6 +106,7 @@ def _is_target_duplicate(case: RecheckCase) -> bool:
 
 _RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
     (_is_closed, ReasonCode.NOT_OPEN),
+    (_is_confidential, ReasonCode.CONFIDENTIAL),
     (_is_reopened, ReasonCode.REOPENED_SINCE_PLAN),
     (_is_edited, ReasonCode.EDITED_SINCE_PLAN),
     (_is_assigned, ReasonCode.ASSIGNED_SINCE_PLAN),
