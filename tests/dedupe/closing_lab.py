@@ -8,6 +8,7 @@ from forgelore.flows.dedupe.canonicalize import ClusterSettings, canonicalize
 from forgelore.flows.dedupe.overrides import override
 from forgelore.flows.dedupe.plan import PlanSettings, plan_closings
 from forgelore.store.decisions import NewDecision, save_decision
+from forgelore.store.dedupe_runs import begin_run
 from forgelore.store.projects import list_projects
 
 
@@ -62,12 +63,19 @@ class ClosingLab:
     def id_of(self, number, kind="issue"):
         return self.store.value("SELECT id FROM items WHERE kind = ? AND number = ?", kind, number)
 
-    def decide(self, number, target, *, kind="issue", confidence=0.97, judge="builtin", model="rules-1"):
+    def decide(
+        self, number, target, *, kind="issue", confidence=0.97, judge="builtin", model="rules-1", min_edge=0.85,
+        min_gap=0.25,
+    ):  # fmt: skip
+        """As a run of `dedupe judge` with these thresholds would."""
         facts = dict.fromkeys(NewDecision._fields) | {"policy": "batch", "prompt_hash": "", "verdict": "", "reason": ""}
         facts |= {"project_id": self.stored.id, "item_id": self.id_of(number, kind), "outcome": "accepted"}
         facts |= {"target_id": self.id_of(target, kind), "confidence": confidence, "judge": judge, "model": model}
+        thresholds = {"min_edge": min_edge, "min_gap": min_gap}
         with self.store.transaction():
-            save_decision(self.store, NewDecision(**facts | {"prompt_tokens": 0, "answer_tokens": 0}), 1_000)
+            run_id = begin_run(self.store, self.stored.id, "judge", thresholds, 1_000)
+            facts |= {"run_id": run_id, "prompt_tokens": 0, "answer_tokens": 0}
+            save_decision(self.store, NewDecision(**facts), 1_000)
 
     def say(self, action, number, target=None, kind="issue"):
         other = self.id_of(target, kind) if target else None

@@ -137,6 +137,14 @@ def test_what_a_person_says_after_the_plan_counts(closing, action, reason):
     assert closing.portrait([copy])[copy][0] == "open"
 
 
+@pytest.mark.parametrize(("confidence", "reason"), [(0.86, ReasonCode.LOW_CONFIDENCE), (0.99, None)])
+def test_a_judge_that_is_less_sure_than_it_was_when_the_plan_was_made(closing, confidence, reason):
+    original, copy = closing.prepare()
+    run = closing.planned()
+    closing.decide(copy, original, confidence=confidence)
+    assert reasons(closing.apply(run)) == {copy: reason}
+
+
 def test_hours_of_grace_are_not_changed_by_the_way(closing):
     closing.prepare()
     run = closing.planned()

@@ -1,8 +1,11 @@
 """The precision gate: no closing before an audit has shown that the plan's own judge is right."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dedupe.closing_lab import ClosingLab, reasons
+from forgelore.core.dedupe.proof import AuditResult, JudgedEdges, find_gap
 from forgelore.errors import Unproven
 from forgelore.store.dedupe_runs import begin_run, end_run, save_counters
 
@@ -13,8 +16,12 @@ def closing(github):
     return ClosingLab(github)
 
 
-def audit(closing, *, status="done", judge="builtin", model="rules-1", policy="batch", against="history", **classes):
-    parameters = {"judge": judge, "model": model, "policy": policy, "against": against}
+def audit(
+    closing, *, status="done", judge="builtin", model="rules-1", policy="batch", against="history", min_edge=0.85,
+    min_gap=0.25, kinds="issue,change", **classes,
+):  # fmt: skip
+    parameters = {"judge": judge, "model": model, "policy": policy, "against": against, "kinds": kinds}
+    parameters |= {"min_edge": min_edge, "min_gap": min_gap}
     with closing.store.transaction():
         run_id = begin_run(closing.store, closing.stored.id, "audit", parameters, 1)
         save_counters(closing.store, run_id, classes)
@@ -40,6 +47,12 @@ GOOD = {"tp": 95, "fp": 5}
         ([GOOD, {"tp": 70, "fp": 40}], "right in 64%"),
         ([GOOD, {"tp": 70, "fp": 40, "against": "human"}], "against human"),
         ([{"fn": 500, "tn": 500, "tp": 3}], "on 3 accepted edges"),
+        ([{**GOOD, "min_edge": 0.95}], "from a confidence of 0.9 "),
+        ([{**GOOD, "min_gap": 0.3}], "a gap of 0.25 "),
+        ([{**GOOD, "min_edge": None}], "what was measured was stricter"),
+        ([{**GOOD, "min_gap": None}], "what was measured was stricter"),
+        ([{**GOOD, "kinds": "change"}], "or of another kind"),
+        ([{**GOOD, "min_edge": 0.95}, {"tp": 70, "fp": 40}], "right in 64%"),
     ],
 )
 def test_an_apply_without_proof_is_refused_and_writes_nothing(closing, audits, said):
@@ -60,6 +73,9 @@ def test_an_apply_without_proof_is_refused_and_writes_nothing(closing, audits, s
         [{"tp": 90, "fp": 10}],
         [{"tp": 70, "fp": 40}, GOOD],
         [{"tp": 5, "fp": 5}, {**GOOD, "against": "human"}],
+        [{**GOOD, "min_edge": 0.5, "min_gap": 0}],
+        [{**GOOD, "min_edge": 0.9, "kinds": "issue"}],
+        [{**GOOD}, {"tp": 70, "fp": 40, "min_edge": 0.99}],
     ],
 )
 def test_an_apply_with_proof_closes(closing, audits):
@@ -85,3 +101,39 @@ def test_every_judge_behind_a_plan_needs_its_own(closing):
         closing.apply(run, is_unproven=False)
     audit(closing, judge="llm", model="big", **GOOD)
     assert reasons(closing.apply(run, is_unproven=False)) == {copy: None, third: None}
+
+
+@pytest.mark.parametrize(
+    ("decided", "planned", "is_covered"),
+    [
+        ({}, {}, True),
+        ({"min_edge": 0.8}, {}, True),  # what is closed passed 0.9 all the same
+        ({}, {"min_close": 0.86}, True),
+        ({"min_edge": 0.8}, {"min_close": 0.8}, False),
+        ({"min_edge": 0.8}, {"min_close": 0.85}, True),
+        ({"min_gap": 0.1}, {}, False),
+        ({"min_gap": 0.4}, {"min_close": 0.95}, True),
+    ],
+)
+def test_an_audit_speaks_for_plans_that_are_as_strict_as_it_was_or_stricter(closing, decided, planned, is_covered):
+    original, copy = closing.prepare()
+    closing.decide(copy, original, **decided)
+    run = closing.planned(**planned)
+    audit(closing, **GOOD)
+    if is_covered:
+        assert reasons(closing.apply(run, is_unproven=False)) == {copy: None}
+    else:
+        with pytest.raises(Unproven, match="covers issues"):
+            closing.apply(run, is_unproven=False)
+
+
+thresholds = st.floats(0, 1)
+
+
+@given(thresholds, thresholds, thresholds, thresholds, thresholds, thresholds)
+def test_a_stricter_plan_never_loses_its_proof(audit_edge, audit_gap, edge, gap, more_edge, more_gap):
+    audits = [AuditResult(1, "history", "llm", "m", "batch", {"tp": 100}, audit_edge, audit_gap)]
+    loose = JudgedEdges("llm", "m", "issue", edge, gap)
+    strict = loose._replace(min_confidence=max(edge, more_edge), min_gap=max(gap, more_gap))
+    assert find_gap([strict], audits) == "" or find_gap([loose], audits) != ""
+    assert (find_gap([loose], audits) == "") == (audit_edge <= edge and audit_gap <= gap)

@@ -1,5 +1,6 @@
 """Planned closings: the lines of a plan, and, below the run that applies it, what became of each."""
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -47,14 +48,27 @@ def find_run_of(store: Store, run_id: int, step: str) -> int | None:
     return found
 
 
-def list_judges(store: Store, item_ids: Iterable[int]) -> set[tuple[str, str]]:
-    """Return (judge, model) of the current accepted decisions about these items."""
-    found: set[tuple[str, str]] = set()
+class EdgeJudge(NamedTuple):
+    """Who accepted edges of a kind, and the lowest thresholds that they had to pass; 0 where nobody kept them."""
+
+    judge: str
+    model: str
+    kind: str
+    min_edge: float
+    min_gap: float
+
+
+def list_judges(store: Store, item_ids: Iterable[int]) -> list[EdgeJudge]:
+    """Return who made the current accepted decisions about these items."""
     sql = """
-        SELECT judge, model
-        FROM decisions
-        WHERE item_id = ? AND is_current AND outcome = 'accepted' AND policy = 'batch'
+        SELECT d.judge, d.model, i.kind, min(coalesce(json_extract(r.parameters, '$.min_edge'), 0.0)),
+          min(coalesce(json_extract(r.parameters, '$.min_gap'), 0.0))
+        FROM decisions d
+        JOIN items i ON i.id = d.item_id
+        LEFT JOIN dedupe_runs r ON r.id = d.run_id
+        WHERE d.item_id IN (SELECT value FROM json_each(?)) AND d.is_current AND d.outcome = 'accepted'
+          AND d.policy = 'batch'
+        GROUP BY 1, 2, 3
+        ORDER BY 1, 2, 3
     """
-    for item_id in item_ids:
-        found.update((judge, model) for judge, model in store.rows(sql, item_id))
-    return found
+    return [EdgeJudge._make(row) for row in store.rows(sql, json.dumps(sorted(item_ids)))]

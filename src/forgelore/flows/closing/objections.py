@@ -54,8 +54,11 @@ def _overruled(context: WriteContext, line: PlannedClosing, kind: str) -> Reason
     standing = load_edges(context.store, context.project_id, kind)
     if {line.item_id, line.target_id} & standing.alone or line.item_id in standing.chosen:
         return ReasonCode.SAID_OTHERWISE
-    stands = any((edge.source, edge.target) == (line.item_id, line.target_id) for edge in standing.edges)
-    return None if stands else ReasonCode.MISSING_ACCEPTED_EDGE
+    pair = (line.item_id, line.target_id)
+    edge = next((one for one in standing.edges if (one.source, one.target) == pair), None)
+    if edge is None:
+        return ReasonCode.MISSING_ACCEPTED_EDGE
+    return ReasonCode.LOW_CONFIDENCE if edge.confidence < (line.confidence or 0.0) else None
 
 
 def _circle(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:

@@ -83,11 +83,13 @@ def judge_sets(
     done = DecisionsMade(kind, judge.name, judge.model, None, len(sets), len(sets) - len(todo))
     if not todo:
         return done
-    parameters = {"kind": kind, "judge": judge.name, "model": judge.model, **setting._asdict()}
+    policy = BATCH._replace(min_confidence=setting.min_edge)
+    parameters = {
+        "kind": kind, "judge": judge.name, "model": judge.model, "min_gap": policy.min_gap, **setting._asdict()
+    }  # fmt: skip
     with store.transaction():
         run_id = begin_run(store, project_id, "judge", parameters, now_ms())
-    decider = Decider(store, project_id, judge, BATCH._replace(min_confidence=setting.min_edge))
-    run = _JudgeRun(store, decider, run_id, setting, now_ms)
+    run = _JudgeRun(store, Decider(store, project_id, judge, policy), run_id, setting, now_ms)
     watcher, part = watcher or Watcher(), f"{kind}s judged"
     watcher.begin(part, part, len(todo))
     is_stopped = True

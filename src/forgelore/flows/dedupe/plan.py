@@ -20,7 +20,7 @@ from forgelore.flows.dedupe.canonicalize import CLUSTERED, is_open_now, load_edg
 from forgelore.flows.dedupe.graces import load_graces
 from forgelore.flows.dedupe.maintainers import find_maintainers
 from forgelore.store.closing_items import PlanItem, load_plan_items
-from forgelore.store.closings import PlannedClosing, list_judges, save_closings
+from forgelore.store.closings import EdgeJudge, PlannedClosing, list_judges, save_closings
 from forgelore.store.clusters import StoredCluster, list_clusters
 from forgelore.store.db import Store
 from forgelore.store.dedupe_runs import begin_run, end_run, list_runs, save_counters
@@ -68,13 +68,13 @@ def plan_closings(
     if not list_runs(store, project.id, step="canonicalize", limit=1):
         raise InvalidValue("there are no clusters yet", hint="run: forgelore dedupe canonicalize")
     planned: list[tuple[PlannedClosing, PlanLine]] = []
-    judges: set[tuple[str, str]] = set()
+    judges: list[EdgeJudge] = []
     for kind in settings.kinds:
         lines, items, by_people = _plan_kind(store, project, kind, settings)
         planned += [(one, _show(one, items)) for one in lines]
         closing = [one.item_id for one in lines if one.action == "close"]
-        judges |= list_judges(store, [one for one in closing if one not in by_people])
-        judges |= {("human", "")} if by_people & set(closing) else set()
+        judges += list_judges(store, [one for one in closing if one not in by_people])
+        judges += [EdgeJudge("human", "", kind, 1.0, 1.0)] if by_people & set(closing) else []
     counters = _count(planned)
     run = None if is_dry else _keep(store, project.id, settings, [one for one, _ in planned], judges, counters, now_ms)
     shown = [line for _, line in planned]
@@ -186,7 +186,7 @@ def _count(planned: Sequence[tuple[PlannedClosing, PlanLine]]) -> dict[str, int]
 
 def _keep(
     store: Store, project_id: int, settings: PlanSettings, lines: Sequence[PlannedClosing],
-    judges: set[tuple[str, str]], counters: dict[str, int], now_ms: int,
+    judges: Sequence[EdgeJudge], counters: dict[str, int], now_ms: int,
 ) -> int:  # fmt: skip
     parameters = {
         "target_policy": settings.target_policy, "min_close": settings.min_close, "kinds": ",".join(settings.kinds),
