@@ -1,6 +1,6 @@
 """Kills of `dedupe apply` and `dedupe rollback`: what is on the forge afterwards, and what the journal says of it.
 
-One forge, one plan. Before each chain the forge's items are put back to what they were, and the database is a copy of
+`apply` closes at once; `grace` is an apply that labels and tells first. One forge, one plan. Before each chain the forge's items are put back to what they were, and the database is a copy of
 the one with the plan: so every chain begins with the same first steps.
 """
 
@@ -74,7 +74,9 @@ class ClosingGround:
             self.environ["FORGELORE_MAINTAINERS"] = ",".join(self.closing.named)
 
     def command(self, db: pathlib.Path, step: str, **order) -> Done:
-        words = ["dedupe", step, self.run, "--yes", *(["--unproven"] if step == "apply" else []), "--db", str(db)]
+        more = {"apply": ["--unproven"], "grace": ["--unproven", "--close-after", "72"], "rollback": []}[step]
+        verb = "rollback" if step == "rollback" else "apply"
+        words = ["dedupe", verb, self.run, "--yes", *more, "--db", str(db)]
         return self.forker.run(words, self.environ, self.folder, no_waits=True, **order)
 
     def begin(self, name: str) -> pathlib.Path:
@@ -119,7 +121,7 @@ class ClosingGround:
                 outcome.problem = outcome.problem or f"{point}: the file is damaged"
             outcome.problem = outcome.problem or self._unnamed(db)
         outcome.problem = outcome.problem or self._in_peace(db, step)
-        if step == "apply":
+        if step != "rollback":
             outcome.problem = outcome.problem or self._in_peace(db, "rollback")
         return outcome
 
@@ -127,14 +129,15 @@ class ClosingGround:
         done = self.command(db, step)
         if done.code:
             return f"{step} in peace ended with {done.code}: {done.err}"
-        return self._after_apply(db) if step == "apply" else self._after_rollback(db)
+        return self._after_rollback(db) if step == "rollback" else self._after_apply(db, step)
 
-    def _after_apply(self, db: pathlib.Path) -> str:
+    def _after_apply(self, db: pathlib.Path, step: str) -> str:
+        expected = ("closed", 1, 1, 0) if step == "apply" else ("open", 0, 1, 1)
         for number in self.numbers[1:]:
-            state, _, _, _, comments = self.closing.portrait([number])[number]
-            closed = self.count_events(number, "closed")
-            if (state, closed, len(comments)) != ("closed", 1, 1):
-                return f"{number} is {state}, was closed {closed} times and has {len(comments)} comments"
+            state, labels, _, _, comments = self.closing.portrait([number])[number]
+            found = (state, self.count_events(number, "closed"), len(comments), len(labels))
+            if found != expected:
+                return f"{number} has state, closings, comments, labels {found} and not {expected}"
         return self._unnamed(db)
 
     def _after_rollback(self, db: pathlib.Path) -> str:

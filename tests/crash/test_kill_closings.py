@@ -22,7 +22,7 @@ def lab(request):
     return lab
 
 
-@pytest.mark.parametrize("step", ["apply", "rollback"])
+@pytest.mark.parametrize("step", ["apply", "grace", "rollback"])
 def test_a_killed_run_goes_on_and_writes_nothing_twice(ground, step):
     outcomes = [ground.kill(step, chain) for chain in choose(ground.steps(step), number=CHAINS, seed=14)]
     assert [outcome for outcome in outcomes if outcome.problem] == []
