@@ -128,6 +128,28 @@ def test_two_plans_that_close_a_pair_onto_each_other_never_make_a_circle(closing
     assert closing.portrait([copy])[copy][0] == "open"
 
 
+def test_a_circle_across_plans_is_noticed_right_before_the_closing(closing):
+    """One plan closed the copy onto the original, and somebody reopened it; the other, made before, goes the other way
+    round. Where the forge keeps marks, the copy is still marked.
+    """
+    original = closing.add("Absturz beim Starten", "Beim Starten stürzt das Programm sofort ab und schreibt nur EACCES")
+    copy = closing.add("Crash on start", "When it starts the program crashes at once and it writes only EACCES")
+    closing.named = ("ana",)
+    closing.lab.sync()
+    closing.decide(copy, original)
+    closing.decide(original, copy)
+    closing.cluster(language="any")
+    first = closing.plan().run
+    second = closing.planned()
+    assert reasons(closing.apply(first)) == {copy: None}
+    closing.time.pass_by(60)
+    closing.on_issue("reopen", copy, by="ben")
+    reason = reasons(closing.apply(second))[original]
+    marked = ReasonCode.TARGET_IS_DUPLICATE
+    assert reason == {"github": marked}.get(closing.forge.name, ReasonCode.WOULD_CYCLE)
+    assert closing.portrait([original])[original][0] == "open"
+
+
 @pytest.mark.parametrize(("action", "reason"), [("split", "said_otherwise"), ("reject", "missing_accepted_edge")])
 def test_what_a_person_says_after_the_plan_counts(closing, action, reason):
     original, copy = closing.prepare()

@@ -51,6 +51,11 @@ def test_a_rollback_gives_the_state_before_the_apply(closing, seed):
         closing.time.pass_by(25 * 3600)
         applied = closing.apply(run)
     assert applied.counters.get("closed", 0) >= 2
-    assert {kind: closing.portrait(found, kind) for kind, found in numbers.items()} != before
+    applied_state = {kind: closing.portrait(found, kind) for kind, found in numbers.items()}
+    assert applied_state != before
+    sent = len(closing.server.requests)
+    assert closing.apply(run).lines == applied.lines
+    assert closing.writes(sent) == [], "a plan that was applied changes nothing the second time"
+    assert all("open" in {one[0] for one in states.values()} for states in applied_state.values())
     closing.roll_back(run)
     assert {kind: closing.portrait(found, kind) for kind, found in numbers.items()} == before

@@ -2,6 +2,7 @@
 that it shows.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from forgelore.closing_port import ClosingFacts
@@ -11,7 +12,8 @@ from forgelore.core.content import content_hash
 from forgelore.errors import NotFound
 from forgelore.flows.closing.journal import JournalValues, WriteContext
 from forgelore.model import Item, ItemKey
-from forgelore.store.write_journal import JournalEntry
+from forgelore.ports import Comment
+from forgelore.store.write_journal import JournalEntry, list_writes
 
 
 class LiveState(NamedTuple):
@@ -37,7 +39,17 @@ def find_newest_comment(context: WriteContext, state: LiveState | None, marker: 
     if state is None:
         return None
     comments = context.forge.list_comments(context.project, state.item.key) if state.item.comment_count else ()
-    return max((one.id for one in comments if not has_marker(one.body, marker)), default=0)
+    accounts = {entry.account for entry in list_writes(context.store, context.run_id, state.item.key)} | {context.own}
+    others = [one.id for one in comments if not is_own_comment(one, marker, accounts)]
+    return max(others, default=0)
+
+
+def is_own_comment(comment: Comment, marker: str, accounts: Collection[str | None]) -> bool:
+    """Tell whether a comment has a marker and an author who may have set it: anybody can write a marker. None among the
+    accounts: nobody knows who we are, and the marker has to do.
+    """
+    is_ours = None in accounts or any(account and _is_same(comment.author, account) for account in accounts)
+    return is_ours and has_marker(comment.body, marker)
 
 
 def as_live(state: LiveState | None, *, own_comments: int = 0, newest_comment: int | None = None) -> LiveItem | None:

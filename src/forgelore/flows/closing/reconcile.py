@@ -9,9 +9,8 @@ reopen, uncomment, unlabel, unmark, unlink    done if what they take away is awa
 
 from collections.abc import Callable
 
-from forgelore.core.closing.messages import has_marker
 from forgelore.flows.closing.journal import NOT_FOUND, JournalValues, WriteContext, complete
-from forgelore.flows.closing.live_state import LiveState, closing_answer, fetch_live, was_closed_by
+from forgelore.flows.closing.live_state import LiveState, closing_answer, fetch_live, is_own_comment, was_closed_by
 from forgelore.model import ItemKey
 from forgelore.store.write_journal import JournalEntry, list_writes
 
@@ -41,10 +40,9 @@ def _look_for_comment(context: WriteContext, entry: JournalEntry) -> JournalValu
         number = entry.request.get("comment_id")
         is_there = any(one.id == number for one in context.forge.list_comments(context.project, entry.key))
         return None if is_there else {"found": "it is gone"}
-    marker, account = str(entry.request.get("body")).partition("\n")[0], entry.account or context.own
+    marker = str(entry.request.get("body")).partition("\n")[0]
     for comment in context.forge.list_comments(context.project, entry.key):
-        is_ours = account is None or (comment.author or "").lower() == account.lower()
-        if is_ours and has_marker(comment.body, marker):
+        if is_own_comment(comment, marker, [entry.account or context.own]):
             return {"comment_id": comment.id, "found": "its marker"}
     return None
 
