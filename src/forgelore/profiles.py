@@ -65,6 +65,7 @@ class ForgeProfile(NamedTuple):
     quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
     has_comment_stream: bool = False  # one list of all comments, which may miss some: counts are compared behind it
     has_groups: bool = False  # paths of more than two parts
+    has_discussion_threads: bool = False  # what it calls a discussion is a thread below an item
     bot_setup: tuple[str, str] = ("", "")  # the file that sets up triage, and what stands in it
     readers: Mapping[tuple[str, str], str] = {}
 
@@ -116,7 +117,7 @@ GITLAB = ForgeProfile(
     comment_chars=1_000_000,  # alerts came with 17.10: a plain quote looks right on all
     note_fragment="note_",
     quiet_ending=("", "forgelore.triage"),  # the whole address is compared, and no fragment of its own has a dot
-    has_groups=True, bot_setup=(".gitlab-ci.yml", "forgelore-triage"),
+    has_groups=True, has_discussion_threads=True, bot_setup=(".gitlab-ci.yml", "forgelore-triage"),
     readers={
         ("public", "enabled"): "EEE", ("public", "private"): "MRM",
         ("internal", "enabled"): "SSS", ("internal", "private"): "MRM",

@@ -14,7 +14,7 @@ Kind = Literal["issue", "change", "discussion", "release"]
 
 KINDS: tuple[Kind, ...] = ("issue", "change", "discussion", "release")
 
-# What people type -> what we mean. `--type discussion` covers threads too where threads are searched.
+# What people type -> what we mean. A discussion is a thread on forges that call threads so (profiles).
 KIND_WORDS: dict[str, Kind] = {
     "issue": "issue", "issues": "issue",
     "change": "change", "changes": "change", "pr": "change", "prs": "change", "pull": "change", "pulls": "change",

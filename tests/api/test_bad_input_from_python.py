@@ -16,6 +16,15 @@ def history(tmp_path):
         yield opened
 
 
+@pytest.mark.parametrize("limit", ["5", True, 1.5, -1, None, 0, 10**9, float("nan")])
+@pytest.mark.parametrize("name", ["search", "similar", "items"])
+def test_a_limit_that_is_none_is_told_in_our_words(history, name, limit):
+    asked = {"search": "sync", "similar": "#41", "items": ""}[name]
+    with pytest.raises(InvalidValue, match="limit of") as caught:
+        getattr(history, name)(asked, limit=limit)
+    assert caught.value.hint.startswith("use 1 to")
+
+
 @pytest.mark.parametrize(
     ("ask", "error"),
     [

@@ -43,7 +43,6 @@ def test_a_filter_that_matches_nothing_says_so(demo):
 
 def test_bad_values_are_refused(demo):
     assert demo("list", "bananas").code == 13
-    assert demo("list", "issues", "--limit", "0").code == 13
     assert demo("list", "issues", "--project", "no/such").code == 5
 
 
@@ -178,8 +177,14 @@ def test_inside_the_clone_of_another_project_nobody_answers_for_it(demo, clone):
     assert demo("export").code == 2
 
 
-def test_a_limit_beyond_reason_is_refused(demo):
-    assert demo("list", "issues", "--limit", "9" * 30).code == 13
+@pytest.mark.parametrize("command", [("list", "issues"), ("search", "sync", "--mode", "fts"), ("similar", "#41")])
+@pytest.mark.parametrize(("limit", "rows"), [("0", 1), ("-3", 1), ("9" * 30, 100)])
+def test_a_limit_out_of_range_is_the_nearest_and_told(demo, command, limit, rows):
+    done = demo(*command, "--limit", limit, "--json")
+    found = done.data if command[0] == "list" else done.data["hits"]
+    assert done.code == 0
+    assert len(found) == rows or (rows > 1 and len(found) > 30)
+    assert "out of range" in json.loads(done.out)["warnings"][0]
 
 
 def test_wide_letters_keep_the_table_straight(cli, tmp_path):

@@ -59,7 +59,25 @@ def test_pages_go_on_from_each_other(demo):
     assert "\n 4. " in demo("search", "deleted files", "--limit", "3", "--offset", "3").out
     assert "no such page" in demo("search", "deleted", "--mode", "lexical", "--offset", "9000").out
     assert demo("search", "deleted", "--offset", "many").code == 13
-    assert demo("search", "--similar-to", "#41", "--offset", "3").code == 2
+    assert "\n 4. " in demo("search", "--similar-to", "#41", "--offset", "3").out
+
+
+def test_pages_of_what_an_item_resembles(demo):
+    first = demo("similar", "#41", "--limit", "3", "--json").data
+    second = demo("similar", "#41", "--limit", "3", "--offset", first["next"], "--json").data
+    both = [hit["number"] for hit in (*first["hits"], *second["hits"])]
+    assert both == [hit["number"] for hit in demo("similar", "#41", "--limit", "6", "--json").data["hits"]]
+    assert (second["offset"], second["chance"], second["total"]) == (3, None, first["total"])
+    assert "more with --offset 3" in demo("similar", "#41", "--limit", "3").out
+    assert "no such page" in demo("similar", "#41", "--offset", "9000").out
+
+
+def test_other_names_of_modes(demo):
+    assert demo("search", "relay", "--mode", "fts", "--json").data["mode"] == "lexical"
+    by_vectors, by_meaning = (demo("search", "relay", "--mode", mode) for mode in ("vector", "semantic"))
+    assert (by_vectors.code, by_vectors.err) == (by_meaning.code, by_meaning.err)
+    assert by_vectors.code != 2
+    assert demo("search", "relay", "--mode", "words").code == 2
 
 
 def test_standard_input_is_searched_for_as_it_stands(demo):

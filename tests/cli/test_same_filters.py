@@ -88,6 +88,7 @@ def all_rows(store):
     threads = [_thread(one, by_id[one["item_id"]], notes) for one in read(store, "threads", "id", "item_id")]
     for thread in threads:
         thread |= {name: by_id[thread["item_id"]][name] for name in of_item}
+        thread["forge"] = store.value("SELECT forge FROM projects WHERE id = ?", by_id[thread["item_id"]]["project_id"])
     return {"items": [item for item in items if item["deleted_at"] is None], "notes": notes, "threads": threads}
 
 
@@ -197,12 +198,39 @@ def test_list_count_and_search_keep_what_a_loop_over_all_rows_would_keep(world, 
         listed = ask(world, "list", kind, "--limit", "1000", *words(given))
         assert {ids[one.project, one.kind, one.number] for one in listed} == expected, said
         assert len(listed) == len(expected), said
-        assert ask(world, "count", kind, *words(given)).total == len(expected), said
+        called = [] if kind != "discussion" else [one for one in rows["threads"] if one["forge"] == "gitlab"]
+        threads = sum(is_kept(one, given) for one in called)
+        assert ask(world, "count", kind, *words(given)).total == len(expected) + threads, said
         assert searched(world, kind, given) == expected, said
         for what, every in rows.items():
             assert ask(world, "count", what, *words(given)).total == sum(is_kept(one, given) for one in every), said
         found += bool(expected)
     assert found > 10, "too many combinations match nothing to prove anything"
+
+
+def test_a_discussion_is_an_item_on_github_and_a_thread_on_gitlab(world):
+    store = world.history.app.store()
+    threads = store.value("""
+        SELECT count(*)
+        FROM threads t
+        JOIN projects p ON p.id = t.project_id
+        WHERE p.forge = 'gitlab'
+    """)
+    items = store.value("SELECT count(*) FROM items WHERE kind = 'discussion' AND deleted_at IS NULL")
+    assert threads > 10
+    counted = world.history.count("discussions")
+    assert (counted.total, counted.by["threads"]) == (items + threads, threads)
+    allowed = build_allowed(filters_of(world, "--type", "discussion"))
+    forges = dict(store.rows(f"""
+        SELECT p.forge, count(*)
+        FROM documents d
+        JOIN projects p ON p.id = d.project_id
+        WHERE d.representation = 'thread' AND d.id IN ({load_allowed(store, allowed)})
+        GROUP BY 1
+    """))  # fmt: skip
+    assert set(forges) == {"gitlab"}, "threads below GitHub's issues are no discussions"
+    gitlab = next(str(project.name) for project in list_projects(store) if project.name.forge == "gitlab")
+    assert "are threads" in world.history.list_items("discussions", project=gitlab).warnings[0]
 
 
 def test_each_filter_by_itself_keeps_some_rows_and_not_all(world):

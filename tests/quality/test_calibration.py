@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forgelore.core.compare.shipped import VERSION
+from forgelore.flows.compare.recalibrate import recalibrate
+from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import load_duplicates
 from forgelore.store.migrate import open_store
 from forgelore.surfaces.cli.progress import LogWatcher
@@ -151,6 +153,54 @@ def test_what_an_older_ranking_learned_is_learned_anew_once_and_told(load, tmp_p
     assert cli("similar", "#245", "--mode", "lexical", "--json").data["chance"]["source"] == (
         "project" if pairs == 40 else "shipped"
     )
+
+
+class Recorder(LogWatcher):
+    """Writes down what it is told, and stops the run at one of the duplicates."""
+
+    def __init__(self, stop_at):
+        super().__init__("p")
+        self.told, self.ranked, self.stop_at = [], 0, stop_at
+
+    def announce(self, text):
+        self.told.append(text)
+
+    def begin(self, resource, title, total):
+        super().begin(resource, title, total)
+        self.told.append((resource, total))
+
+    def saved(self, resource, rows):
+        self.ranked += rows if resource == "issue duplicates" else 0
+
+    def should_stop(self):
+        return self.ranked >= self.stop_at
+
+
+def test_learning_anew_is_announced_and_stopping_it_leaves_what_was_learned(load, tmp_path):
+    cli = load(tracker(40))
+    cli("calibrate")
+    older = [OLDER.format(table, VERSION) for table in ("nearest_strengths", "calibrations")]
+    assert learned(tmp_path, *older) == ["words 1"]
+    store = open_store(str(tmp_path / "lore.db"))
+    before = store.rows("SELECT * FROM calibrations")
+    project = store.value("SELECT id FROM projects")
+
+    def run(stop_at):
+        watcher = Recorder(stop_at)
+        said = recalibrate(store, [project], lambda: Retriever(store), watcher=watcher, should_stop=watcher.should_stop)
+        return watcher, said
+
+    watcher, said = run(stop_at=5)
+    assert "calibrated anew" in watcher.told[0]
+    assert watcher.told[1:] == [("sample of issues", 280), ("issue duplicates", 40)]
+    assert (watcher.ranked, said) == (5, [])
+    assert store.rows("SELECT * FROM calibrations") == before
+    watcher, said = run(stop_at=1_000)
+    assert watcher.told[1][1] < 20, "the sample of the first run is kept; a few items have nothing before them"
+    assert "40 known duplicates" in said[0]
+    assert store.rows("SELECT * FROM calibrations") != before
+    assert run(stop_at=1_000)[0].told == []
+    store.close()
 
 
 def test_what_another_embedder_learned_waits_for_it(load, tmp_path):

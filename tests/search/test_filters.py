@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from forgelore.core.dates import parse_when
 from forgelore.errors import InvalidValue
+from forgelore.flows.browse.lists import count_rows, list_items
 from forgelore.flows.search.filters import parse_filters
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
@@ -20,19 +21,19 @@ def rows(store):
         labels.setdefault(document_id, set()).add(name.lower())
     for document_id, path in store.rows("SELECT document_id, path FROM document_paths"):
         paths.setdefault(document_id, set()).add(path)
-    names = ("id", "kind", "representation", "state", "author", "created_at", "updated_at", "item_id")
+    names = ("id", "kind", "representation", "state", "author", "created_at", "updated_at", "item_id", "project_id")
     for row in store.rows(f"SELECT {', '.join(names)} FROM documents"):
         one = dict(zip(names, row, strict=True))
+        one["forge"] = store.value("SELECT forge FROM projects WHERE id = ?", one["project_id"])
         yield {**one, "labels": labels.get(one["id"], set()), "paths": paths.get(one["id"], set())}
 
 
 def is_kept(one, filters):
-    with_threads = filters.with_threads and "thread" not in filters.types
+    is_thread = one["representation"] == "thread"
     is_type = not filters.types or any(
-        one["representation"] == "thread" if kind == "thread"
-        else one["kind"] == kind if with_threads
-        else (one["kind"] == kind and one["representation"] == "item")
-        or (kind == "discussion" and one["representation"] == "thread")
+        is_thread if kind == "thread"
+        else (one["kind"] == kind and (filters.with_threads or not is_thread))
+        or (kind == "discussion" and is_thread and one["forge"] == "gitlab")
         for kind in filters.types
     )  # fmt: skip
     return (
@@ -60,6 +61,7 @@ def _is_below(path, wanted):
 some_filters = st.builds(
     Filters,
     types=st.lists(st.sampled_from(["issue", "change", "discussion", "release", "thread"]), max_size=2).map(tuple),
+    with_threads=st.booleans(),
     states=st.lists(st.sampled_from(["open", "closed", "merged"]), max_size=2).map(tuple),
     authors=st.lists(st.sampled_from(["mira-k", "@Mira-K", "fjorddata", "nobody"]), max_size=2).map(tuple),
     labels=st.lists(st.sampled_from(["bug", "BUG", "windows", "lanternd"]), max_size=2).map(tuple),
@@ -83,8 +85,9 @@ some_filters = st.builds(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
-@given(filters=some_filters)
-def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters):
+@given(filters=some_filters, forge=st.sampled_from(["github", "gitlab"]))
+def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters, forge):
+    demo.run("UPDATE projects SET forge = ?", forge)  # what a discussion is depends on it
     allowed = build_allowed(filters)
     expected = {one["id"] for one in rows(demo) if is_kept(one, filters)}
     if allowed is None:
@@ -123,6 +126,38 @@ def test_a_filter_that_matches_nothing_gives_nothing(retriever):
 def test_a_limit_out_of_range_is_refused(retriever, limit):
     with pytest.raises(InvalidValue, match="out of range"):
         search(retriever, SearchRequest("sync", limit=limit))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"label": 50}, {"path": 200}, {"author": 200}, {"milestone": 200}, {"assignee": 200}, {"without": {"author": 200}},
+        {"without": {"label": 50}}, {"without": {"path": 200}},
+        {"label": 50, "path": 200, "author": 200, "without": {"author": 190}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_as_many_values_as_are_allowed_are_answered_and_more_are_told(retriever, words):
+    """SQLite has limits of its own: 64 joins, expressions 1,000 deep. Nobody is to meet them."""
+
+    def values(counts, more=0):
+        return {
+            name: values(count, more) if isinstance(count, dict) else [f"{name}-{at}" for at in range(count + more)]
+            for name, count in counts.items()
+        }
+
+    filters = parse_filters(values(words), now_ms=0)
+    for mode in ("lexical", "hybrid"):
+        assert len(search(retriever, SearchRequest("sync", mode, filters)).warnings) <= 6
+    assert list_items(retriever.store, filters) == [] or "without" in words
+    for what in ("items", "threads", "notes"):
+        count_rows(retriever.store, what, filters)
+    with pytest.raises(InvalidValue, match="more than a question can have"):
+        parse_filters(values(words, more=11), now_ms=0)
+
+
+def test_a_value_that_is_repeated_counts_once(retriever):
+    assert parse_filters({"label": ["bug"] * 1_000}, now_ms=0).labels == ("bug",)
 
 
 def test_people_say_pr_and_opened(retriever):

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from forgelore.core.names import Hosts, Ref
 from forgelore.core.search.known_item import parse_known_item
-from forgelore.flows.search.known_item import find_known_items
+from forgelore.flows.search.known_item import KnownItems, find_known_items, permit_known
+from forgelore.store.filters import Condition, Filters, build_allowed
 from forgelore.store.hits import load_hits
 
 HOSTS = Hosts()
@@ -103,6 +104,35 @@ def test_the_same_number_in_two_projects_gives_both_unless_one_is_meant(demo):
     assert find_known_items(demo, parse_known_item("old#41"), HOSTS).document_ids == (9000,)
     assert find_known_items(demo, parse_known_item("41"), HOSTS, (9,)).document_ids == (9000,)
     assert "outside" in find_known_items(demo, parse_known_item("old#41"), HOSTS, (1,)).note
+
+
+def test_an_address_is_told_as_its_forge_writes_items(demo):
+    """GitHub writes #41 for a change as well."""
+    url, number = demo.row("SELECT url, number FROM items WHERE kind = 'change' LIMIT 1")
+    assert known(demo, url)[1] == f"#{number} names the item at the top"
+    demo.run("UPDATE projects SET forge = 'gitlab'")
+    assert known(demo, url)[1] == f"!{number} names the item at the top"
+
+
+@pytest.mark.parametrize("digits", [19, 25, 99])
+def test_a_number_that_no_forge_has_is_told(demo, digits):
+    numbers, note = known(demo, "#" + "9" * digits)
+    assert numbers == []
+    assert "does not exist" in note
+
+
+def test_items_that_filters_leave_out_are_not_counted_at_the_top(demo):
+    ids = tuple(row[0] for row in demo.rows("SELECT id FROM documents WHERE representation = 'item' LIMIT 3"))
+    both = KnownItems(ids, "#7 names the 3 items at the top", "#7")
+
+    def note(*kept):
+        condition = Condition(f"d.id IN ({', '.join(map(str, kept)) or 'NULL'})", ())
+        return permit_known(demo, both, build_allowed(Filters(), [condition]))
+
+    assert note(*ids) == both
+    assert note(ids[1]) == ((ids[1],), "#7 names the item at the top, and 2 left out by the filters", "#7")
+    assert note(*ids[:2]).note == "#7 names the 2 items at the top, and one left out by the filters"
+    assert note().note == "#7 is left out by the filters"
 
 
 def test_numbers_are_found_by_an_index(demo):

@@ -5,6 +5,7 @@ from hashed import HashedEmbedder
 
 from forgelore.errors import EmbedderUnreachable
 from forgelore.flows.compare.similar import CompareRequest, find_similar
+from forgelore.flows.search.paging import FIRST_PAGE, parse_start
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
@@ -51,6 +52,32 @@ def test_only_what_was_there_before(retriever):
 def test_a_text_that_is_not_in_the_store(retriever):
     subject = Subject(0, 1, "issue", "Deleted files come back after weeks offline", "", None, None)
     assert 41 in numbers(find_similar(retriever, CompareRequest(subject, Filters(types=("issue",)))))
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_pages_are_parts_of_one_ranking(retriever, mode):
+    subject = subject_of(retriever.store, 41)
+    request = CompareRequest(subject, Filters(types=("issue",), not_items=(subject.item_id,)), mode, 100)
+    whole = find_similar(retriever, request)
+    pages, start = [], FIRST_PAGE
+    while True:
+        page = find_similar(retriever, request._replace(limit=7), start=start)
+        assert (page.total, page.offset) == (whole.total, start.offset)
+        assert (page.chance is None) == (start.offset > 0 or whole.chance is None)
+        pages += numbers(page)
+        if not page.next_page:
+            break
+        start = parse_start(page.next_page)
+    assert pages == numbers(whole)
+    assert len(pages) == whole.total > 60, "behind the candidates that are compared too"
+
+
+def test_a_page_of_another_ranking_is_told(retriever):
+    subject = subject_of(retriever.store, 41)
+    request = CompareRequest(subject, Filters(types=("issue",), not_items=(subject.item_id,)), limit=5)
+    after = parse_start(find_similar(retriever, request).next_page)
+    narrower = request._replace(filters=request.filters._replace(states=("open",)))
+    assert "changed" in find_similar(retriever, narrower, start=after).warnings[-1]
 
 
 @pytest.mark.parametrize("title", ["", "!!!", "日本語", "zzqx"])

@@ -173,6 +173,19 @@ def test_a_known_item_is_first_and_the_answer_says_so(retriever, text):
     assert numbers(ask(retriever, text, limit=1)) == [41]
 
 
+def test_a_type_that_is_left_out_takes_its_threads_along(retriever):
+    every = ask(retriever, "sync", mode="lexical", limit=100)
+    assert any((hit.kind, hit.row.representation) == ("change", "thread") for hit in every.hits)
+    assert "change" not in {hit.kind for hit in ask(retriever, "sync -is:pr", mode="lexical", limit=100).hits}
+
+
+def test_a_thousand_phrases_are_cut_and_told(retriever):
+    answer = ask(retriever, " ".join(f'"sync {number}"' for number in range(800)))
+    assert answer.hits == []
+    assert any("800 phrases" in note for note in answer.notes)
+    assert ask(retriever, '"deleted files" ' * 500).hits, "one phrase is one, however often it is said"
+
+
 def test_a_known_item_that_is_not_there_or_filtered_is_told(retriever):
     gone = ask(retriever, "#999999")
     assert "does not exist" in gone.notes[0]

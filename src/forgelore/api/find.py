@@ -69,7 +69,8 @@ def build_search(
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
     project, start = maybe_project(app, words.get("project")), parse_start(offset)
     if is_raw:
-        return SearchRequest(text, "lexical", search_filters(app, words, project), limit, is_raw, start=start)
+        filters = search_filters(app, words, project).without_threads()
+        return SearchRequest(text, "lexical", filters, limit, is_raw, start=start)
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
     request = build_request(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal)
     return request._replace(start=start)

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from forgelore.store.db import Store
-from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where
+from forgelore.store.filter_columns import CALLED_DISCUSSIONS, COMMENTS, ITEMS, NOTES, THREADS
+from forgelore.store.filters import Filters, build_where
 
 SORTS = {
     "updated": "coalesce(i.updated_at, i.created_at, 0)",
@@ -143,6 +144,17 @@ def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
         ORDER BY 1
     """
     return dict(store.rows(sql, *values))
+
+
+def count_discussion_threads(store: Store, filters: Filters) -> int:
+    """Return how many threads match that their forge calls discussions; types do not count."""
+    where, values = build_where(filters._replace(types=()), THREADS)
+    sql = f"""
+        SELECT count(*)
+        FROM threads t
+        WHERE t.project_id IN ({CALLED_DISCUSSIONS}) AND {where}
+    """
+    return int(store.value(sql, *values))
 
 
 def find_shown(store: Store, named: dict[str, str | int]) -> list[ShownRow]:

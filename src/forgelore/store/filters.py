@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from forgelore.core.globs import is_glob, loose_glob
 from forgelore.store.db import Store
+from forgelore.store.filter_columns import CALLED_DISCUSSIONS, COMMENTS, DOCUMENTS, PARTS, Columns, Values
 
 
 class Filters(NamedTuple):
     """What is looked for. Empty: everything. Times are milliseconds."""
 
-    types: tuple[str, ...] = ()  # kinds of items, "thread"; "discussion" also means threads
+    types: tuple[str, ...] = ()  # kinds of items, "thread"; "discussion" is a thread where its forge says so
     with_threads: bool = False  # a kind of `types` means the threads of such items too
     states: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()  # "@ana" is "ana"
@@ -38,109 +39,9 @@ class Filters(NamedTuple):
     missing: tuple[str, ...] = ()  # of PARTS, all of them
     without: tuple["Filters", ...] = ()  # rows that meet all of one of these are left out
 
-
-# What an item may have none of, and the condition that it has none.
-PARTS = {
-    "label": "NOT EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = m.id)",
-    "milestone": "coalesce(m.milestone, '') = ''",
-    "assignee": "m.assignees = '[]'",
-}
-
-
-class Values(NamedTuple):
-    """A table with several values for one row: its labels, its paths."""
-
-    table: str
-    key: str  # the column that holds `owner`
-    owner: str
-    names: tuple[str, ...]  # the columns that hold a value
-
-
-class Columns(NamedTuple):
-    """Where the rows of one table keep what filters ask for, as SQL."""
-
-    item_id: str
-    project_id: str
-    kind: str
-    state: str
-    author: str
-    created_at: str
-    updated_at: str
-    is_confidential: str
-    labels: Values
-    paths: Values
-    representation: str = ""  # of documents: an item or one of its threads
-
-
-def _item(column: str, item_id: str) -> str:
-    """A question for each row instead of a join: who counts without this filter does not pay for it."""
-    return f"(SELECT i.{column} FROM items i WHERE i.id = {item_id})"
-
-
-# What people said in a thread, in order; system and internal notes belong to no document, so they are not asked here.
-_SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
-_NOTE_PATHS = """(
-    SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path
-    FROM notes s
-    JOIN threads h ON h.id = s.thread_id
-)"""
-
-# How many comments the forge counts; where it was never asked, how many people wrote here.
-COMMENTS = """coalesce(m.comment_count, (
-    SELECT count(*)
-    FROM notes c
-    WHERE c.item_id = m.id AND NOT c.is_system AND NOT c.is_internal
-))"""
-
-DOCUMENTS = Columns(
-    item_id="d.item_id",
-    project_id="d.project_id",
-    kind="d.kind",
-    state="d.state",
-    author="d.author",
-    created_at="d.created_at",
-    updated_at="d.updated_at",
-    is_confidential="d.is_confidential",
-    labels=Values("document_labels", "document_id", "d.id", ("name",)),
-    paths=Values("document_paths", "document_id", "d.id", ("path",)),
-    representation="d.representation",
-)
-ITEMS = Columns(
-    item_id="i.id",
-    project_id="i.project_id",
-    kind="i.kind",
-    state="i.state",
-    author="i.author",
-    created_at="i.created_at",
-    updated_at="i.updated_at",
-    is_confidential="i.is_confidential",
-    labels=Values("item_labels", "item_id", "i.id", ("name",)),
-    paths=Values("item_files", "item_id", "i.id", ("new_path", "old_path")),
-)
-THREADS = Columns(
-    item_id="t.item_id",
-    project_id="t.project_id",
-    kind=_item("kind", "t.item_id"),
-    state=_item("state", "t.item_id"),
-    author=f"(SELECT s.author {_SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
-    created_at=f"coalesce((SELECT min(s.created_at) {_SAID}), {_item('created_at', 't.item_id')})",
-    updated_at=f"coalesce((SELECT max(s.created_at) {_SAID}), {_item('updated_at', 't.item_id')})",
-    is_confidential=_item("is_confidential", "t.item_id"),
-    labels=Values("item_labels", "item_id", "t.item_id", ("name",)),
-    paths=Values(_NOTE_PATHS, "thread_id", "t.id", ("path",)),
-)
-NOTES = Columns(
-    item_id="n.item_id",
-    project_id="n.project_id",
-    kind=_item("kind", "n.item_id"),
-    state=_item("state", "n.item_id"),
-    author="n.author",
-    created_at="n.created_at",
-    updated_at="n.updated_at",
-    is_confidential=_item("is_confidential", "n.item_id"),
-    labels=Values("item_labels", "item_id", "n.item_id", ("name",)),
-    paths=Values(_NOTE_PATHS, "note_id", "n.id", ("path",)),
-)
+    def without_threads(self) -> "Filters":
+        """Return the filters of a search: an issue that is left out takes with it what people said below it."""
+        return self._replace(without=tuple(one._replace(with_threads=bool(one.types)) for one in self.without))
 
 
 class Condition(NamedTuple):
@@ -181,6 +82,10 @@ def build_where(filters: Filters, columns: Columns) -> tuple[str, tuple[object, 
     return " AND ".join(one.of_row() for one in conditions) or "1", _bindings(conditions)
 
 
+# SQLite joins what EXISTS asks. Beside full text it refuses 16 of them: "unable to use function MATCH".
+_MOST_EXISTS = 8
+
+
 class Allowed(NamedTuple):
     """Documents that filters allow, twice: `sql` returns their ids, and `condition` asks whether one is among them.
 
@@ -194,7 +99,7 @@ class Allowed(NamedTuple):
 
     def condition(self, document_id: str) -> str:
         """Return the condition on a column that holds the id of a document."""
-        if all(one.values for one in self.conditions):
+        if len(self.conditions) <= _MOST_EXISTS and all(one.values for one in self.conditions):
             return " AND ".join(one.of_row(document_id) for one in self.conditions)
         asked = " AND ".join(one.of_row() for one in self.conditions)
         return f"EXISTS (SELECT 1 FROM documents d WHERE d.id = {document_id} AND {asked})"
@@ -286,11 +191,14 @@ def _negated(conditions: list[Condition]) -> Condition:
 def _type_condition(types: tuple[str, ...], columns: Columns, *, with_threads: bool) -> Condition:
     kinds = tuple(kind for kind in types if kind != "thread")
     of_kinds = f"{columns.kind} IN ({_marks(kinds)})"
-    if not columns.representation or (with_threads and kinds == types):
+    if not columns.representation:
         return Condition(of_kinds, kinds)
-    either = [f"({columns.representation} = 'item' AND {of_kinds})"] if kinds else []
-    if {"thread", "discussion"} & set(types):
-        either.append(f"{columns.representation} = 'thread'")
+    is_thread = f"{columns.representation} = 'thread'"
+    either = [of_kinds if with_threads else f"({columns.representation} = 'item' AND {of_kinds})"] if kinds else []
+    if "thread" in types:
+        either.append(is_thread)
+    elif "discussion" in types:
+        either.append(f"({is_thread} AND {columns.project_id} IN ({CALLED_DISCUSSIONS}))")
     return Condition(f"({' OR '.join(either)})", kinds)
 
 

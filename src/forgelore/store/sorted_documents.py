@@ -1,7 +1,8 @@
 """Documents in an order that is not relevance: by when their item was created or updated, by how much was said."""
 
 from forgelore.store.db import Store
-from forgelore.store.filters import COMMENTS, Allowed
+from forgelore.store.filter_columns import COMMENTS
+from forgelore.store.filters import Allowed
 
 _ORDERS = {
     "created": "coalesce(m.created_at, 0)",

@@ -43,23 +43,26 @@ class FindingHistory:
         return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
 
     def similar(
-        self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, is_earlier: bool = False,
-        embedder: str | None = None, is_rescored: bool = False, **filters: Unpack[FilterWords],
+        self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, offset: int | str = 0,
+        is_earlier: bool = False, embedder: str | None = None, is_rescored: bool = False,
+        **filters: Unpack[FilterWords],
     ) -> "SimilarAnswer":  # fmt: skip
         """Return what an item resembles, of its own kind unless the filters name types. `is_earlier`: only what was
-        there before it, which it could repeat.
+        there before it, which it could repeat. `offset`: where the page begins, as for a search.
         """
         from forgelore.api.find import check_mode, find_subject, search_filters
         from forgelore.flows.compare.rank import CompareRequest
         from forgelore.flows.compare.similar import find_similar, narrow
+        from forgelore.flows.search.paging import parse_start
 
         check_mode(mode)
+        start = parse_start(offset)
         project = maybe_project(self.app, filters.get("project"))
         subject = find_subject(self.app, ref, project)
         found = narrow(search_filters(self.app, filters, project), subject, is_earlier=is_earlier)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=mode == "lexical")
-        return find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer)
+        return find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer, start=start)
 
     def evaluate(
         self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "SearchMode" = "hybrid",

@@ -9,6 +9,8 @@ import re
 from forgelore.core.names import Ref, page_in_url, parse_ref
 from forgelore.errors import InvalidValue
 
+# No forge has numbers like this, and no column would hold one; somebody who writes the # asks for an item all the same.
+_TOO_LARGE = re.compile(r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>\d{19,99})\Z", re.ASCII)
 _HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::\d+)?/")
 
 
@@ -19,6 +21,8 @@ def parse_known_item(text: str) -> Ref | None:
         return None
     if _HOST.match(word) and page_in_url(f"https://{word}"):
         word = f"https://{word}"  # as browsers show it
+    if large := _TOO_LARGE.match(word):
+        return Ref(large["project"], int(large["number"]), "change" if large["mark"] == "!" else None)
     try:
         ref = parse_ref(word)
     except (InvalidValue, ValueError):  # the second for a URL that is none: http://[::1

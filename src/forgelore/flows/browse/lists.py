@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from forgelore.core.names import shown_ref
 from forgelore.core.times import as_time
+from forgelore.core.values import check_whole
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import parse_kind
-from forgelore.store.browse import SORTS, count_by_group, load_listed
+from forgelore.store.browse import SORTS, count_by_group, count_discussion_threads, load_listed
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.item_parts import load_labels_of
@@ -55,8 +56,7 @@ def list_items(
     store: Store, filters: Filters, *, sort: str = "updated", limit: int = 30, is_ascending: bool = False
 ) -> ListedItems:
     """Return matching items, newest first, without their bodies."""
-    if not 1 <= limit <= MOST:
-        raise InvalidValue(f"a limit of {limit} is out of range", hint=f"use 1 to {MOST:,}")
+    check_whole("limit", limit, MOST)
     if sort not in SORTS:
         raise InvalidValue(f"{sort!r} is no order of a list", hint=f"use {', '.join(SORTS)}")
     rows = load_listed(store, filters, sort=sort, limit=limit, is_ascending=is_ascending)
@@ -81,6 +81,10 @@ def parse_countable(word: str) -> tuple[str, tuple[str, ...]]:
 
 
 def count_rows(store: Store, what: str, filters: Filters) -> RowCount:
-    """Return counts by state for items; with and without system notes for notes."""
+    """Return counts by state for items; with and without system notes for notes. Discussions are those that are items,
+    and the threads of forges that call these so.
+    """
     by = count_by_group(store, what, filters) or ({"all": 0} if what == "threads" else {})
+    if what == "discussions" and (threads := count_discussion_threads(store, filters)):
+        by["threads"] = threads
     return RowCount(what, sum(by.values()), by)

@@ -81,7 +81,10 @@ def calibrate(
     retriever: Retriever, project_id: int, *, is_dry: bool = False, watcher: Watcher | None = None,
     should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
 ) -> list[Calibrated]:  # fmt: skip
-    """Return what was learned of each kind that has items, and store it. A dry run says the same and stores nothing."""
+    """Return what was learned of each kind that has items, and store it. A dry run says the same and stores nothing.
+
+    Raises KeyboardInterrupt when it is to stop: the sample is kept, and whatever was calibrated before stays.
+    """
     rehearsal = rehearsing(retriever.store, LEARNED) if is_dry else contextlib.nullcontext()
     with rehearsal:
         return _calibrate(retriever, project_id, watcher or Watcher(), should_stop, now_ms)
@@ -91,26 +94,30 @@ def _calibrate(
     retriever: Retriever, project_id: int, watcher: Watcher, should_stop: Callable[[], bool], now_ms: Callable[[], int]
 ) -> list[Calibrated]:
     learn_boilerplate(retriever.store, project_id, is_forced=True, now_ms=now_ms)
-    found = []
+    found: list[tuple[CalibrationScope, Calibrated]] = []
     for kind in KINDS:
         if not count_live(retriever.store, project_id, kind):
             continue
         build_sample(retriever, project_id, kind, size=SAMPLE, watcher=watcher, should_stop=should_stop)
         if should_stop():
             raise KeyboardInterrupt
-        found.append(_calibrate_kind(retriever, project_id, kind, watcher, now_ms))
+        scope = scope_of(retriever, project_id, kind)
+        found.append((scope, _calibrate_kind(retriever, scope, watcher, should_stop)))
     with retriever.store.transaction():
+        for scope, one in found:
+            if not one.kept:
+                save_calibration(retriever.store, scope, _stored(one, now_ms()))
         forget_outdated(retriever.store, project_id, VERSION)
-    return found
+    return [one for _, one in found]
 
 
 def _calibrate_kind(
-    retriever: Retriever, project_id: int, kind: str, watcher: Watcher, now_ms: Callable[[], int]
+    retriever: Retriever, scope: CalibrationScope, watcher: Watcher, should_stop: Callable[[], bool]
 ) -> Calibrated:
-    store, scope = retriever.store, scope_of(retriever, project_id, kind)
-    known = load_duplicates(store, project_id, kind, limit=MOST_PAIRS)
-    items = count_live(retriever.store, project_id, kind)
-    ranked = _rank_known(retriever, known, watcher, kind)
+    store, kind = retriever.store, scope.kind
+    known = load_duplicates(store, scope.project_id, kind, limit=MOST_PAIRS)
+    items = count_live(store, scope.project_id, kind)
+    ranked = _rank_known(retriever, known, watcher, kind, should_stop)
     others = load_strengths_of(store, scope, without=set(known))
     table = _Table(retriever, scope, ranked, others, items)
     shipped = shipped_curve(scope)
@@ -123,21 +130,8 @@ def _calibrate_kind(
             curve, error = table.fit(shipped)
         else:
             kept = "one that was fitted here was no better on items that took no part in it"
-    found = Calibrated(
-        kind,
-        len(ranked),
-        len(others),
-        items,
-        sum(one.is_right for one in ranked),
-        table.thresholds(),
-        curve,
-        error,
-        kept,
-    )
-    if not kept:
-        with store.transaction():
-            save_calibration(store, scope, _stored(found, now_ms()))
-    return found
+    found_first = sum(one.is_right for one in ranked)
+    return Calibrated(kind, len(ranked), len(others), items, found_first, table.thresholds(), curve, error, kept)
 
 
 def _why_keep(ranked: list[_Ranked]) -> str:
@@ -148,11 +142,15 @@ def _why_keep(ranked: list[_Ranked]) -> str:
     return ""
 
 
-def _rank_known(retriever: Retriever, known: dict[int, set[int]], watcher: Watcher, kind: str) -> list[_Ranked]:
+def _rank_known(
+    retriever: Retriever, known: dict[int, set[int]], watcher: Watcher, kind: str, should_stop: Callable[[], bool]
+) -> list[_Ranked]:
     part = f"{kind} duplicates"
     watcher.begin(part, part, len(known))
     found = []
     for item_id, originals in known.items():
+        if should_stop():
+            raise KeyboardInterrupt
         first = next(iter(rank_earlier(retriever, load_subject(retriever.store, item_id)).matches), None)
         if first is not None:
             found.append(_Ranked(first.strength, first.similarity, _is_one_of(first, originals)))

@@ -42,6 +42,7 @@ from forgelore.flows.compare.reference import (
     warn_of_old_calibration,
 )
 from forgelore.flows.compare.shortlist import (
+    CANDIDATES,
     CompareRequest,
     Counts,
     Shortlist,
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CANDIDATES", "SAMPLE", "CompareRequest", "Match", "Ranking", "rank_matches"]
 
-CANDIDATES = 60
 _LONG = 50  # candidates of a list whose spread speaks for itself
 
 
@@ -102,6 +102,8 @@ class Ranking(NamedTuple):
     copies: tuple[
         Match, ...
     ] = ()  # all candidates of the same or nearly the same text, whatever the limit, oldest first
+    order: tuple[int, ...] = ()  # the documents of the whole ranking, at least to the end of what was asked for
+    total: int = 0  # items in it, among which one could page
 
 
 class _Weighed(NamedTuple):
@@ -151,11 +153,11 @@ class _Ranker:
         self._paths = PathEvidence()
 
     def rank(self) -> Ranking:
-        wanted = RESCORED if self._rescorer else max(self._request.limit, CANDIDATES)
+        wanted = RESCORED if self._rescorer else max(self._request.limit, self._request.least)
         found = find_shortlist(self._retriever, self._request, body=self._body, counts=self._counts, wanted=wanted)
         judge, has_cosines = self._retriever, found.vector is not None
         if self._rescorer and found.fused:
-            found = rescore_shortlist(self._store, self._rescorer, self._subject, found)
+            found = rescore_shortlist(self._store, self._rescorer, self._subject, found.first(wanted))
             judge, has_cosines = Retriever(self._store, self._rescorer), True
         rows = load_hits(self._store, [one.id for one in found.fused[:CANDIDATES]])
         asked = self._asked()
@@ -252,10 +254,9 @@ class _Ranker:
 
     def _tell(self, asked: QueryProfile, weighed: list[_Weighed], found: Shortlist) -> Ranking:
         request = self._request
-        best, rest = (
-            _first_of_states(weighed[: request.limit], request.per_state),
-            found.fused[CANDIDATES : request.limit],
-        )
+        start, end = request.offset, request.offset + request.limit
+        best = _first_of_states(weighed[start:end], request.per_state)
+        rest = found.fused[max(CANDIDATES, start) : end]
         # Of twenty copies the nearest in time are the strongest, and the one to be named is the first.
         known = {one.fused.id for one in best}
         copies = (
@@ -276,13 +277,14 @@ class _Ranker:
             for one, (evidence, explanation) in zip(shown, self._explain(asked, shown), strict=True)
         }
         matches = [by_id[one.fused.id] for one in best if one.fused.id in by_id]
-        is_measured = bool(matches) and is_own and matches[0].evidence.sameness == "similar"
+        is_measured = bool(matches) and is_own and not start and matches[0].evidence.sameness == "similar"
         chance = load_curve(self._store, scope).chance(matches[0].strength) if is_measured else None
         old = warn_of_old_calibration(self._store, scope) if chance and not request.is_bare else []
         return Ranking(
             matches, chance, found.mode, [*found.warnings, *old], tuple(hits[one.id] for one in rest if one.id in hits),
             scope if is_own else None, distribution.source == "project",
             tuple(sorted((one for one in by_id.values() if one.evidence.sameness != "similar"), key=_age)),
+            (*(one.fused.id for one in weighed), *(one.id for one in found.fused[CANDIDATES:])), found.found,
         )  # fmt: skip
 
     def _explain(self, asked: QueryProfile, shown: list[_Weighed]) -> list[tuple[Evidence, Explanation | None]]:

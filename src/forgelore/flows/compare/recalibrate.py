@@ -15,6 +15,11 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import list_outdated
 from forgelore.store.db import Store
 
+_ANNOUNCED = (
+    "the ranking has changed since the {kinds} were calibrated, so they are calibrated anew, once;"
+    " Ctrl-C leaves that for the next time"
+)
+
 
 def recalibrate(
     store: Store, project_ids: Iterable[int], make_retriever: Callable[[], Retriever], *,
@@ -23,7 +28,8 @@ def recalibrate(
 ) -> list[str]:  # fmt: skip
     """Calibrate projects anew that an earlier version of the ranking has calibrated; return what to tell of it.
 
-    A run that is stopped keeps its sample, and the next one goes on.
+    It is announced before it begins. A run that is stopped keeps its sample and changes nothing else, and the next one
+    goes on.
     """
     said: list[str] = []
     for project_id in project_ids:
@@ -34,6 +40,8 @@ def recalibrate(
         kinds = {kind for kind, name in outdated if name == _name_of(retriever, project_id, kind)}
         if not kinds:  # without the embedder of then something else would be calibrated
             continue
+        if watcher:
+            watcher.announce(_ANNOUNCED.format(kinds=" and ".join(f"{kind}s" for kind in sorted(kinds))))
         try:
             done = calibrate(retriever, project_id, watcher=watcher, should_stop=should_stop, now_ms=now_ms)
         except KeyboardInterrupt:  # what was asked for, the update of the index, is done

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
     from forgelore.ports import Embedder
 
+CANDIDATES = 60  # whose evidence is compared
+
 
 class CompareRequest(NamedTuple):
     """What to compare with what. `subject.document_id` None: the text is not in the store."""
@@ -36,6 +38,8 @@ class CompareRequest(NamedTuple):
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
     by_cards: bool = False  # intent cards choose who is compared; without a card of the subject, its text does
+    offset: int = 0  # how many of the best are left out
+    least: int = CANDIDATES  # candidates that are looked for, whatever the limit: pages of one ranking ask for as many
 
 
 class Shortlist(NamedTuple):
@@ -47,6 +51,10 @@ class Shortlist(NamedTuple):
     vector: "Vector | None"  # None also where another embedder gave the cosines
     mode: SearchMode
     warnings: list[str]
+    found: int = 0  # how many items the lists had
+
+    def first(self, count: int) -> "Shortlist":
+        return self._replace(fused=self.fused[:count], found=min(self.found, count))
 
 
 class Counts:
@@ -73,7 +81,9 @@ class Counts:
 def find_shortlist(
     retriever: Retriever, request: CompareRequest, *, body: str, counts: Counts, wanted: int
 ) -> Shortlist:
-    """Return at least `wanted` candidates where there are as many. `body` is the item's, without boilerplate."""
+    """Return `wanted` candidates, or the first `request.offset + request.limit` where these are more and as many were
+    found on the way. `body` is the item's, without boilerplate.
+    """
     subject, mode, vector = request.subject, request.mode, None
     warnings: list[str] = []
     if mode != "lexical":
@@ -93,7 +103,8 @@ def find_shortlist(
     if request.by_cards:
         chosen = choose_by_cards(retriever, request, fused, counts=counts, wanted=wanted)
         fused = fused if chosen is None else chosen
-    return Shortlist(fused[:wanted], lists, terms, vector, mode, warnings)
+    kept = max(wanted, request.offset + request.limit)
+    return Shortlist(fused[:kept], lists, terms, vector, mode, warnings, len(fused))
 
 
 def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, found: Shortlist) -> Shortlist:

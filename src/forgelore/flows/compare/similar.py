@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.compare.calibration import Chance
 from forgelore.flows.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.flows.search.hit import Hit
+from forgelore.flows.search.paging import FIRST_PAGE, MAX_LIMIT, PageStart, find_next, warn_of_change
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchAnswer, SearchMode
 from forgelore.store.engine.words import has_documents
@@ -41,7 +42,8 @@ class SimilarHit(NamedTuple):
 
 class SimilarAnswer(NamedTuple):
     """What an item resembles, best first; `Hit.words` are the telling words both have. `chance`: that the first is a
-    duplicate, where that is known.
+    duplicate, where that is known. `total`: how many are on all pages; everything is more or less like an item, and
+    what is further away is on none. `next_page`: the offset of the next one, "" at the end.
     """
 
     title: str  # of the item that was asked about
@@ -50,15 +52,26 @@ class SimilarAnswer(NamedTuple):
     warnings: list[str]
     chance: Chance | None
     is_nothing_indexed: bool = False
+    total: int = 0
+    offset: int = 0
+    next_page: str = ""
 
 
-def find_similar(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> SimilarAnswer:
-    """Return what an item resembles."""
+def find_similar(
+    retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None, start: PageStart = FIRST_PAGE
+) -> SimilarAnswer:  # fmt: skip
+    """Return what an item resembles, from a place in the ranking on."""
+    request = request._replace(offset=start.offset, least=MAX_LIMIT)
     ranking = rank_matches(retriever, request, rescorer=rescorer)
     found = [SimilarHit(match.hit, match) for match in ranking.matches]
     found += [SimilarHit(hit, None) for hit in ranking.rest]
     is_empty = not has_documents(retriever.store)
-    return SimilarAnswer(request.subject.title, found, ranking.mode, ranking.warnings, ranking.chance, is_empty)
+    following = find_next(start, request.limit, ranking.order, is_end=start.offset + request.limit >= ranking.total)
+    warnings = [*ranking.warnings, *warn_of_change(start, ranking.order)]
+    return SimilarAnswer(
+        request.subject.title, found, ranking.mode, warnings, ranking.chance, is_empty, ranking.total, start.offset,
+        following,
+    )  # fmt: skip
 
 
 def as_answer(retriever: Retriever, ranking: Ranking) -> SearchAnswer:

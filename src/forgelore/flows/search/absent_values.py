@@ -11,6 +11,7 @@ from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.known_values import has_value, list_values
 
+_MOST = 5  # that are named
 _SAID = {
     "label": "no item has the label",
     "author": "nobody here is called",
@@ -24,8 +25,9 @@ def warn_of_absent(store: Store, filters: Filters, *, is_empty: bool) -> list[st
 
     no item has the label 'I-ICEE'; did you mean 'I-ICE'?
     """
-    absent = dict.fromkeys(_absent(store, filters, is_empty=is_empty))
-    return [_tell(store, what, value, is_public=filters.is_public) for what, value in absent]
+    absent = list(dict.fromkeys(_absent(store, filters, is_empty=is_empty)))
+    named = [_tell(store, what, value, is_public=filters.is_public) for what, value in absent[:_MOST]]
+    return [*named, f"and {len(absent) - _MOST} more values that nobody has"] if len(absent) > _MOST else named
 
 
 def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple[str, str]]:

@@ -13,10 +13,15 @@ from forgelore.core.times import as_ms
 from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
-from forgelore.store.filters import PARTS, Filters
+from forgelore.store.filter_columns import PARTS
+from forgelore.store.filters import Filters
 from forgelore.store.projects import StoredProject, has_other_projects
 from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Words
 
+# Values of one filter, and all that is left out. SQLite joins a table per label, 64 at most, and other values make its
+# expressions deeper, 1,000 at most: more would be answered with its own words.
+MAX_VALUES = {"label": 50}
+_MAX_OTHER = 200
 _TYPES = {"thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread"}
 
 
@@ -29,6 +34,7 @@ def parse_filters(
     """
     filters = _parse(words, now_ms)._replace(project_ids=tuple(project_ids), is_public=is_public)
     without = [_parse(one, now_ms) for one in _each_value(words.get("without", {}))]
+    _check_count("left out", len(without), _MAX_OTHER)
     without += [Filters(project_ids=(project_id,)) for project_id in not_project_ids]
     _check_possible(filters, without)
     return filters._replace(without=tuple(without))
@@ -116,9 +122,17 @@ def _check_possible(filters: Filters, without: list[Filters]) -> None:
 
 
 def _several(name: str, words: Words | Moment) -> tuple[str, ...]:
-    """One word is a list of one, nothing a list of none."""
+    """One word is a list of one, nothing a list of none; what is repeated counts once."""
     found = () if words is None else (words,) if isinstance(words, str | dt.date) else tuple(words)
-    return tuple(word.isoformat() if isinstance(word, dt.date) else check_filled(name, word) for word in found)
+    each = [word.isoformat() if isinstance(word, dt.date) else check_filled(name, word) for word in found]
+    values = tuple(dict.fromkeys(each))
+    _check_count(f"of {name}", len(values), MAX_VALUES.get(name, _MAX_OTHER))
+    return values
+
+
+def _check_count(what: str, count: int, most: int) -> None:
+    if count > most:
+        raise InvalidValue(f"{count:,} values {what} are more than a question can have", hint=f"give {most} at most")
 
 
 def _moment(name: str, text: Moment, now_ms: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from forgelore.core.names import Hosts, Ref
+from forgelore.core.names import Hosts, Ref, shown_ref
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.profiles import profile_of
 from forgelore.store.db import Store
@@ -10,12 +10,17 @@ from forgelore.store.filters import Allowed
 from forgelore.store.known_items import load_known, load_permitted
 from forgelore.store.projects import resolve_project
 
+_LARGEST = 2**63 - 1  # that a column holds
+
 
 class KnownItems(NamedTuple):
-    """The documents of the items that a query names, best first, and a sentence about them."""
+    """The documents of the items that a query names, best first, and a sentence about them. `shown`: the query, as
+    people of that forge write it.
+    """
 
     document_ids: tuple[int, ...] = ()
     note: str = ""
+    shown: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -29,7 +34,7 @@ def find_known_items(
     several projects, or an issue and a change where a forge numbers them apart. `is_public`: confidential ones are not
     there, in the same words as any others that are not.
     """
-    shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
+    shown = _typed(ref)
     where = "here" if project_ids else "in this database"
     if ref.project:
         try:
@@ -37,18 +42,17 @@ def find_known_items(
         except (InvalidValue, NotFound) as error:
             # C#7 and wow!12 have the shape of a ref, and mean no project.
             return KnownItems(note=error.message if "/" in ref.project else "")
-        where = f"in {project.name}"
+        where, shown = f"in {project.name}", _shown(ref, project.name.forge)
         if project_ids and project.id not in project_ids:
             return KnownItems(note=f"{shown} {where} is outside the projects that are searched")
         project_ids = (project.id,)
         if ref.number and profile_of(project.name.forge).numbering == "shared":
             ref = ref._replace(kind=None)  # such a forge leads from /issues/7 to /pull/7
-    rows = load_known(store, ref, project_ids, is_public=is_public)
+    rows = load_known(store, ref, project_ids, is_public=is_public) if ref.number <= _LARGEST else []
     live = [row for row in rows if not row.is_deleted]
     documents = tuple(row.document_id for row in live if row.document_id is not None)
     if documents:
-        named = "the item" if len(documents) == 1 else f"the {len(documents)} items"
-        return KnownItems(documents, f"{shown} names {named} at the top")
+        return KnownItems(documents, f"{shown} names {_items(len(documents))} at the top", shown)
     if live:
         return KnownItems(note=f"{shown} is {where}, but not indexed yet; run: forgelore generate-docs")
     if rows:
@@ -61,6 +65,23 @@ def permit_known(store: Store, known: KnownItems, allowed: Allowed | None) -> Kn
     if not known.document_ids or allowed is None:
         return known
     permitted = load_permitted(store, allowed, known.document_ids)
-    if not permitted:
-        return KnownItems(note="the item that the query names is left out by the filters")
-    return known._replace(document_ids=tuple(one for one in known.document_ids if one in permitted))
+    kept, gone = tuple(one for one in known.document_ids if one in permitted), len(known.document_ids) - len(permitted)
+    if not gone:
+        return known
+    if not kept:
+        return KnownItems(note=f"{known.shown} is left out by the filters")
+    named = f"{_items(len(kept))} at the top, and {'one' if gone == 1 else gone} left out by the filters"
+    return KnownItems(kept, f"{known.shown} names {named}", known.shown)
+
+
+def _typed(ref: Ref) -> str:
+    return ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
+
+
+def _shown(ref: Ref, forge: str) -> str:
+    """An address says what it is, /pull/41, and only some forges have a sign for that."""
+    return ref.tag or shown_ref(forge, ref.kind or "issue", ref.number)
+
+
+def _items(count: int) -> str:
+    return "the item" if count == 1 else f"the {count} items"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.fuse import Fused
+from forgelore.core.values import check_whole
 from forgelore.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class PageStart(NamedTuple):
     seal: str = ""
 
 
+FIRST_PAGE = PageStart()
+
+
 class RankedItems(NamedTuple):
     """The best document of each item, best first, as many as were seen. `is_complete`: there are no others."""
 
@@ -41,8 +45,7 @@ class RankedItems(NamedTuple):
 
 
 def check_limit(limit: int) -> None:
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidValue(f"a limit of {limit} is out of range", hint=f"use 1 to {MAX_LIMIT}")
+    check_whole("limit", limit, MAX_LIMIT)
 
 
 def parse_start(given: int | str) -> PageStart:
@@ -61,7 +64,7 @@ def grow_ranking(
     size = first
     while True:
         step = rank(size)
-        together = once([*settled, *step.fused])
+        together = once([*settled, *step.fused]) if settled else step.fused
         if size >= count or step.is_complete:
             return step._replace(fused=together)
         settled, size = together[:size], size * 4

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.core.names import Hosts
+from forgelore.core.search.ftsquery import MAX_WORDS
 from forgelore.core.search.known_item import parse_known_item
 from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, read_qualifiers
 from forgelore.core.search.query_language import TypedQuery, parse_typed
@@ -44,21 +45,32 @@ def build_request(
     ref = None if is_literal else parse_known_item(typed.text)
     if ref and ref.project and not said.projects and _has_project(store, ref.project, setting.hosts):
         said = said._replace(projects=(ref.project,))  # acme/web#12 says it as project:acme/web does
-    filters = _filters(store, flags, said, setting)
+    filters = _filters(store, flags, said, setting).without_threads()
     if "comments" in said.fields:  # is:issue in:comments means what people said below issues
         filters = filters._replace(with_threads=True)
     known = KnownItems()
     if ref:
         known = find_known_items(store, ref, setting.hosts, filters.project_ids, is_public=setting.is_public)
-    sort = said.sort or SortOrder()
+    sort, (required, notes) = said.sort or SortOrder(), _bounded(typed)
     if known.document_ids:
         sort = SortOrder()  # the item is first
     elif sort.key == "relevance" and not typed.text.strip() and not typed.is_plain:
         sort = SortOrder("updated")  # nothing to be relevant to
     return SearchRequest(
         f"#{ref.number}" if ref and ref.number and known.document_ids else typed.text, mode, filters, limit,
-        terms=TextTerms(typed.required, typed.excluded, said.fields), sort=sort, known=known, notes=typed.notes,
+        terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known, notes=notes,
     )  # fmt: skip
+
+
+def _bounded(typed: TypedQuery) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Return what must occur, each once and no more than a query has words, and the notes: SQLite refuses a thousand
+    conditions.
+    """
+    required = tuple(dict.fromkeys(typed.required))
+    if len(required) <= MAX_WORDS:
+        return required, typed.notes
+    note = f"of {len(required):,} phrases the first {MAX_WORDS} must occur; the others say nothing"
+    return required[:MAX_WORDS], (*typed.notes, note)
 
 
 def read_filter_query(

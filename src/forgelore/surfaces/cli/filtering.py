@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.hits import MARKS
+from forgelore.surfaces.cli.terminal import number
 from forgelore.surfaces.present.rows import ROW_FORMATS
 
 if TYPE_CHECKING:
@@ -90,6 +91,22 @@ def print_warnings(context: "Context", warnings: Iterable[str]) -> None:
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
+    add_offset(parser)
+
+
+def add_offset(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--offset", metavar="N", default="0", help="begin behind the first N results; or `next` of the page before"
+    )
+
+
+def read_limit(context: "Context", arguments: argparse.Namespace, most: int = 100) -> int:
+    """Return how many are wanted. Out of range, the nearest number is taken and told: the answer is still one."""
+    asked: int = arguments.limit
+    limit = min(max(asked, 1), most)
+    if limit != asked:
+        context.warn(f"--limit {str(asked)[:20]} is out of range; {number(limit)} is taken")
+    return limit
 
 
 def add_output(parser: argparse.ArgumentParser, *, with_marks: bool = True) -> None:
@@ -104,10 +121,14 @@ def add_output(parser: argparse.ArgumentParser, *, with_marks: bool = True) -> N
 def add_mode(parser: argparse.ArgumentParser) -> None:
     """Add how matches are found: by words, by meaning, and whose."""
     parser.add_argument(
-        "--mode", choices=("hybrid", "lexical", "semantic"), default="hybrid",
-        help="by words and meaning (hybrid, the default), by words, or by meaning",
+        "--mode", type=_read_mode, choices=("hybrid", "lexical", "semantic"), default="hybrid",
+        help="by words and meaning (hybrid, the default), by words (or: fts), by meaning (or: vector)",
     )  # fmt: skip
     parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
+
+
+def _read_mode(word: str) -> str:
+    return {"fts": "lexical", "vector": "semantic"}.get(word, word)
 
 
 def add_modes(parser: argparse.ArgumentParser) -> None:

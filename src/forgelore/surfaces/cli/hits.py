@@ -50,7 +50,7 @@ def print_count(context: "Context", count: int, mode: str, *, is_exact: bool = T
     context.print(context.style.dim(f"{found} ({mode}{took})"))
 
 
-def print_more(context: "Context", answer: "SearchAnswer") -> None:
+def print_more(context: "Context", answer: "SearchAnswer | SimilarAnswer") -> None:
     """Say how to get the next page."""
     if answer.next_page:
         first, last = answer.offset + 1, answer.offset + len(answer.hits)

@@ -42,6 +42,9 @@ class LogWatcher(Watcher):
         if seconds >= 5:
             print(f"{self._project}: waiting {seconds:.0f} s ({reason})", file=sys.stderr)
 
+    def announce(self, text: str) -> None:
+        print(f"{self._project}: {text}", file=sys.stderr)
+
     def _say(self, resource: str, end: str) -> None:
         rows, total = self._rows[resource], self._totals[resource]
         # A forge's total is older than its rows: "740 of 500" would be no news but of a wrong total.
@@ -94,6 +97,9 @@ class BarWatcher(Watcher):
 
     def waiting(self, seconds: float, reason: str) -> None:
         self._bars.console.print(f"[yellow]waiting {seconds:.0f} s[/] ({reason})", highlight=False)
+
+    def announce(self, text: str) -> None:
+        self._bars.console.print(text, highlight=False, markup=False)
 
     def __enter__(self) -> Self:
         self._bars.console.print(f"[bold]{self._project}[/]", highlight=False)

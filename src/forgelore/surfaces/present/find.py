@@ -116,7 +116,7 @@ class ChanceData(NamedTuple):
 
 
 class SimilarData(NamedTuple):
-    """What an item resembles."""
+    """What an item resembles. `total` is of all pages. `next`: what --offset takes for the next one; null: none."""
 
     ref: str
     title: str
@@ -124,6 +124,8 @@ class SimilarData(NamedTuple):
     total: int
     chance: ChanceData | None
     hits: list[HitData]
+    offset: int
+    next: str | None
 
 
 def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool, is_full_ref: bool) -> SearchData:
@@ -136,7 +138,10 @@ def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool, is_
 
 def present_similar(answer: "SimilarAnswer", ref: str, *, is_explained: bool, is_full_ref: bool) -> SimilarData:
     hits = [_present_like(found, is_explained=is_explained, is_full_ref=is_full_ref) for found in answer.hits]
-    return SimilarData(ref, answer.title, answer.mode, len(hits), _present_chance(answer.chance), hits)
+    return SimilarData(
+        ref, answer.title, answer.mode, answer.total, _present_chance(answer.chance), hits, answer.offset,
+        answer.next_page or None,
+    )  # fmt: skip
 
 
 def present_hit(hit: "Hit", *, is_explained: bool, is_full_ref: bool) -> HitData:

@@ -10,6 +10,7 @@ from forgelore.surfaces.cli.filtering import (
     filter_examples,
     print_warnings,
     read_filters,
+    read_limit,
 )
 from forgelore.surfaces.cli.terminal import clean, fit, number, table
 from forgelore.surfaces.present.text import day
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from forgelore.surfaces.cli.command import Context
 
 _LABELS = 24
+_MOST = 1_000_000
 _UNBOUNDED = 100_000  # columns where nobody said how wide: programs read, and want titles as they are
 EXAMPLES = (
     "forgelore list issues --state open",
@@ -49,13 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]":
     filters = read_filters(context, arguments)
     query = " ".join(arguments.query)
-    items = context.history.list_items(arguments.kind, query, sort=arguments.sort, limit=arguments.limit, **filters)
+    limit = read_limit(context, arguments, most=_MOST)
+    items = context.history.list_items(arguments.kind, query, sort=arguments.sort, limit=limit, **filters)
     print_warnings(context, items.warnings)
     if arguments.rows:
         context.print_rows(arguments.rows, items)
         return items
     _print(context, items, filters.get("project"))
-    if len(items) == arguments.limit:
+    if len(items) == limit:
         context.print(context.style.dim(f"the first {number(len(items))}; more with --limit"))
     return items
 

@@ -14,6 +14,7 @@ from forgelore.surfaces.cli.filtering import (
     check_rescore,
     filter_examples,
     read_filters,
+    read_limit,
 )
 from forgelore.surfaces.cli.hits import HitPage, print_count, print_more, print_nothing
 from forgelore.surfaces.cli.terminal import clean
@@ -52,9 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--similar-to", metavar="REF", help="instead of words: what this item resembles, as `similar`")
     add_modes(parser)
     add_limit(parser)
-    parser.add_argument(
-        "--offset", metavar="N", default="0", help="begin behind the first N results; or `next` of the page before"
-    )
     add_output(parser)
     parser.add_argument("--web", action="store_true", help="open the first result in the browser")
     add_filters(parser)
@@ -67,8 +65,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> SearchData | Simil
     if arguments.similar_to is not None:
         if arguments.query or arguments.fts_mode == "raw":
             raise UsageError("--similar-to takes the place of words", hint="leave the words and --fts-mode out")
-        if arguments.web or arguments.offset != "0":
-            raise UsageError("--similar-to has one page", hint="leave --offset and --web out")
+        if arguments.web:
+            raise UsageError("--similar-to opens nothing", hint="leave --web out")
         return compare_item(context, arguments, arguments.similar_to, is_earlier=False)
     if not arguments.query:
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
@@ -95,7 +93,7 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
     answer = context.history.search(
-        text, mode=arguments.mode, limit=arguments.limit, offset=arguments.offset, is_raw=is_raw,
+        text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, is_raw=is_raw,
         is_literal=is_literal, embedder=arguments.embedder, is_rescored=arguments.rescore, **filters,
     )  # fmt: skip
     for warning in answer.warnings:

@@ -11,8 +11,9 @@ from forgelore.surfaces.cli.filtering import (
     check_rescore,
     filter_examples,
     read_filters,
+    read_limit,
 )
-from forgelore.surfaces.cli.hits import HitPage, print_count, print_nothing
+from forgelore.surfaces.cli.hits import HitPage, print_count, print_more, print_nothing
 from forgelore.surfaces.cli.terminal import clean, width
 from forgelore.surfaces.present.find import SimilarData, describe_facts, present_similar, why
 
@@ -24,6 +25,7 @@ EXAMPLES = (
     "forgelore similar '#12' --state open --limit 5 --explain",
     "forgelore similar acme/web#12 --type pr --json",
     "forgelore similar '#12' --rescore",
+    "forgelore similar '#12' --limit 50 --offset 50",
     "forgelore similar '#12' --earlier --mode lexical --marks markdown",
     "forgelore similar '#12' --embedder lore --format csv",
     *filter_examples("forgelore similar '#12'"),
@@ -48,8 +50,8 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=arguments.mode == "lexical")
     answer = context.history.similar(
-        ref, mode=arguments.mode, limit=arguments.limit, is_earlier=is_earlier, embedder=arguments.embedder,
-        is_rescored=arguments.rescore, **filters,
+        ref, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset,
+        is_earlier=is_earlier, embedder=arguments.embedder, is_rescored=arguments.rescore, **filters,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
@@ -60,10 +62,11 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
         context.print_rows(arguments.rows, data.hits)
     elif not context.is_data:
         context.print(f"like {context.style.bold(clean(ref))} {clean(answer.title)}", "")
-        if not print_nothing(context, answer, ref, is_filtered=True):
-            print_count(context, len(answer.hits), answer.mode)
+        if not print_nothing(context, answer, ref, is_filtered=True, total=answer.total):
+            print_count(context, answer.total, answer.mode)
             reasons = [why(found, columns=width() // 3) for found in answer.hits]
             hits = [found.hit for found in answer.hits]
             facts = [describe_facts(found.match) for found in answer.hits]
-            HitPage(hits, reasons, arguments.explain, marks=arguments.marks, facts=facts).print(context)
+            HitPage(hits, reasons, arguments.explain, answer.offset, arguments.marks, facts).print(context)
+            print_more(context, answer)
     return data
