@@ -31,6 +31,7 @@ BENCHES = (
     "blind",
     "rescore",
     "queries",
+    "agents",
     "dedupe",
 )
 

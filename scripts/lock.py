@@ -26,7 +26,7 @@ RANKER = "lightgbm==4.7.0"
 
 
 def main() -> None:
-    for name, extra in (("runtime", []), ("dev", ["--group", "dev"])):
+    for name, extra in (("runtime", []), ("mcp", ["--extra", "mcp"]), ("dev", ["--group", "dev"])):
         target = ROOT / "requirements" / f"{name}.txt"
         subprocess.run([*COMMON, "pyproject.toml", *extra, "--output-file", str(target)], cwd=ROOT, check=True)
         _check(target)

@@ -43,6 +43,7 @@ OFFLINE = {
     "list": ["list", "issues"],
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],
+    "mcp": ["mcp", "--install", "cursor"],
 }
 ONLINE = {
     "sync": ["sync", "acme/web"],

@@ -57,6 +57,7 @@ COMMANDS = {
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
+    "mcp": ("serve", "let agents search and read, over MCP"),
 }
 COLORS = ("auto", "always", "never")
 _VALUED = ("--db", "--color")  # options before the command that are followed by a value

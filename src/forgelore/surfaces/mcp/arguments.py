@@ -1,0 +1,125 @@
+"""Arguments of the tools: their schemas for agents, and the reading of what agents send.
+
+What does not fit is told in our words, with the arguments there are; nothing is guessed and nothing is converted.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from forgelore.errors import InvalidValue
+from forgelore.surfaces.present.data import JsonValue
+
+MAX_TEXT = 100_000  # characters of a query: a pasted stack trace is one
+_MAX_NAME = 1_000
+
+_Name = Annotated[str, Meta(max_length=_MAX_NAME)]
+_Ref = Annotated[
+    str,
+    Meta(
+        max_length=_MAX_NAME,
+        description="as answers name it: #12, !34, owner/repo#12, a release's tag; or its page's URL",
+    ),
+]
+_Project = Annotated[
+    str, Meta(max_length=_MAX_NAME, description="owner/repo; needed where the database holds several projects")
+]
+_Limit = Annotated[int, Meta(description="1 to 20; a number outside means the nearest one")]
+
+Given = TypeVar("Given", bound=Struct)
+
+
+class SearchArguments(Struct, forbid_unknown_fields=True):
+    """What `search` takes."""
+
+    query: Annotated[
+        str,
+        Meta(
+            min_length=1, max_length=MAX_TEXT,
+            description='words, "a phrase", -word, auth*, #12, and qualifiers: label:bug is:open created:>2026-01',
+        ),
+    ]  # fmt: skip
+    type: Annotated[
+        list[_Name],
+        Meta(max_length=10, description="any of issue, change (pull or merge request), discussion, release, thread"),
+    ] = []
+    state: Annotated[list[_Name], Meta(max_length=10, description="any of open, closed, merged")] = []
+    author: Annotated[list[_Name], Meta(max_length=10, description="any of these people")] = []
+    label: Annotated[list[_Name], Meta(max_length=10, description="all of these labels")] = []
+    path: Annotated[
+        list[_Name], Meta(max_length=10, description="touches any of these files; globs such as src/**.py")
+    ] = []
+    after: Annotated[str, Meta(max_length=100, description="created since: 2026-03-01, 7d, 3 months ago")] | None = None
+    before: Annotated[str, Meta(max_length=100, description="created before")] | None = None
+    project: _Project | None = None
+    mode: Annotated[
+        Literal["hybrid", "lexical", "semantic"], Meta(description="by words and meaning, by words, or by meaning")
+    ] = "hybrid"
+    limit: _Limit = 10
+    offset: Annotated[str, Meta(max_length=200, description="`next` of the page before")] = "0"
+
+
+class ReadArguments(Struct, forbid_unknown_fields=True):
+    """What `read` takes."""
+
+    ref: _Ref
+    line: (
+        Annotated[int, Meta(description="the line to read around; with a direction, where to begin or end")] | None
+    ) = None
+    column: Annotated[int, Meta(description="a character of a very long line")] = 1
+    direction: Annotated[
+        Literal["up", "down"], Meta(description="down: from the line on; up: up to the line. Without a line: the ends")
+    ] | None = None  # fmt: skip
+    find: Annotated[str, Meta(max_length=_MAX_NAME, description="words to look for in the text of this item")] = ""
+    project: _Project | None = None
+
+
+class SimilarArguments(Struct, forbid_unknown_fields=True):
+    """What `similar` takes."""
+
+    ref: _Ref
+    only_earlier: Annotated[bool, Meta(description="only what was there before it, which it could repeat")] = False
+    limit: _Limit = 5
+    project: _Project | None = None
+
+
+class ShowArguments(Struct, forbid_unknown_fields=True):
+    """What `show` takes."""
+
+    ref: _Ref
+    project: _Project | None = None
+
+
+class StatusArguments(Struct, forbid_unknown_fields=True):
+    """What `sync_status` takes."""
+
+    project: _Project | None = None
+
+
+class SyncArguments(Struct, forbid_unknown_fields=True):
+    """What `sync` takes."""
+
+    project: Annotated[str, Meta(min_length=1, max_length=_MAX_NAME, description="a project that the database holds")]
+
+
+def read_arguments(kind: type[Given], sent: Mapping[str, object]) -> Given:
+    """Return what was sent, checked. Raises InvalidValue with the arguments there are."""
+    try:
+        return msgspec.convert(sent, kind)
+    except msgspec.ValidationError as error:
+        known = ", ".join(kind.__struct_fields__)
+        message = (
+            str(error).replace("Object contains", "there is an").replace("Object missing required field", "missing:")
+        )
+        raise InvalidValue(f"the arguments do not fit: {message[:300]}", hint=f"this tool takes {known}") from error
+
+
+def build_input_schema(kind: type[Struct]) -> dict[str, JsonValue]:
+    """Return the schema of a tool's arguments, an object at its root as the protocol wants it."""
+    definitions: dict[str, JsonValue]
+    (_, *_), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    root = definitions.pop(kind.__name__)
+    assert isinstance(root, dict)
+    return {**root, **({"$defs": definitions} if definitions else {})}

@@ -1,0 +1,122 @@
+"""Clients of the MCP server: where each keeps its servers, and what has to stand there.
+
+    client          file                                                    key            documented by
+    claude-code     .mcp.json of this folder                                mcpServers     Claude Code, project scope
+    claude-desktop  Claude/claude_desktop_config.json of its settings       mcpServers     modelcontextprotocol.io
+    codex           ~/.codex/config.toml (or CODEX_HOME)                    mcp_servers    Codex, config.md
+    cursor          ~/.cursor/mcp.json                                      mcpServers     Cursor
+    gemini          ~/.gemini/settings.json                                 mcpServers     Gemini CLI
+    vscode          .vscode/mcp.json of this folder                         servers        VS Code, MCP configuration
+    windsurf        ~/.codeium/windsurf/mcp_config.json                     mcpServers     Windsurf
+
+Pure: files in, files out. What is there stays as it is, but for an entry of the same name. A file that cannot be read
+for certain (comments in JSON, another entry in TOML) is left alone; a person then adds the lines.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from forgelore.errors import ConfigError
+from forgelore.surfaces.present.data import JsonValue
+
+ENTRY = "forgelore"
+_BY_HAND = "add the lines yourself: forgelore mcp --install {name} prints them"
+
+
+class ClientProgram(NamedTuple):
+    """A program that starts MCP servers. `parts`: its file below the folder that `base` names."""
+
+    name: str
+    title: str
+    base: str  # home, here, settings
+    parts: tuple[str, ...]
+    key: str = "mcpServers"
+    is_typed: bool = False  # its entries say that they are "stdio"
+
+    @property
+    def is_toml(self) -> bool:
+        return self.parts[-1].endswith(".toml")
+
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        ClientProgram("claude-code", "Claude Code", "here", (".mcp.json",), is_typed=True),
+        ClientProgram("claude-desktop", "Claude Desktop", "settings", ("Claude", "claude_desktop_config.json")),
+        ClientProgram("codex", "Codex", "home", (".codex", "config.toml"), key="mcp_servers"),
+        ClientProgram("cursor", "Cursor", "home", (".cursor", "mcp.json")),
+        ClientProgram("gemini", "Gemini CLI", "home", (".gemini", "settings.json")),
+        ClientProgram("vscode", "VS Code", "here", (".vscode", "mcp.json"), key="servers", is_typed=True),
+        ClientProgram("windsurf", "Windsurf", "home", (".codeium", "windsurf", "mcp_config.json")),
+    )
+}
+
+
+def find_file(client: ClientProgram, environ: Mapping[str, str], *, cwd: str, platform: str) -> str:
+    """Return where a client keeps its servers on a platform, as `sys.platform` names it."""
+    home = environ.get("USERPROFILE" if platform == "win32" else "HOME") or "~"
+    if client.name == "codex" and environ.get("CODEX_HOME"):
+        return os.path.join(environ["CODEX_HOME"], client.parts[-1])
+    settings = {
+        "darwin": os.path.join(home, "Library", "Application Support"),
+        "win32": environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming"),
+    }.get(platform, environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"))
+    base = {"home": home, "here": cwd, "settings": settings}[client.base]
+    return os.path.join(base, *client.parts)
+
+
+def write_lines(client: ClientProgram, command: list[str]) -> str:
+    """Return what has to stand in a client's file, for people who write it themselves."""
+    if client.is_toml:
+        return _toml_table(client, command)
+    return json.dumps({client.key: {ENTRY: _entry(client, command)}}, indent=2, ensure_ascii=False)
+
+
+def add_server(client: ClientProgram, before: str, command: list[str]) -> str:
+    """Return the text of a client's file with our server in it. Raises ConfigError for one that is not understood."""
+    return _add_to_toml(client, before, command) if client.is_toml else _add_to_json(client, before, command)
+
+
+def _entry(client: ClientProgram, command: list[str]) -> dict[str, JsonValue]:
+    kind: dict[str, JsonValue] = {"type": "stdio"} if client.is_typed else {}
+    return {**kind, "command": command[0], "args": list(command[1:])}
+
+
+def _add_to_json(client: ClientProgram, before: str, command: list[str]) -> str:
+    hint = _BY_HAND.format(name=client.name)
+    try:
+        found: JsonValue = json.loads(before) if before.strip() else {}
+    except ValueError as error:
+        raise ConfigError(f"the settings of {client.title} are not plain JSON ({error})", hint=hint) from error
+    servers = found.get(client.key, {}) if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(servers, dict):
+        raise ConfigError(f"the settings of {client.title} have another shape than is known", hint=hint)
+    return (
+        json.dumps({**found, client.key: {**servers, ENTRY: _entry(client, command)}}, indent=2, ensure_ascii=False)
+        + "\n"
+    )
+
+
+def _add_to_toml(client: ClientProgram, before: str, command: list[str]) -> str:
+    import tomllib
+
+    hint = _BY_HAND.format(name=client.name)
+    try:
+        servers = tomllib.loads(before).get(client.key, {})
+        if ENTRY in servers:
+            if servers[ENTRY] == _entry(client, command):
+                return before
+            raise ConfigError(f"{client.title} has a server called {ENTRY} already", hint="edit or remove its table")
+        gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+        after = f"{before}{gap}{_toml_table(client, command)}\n"
+        tomllib.loads(after)
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        raise ConfigError(f"the settings of {client.title} cannot be read ({error})", hint=hint) from error
+    return after
+
+
+def _toml_table(client: ClientProgram, command: list[str]) -> str:
+    first, *rest = (json.dumps(word, ensure_ascii=False) for word in command)
+    return f"[{client.key}.{ENTRY}]\ncommand = {first}\nargs = [{', '.join(rest)}]"

@@ -1,0 +1,124 @@
+"""What `search` and `similar` answer to an agent: one line and a snippet for each item."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
+from forgelore.surfaces.mcp.fence import fence, one_line
+from forgelore.surfaces.present.data import MISSING, Absence
+from forgelore.surfaces.present.find import why
+from forgelore.surfaces.present.text import day
+
+if TYPE_CHECKING:
+    from forgelore.api import Hit, SearchAnswer, SimilarAnswer
+
+_TITLE = 90
+
+
+class FoundItem(NamedTuple):
+    """An item: `ref`, with `project` where there are several, is what `read`, `show` and `similar` take. `relevance`,
+    of a search: how well it fits, 0 to 1. Of `similar`: `similarity` as a position among the project's own items, 0 to
+    1, and `why` in words.
+    """
+
+    ref: str
+    kind: str
+    state: str | None
+    title: str
+    author: str | None
+    updated: str
+    url: str | None
+    snippet: str
+    project: str | Absence = MISSING
+    relevance: float | Absence = MISSING
+    similarity: float | Absence | None = MISSING
+    why: str | Absence = MISSING
+
+
+class FoundItems(NamedTuple):
+    """The hits of a search, best first. `next`: the offset of the next page; null at the end. `total` is "at least"
+    where it is not exact. `is_nothing_fitting`: the hits are the best of a bad lot.
+    """
+
+    hits: list[FoundItem]
+    total: int
+    is_total_exact: bool
+    next: str | None
+    is_nothing_fitting: bool
+    notes: list[str]
+
+
+class SimilarItems(NamedTuple):
+    """What an item resembles, best first. `chance`: that the first is a duplicate, where that is known."""
+
+    ref: str
+    hits: list[FoundItem]
+    chance: float | None
+    notes: list[str]
+
+
+def answer_search(answer: "SearchAnswer", *, has_several_projects: bool) -> ToolAnswer:
+    notes = [one_line(note, 300) for note in (*answer.notes, *answer.warnings)]
+    if answer.is_nothing_indexed:
+        notes.append("nothing is indexed yet; a person has to run: forgelore sync")
+
+    def build(width: int) -> ToolAnswer:
+        hits = [
+            _found(hit, width, is_named=has_several_projects)._replace(
+                relevance=MISSING if hit.relevance is None else round(hit.relevance, 2)
+            )
+            for hit in answer.hits
+        ]
+        data = FoundItems(
+            hits, answer.total, answer.is_total_exact, answer.next_page or None, answer.is_nothing_fitting, notes
+        )
+        return ToolAnswer(_write(_count(answer), hits, notes), data)
+
+    return fit_answer(build)
+
+
+def answer_similar(answer: "SimilarAnswer", ref: str, *, has_several_projects: bool) -> ToolAnswer:
+    notes = [one_line(warning, 300) for warning in answer.warnings]
+    chance = round(answer.chance.value, 2) if answer.chance else None
+
+    def build(width: int) -> ToolAnswer:
+        hits = [
+            _found(found.hit, width // 2, is_named=has_several_projects)._replace(
+                similarity=round(found.match.similarity, 2) if found.match else None, why=one_line(why(found), width)
+            )
+            for found in answer.hits
+        ]
+        first = f"{len(hits)} items resemble {ref}" if hits else f"nothing resembles {ref}"
+        if chance is not None and hits:
+            first += f"; chance that the first is a duplicate: {chance}"
+        return ToolAnswer(_write(first, hits, notes), SimilarItems(ref, hits, chance, notes))
+
+    return fit_answer(build)
+
+
+def _count(answer: "SearchAnswer") -> str:
+    if not answer.hits:
+        return "nothing matches"
+    least = "" if answer.is_total_exact else "at least "
+    poor = "; nothing fits well, this comes nearest" if answer.is_nothing_fitting else ""
+    more = f'; for more: offset="{answer.next_page}"' if answer.next_page else ""
+    return f"hits {answer.offset + 1} to {answer.offset + len(answer.hits)} of {least}{answer.total}{poor}{more}"
+
+
+def _found(hit: "Hit", width: int, *, is_named: bool) -> FoundItem:
+    return FoundItem(
+        ref=one_line(hit.ref, _TITLE), kind=hit.kind, state=hit.state, title=one_line(hit.title, _TITLE),
+        author=one_line(hit.author, 40) or None, updated=day(hit.updated_at or hit.created_at),
+        url=one_line(hit.url, 300) or None, snippet=one_line(hit.snippet.text, width),
+        project=hit.project if is_named else MISSING,
+    )  # fmt: skip
+
+
+def _write(first: str, hits: list[FoundItem], notes: list[str]) -> str:
+    lines = []
+    for hit in hits:
+        ref = hit.ref if isinstance(hit.project, Absence) else f"{hit.ref} in {hit.project}"
+        facts = ", ".join(fact for fact in (hit.kind, hit.state, hit.author and f"@{hit.author}", hit.updated) if fact)
+        lines.append(f"{ref} ({facts}): {hit.title}")
+        said = [hit.snippet, "" if isinstance(hit.why, Absence) else hit.why]
+        lines += [f"    {text}" for text in said if text]
+    return "\n".join([first, *notes, *([fence("\n".join(lines))] if lines else [])])

@@ -1,0 +1,82 @@
+"""Worker threads, each with a history of its own: a history is not shared between threads, and many agents ask at once.
+
+A thread keeps its history, and with it the vectors in memory, as long as the server runs. The threads end with the
+process: nobody waits for one that hangs in a slow answer of a forge or an embedder.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from forgelore.errors import LoreError
+
+if TYPE_CHECKING:
+    from forgelore.api import History
+
+THREADS = 4
+_PATIENCE_S = 5  # for what is running when the server ends: a transaction takes less
+Reply = TypeVar("Reply")
+
+
+class HistoryThreads:
+    """Threads that answer questions; they begin when there are any."""
+
+    def __init__(self, make: "Callable[[], History]") -> None:
+        self._make = make
+        self._waiting: queue.SimpleQueue[Callable[[History], None]] = queue.SimpleQueue()
+        self._guard = threading.Lock()
+        self._idle = 0
+        self._threads: list[threading.Thread] = []
+        self._histories: list[History] = []
+        self._running: set[concurrent.futures.Future[object]] = set()
+
+    async def ask(self, question: "Callable[[History], Reply]") -> Reply:
+        """Return the answer of a history, in a thread of its own."""
+        future: concurrent.futures.Future[Reply] = concurrent.futures.Future()
+
+        def answer(history: "History") -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(question(history))
+            except BaseException as error:  # noqa: BLE001 - whoever waits for it is told
+                future.set_exception(error)
+
+        with self._guard:
+            self._running.add(future)  # type: ignore[arg-type]  # of whatever type: only whether it is done matters
+            if self._idle <= self._waiting.qsize() and len(self._threads) < THREADS:
+                self._start()
+        future.add_done_callback(self._running.discard)
+        self._waiting.put(answer)
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """End what is running, after its transaction, and close the files. Nothing is asked afterwards."""
+        for history in self._histories:
+            history.stop.set()
+        concurrent.futures.wait(list(self._running), timeout=_PATIENCE_S)
+        for history in self._histories:
+            with contextlib.suppress(
+                LoreError
+            ):  # a file that was read without locks has changed: nobody is left to tell
+                history.close()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._work, name=f"history {len(self._threads) + 1}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _work(self) -> None:
+        history = self._make()
+        self._histories.append(history)
+        while True:
+            with self._guard:
+                self._idle += 1
+            answer = self._waiting.get()
+            with self._guard:
+                self._idle -= 1
+            answer(history)

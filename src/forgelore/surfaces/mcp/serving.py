@@ -1,0 +1,108 @@
+"""How the MCP server runs: over standard input and output, or over HTTP on this machine; and how it ends.
+
+It ends at the end of its input, or with SIGTERM or Ctrl-C: what is being written is finished first.
+"""
+
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from forgelore.errors import ConfigError, InvalidValue
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel.server import Server
+
+    from forgelore.surfaces.mcp.histories import HistoryThreads
+
+_PATH = "/mcp"
+_PATIENCE_S = 3  # for open streams when the server ends
+
+
+def check_installed() -> None:
+    """Refuse to go on without the SDK, which is an extra."""
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None or find_spec("mcp_types") is None:
+        raise ConfigError("the MCP server is an extra that is not installed", hint="pip install 'forgelore[mcp]'")
+
+
+def serve_stdio(server: "Server[dict[str, object]]", histories: "HistoryThreads") -> None:
+    """Speak the protocol over standard input and output until the input ends."""
+    import anyio
+    from mcp.server.stdio import stdio_server
+
+    async def leave_on_signals() -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async for _ in signals:
+                await anyio.to_thread.run_sync(histories.close)
+                sys.stderr.flush()
+                os._exit(0)  # a thread still waits for a line of input that nobody will send
+
+    async def serve() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(leave_on_signals)
+            async with stdio_server() as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+    anyio.run(serve)
+
+
+def serve_http(server: "Server[dict[str, object]]", port: int, token: str, *, on_ready: Callable[[str], None]) -> None:
+    """Speak the protocol over HTTP on the loopback address until a signal ends it."""
+    import uvicorn
+
+    from forgelore.surfaces.mcp.guard import Guard
+
+    listener = _listen(port)
+    port = int(listener.getsockname()[1])
+    app = Guard(server.streamable_http_app(streamable_http_path=_PATH), port, token)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws="none",
+        timeout_graceful_shutdown=_PATIENCE_S,
+    )  # fmt: skip
+    # uvicorn raises the signal again when it is done; it has done its work by then.
+    before = {number: signal.signal(number, _do_nothing) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        on_ready(f"http://127.0.0.1:{port}{_PATH}")
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def read_token(path: str | None) -> str:
+    """Return the token that clients must send: of a file, or of FORGELORE_MCP_TOKEN; "" for none. Never an option's
+    value, which every process on the machine can see.
+    """
+    if path is None:
+        return os.environ.get("FORGELORE_MCP_TOKEN", "").strip()
+    try:
+        with open(path, encoding="utf-8") as file:
+            token = file.read(10_000).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the token file {path} cannot be read", hint="write the token into it") from error
+    if not token:
+        raise ConfigError(f"the token file {path} is empty", hint="write the token into it")
+    return token
+
+
+def _listen(port: int) -> socket.socket:
+    if not 0 <= port <= 65_535:
+        raise InvalidValue(f"{port} is no port", hint="use 1 to 65535, or 0 for any that is free")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        hint = "choose another one with --port, or 0 for any that is free"
+        raise ConfigError(f"port {port} cannot be used: {error.strerror}", hint=hint) from error
+    return listener
+
+
+def _do_nothing(_signal: int, _frame: object) -> None:
+    return

@@ -1,0 +1,144 @@
+"""The tools of the MCP server: a table of names, descriptions, schemas and what each asks of the facade.
+
+A tool that another job brings is a row here and a struct for its arguments and its answer; nothing else knows them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.errors import NotFound
+from forgelore.surfaces.mcp.answers import ToolAnswer
+from forgelore.surfaces.mcp.arguments import (
+    Given,
+    ReadArguments,
+    SearchArguments,
+    ShowArguments,
+    SimilarArguments,
+    StatusArguments,
+    SyncArguments,
+    build_input_schema,
+    read_arguments,
+)
+from forgelore.surfaces.mcp.fence import DATA_NOTE
+from forgelore.surfaces.mcp.finding import FoundItems, SimilarItems, answer_search, answer_similar
+from forgelore.surfaces.mcp.reading import ItemOutline, ReadWindow, answer_read, answer_show
+from forgelore.surfaces.mcp.status import ProjectStatuses, SyncReport, answer_status, answer_sync
+from forgelore.surfaces.present.data import JsonValue
+from forgelore.surfaces.present.schema import build_schema
+
+if TYPE_CHECKING:
+    from forgelore.api import History
+
+_MOST = 20
+_PASTED = 2_000  # characters; somebody who types writes less
+
+
+class ToolSpec(NamedTuple):
+    """A tool as it is listed, and what it does. `is_writing`: only where the server may write."""
+
+    name: str
+    title: str
+    description: str
+    input_schema: dict[str, JsonValue]
+    output_schema: dict[str, JsonValue]
+    call: "Callable[[History, Mapping[str, object]], ToolAnswer]"
+    is_writing: bool = False
+
+
+def list_tools(*, can_write: bool) -> list[ToolSpec]:
+    """Return the tools that a server offers."""
+    tools = [
+        _tool(
+            "search", "Search the history", SearchArguments, FoundItems, _search,
+            "Find issues, pull and merge requests, discussions, releases and conversations by words and meaning."
+            f" Returns one entry per item, best first: its ref for `read`, and the part that matched. {DATA_NOTE}",
+        ),
+        _tool(
+            "read", "Read an item", ReadArguments, ReadWindow, _read,
+            "Read an item with its conversation through a window of at most 2,000 characters with line numbers, for"
+            f" citations. Markers and `above`/`below` say where there is more. {DATA_NOTE}",
+        ),
+        _tool(
+            "similar", "Find similar items", SimilarArguments, SimilarItems, _similar,
+            "Find what an item resembles or may repeat, with the reasons and, where it is known, the chance that the"
+            f" first one is a duplicate. {DATA_NOTE}",
+        ),
+        _tool(
+            "show", "Show an item", ShowArguments, ItemOutline, _show,
+            "Show the facts of an item (state, people, labels, links, files) and the beginning of its text and"
+            f" comments. {DATA_NOTE}",
+        ),
+        _tool(
+            "sync_status", "How fresh the history is", StatusArguments, ProjectStatuses, _status,
+            "List the projects of the database, how many items each has, and when it was last brought up to date.",
+        ),
+        _tool(
+            "sync", "Bring a project up to date", SyncArguments, SyncReport, _sync,
+            "Fetch what is new of a project that the database holds, from its forge. May take minutes.",
+        )._replace(is_writing=True),
+    ]  # fmt: skip
+    return [tool for tool in tools if can_write or not tool.is_writing]
+
+
+def _tool(
+    name: str, title: str, arguments: type[Given], answer: type,
+    run: "Callable[[History, Given], ToolAnswer]", description: str,
+) -> ToolSpec:  # fmt: skip
+    def call(history: "History", sent: Mapping[str, object]) -> ToolAnswer:
+        return run(history, read_arguments(arguments, sent))
+
+    return ToolSpec(name, title, description, build_input_schema(arguments), _build_output_schema(answer), call)
+
+
+def _build_output_schema(answer: type) -> dict[str, JsonValue]:
+    """Return the schema of an answer, an object at its root as the protocol wants it."""
+    definitions = build_schema(answer)["$defs"]
+    assert isinstance(definitions, dict)
+    root = definitions.pop(answer.__name__)
+    assert isinstance(root, dict)
+    return {**root, **({"$defs": definitions} if definitions else {})}
+
+
+def _search(history: "History", given: SearchArguments) -> ToolAnswer:
+    answer = history.search(
+        given.query, mode=given.mode, limit=_clamp(given.limit), offset=given.offset,
+        is_literal=len(given.query) > _PASTED or "\n" in given.query, project=history.name_project(given.project),
+        type=given.type or None, state=given.state or None, author=given.author or None, label=given.label or None,
+        path=given.path or None, after=given.after, before=given.before,
+    )  # fmt: skip
+    return answer_search(answer, has_several_projects=history.has_several_projects)
+
+
+def _read(history: "History", given: ReadArguments) -> ToolAnswer:
+    read = history.read(
+        given.ref, line=given.line, column=given.column, direction=given.direction, find=given.find,
+        project=history.name_project(given.project),
+    )  # fmt: skip
+    return answer_read(read, given.find)
+
+
+def _similar(history: "History", given: SimilarArguments) -> ToolAnswer:
+    answer = history.similar(
+        given.ref, limit=_clamp(given.limit), is_earlier=given.only_earlier, project=history.name_project(given.project)
+    )
+    return answer_similar(answer, given.ref, has_several_projects=history.has_several_projects)
+
+
+def _show(history: "History", given: ShowArguments) -> ToolAnswer:
+    return answer_show(history.show(given.ref, project=history.name_project(given.project)))
+
+
+def _status(history: "History", given: StatusArguments) -> ToolAnswer:
+    return answer_status(history.status(given.project), history.now_ms())
+
+
+def _sync(history: "History", given: SyncArguments) -> ToolAnswer:
+    """A project that a person has fetched before, and no other: what an issue says must not choose what is fetched."""
+    name = history.name_project(given.project)
+    if name is None:
+        raise NotFound(f"{given.project!r} is not in this database", hint="a person has to sync it first")
+    return answer_sync(history.sync(name))
+
+
+def _clamp(limit: int) -> int:
+    return min(max(limit, 1), _MOST)
