@@ -291,7 +291,7 @@ def _make_folder_for(path: str) -> None:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        hint = "choose another file with --db PATH"
+        hint = "choose another file"
         raise StoreError(f"the folder {folder} cannot be made: {error.strerror}", hint=hint) from error
 
 

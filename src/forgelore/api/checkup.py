@@ -107,7 +107,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         return
     free = shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
     if free < max(size, LITTLE_SPACE):
-        hint = "free some space, or move the database and name it with --db or FORGELORE_DB"
+        hint = "free some space, or move the database and name it with FORGELORE_DB"
         yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
     for project in list_projects(store):
         failing = sum(count for _, count in count_jobs(store, project.id).values())
@@ -124,7 +124,7 @@ def _embedder(app: App, *, is_offline: bool) -> DoctorCheck:
         if embedder is None:
             return DoctorCheck("embedder", "warning", "none: search finds words only", 'set embedder = "lore"')
         if is_offline and embedder.name not in OWN_EMBEDDERS:
-            return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: --offline)")
+            return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: offline)")
         dimension = len(embedder.embed_query("does this work"))
     except LoreError as error:
         return DoctorCheck("embedder", "error", error.message, error.hint, type(error))

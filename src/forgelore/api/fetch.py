@@ -104,7 +104,7 @@ def import_file(
 ) -> ImportedFile:  # fmt: skip
     """Read a file into the store and update the index."""
     if is_pattern(project):
-        raise UsageError("--project must name one project", hint="for example: --project acme/tracker")
+        raise UsageError("one project must be named", hint="for example: acme/tracker")
     name = app.parse_project(check_filled("the project's name", project))
     with open_source(path) as source:
         store = partial(app.store, create=True)

@@ -27,5 +27,5 @@ def meant_project(app: App, text: str | None) -> StoredProject:
     found = app.find_project(text)
     if found is None:
         known = ", ".join(str(project.name) for project in list_projects(app.store())[:5])
-        raise InvalidValue("which project is meant?", hint=f"name it with --project: {known or 'sync one first'}")
+        raise InvalidValue("which project is meant?", hint=f"name one: {known or 'sync one first'}")
     return found

@@ -57,7 +57,7 @@ def set_up(app: App, projects: list[str], *, overwrite: bool = False) -> SetupAn
 def _write_clone_file(folder: str, names: tuple[str, ...], *, overwrite: bool) -> str:
     path = os.path.join(folder, CLONE_FILE)
     if os.path.exists(path) and not overwrite:
-        raise ConfigError(f"{path} exists already", hint="edit it, or add --overwrite")
+        raise ConfigError(f"{path} exists already", hint="edit it, or overwrite it: forgelore init --overwrite")
     listed = "".join(f"  {json.dumps(name)},\n" for name in names)
     text = f"# What `forgelore sync` brings up to date. Other settings: docs/settings.md.\nprojects = [\n{listed}]\n"
     _write_atomically(path, text)
@@ -68,9 +68,9 @@ def add_host(app: App, host: str, *, kind: str, token_env: str | None = None) ->
     """Add a [[forges]] table to the user's own file: a clone's file may not name hosts for tokens."""
     name = host.removeprefix("https://").strip("/").lower()
     if not name or any(character in name for character in '/"\\ \n'):
-        raise InvalidValue(f"{host!r} is not a host name", hint="for example: --host gitlab.example.com")
+        raise InvalidValue(f"{host!r} is not a host name", hint="for example: gitlab.example.com")
     if token_env and not token_env.replace("_", "a").isalnum():
-        raise InvalidValue(f"{token_env!r} is not a variable's name", hint="for example: --token-env TEAM_TOKEN")
+        raise InvalidValue(f"{token_env!r} is not a variable's name", hint="for example: TEAM_TOKEN")
     path = user_file(app.environ)
     before = ""
     if os.path.exists(path):

@@ -193,7 +193,7 @@ def _glob_matches(*values: object) -> bool:
 def _connect(path: str) -> apsw.Connection:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
-        raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file with --db PATH")
+        raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file")
     connection = apsw.Connection(path)
     try:
         return _prepare(connection, path)
@@ -248,7 +248,7 @@ def _refuse_a_stranger(connection: apsw.Connection, path: str) -> None:
     has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     # Asked again: another process may have made the file ours between the two questions.
     if has_tables and connection.execute("PRAGMA application_id").get != APPLICATION_ID:
-        hint = "choose another file with --db PATH; nothing was changed"
+        hint = "choose another file; nothing was changed"
         raise CorruptStore(f"{path} is an SQLite file of another program", hint=hint)
 
 
@@ -283,7 +283,7 @@ def errors_in_our_words(path: str) -> Iterator[None]:
         raise read_only(path) from error
     except apsw.CantOpenError as error:
         raise StoreError(
-            f"cannot open {path}: {error}", hint="check the path and its permissions, or use --db"
+            f"cannot open {path}: {error}", hint="check the path and its permissions, or choose another file"
         ) from error
     except apsw.IOError as error:
         hint = "check free space, quotas and permissions there, then run the same command again; nothing was lost"

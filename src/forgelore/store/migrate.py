@@ -76,7 +76,7 @@ def migrate(store: Store, migrations: list[Migration] | None = None, *, now_ms: 
     if version > newest:
         raise NewerStore(
             f"{store.path} was written by a newer forgelore (schema {version}, this program knows {newest})",
-            hint="upgrade forgelore, or choose another file with --db PATH",
+            hint="upgrade forgelore, or choose another file",
         )
     if version < newest and store.is_read_only:
         refusal = not_migrated if store.for_reading else too_old_to_read

@@ -57,7 +57,7 @@ def _connect_with_log(path: str, log: str) -> apsw.Connection:
             return _opened(path, f"vfs={vfs}", "PRAGMA locking_mode=EXCLUSIVE")
     raise StoreError(
         f"{log} holds changes of {path} that cannot be read here",
-        hint=f"{_COPY}, together with {log}, and name the copy with --db PATH",
+        hint=f"{_COPY}, together with {log}, and open the copy",
     )
 
 
@@ -78,7 +78,7 @@ def _opened(path: str, how: str, *first: str) -> apsw.Connection:
 
 def read_only(path: str) -> StoreError:
     """Return the error that a command meets which writes."""
-    hint = f"{_COPY} and name the copy with --db PATH; reading works where it is"
+    hint = f"{_COPY} and open the copy; reading works where it is"
     return StoreError(f"{path} cannot be written: the file, its folder or the file system is read-only", hint=hint)
 
 
@@ -87,7 +87,7 @@ def too_old_to_read(path: str, version: int, newest: int) -> StoreError:
     return StoreError(
         f"{path} is of an earlier forgelore (schema {version}, this program reads {newest}) and cannot be brought up"
         " to date: it is read-only here",
-        hint=f"{_COPY} and name the copy with --db PATH: the first command brings it up to date",
+        hint=f"{_COPY} and open the copy: the first command brings it up to date",
     )
 
 

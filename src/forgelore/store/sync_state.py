@@ -132,7 +132,7 @@ def _check_takeover(name: str, row: tuple[Any, ...], *, machine: str, now_ms: in
     if force and is_quiet:
         return
     quiet = f"silent for {max(0, now_ms - heartbeat_at) // 1000} s" if is_quiet else "still working"
-    hint = "run again with --force to take over" if is_quiet else "wait for it to finish"
+    hint = "take over with: forgelore sync --force" if is_quiet else "wait for it to finish"
     raise Locked(f"{name} is locked by process {pid} on {held_by} ({quiet})", hint=hint)
 
 

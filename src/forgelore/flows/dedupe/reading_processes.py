@@ -39,7 +39,7 @@ def rank_in_processes(
                     break
                 waiting.extend(pool.submit(_rank_batch, batch, setting) for batch in [next(rest, [])] if batch)
         except BrokenProcessPool as error:
-            hint = "what was found is kept: run it again, with --workers 1 if memory is short"
+            hint = "what was found is kept: run it again, with one worker if memory is short"
             raise StoreError("a reading process was ended from outside", hint=hint) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

@@ -155,7 +155,7 @@ def _no_cycles() -> Iterator[None]:
 def _refuse_a_synced_project(store: Store, project: StoredProject) -> None:
     """What a forge said and what a file says of the same project cannot live in one place: notes would stand twice."""
     if project.forge_id is not None or has_cursors(store, project.id):
-        hint = f"import under another name, for example --project {project.name.path.replace('/', '-')}-archive"
+        hint = f"import under another name, for example {project.name.path.replace('/', '-')}-archive"
         raise Refused(f"{project.name} is synced from its forge; an import would mix with it", hint=hint)
 
 
@@ -179,7 +179,7 @@ def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict:
             parsed = parse_line(line)
         except LoreError as error:
             if is_strict:
-                hint = "mend the line (docs/import.md has the format), or leave out --strict to skip it"
+                hint = "mend the line (docs/import.md has the format); only a strict import stops at it"
                 raise InvalidValue(f"line {number}: {error.message}", hint=hint) from error
             result.bad.append(BadLine(number, error.message))
             continue
