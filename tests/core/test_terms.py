@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.core.search.terms import build_terms, find_specials, pair_query, split_word, word_terms
+from forgelore.core.search.terms import (
+    build_terms,
+    find_specials,
+    may_be_special,
+    pair_query,
+    split_word,
+    word_terms,
+)
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"))
 
@@ -118,3 +125,17 @@ def test_specials_stand_in_order_inside_the_text(text):
 @pytest.mark.parametrize("unit", ["a", "aB", "a_", "_", "c++", "C++ ", ".net", "日", "日a", "+", "é", "A"])
 def test_a_long_line_of_anything_is_scanned_without_quadratic_cost(unit):
     build_terms("", unit * (100_000 // len(unit)))
+
+
+def test_what_special_names_are_found_by_is_known_by_its_stem():
+    """Whoever looks for none of these need not look for the names."""
+    names = [*(f"{one}++17" for one in ("c", "g", "clang", "libc", "libstdc", "notepad")), "C#7", "F#", ".NET8"]
+    names += [*(f"{one}.net" for one in ("ado", "asp", "ml", "vb")), "socket.io"]
+    names += [
+        f"{one}.js" for one in ("angular", "chart", "d3", "express", "next", "node", "nuxt", "react", "three", "vue")
+    ]
+    found = [special.terms for name in names for special in find_specials(name)]
+    assert len(found) >= len(names)
+    stems = [stem for terms in found for _, _, stem in FullText().tokens(terms)]
+    assert all(map(may_be_special, stems)), [stem for stem in stems if not may_be_special(stem)]
+    assert not any(map(may_be_special, ["wallet", "crash", "chunk", "c", "node"]))

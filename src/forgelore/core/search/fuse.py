@@ -86,17 +86,25 @@ class Scale(NamedTuple):
 
 
 def _merged(lists: Sequence[Ranked], k: int, weights: Sequence[float] | None = None) -> list[Fused]:
-    places = [{document: (rank, score) for rank, (document, score) in enumerate(ranked, 1)} for ranked in lists]
     counted = weights or [1.0] * len(lists)
     most = sum(counted) / (k + 1)
-    found = []
-    for document in dict.fromkeys(document for place in places for document in place):
-        pairs = [place.get(document, (None, None)) for place in places]
-        ranks = tuple(rank for rank, _ in pairs)
-        rrf = sum(weight / (k + rank) for weight, rank in zip(counted, ranks, strict=True) if rank)
-        found.append(Fused(document, rrf, rrf / most, ranks, tuple(score for _, score in pairs)))
-    return found
+    nowhere = [None] * len(lists)
+    # Two hundred documents of a query that answers in milliseconds: plain loops take a third of what generators took.
+    ranks_of: dict[int, list[int | None]] = {}
+    scores_of: dict[int, list[float | None]] = {}
+    sums: dict[int, float] = {}
+    for at, ranked in enumerate(lists):
+        weight = counted[at]
+        for rank, (document, score) in enumerate(ranked, 1):
+            if document not in sums:
+                ranks_of[document], scores_of[document], sums[document] = [*nowhere], [*nowhere], 0.0
+            ranks_of[document][at], scores_of[document][at] = rank, score
+            sums[document] += weight / (k + rank)
+    return [
+        Fused(document, rrf, rrf / most, tuple(ranks_of[document]), tuple(scores_of[document]))
+        for document, rrf in sums.items()
+    ]
 
 
 def _by_rank(one: Fused) -> tuple[float, int, int]:
-    return -one.rrf, min(rank for rank in one.ranks if rank), one.id
+    return -one.rrf, min(filter(None, one.ranks)), one.id

@@ -19,6 +19,7 @@ from forgelore.core.search.terms import (
     find_words,
     has_unspaced,
     identifiers,
+    may_be_special,
     split_runs,
     word_terms,
 )
@@ -60,6 +61,7 @@ class Wanted(NamedTuple):
     prefixes: _Prefixes  # words that are a single prefix
     beginnings: Beginnings
     parts: frozenset[str]  # letters of which an identifier must hold one
+    has_special: bool  # something that C++, C#, .NET and their like may be found by
 
 
 class Snippet(NamedTuple):
@@ -75,7 +77,8 @@ def wanted_of(query: Query, tokenize: Callable[[str], list[str]]) -> Wanted:
     heads, prefixes = _heads(words)
     longest = max((len(sought.stems) for word in words for sought in word.sought), default=1)
     parts = frozenset(head[:_HEAD] for head in (*heads, *prefixes))
-    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), parts)
+    has_special = bool(prefixes) or any(map(may_be_special, heads))
+    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), parts, has_special)
 
 
 def char_offsets(data: bytes, tokens: Iterable[Token]) -> list[Token]:
@@ -96,7 +99,8 @@ def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, aroun
     low, high = max(0, start - _REACH * width), min(len(text), end + _REACH * width)
     part = text[low:high]
     flat = " ".join(part.split())
-    first, last = (min(len(flat), _place(part, position - low)) for position in (start, end))
+    place = _place if len(flat) < len(part) else _same_place
+    first, last = (min(len(flat), place(part, position - low)) for position in (start, end))
     lead = (width - 2 - (last - first)) // 3 if marks else 0
     left, right = _window(flat, first, last, lead=max(0, lead), width=width - 2)
     before = "…" if left > 0 or text[:low].strip() else ""
@@ -104,7 +108,7 @@ def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, aroun
     kept = []
     for mark_start, mark_end, _ in marks:
         if low + left <= mark_start and mark_end <= high:  # blanks only shrink: who stands before `left` is outside
-            mark = (_place(part, mark_start - low), _place(part, mark_end - 1 - low) + 1)
+            mark = (place(part, mark_start - low), place(part, mark_end - 1 - low) + 1)
             if mark[0] >= right:
                 break
             if left <= mark[0] and mark[1] <= right:
@@ -192,7 +196,7 @@ def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[
         return {place for _, _, place in _find_stems(wanted.tokenize(terms), heads, prefixes)}
 
     yield from _find_identifiers(text, wanted, places_of)
-    for special in find_specials(text):
+    for special in find_specials(text) if wanted.has_special else ():
         yield from ((special.start, special.end, place) for place in places_of(special.terms))
     for start, end, inside in find_inside_runs(text):
         yield from ((start, end, place) for place in places_of(inside))
@@ -283,6 +287,11 @@ def _place(text: str, position: int) -> int:
     """
     before = " ".join(text[:position].split())
     return len(before) + (before != "" and text[position - 1].isspace())
+
+
+def _same_place(_text: str, position: int) -> int:
+    """The same where every blank is a single one, as between the words of most paragraphs."""
+    return position
 
 
 def _window(flat: str, first: int, last: int, *, lead: int, width: int) -> tuple[int, int]:

@@ -66,6 +66,8 @@ _SPECIALS = (
     (".io", rf"{_STARTS}(socket)\.io{_ENDS}", "{}io", True),
 )
 
+_SPECIAL_ENDS = ("plusplus", "plusplu", "sharp", "net", "js", "j", "io")  # of what they are written as, and its stems
+
 
 class Special(NamedTuple):
     """A name that lives by its signs, where it stands, and how it is found. `is_plain`: also by its bare words."""
@@ -148,6 +150,14 @@ def find_specials(text: str) -> list[Special]:
                     terms = words.format(*match.groups(default="")).strip().lower()
                     found.append(Special(*match.span(), terms, is_plain))
     return sorted(found)
+
+
+def may_be_special(stem: str) -> bool:
+    """Whether one of these names may be found by a stem: most are not, and looking for the names takes time.
+
+    "cplusplu" "nodej" "dotnet" "17" -> True    "wallet" -> False
+    """
+    return stem[:1].isdigit() or stem.endswith(_SPECIAL_ENDS)
 
 
 def has_unspaced(text: str) -> bool:

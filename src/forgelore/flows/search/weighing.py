@@ -50,12 +50,15 @@ def rate_hits(
     """
     furthest = lists.vectors[-1].cosine if lists.vectors else None
     nonsense = nonsense_among(floor, query.documents)
+    spelled = [(word.text, folded(word.text)) for word in query.words]
 
     def rate(hit: "Hit") -> float:
         cosine = furthest if hit.vector_score is None else hit.vector_score
-        # Marks are looked for around the snippet alone; a long text holds words elsewhere too.
-        text = folded(hit.row.text)
-        found = {*hit.words, *(word.text for word in query.words if folded(word.text) in text)}
+        found = set(hit.words)
+        if missing := [each for each in spelled if each[0] not in found]:
+            # Marks are looked for around the snippet alone; a long text holds words elsewhere too.
+            text = folded(hit.row.text)
+            found.update(word for word, letters in missing if letters in text)
         return rate_hit(query.words, found, cosine=cosine, nonsense=nonsense)
 
     return [hit._replace(relevance=1.0 if at < known_count else rate(hit)) for at, hit in enumerate(hits)]

@@ -19,7 +19,8 @@ def clean(text: str | None) -> str:
 
 def cells(text: str) -> int:
     """Return how many columns the text takes: East Asian letters take two, combining marks none."""
-    text = _ANSI.sub("", text)
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
@@ -44,14 +45,15 @@ def fit(text: str, columns: int) -> str:
 
 def wrap_words(text: str, columns: int, first: int | None = None) -> list[str]:
     """Return the text as lines of whole words; colours take no room. `first`: the columns of the first line."""
-    lines, line = [], ""
+    lines, line, taken = [], "", 0
     room = columns if first is None else first
     for word in text.split(" "):
-        if line and cells(line) + 1 + cells(word) > room:
+        wide = cells(word)
+        if line and taken + 1 + wide > room:
             lines.append(line)
-            line, room = word, columns
+            line, taken, room = word, wide, columns
         else:
-            line = f"{line} {word}" if line else word
+            line, taken = (f"{line} {word}", taken + 1 + wide) if line else (word, wide)
     return [*lines, line]
 
 
