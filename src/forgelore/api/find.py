@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, get_args
 
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
+from forgelore.core.search.qualifiers import SortOrder, parse_sort
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
@@ -64,15 +65,18 @@ def search_filters(app: App, words: FilterWords, project: StoredProject | None) 
 
 def build_search(
     app: App, text: str, words: FilterWords, *, mode: SearchMode, limit: int, offset: int | str, is_literal: bool,
-    is_raw: bool,
+    is_raw: bool, sort: str | None,
 ) -> SearchRequest:  # fmt: skip
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
     project, start = maybe_project(app, words.get("project")), parse_start(offset)
     if is_raw:
         filters = search_filters(app, words, project).without_threads()
-        return SearchRequest(text, "lexical", filters, limit, is_raw, start=start)
+        order = parse_sort(sort) if sort else SortOrder()
+        return SearchRequest(text, "lexical", filters, limit, is_raw, start=start, sort=order)
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
-    request = build_request(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal)
+    request = build_request(
+        app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort
+    )
     return request._replace(start=start)
 
 

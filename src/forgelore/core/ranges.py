@@ -45,6 +45,11 @@ def _parse_bounds(text: str, read: Callable[[str], tuple[int, int]]) -> Bounds:
     """`read` returns the first of what a value names, and what comes behind its last; the same twice for a moment."""
     text = text.strip()
     compared = re.match(r"(>=|<=|>|<)", text)
+    if compared and ".." in text:
+        bare = text[compared.end() :].strip()
+        raise InvalidValue(
+            f"{text[:60]!r} is a comparison and a range", hint=f"write {bare[:60]}, or {compared[0]} alone"
+        )
     if compared:
         start, end = read(text[compared.end() :])
         past = max(end, start + 1)

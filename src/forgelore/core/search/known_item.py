@@ -10,8 +10,8 @@ from forgelore.core.names import Ref, page_in_url, parse_ref
 from forgelore.errors import InvalidValue
 
 # No forge has numbers like this, and no column would hold one; somebody who writes the # asks for an item all the same.
-_TOO_LARGE = re.compile(r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>\d{19,99})\Z", re.ASCII)
-_HOST = re.compile(r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::\d+)?/")
+_TOO_LARGE = r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>[0-9]{19,99})"
+_HOST = r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::\d+)?/"
 
 
 def parse_known_item(text: str) -> Ref | None:
@@ -19,9 +19,9 @@ def parse_known_item(text: str) -> Ref | None:
     word = text.strip()
     if not word or any(map(str.isspace, word)) or not word[-1].isascii():
         return None
-    if _HOST.match(word) and page_in_url(f"https://{word}"):
+    if "/" in word and re.match(_HOST, word) and page_in_url(f"https://{word}"):
         word = f"https://{word}"  # as browsers show it
-    if large := _TOO_LARGE.match(word):
+    if len(word) > 19 and (large := re.fullmatch(_TOO_LARGE, word)):
         return Ref(large["project"], int(large["number"]), "change" if large["mark"] == "!" else None)
     try:
         ref = parse_ref(word)

@@ -9,7 +9,8 @@ r"""The query language: what a person types, as text to search for, conditions o
 What is none of these is text, as it was typed: `TypeError: x`, `std::vec`, `a - b`, `--flag`, `C:\path`, `foo:bar`.
 
 - A qualifier is one of `NAMES`, in lower case, at the beginning of a word, with a value behind the colon: no blank, no
-  second colon (`path::join`), no `//`. A value with blanks is quoted.
+  second colon (`path::join`), no `//`. A value with blanks is quoted. `repo:owner/name` is GitHub's name of `project:`.
+- Qualifiers that GitHub knows and this search does not (`FOREIGN`) are text, and a note says so.
 - A phrase begins and ends where words do: the quotes in `f("x y")` are text.
 - `-word` leaves out a word of three or more lower-case letters and nothing else: `-Xmx`, `-O2`, `-rf` and `-j8` are
   text. Full text folds case, so `-windows` is enough to leave out Windows; `NOT` takes any word, and quotes any text.
@@ -38,6 +39,11 @@ _ANY_OF = (
     "state",
     "type",
 )  # of several values, one is enough
+FOREIGN = (
+    "archived", "base", "closed", "commenter", "draft", "head", "interactions", "involves", "language", "linked",
+    "mentions", "merged", "org", "reactions", "reason", "review", "review-requested", "reviewed-by", "team",
+    "user",
+)  # fmt: skip
 MAX_CHARS = 10_000
 _MIN_EXCLUDED = 3  # letters: rm -rf, ls -la
 _QUOTES = '"“”„'
@@ -45,7 +51,7 @@ _SIGNS = (":", "-", *_QUOTES, "OR", "NOT")  # without one of these all is text, 
 _TOKEN = rf"""
     (?P<minus>-?)
     (?:
-        (?P<name>{"|".join(NAMES)}):
+        (?P<name>{"|".join(NAMES)}|repo):
         (?: [{_QUOTES}](?P<quoted>[^{_QUOTES}]+)[{_QUOTES}] | (?!//)(?P<value>[^\s:{_QUOTES}]\S*) )
       | [{_QUOTES}](?P<phrase>[^{_QUOTES}]+)[{_QUOTES}](?P<star>\*?)[.,;:!?)]*
     )(?!\S)
@@ -121,9 +127,10 @@ def _tokens() -> re.Pattern[str]:
 
 def _read_piece(match: re.Match[str]) -> Piece:
     typed, is_excluded = match[0], bool(match["minus"])
-    value = match["quoted"] or match["value"]
-    if value and value.strip():
-        return Piece(typed, "qualifier", qualifier=Qualifier(match["name"], value.strip(), is_excluded))
+    name, value = match["name"], match["quoted"] or match["value"]
+    if value and value.strip() and (name != "repo" or "/" in value):
+        name = "project" if name == "repo" else name
+        return Piece(typed, "qualifier", qualifier=Qualifier(name, value.strip(), is_excluded))
     phrase = match["phrase"]
     if phrase and _has_word(phrase):
         return Piece(typed, "excluded" if is_excluded else "phrase", f'"{phrase.strip()}"{match["star"]}')
@@ -221,6 +228,9 @@ def _notes(pieces: Sequence[Piece]) -> Iterator[str]:
         for typed in texts:
             if typed.startswith("-") and len(typed) > 2 and typed[1:].isalpha():
                 yield f"{typed} is searched for; to leave the word out, write NOT {typed[1:].lower()}"
+    for name in dict.fromkeys(typed.lstrip("-").partition(":")[0] for typed in texts if ":" in typed.strip(":")):
+        if name in FOREIGN:
+            yield f"{name}: is no qualifier here, and is searched for as text"
     if any(piece.role == "qualifier" and piece.is_tentative for piece in pieces):
         yield "OR joins words and phrases, or values of which one is enough; beside another qualifier it says nothing"
 

@@ -45,5 +45,9 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
 
 
 def _tell(store: Store, what: str, value: str, *, is_public: bool) -> str:
+    if what in ("author", "assignee") and value.lower() == "me":
+        return "who @me is is not known here; write the name"
+    if "," in value:
+        return f"{_SAID[what]} {value!r}; write several values one by one"
     meant = suggest(value, list_values(store, what, is_public=is_public))
     return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")

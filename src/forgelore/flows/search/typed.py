@@ -9,7 +9,7 @@ from typing import NamedTuple
 from forgelore.core.names import Hosts
 from forgelore.core.search.ftsquery import MAX_WORDS
 from forgelore.core.search.known_item import parse_known_item
-from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, read_qualifiers
+from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, parse_sort, read_qualifiers
 from forgelore.core.search.query_language import TypedQuery, parse_typed
 from forgelore.core.suggestions import suggest
 from forgelore.errors import InvalidValue, NotFound
@@ -34,9 +34,10 @@ class QuerySetting(NamedTuple):
 
 def build_request(
     store: Store, text: str, flags: FilterWords, setting: QuerySetting, *, mode: SearchMode = "hybrid", limit: int = 20,
-    is_literal: bool = False,
+    is_literal: bool = False, order: str | None = None,
 ) -> SearchRequest:  # fmt: skip
-    """Return the request for what somebody typed. `is_literal`: all of it is text, as for something pasted.
+    """Return the request for what somebody typed. `is_literal`: all of it is text, as for something pasted. `order`: as
+    `sort:` has it, which comes first.
 
     Raises InvalidValue for values that cannot be meant, NotFound for a project that is not here.
     """
@@ -51,7 +52,8 @@ def build_request(
     known = KnownItems()
     if ref:
         known = find_known_items(store, ref, setting.hosts, filters.project_ids, is_public=setting.is_public)
-    sort, (required, notes) = said.sort or SortOrder(), _bounded(typed)
+    sort = said.sort or (parse_sort(order) if order else SortOrder())
+    required, notes = _bounded(typed)
     if known.document_ids:
         sort = SortOrder()  # the item is first
     elif sort.key == "relevance" and not typed.text.strip() and not typed.is_plain:

@@ -33,11 +33,29 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=min(width(), 110) - 2)
 
 
+# What people who know gh type, and what says it here.
+_ELSEWHERE = {
+    "--jq": "pipe the output of --json into jq",
+    "--template": "take --format tsv, csv or jsonl",
+    "--match": "write in:title, in:body or in:comments into the query",
+    "--search": "write the qualifiers behind the kind: forgelore list issues 'label:bug no:assignee'",
+    "--merged": "write --state merged",
+    "--no-assignee": "write --no assignee",
+    "--no-label": "write --no label",
+    "--no-milestone": "write --no milestone",
+    "--owner": "name one project with --project",
+    "--order": "write sort:created-asc into the query",
+}
+
+
 class Parser(argparse.ArgumentParser):
     """argparse whose complaints are our errors, so that --json and exit codes hold for them too."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"run: {self.prog} --help")
+        known = next((hint for flag, hint in _ELSEWHERE.items() if f" {flag}" in message), "")
+        if "unrecognized" in message and "," in message and "--" not in message:  # --json number,title
+            known = "--json prints all fields; pick them with jq"
+        raise UsageError(message, hint=known or f"run: {self.prog} --help")
 
     def _parse_optional(self, arg_string: str) -> tuple[argparse.Action | None, str, str | None] | None:
         """Read -DWITH_SSL as text that somebody looks for: every option of ours but -h begins with two dashes."""

@@ -52,7 +52,9 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument(
         "--author", metavar="NAME", action="append", help="by this person, ana or @ana; repeat for any of them"
     )
-    group.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
+    group.add_argument(
+        "--project", "--repo", metavar="NAME", action=Once, help="in this project; default: the clone's, or all"
+    )
     group.add_argument("--label", metavar="NAME", action="append", help="with this label; repeat for all of them")
     group.add_argument(
         "--path", metavar="PATH", action="append",

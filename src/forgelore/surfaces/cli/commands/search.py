@@ -36,10 +36,13 @@ EXAMPLES = (
     "forgelore search '#12' --web           open it in the browser",
     "forgelore search --similar-to '#12' --state open",
     "forgelore search 'label:bug sync' --limit 50 --offset 50",
+    "forgelore search relay --repo acme/web --sort updated --order asc",
     "forgelore search 'label:bug sync' --format tsv | cut -f 1,4",
     "forgelore search 'merge base' --marks markdown > found.md",
     "forgelore search 'title: relay NOT websocket' --fts-mode raw --json",
 )
+# What other programs' commands are called: gh search issues …
+_SUBCOMMANDS = {"issues": "is:issue", "prs": "is:pr", "mrs": "is:mr", "discussions": "type:discussion"}
 MAX_PASTED = 100_000  # bytes of standard input
 
 
@@ -53,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--similar-to", metavar="REF", help="instead of words: what this item resembles, as `similar`")
     add_modes(parser)
     add_limit(parser)
+    parser.add_argument(
+        "--sort", choices=("relevance", "created", "updated", "comments"), help="newest or most first by this"
+    )
+    parser.add_argument("--order", choices=("desc", "asc"), default="desc", help="asc: oldest or fewest first")
     add_output(parser)
     parser.add_argument("--web", action="store_true", help="open the first result in the browser")
     add_filters(parser)
@@ -72,6 +79,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> SearchData | Simil
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
     if arguments.query == ["-"]:
         return _search(context, arguments, _read_pasted(context), is_literal=True)
+    if len(arguments.query) > 1 and (kind := _SUBCOMMANDS.get(arguments.query[0])):
+        context.warn(f"{arguments.query[0]!r} is searched for as a word; to find nothing else, add {kind}")
     return _search(context, arguments, " ".join(arguments.query), is_literal=False)
 
 
@@ -94,7 +103,8 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
     answer = context.history.search(
         text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, is_raw=is_raw,
-        is_literal=is_literal, embedder=arguments.embedder, is_rescored=arguments.rescore, **filters,
+        sort=_read_sort(arguments), is_literal=is_literal, embedder=arguments.embedder,
+        is_rescored=arguments.rescore, **filters,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
@@ -109,6 +119,12 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
         page = HitPage(answer.hits, None, arguments.explain, answer.offset, arguments.marks)
         _print(context, answer, page, text)
     return data
+
+
+def _read_sort(arguments: argparse.Namespace) -> str | None:
+    if arguments.order == "asc" and arguments.sort in (None, "relevance"):
+        raise UsageError("--order asc turns around no order", hint="add --sort created, updated or comments")
+    return f"{arguments.sort}-asc" if arguments.order == "asc" else arguments.sort
 
 
 def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str) -> None:
