@@ -78,7 +78,7 @@ def _opened(path: str, how: str, *first: str) -> apsw.Connection:
 
 def read_only(path: str) -> StoreError:
     """Return the error that a command meets which writes."""
-    hint = f"{_COPY} and open the copy; reading works where it is"
+    hint = f"{_COPY} and open the copy (forgelore --db COPY …); reading works where it is"
     return StoreError(f"{path} cannot be written: the file, its folder or the file system is read-only", hint=hint)
 
 
