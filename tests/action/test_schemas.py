@@ -114,7 +114,8 @@ def test_action_recipe_and_program_have_the_same_defaults():
     }
     declared = {name: told["default"] for name, told in load(ROOT / "action.yml")["inputs"].items()}
     assert {name: declared[name] for name in wanted} == wanted
-    assert set(declared) - set(wanted) == {"token", "cache", "emit", "apply"}
+    assert set(declared) - set(wanted) == {"token", "cache", "emit", "apply", "close-after"}
+    assert declared["close-after"] == str(default.close_after) == "0"
     given = load(TRIAGE / "gitlab-ci.yml")["forgelore-triage"]["variables"]
     assert {f"INPUT_{name.upper().replace('-', '_')}": value for name, value in wanted.items()}.items() <= given.items()
 

@@ -8,18 +8,18 @@ from forgelore.core.triage.inputs import Inputs, parse_inputs
 
 NAMES = [
     "INPUT_SIMILARITY_THRESHOLD", "INPUT_DUPLICATE_THRESHOLD", "INPUT_MAX_RESULTS", "INPUT_INDEX_BRANCH",
-    "INPUT_APPLY_LABELS", "INPUT_ALSO", "INPUT_DRY_RUN",
+    "INPUT_APPLY_LABELS", "INPUT_ALSO", "INPUT_DRY_RUN", "INPUT_CLOSE_AFTER",
 ]  # fmt: skip
 
 
 def test_nothing_set_means_the_defaults_of_the_documentation():
-    assert parse_inputs({}) == (Inputs(0.75, 0.92, 3, "triage-index", False, (), False), [])
+    assert parse_inputs({}) == (Inputs(0.75, 0.92, 3, "triage-index", False, (), False, 0), [])
 
 
 def test_every_input_is_read_by_its_name():
-    values = ["0.5", "0.9", "20", "bots/index", "true", "acme/api, acme/web", "yes"]
+    values = ["0.5", "0.9", "20", "bots/index", "true", "acme/api, acme/web", "yes", "72"]
     inputs, warnings = parse_inputs(dict(zip(NAMES, values, strict=True)))
-    assert inputs == Inputs(0.5, 0.9, 20, "bots/index", True, ("acme/api", "acme/web"), True)
+    assert inputs == Inputs(0.5, 0.9, 20, "bots/index", True, ("acme/api", "acme/web"), True, 72)
     assert warnings == []
 
 
@@ -28,6 +28,7 @@ def test_every_input_is_read_by_its_name():
     [
         *(("SIMILARITY_THRESHOLD", value) for value in ("-0.1", "1.1", "92", "nan", "inf", "high", "0,75")),
         *(("MAX_RESULTS", value) for value in ("0", "21", "-1", "5.5", "five", "9" * 400, "²")),
+        *(("CLOSE_AFTER", value) for value in ("-1", "8761", "1.5", "soon", "9" * 400, "²")),
         *(
             ("INDEX_BRANCH", value)
             for value in ("a b", "-x", "a..b", "a//b", "a.lock", "a/", "x\ny", "refs/heads/main", "a@{1}", "é")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from forgelore.model import ItemKey
 from forgelore.store.db import Store
 
 
@@ -54,6 +55,19 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
         is_marked, is_confidential = bool(item.is_marked), bool(item.is_confidential)
         found[item.id] = item._replace(assignees=names, is_marked=is_marked, is_confidential=is_confidential)
     return found
+
+
+def list_open_labelled(store: Store, project_id: int, label: str) -> list[ItemKey]:
+    """Return the open issues and changes with a label, oldest first."""
+    sql = """
+        SELECT i.kind, i.number
+        FROM items i
+        JOIN item_labels l ON l.item_id = i.id
+        WHERE i.project_id = ? AND l.name = ? AND i.state = 'open' AND i.deleted_at IS NULL
+          AND i.kind IN ('issue', 'change')
+        ORDER BY i.number
+    """
+    return [ItemKey(*row) for row in store.rows(sql, project_id, label)]
 
 
 def load_roles(store: Store, project_id: int) -> dict[str, str]:

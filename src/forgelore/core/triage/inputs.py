@@ -10,6 +10,7 @@ make it loud.
     apply-labels           INPUT_APPLY_LABELS           false         set suggested labels instead of naming them
     also                   INPUT_ALSO                                 sibling projects, separated by commas
     dry-run                INPUT_DRY_RUN                false         say what would be posted, write nothing
+    close-after            INPUT_CLOSE_AFTER            0             hours until a sure duplicate is closed; 0: never
 """
 
 import re
@@ -19,6 +20,7 @@ from typing import NamedTuple
 from forgelore.core.triage.branch_names import is_branch_name
 
 MAX_ROWS = 20
+MAX_HOURS = 8_760  # a year
 _PROJECT = re.compile(r"[A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)+")
 
 
@@ -32,6 +34,7 @@ class Inputs(NamedTuple):
     apply_labels: bool = False
     also: tuple[str, ...] = ()
     dry_run: bool = False
+    close_after: int = 0
 
 
 class _Text(NamedTuple):
@@ -56,11 +59,12 @@ def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
     inputs = Inputs(
         _share(text("similarity-threshold"), default.similarity_threshold),
         _share(text("duplicate-threshold"), default.duplicate_threshold),
-        _count(text("max-results"), default.max_results),
+        _count(text("max-results"), default.max_results, least=1, most=MAX_ROWS),
         _branch(text("index-branch"), default.index_branch),
         _is_on(text("apply-labels")),
         _projects(text("also")),
         _is_on(text("dry-run")),
+        _count(text("close-after"), default.close_after, least=0, most=MAX_HOURS),
     )
     if inputs.duplicate_threshold < inputs.similarity_threshold:
         warnings.append(
@@ -84,12 +88,12 @@ def _share(text: _Text, default: float) -> float:
     return default
 
 
-def _count(text: _Text, default: int) -> int:
+def _count(text: _Text, default: int, *, least: int, most: int) -> int:
     if not text.value:
         return default
-    if text.value.isascii() and text.value.isdigit() and len(text.value) < 10 and 1 <= int(text.value) <= MAX_ROWS:
+    if text.value.isascii() and text.value.isdigit() and len(text.value) < 10 and least <= int(text.value) <= most:
         return int(text.value)
-    text.complain(f"a whole number from 1 to {MAX_ROWS}", default)
+    text.complain(f"a whole number from {least} to {most}", default)
     return default
 
 

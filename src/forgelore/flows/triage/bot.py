@@ -31,7 +31,9 @@ from forgelore.flows.triage.item import (
 )
 from forgelore.flows.triage.learn import learn_more, prepare
 from forgelore.flows.triage.posting import Posted, post_report
+from forgelore.flows.triage.problems import ProblemCollector
 from forgelore.flows.triage.remembered import build_stored, is_news
+from forgelore.flows.triage.waiting import WaitingItems
 from forgelore.flows.triage.withhold import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
 from forgelore.ports import ConversationLocked, Forge, IndexBranch
@@ -106,20 +108,6 @@ class BotResult(Struct):
         return next((one for one in self.done if one.triaged.key == self.key), None)
 
 
-class ProblemCollector:
-    """`with Told(outcome):` turns an error of ours into a problem of the run, so that what follows still happens."""
-
-    def __init__(self, outcome: BotResult) -> None:
-        self._outcome = outcome
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
-        if isinstance(error, LoreError):
-            self._outcome.problems.append(in_words(error))
-        return isinstance(error, LoreError)
-
-
 class BotRun:
     """One run on one index. What it learned is remembered, to be put into another index when that was pushed first."""
 
@@ -147,6 +135,8 @@ class BotRun:
                 self._triage(key, is_programs=event.is_automatic)
         if first_run is not None:  # what is there when the bot begins is left in peace
             self._catch_up(first_run - _SLACK_MS)
+        with ProblemCollector(self.outcome):
+            self._let_wait(event)
         if event.task == "catch_up" and self.outcome.coverage is not None and self.outcome.coverage.is_complete:
             with ProblemCollector(self.outcome):
                 self._drop_missing()
@@ -286,6 +276,21 @@ class BotRun:
             bot.forge, bot.project, triaged.key, triaged.body, posted_before=was_there,
             is_new_warning=is_news(triaged, before), may_create=triaged.is_open,
         )  # fmt: skip
+
+    def _let_wait(self, event: Event) -> None:
+        """Tell of what will be closed, where a decision is applied; close what has waited, in a daily run."""
+        bot, hours = self.bot, self.context.inputs.close_after
+        if not hours or bot.is_dry:
+            return
+        waiting = WaitingItems(bot.forge, bot.project, self.context, bot.forge_ms())
+        found = self.outcome.of_event.triaged if self.outcome.of_event else None
+        target = bot.judgement.duplicate_of if bot.judgement else None
+        if event.task == "catch_up":
+            self.outcome.warnings += waiting.close_due(bot.is_late)
+        elif target and found and (found.outcome, found.first_number) == ("duplicate", target):
+            self.outcome.warnings += waiting.begin(found.key, target, hours)
+        elif found and not bot.judgement:
+            self.outcome.warnings.append("close-after is for split mode (docs/triage/split.yml): nothing is closed")
 
     def _save_report(self, key: ItemKey, report: StoredReport) -> None:
         item_id = load_ids(self.context.store, self.context.project_id, [key]).get(key)

@@ -27,9 +27,10 @@ from forgelore.errors import (
     StateRefused,
     in_words,
 )
-from forgelore.flows.triage.bot import BotResult, BotRun, BotSetup, ProblemCollector
+from forgelore.flows.triage.bot import BotResult, BotRun, BotSetup
 from forgelore.flows.triage.item import TriageContext
 from forgelore.flows.triage.kept_index import clear_kept, load_kept, save_kept
+from forgelore.flows.triage.problems import ProblemCollector
 from forgelore.flows.triage.withhold import kinds_held, why_withheld, withhold
 from forgelore.store.packing import DamagedPack, PackedStore, pack, unpack
 from forgelore.store.triage import flush_log

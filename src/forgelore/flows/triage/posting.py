@@ -75,7 +75,7 @@ def is_ours(comment: Comment, login: str) -> bool:
     return is_report(comment.body) and (comment.author or "").lower() == login.lower()
 
 
-def _ask_login(forge: ForgeComments) -> str:
+def ask_login(forge: ForgeComments) -> str:
     """Return whose comments are ours."""
     profile = profile_of(forge.name)
     try:
@@ -92,7 +92,7 @@ def _ask_login(forge: ForgeComments) -> str:
 def _find_own(place: _Place) -> list[Comment]:
     """Return our comments on the item, oldest first. Who we are matters only where a marker is."""
     marked = [one for one in place.forge.list_comments(place.project, place.key) if is_report(one.body)]
-    login = (place.own or _ask_login(place.forge)) if marked else ""
+    login = (place.own or ask_login(place.forge)) if marked else ""
     return sorted((one for one in marked if is_ours(one, login)), key=lambda one: one.id)
 
 
