@@ -1,16 +1,26 @@
 """action.yml, the workflows and the GitLab recipe against the official schemas, and what the schemas cannot say."""
 
+import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 from action.runner import ROOT, load
 from forgelore.core.triage.inputs import Inputs
+from forgelore.llm_settings import variable_of
 
 TRIAGE = ROOT / "docs" / "triage"
-WORKFLOWS = [*sorted((ROOT / ".github" / "workflows").glob("*.yml")), TRIAGE / "triage.yml", TRIAGE / "split.yml"]
+DETECT_NEW = TRIAGE / "detect-new.yml"
+WORKFLOWS = [
+    *sorted((ROOT / ".github" / "workflows").glob("*.yml")),
+    TRIAGE / "triage.yml",
+    TRIAGE / "split.yml",
+    DETECT_NEW,
+]
 FOR_USERS = [TRIAGE / "triage.yml", TRIAGE / "split.yml"]
 WRITES = {"contents": "write", "issues": "write", "pull-requests": "write"}
 READS = dict.fromkeys(WRITES, "read")
@@ -65,11 +75,60 @@ def test_in_split_mode_the_reader_cannot_write():
     assert not any("env" in step for step in (*read["steps"], *write["steps"]))  # where a model's key would be
 
 
-def test_split_mode_promises_no_model_while_there_is_none():
+def test_a_model_belongs_to_the_reader_and_nobody_asks_one_unless_told():
+    """The files name none. The page shows where one is named: in the job that cannot write."""
     assert "model" not in (TRIAGE / "split.yml").read_text(encoding="utf-8")
+    assert not {name for name in Inputs._fields if "model" in name or "judge" in name}, "an input would reach both jobs"
     section = (TRIAGE / "README.md").read_text(encoding="utf-8").partition("## Split mode")[2].partition("\n## ")[0]
-    assert "No language model takes part in triage today" in section
-    assert not {name for name in Inputs._fields if "model" in name or "judge" in name}, "there is one now: say so there"
+    (block,) = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
+    (job,) = yaml.safe_load(block).items()
+    assert job[0] == "read"
+    assert {variable_of("default", name) for name in ("base_url", "model", "api_key_env")} < set(job[1]["env"])
+
+
+def test_the_example_of_detect_new_reads_and_writes_in_two_jobs():
+    told = load(DETECT_NEW)
+    read, write = told["jobs"].values()
+    assert told["permissions"] == {}
+    assert (read["permissions"], write["permissions"]) == (READS, {"issues": "write"})
+    assert "secrets" not in str(write)
+    assert not any(name.startswith("FORGELORE_LLM") for name in write["env"])
+    assert f"ref: {PLACEHOLDER}" in DETECT_NEW.read_text(encoding="utf-8")
+    scripts = "".join(step.get("run", "") for job in (read, write) for step in job["steps"])
+    assert "${{" not in scripts, "what strangers wrote must not become part of a script"
+
+
+GOOD = {"outcome": "duplicate", "target": 12, "title": "x\noutcome=not_duplicate"}
+
+
+@pytest.mark.parametrize(
+    ("data", "taken"),
+    [
+        (GOOD, "outcome=duplicate\ntarget=12\n"),
+        (GOOD | {"outcome": "not_duplicate", "target": None}, "outcome=not_duplicate\ntarget=\n"),
+        (GOOD | {"outcome": "duplicate\ntarget=7"}, ""),
+        (GOOD | {"target": "12; rm -rf /"}, ""),
+        (GOOD | {"target": -1}, ""),
+    ],
+)
+def test_nothing_but_a_known_word_and_a_number_leaves_the_reader(tmp_path, data, taken):
+    (step,) = [one for one in load(DETECT_NEW)["jobs"]["read"]["steps"] if one.get("id") == "outcome"]
+    (tmp_path / "found.json").write_text(json.dumps({"ok": True, "data": data}))
+    environ = {
+        "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
+        "GITHUB_OUTPUT": str(tmp_path / "out"),
+    }
+    done = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert (done.returncode == 0) == bool(taken), done.stderr
+    assert (tmp_path / "out").read_text() == taken
+
+
+def test_the_example_asks_what_the_program_answers():
+    """The keys that it reads are in the schema, and the words are all that it can say."""
+    schema = json.loads((ROOT / "docs/json/dedupe-detect-new.schema.json").read_text())
+    text = json.dumps(schema)
+    assert '"enum": ["duplicate", "maybe_duplicate", "not_duplicate"]' in text
+    assert '"target": {' in text
 
 
 @pytest.mark.parametrize("path", [ROOT / "action.yml", *WORKFLOWS], ids=lambda path: path.name)

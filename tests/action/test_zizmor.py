@@ -10,7 +10,13 @@ import pytest
 
 from action.runner import ROOT
 
-FILES = ["action.yml", ".github/workflows", "docs/triage/triage.yml", "docs/triage/split.yml"]
+FILES = [
+    "action.yml",
+    ".github/workflows",
+    "docs/triage/triage.yml",
+    "docs/triage/split.yml",
+    "docs/triage/detect-new.yml",
+]
 BIN = os.path.join(sys.prefix, "bin", "zizmor")
 
 

@@ -3,7 +3,9 @@
 import os
 from typing import NamedTuple
 
+from forgelore.api.judging import fetch_start_of_diff, make_judge
 from forgelore.app import App
+from forgelore.core.dedupe.question import AnyJudge, JudgedItem
 from forgelore.core.triage.events import Event
 from forgelore.core.triage.inputs import Inputs
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore
@@ -31,8 +33,12 @@ class BotPlaces(NamedTuple):
     judgement: str = ""
 
 
-def handle_event(app: App, event: Event, inputs: Inputs, *, forge: str, places: BotPlaces) -> BotResult:
-    """Handle one event of a forge's CI. Raises LoreError where there is no index to work on and none may be made."""
+def handle_event(
+    app: App, event: Event, inputs: Inputs, *, forge: str, places: BotPlaces, is_reader: bool = False
+) -> BotResult:
+    """Handle one event of a forge's CI. `is_reader`: this job writes nothing, so it may ask a language model. Raises
+    LoreError where there is no index to work on and none may be made.
+    """
     if event.task == "ignore":
         return BotResult(event.name)
     name = ProjectName(forge, app.hosts.of(forge), event.project)
@@ -41,6 +47,8 @@ def handle_event(app: App, event: Event, inputs: Inputs, *, forge: str, places: 
     bot = _make_bot(app, reader, reader.fetch_project(name), inputs, places)
     if places.judgement:
         bot = bot._replace(judgement=_read_judgement(places.judgement, event, bot.project))
+    if is_reader and app.config.llm:
+        bot = bot._replace(judge=_make_reader_judge(app, reader, bot.project), is_dry=True)
     result = run_bot(bot, event)
     result.ended_at = app.now_ms()
     return result
@@ -55,6 +63,13 @@ def _make_bot(app: App, forge: Forge, project: Project, inputs: Inputs, places: 
         open_context=lambda path: _open_context(app, forge, project, inputs, path),
         now_ms=app.now_ms, is_late=lambda: app.clock() - started > LIMIT_S, is_dry=inputs.dry_run,
     )  # fmt: skip
+
+
+def _make_reader_judge(app: App, forge: Forge, project: Project) -> AnyJudge:
+    def fetch_patch(item: JudgedItem) -> str:
+        return fetch_start_of_diff(forge, project, item.number)
+
+    return make_judge(app, "llm", fetch_patch=fetch_patch)
 
 
 def _open_context(app: App, forge: Forge, project: Project, inputs: Inputs, path: str) -> TriageContext:

@@ -166,11 +166,15 @@ class History(AskingHistory, AuditingHistory, FetchingHistory, IndexingHistory):
         default = maybe_project(self.app, project)
         return triage_ref(self.app, self.retriever(), ref, inputs or Inputs(), default, is_posted=is_posted)
 
-    def handle_event(self, event: "Event", inputs: "Inputs", *, forge: str, places: "BotPlaces") -> "BotResult":
-        """Run the bot for one event of a forge's CI: its index is pulled, the item is answered, the index is pushed."""
+    def handle_event(
+        self, event: "Event", inputs: "Inputs", *, forge: str, places: "BotPlaces", is_reader: bool = False
+    ) -> "BotResult":
+        """Run the bot for one event of a forge's CI: its index is pulled, the item is answered, the index is pushed.
+        With `is_reader` nothing is written, and the language model of the settings, if there is one, is asked too.
+        """
         from forgelore.api.bot import handle_event
 
-        return handle_event(self.app, event, inputs, forge=forge, places=places)
+        return handle_event(self.app, event, inputs, forge=forge, places=places, is_reader=is_reader)
 
     # Setting up: init, doctor, tokens
 

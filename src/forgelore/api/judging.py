@@ -26,6 +26,8 @@ from forgelore.flows.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage.item import TriageContext, fetch_current, save_fetched
+from forgelore.model import Project
+from forgelore.ports import ForgeReader
 from forgelore.profiles import profile_of
 from forgelore.store.projects import StoredProject
 from forgelore.store.sync_history import has_cursors
@@ -139,11 +141,18 @@ def detect_new(
 
 
 def _fetch_patch(app: App, project: StoredProject, item: JudgedItem) -> str:
-    """Return the beginning of a change's diff; "" where the forge does not show it: a judge can do without."""
     try:
         forge = app.forge(project.name)
         current = forge.fetch_project(project.name)
-        return forge.fetch_diff(current, ItemKey("change", item.number), max_chars=_READ_PATCH) or ""
+    except LoreError:
+        return ""
+    return fetch_start_of_diff(forge, current, item.number)
+
+
+def fetch_start_of_diff(forge: ForgeReader, project: Project, number: int) -> str:
+    """Return the beginning of a change's diff; "" where the forge does not show it: a judge can do without."""
+    try:
+        return forge.fetch_diff(project, ItemKey("change", number), max_chars=_READ_PATCH) or ""
     except LoreError:
         return ""
 

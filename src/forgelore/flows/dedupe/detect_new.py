@@ -26,7 +26,7 @@ from forgelore.store.decisions import save_decision
 from forgelore.store.judged_items import load_judged
 
 DetectionOutcome = Literal["duplicate", "maybe_duplicate", "not_duplicate"]
-_SAID_NOTHING = (
+SAID_NOTHING = (
     ReasonCode.INVALID_VERDICT,
     ReasonCode.TARGET_NOT_CANDIDATE,
     ReasonCode.JUDGE_FAILED,
@@ -119,7 +119,7 @@ def classify(
     verdict, reason = decided.verdict, decided.reason
     if decided.answer is None or reason in (ReasonCode.NOT_DUPLICATE, ReasonCode.SAID_OTHERWISE):
         return "not_duplicate", reason
-    if reason in _SAID_NOTHING or verdict is None:
+    if reason in SAID_NOTHING or verdict is None:
         nearest = max((one.similarity for one in members if one.is_offered), default=0.0)
         is_near = nearest >= max(setting.min_score, setting.maybe)
         return "maybe_duplicate" if is_near else "not_duplicate", reason

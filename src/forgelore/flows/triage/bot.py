@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from forgelore.core.dedupe.question import AnyJudge
 from forgelore.core.triage.events import Event
 from forgelore.core.triage.health_log import HealthLog
 from forgelore.core.triage.readers import why_not_indexed_from
@@ -33,6 +34,7 @@ from forgelore.flows.triage.learn import learn_more, prepare
 from forgelore.flows.triage.posting import Posted, post_report
 from forgelore.flows.triage.problems import ProblemCollector
 from forgelore.flows.triage.remembered import build_stored, is_news
+from forgelore.flows.triage.second_opinion import ask_judge
 from forgelore.flows.triage.waiting import WaitingItems
 from forgelore.flows.triage.withhold import kinds_held, kinds_held_from, open_project, withhold
 from forgelore.model import Item, ItemKey, Project, ProjectName
@@ -69,6 +71,7 @@ class BotSetup(NamedTuple):
     is_late: Callable[[], bool]
     is_dry: bool = False  # nothing is written on the forge
     judgement: Judgement | None = None  # what a reader without rights said of the event's item
+    judge: AnyJudge | None = None  # whom a reader asks before it says so
     watcher: Watcher | None = None
 
     def forge_ms(self) -> int:
@@ -246,6 +249,8 @@ class BotRun:
     def _triage(self, key: ItemKey, *, is_programs: bool) -> None:
         judged = self.bot.judgement if key == self.outcome.key else None
         triaged = triage_item(self.context, key, judgement=judged)
+        if self.bot.judge is not None and key == self.outcome.key:
+            triaged = ask_judge(self.context, triaged, self.bot.judge)
         if is_programs or _PROGRAM.match(triaged.author or ""):
             # What a program files by the dozen is compared with, not commented on.
             triaged = triaged._replace(outcome="silent", reason="a program wrote it", body="", report=None, labels=())

@@ -197,7 +197,12 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         return silent._replace(reason="nothing is close enough", warnings=tuple(ranking.warnings))
     result = _build(context, silent, subject, ranking, matches, related)
     is_confirmed = judgement is None or judgement.duplicate_of == result.first_number
-    if result.report is None or not result.report.is_duplicate or is_confirmed:
+    return result if is_confirmed else without_warning(result)
+
+
+def without_warning(result: TriageResult) -> TriageResult:
+    """Return what was found as merely similar."""
+    if result.report is None or not result.report.is_duplicate:
         return result
     report = result.report._replace(is_duplicate=False)
     return result._replace(outcome="similar", report=report, body=build_report(report))

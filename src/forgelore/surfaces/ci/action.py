@@ -34,7 +34,9 @@ def run_in_ci(
     try:
         folder = scratch_folder(os.environ)
         event = read_event(where, os.environ)
-        outcome = context.history.handle_event(event, inputs, forge=where, places=BotPlaces(folder, keep, apply))
+        outcome = context.history.handle_event(
+            event, inputs, forge=where, places=BotPlaces(folder, keep, apply), is_reader=bool(emit)
+        )
         if emit:
             write_judgement(outcome, emit)
     except (LoreError, OSError) as error:  # a full disk is no bug either
