@@ -33,6 +33,7 @@ BENCHES = (
     "queries",
     "agents",
     "dedupe",
+    "item_types",
 )
 
 

@@ -141,7 +141,7 @@ def commands() -> str:
 
 
 def dedupe() -> str:
-    """Return the page on deduplication with the tables that the code has: rules, reason codes."""
+    """Return the page on deduplication with the tables that the code has: rules, gates, vetoes, reason codes."""
     from forgelore.core.dedupe.reasons import MEANINGS
     from forgelore.core.dedupe.rules import RULES
 
@@ -150,12 +150,44 @@ def dedupe() -> str:
     tables = {
         "rules": ["| rule | right | confidence |", "|---|---|---|", *rules],
         "reasons": ["| code | meaning |", "|---|---|", *reasons],
+        "gates": gate_rows(),
+        "vetoes": veto_rows(),
     }
     text = (DOCS / "dedupe.md").read_text(encoding="utf-8")
     for name, lines in tables.items():
         before, begin, rest = text.partition(f"<!-- generated: {name} -->\n")
         text = before + begin + "\n".join(["", *lines, "", "<!-- end -->"]) + rest.partition("<!-- end -->")[2]
     return text
+
+
+def gate_rows() -> list[str]:
+    """Return the table of gates: which of them a policy asks, in their order."""
+    from forgelore.core.dedupe.gates import GATES
+    from forgelore.core.dedupe.policies import AUDIT, BATCH, ONLINE, TRIAGE
+
+    policies = (BATCH, AUDIT, ONLINE, TRIAGE)
+    head = f"| gate | {' | '.join(one.name for one in policies)} |"
+    rows = [f"| {name} | {' | '.join('asked' if name in one.gates else '' for one in policies)} |" for name, _ in GATES]
+    return [head, "|---" * (len(policies) + 1) + "|", *rows]
+
+
+def veto_rows() -> list[str]:
+    """Return the table of a verdict's values: which of them object under a policy."""
+    from typing import get_args
+
+    from forgelore.core.dedupe import verdict
+    from forgelore.core.dedupe.policies import AUDIT, BATCH, ONLINE
+
+    policies, fields = (BATCH, AUDIT, ONLINE), {
+        "relation": verdict.PairRelation, "root_cause": verdict.RootCause, "scope": verdict.ScopeRelation,
+        "path": verdict.PathMatch, "certainty": verdict.Certainty,
+    }  # fmt: skip
+    rows = [
+        f"| `{field}` | `{value}` | {' | '.join('veto' if (field, value) in one.vetoes else '' for one in policies)} |"
+        for field, values in fields.items()
+        for value in get_args(values)
+    ]
+    return [f"| field | value | {' | '.join(one.name for one in policies)} |", "|---|---|---|---|---|", *rows]
 
 
 def settings() -> str:

@@ -252,8 +252,13 @@ def test_a_book_is_refused(make, server):
     assert len(server.requests) == 3
 
 
+DEEP = '{"choices": [], "x": ' + "[" * 50_000 + "]" * 50_000 + "}"
+
+
 @pytest.mark.parametrize(
-    "body", [{"choices": []}, {"answer": "yes"}, {"choices": [{"message": {"content": 7}}]}, [], {"choices": None}]
+    "body",
+    [{"choices": []}, {"answer": "yes"}, {"choices": [{"message": {"content": 7}}]}, [], {"choices": None}, DEEP],
+    ids=["no choice", "another shape", "a number", "a list", "null", "deep"],
 )
 def test_garbage_is_an_error_and_no_answer(make, server, body):
     server.replies = [Response(200, body)]

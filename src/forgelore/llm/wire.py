@@ -91,7 +91,7 @@ def read_reply(body: bytes, host: str, *, sent_chars: int, model: str) -> ChatRe
     """Return what an answer says. Raises ChatFailed for what is no answer."""
     try:
         answer = msgspec.json.decode(body, type=WireAnswer)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         hint = "is base_url the address of an OpenAI-compatible API?"
         raise ChatFailed(f"{host} sent something that is no answer: {error}", hint=hint) from error
     if not answer.choices:
