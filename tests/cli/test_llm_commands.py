@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from dedupe.scripted_models import copies_of, none_of_them
+from dedupe.scripted_models import copies_of, none_of_them, verdict
+from servers.base import Response
 from servers.chat import ChatServer
 
 BODY = "Opening the settings twice empties the list of folders, and it ends with ERROR: no folder left to sync"
@@ -89,3 +90,21 @@ def test_detect_new_asks_the_model_and_a_failure_is_a_warning(tracker):
     failed = tracker("detect-new", f"#{first}", "--judge", "llm", "--json")
     assert (failed.code, failed.data["outcome"], failed.data["reason"]) == (0, "maybe_duplicate", "judge_failed")
     assert any("the judge did not answer" in warning for warning in json.loads(failed.out)["warnings"])
+
+
+def test_the_key_of_a_model_is_in_nothing_that_is_kept_or_said(tracker, tmp_path):
+    """The server says it back in its refusals, and in its answers."""
+    key = "sk-PLANTEDsecret0123456789"
+    tracker.server.replies = [
+        Response(500, {"error": {"message": f"no luck with {key}"}}),
+        Response(500, {"error": {"message": f"no luck with {key}"}}),
+        Response(500, {"error": {"message": f"no luck with {key}"}}),
+        verdict(is_duplicate=False, reasoning=f"your key is {key}"),
+    ]
+    environ = {"FORGELORE_LLM_API_KEY_ENV": "TEAM", "TEAM": key}
+    said = [tracker("judge", "--judge", "llm", **environ), tracker("runs", "--json", **environ)]
+    assert all(line["headers"]["authorization"] == "***" for line in tracker.server.requests)
+    assert [word for done in said for word in (done.out, done.err) if key in word] == []
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(b"no luck with" in path.read_bytes() for path in kept)
+    assert [path.name for path in kept if key.encode() in path.read_bytes()] == []

@@ -200,6 +200,35 @@ def test_what_a_model_gets_wrong_costs_a_skip_or_a_rejection_and_no_edge(store, 
     assert edges(store) == set()
 
 
+@pytest.mark.parametrize(("said", "reason"), FAILURES.values(), ids=FAILURES)
+def test_online_it_is_at_most_a_maybe(store, said, reason):
+    """101 has a copy, so its nearest candidate is as near as can be."""
+    with llm_judge([said]) as who:
+        found = detect_new(words_only(store), id_of(store, 101), who, now_ms=lambda: 9)
+    assert (found.outcome, found.reason) == ("maybe_duplicate", reason)
+
+
+def test_online_a_model_that_is_too_slow_is_at_most_a_maybe(store):
+    with llm_judge([stall(1.5, verdict(target=102))], timeout=0.3) as who:
+        found = detect_new(words_only(store), id_of(store, 101), who, now_ms=lambda: 9)
+    assert (found.outcome, found.reason) == ("maybe_duplicate", "judge_failed")
+    assert "did not answer" in found.warnings[0]
+
+
+class BrokenJudge:
+    name, model = "llm", "broken"
+
+    def ask(self, question):
+        raise RuntimeError("a bug of ours")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_bug_in_a_thread_is_raised_and_the_run_is_not_called_done(store, workers):
+    with pytest.raises(RuntimeError, match="a bug of ours"):
+        judge(store, BrokenJudge(), workers=workers)
+    assert list_runs(store, 1, step="judge")[0].status == "stopped"
+
+
 def test_a_model_that_is_too_slow_costs_a_skip(store):
     def reply(asked):
         return stall(1.5) if numbers_in(asked)[0] == 101 else none_of_them()

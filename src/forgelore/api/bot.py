@@ -8,7 +8,7 @@ from forgelore.app import App
 from forgelore.core.dedupe.question import AnyJudge, JudgedItem
 from forgelore.core.triage.events import Event
 from forgelore.core.triage.inputs import Inputs
-from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore
+from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore, in_words
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage.bot import BotResult, BotSetup
 from forgelore.flows.triage.index import INDEX_FILE, run_bot
@@ -47,9 +47,11 @@ def handle_event(
     bot = _make_bot(app, reader, reader.fetch_project(name), inputs, places)
     if places.judgement:
         bot = bot._replace(judgement=_read_judgement(places.judgement, event, bot.project))
-    if is_reader and app.config.llm:
-        bot = bot._replace(judge=_make_reader_judge(app, reader, bot.project), is_dry=True)
+    notes: list[str] = []
+    if is_reader:
+        bot = bot._replace(judge=_make_reader_judge(app, reader, bot.project, notes), is_dry=True)
     result = run_bot(bot, event)
+    result.warnings += notes
     result.ended_at = app.now_ms()
     return result
 
@@ -65,11 +67,17 @@ def _make_bot(app: App, forge: Forge, project: Project, inputs: Inputs, places: 
     )  # fmt: skip
 
 
-def _make_reader_judge(app: App, forge: Forge, project: Project) -> AnyJudge:
+def _make_reader_judge(app: App, forge: Forge, project: Project, notes: list[str]) -> AnyJudge | None:
+    """Return the language model of the settings as a judge; None where they name none, or none that could be asked."""
+
     def fetch_patch(item: JudgedItem) -> str:
         return fetch_start_of_diff(forge, project, item.number)
 
-    return make_judge(app, "llm", fetch_patch=fetch_patch)
+    try:
+        return make_judge(app, "llm", fetch_patch=fetch_patch) if app.config.llm else None
+    except ConfigError as error:
+        notes.append(f"no second opinion: {in_words(error)}")
+        return None
 
 
 def _open_context(app: App, forge: Forge, project: Project, inputs: Inputs, path: str) -> TriageContext:
