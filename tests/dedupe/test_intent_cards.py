@@ -162,9 +162,9 @@ def test_only_what_changed_is_made_again(tracker):
     assert cards(tracker, is_full=True).made == 62
 
 
-def test_a_card_of_another_schema_model_or_outcome_is_made_again(tracker):
+def test_a_card_of_another_schema_text_or_outcome_is_made_again(tracker):
     cards(tracker)
-    for change in ("schema_version = 0", "model = 'gpt'", "prompt_version = 'x'", "status = 'fallback'"):
+    for change in ("schema_version = 0", "source_hash = ''", "status = 'fallback'"):
         tracker.run(f"UPDATE intent_cards SET {change} WHERE item_id = ?", id_of(tracker, 101))
         assert cards(tracker).made == 1
 

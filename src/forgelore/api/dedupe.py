@@ -3,13 +3,15 @@
 import getpass
 import os
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from forgelore.api.index import update_index
 from forgelore.api.projects import meant_project
 from forgelore.app import App
+from forgelore.core.dedupe.question import JudgedItem
 from forgelore.core.names import parse_ref
-from forgelore.errors import InvalidValue
+from forgelore.errors import InvalidValue, LoreError
 from forgelore.flows.browse.refs import find_row
 from forgelore.flows.closing.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
 from forgelore.flows.closing.journal import RunClock
@@ -23,8 +25,12 @@ from forgelore.store.db import Store
 from forgelore.store.hits import load_subject
 from forgelore.store.intent_cards import has_cards
 from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.sync_history import has_cursors
+from forgelore.words import ItemKey
 
 CardStates = Literal["open", "closed", "all"]
+CARD_MAKERS = ("auto", "builtin", "llm")
+_READ_PATCH = 60_000  # characters, of which a model is shown the beginning of each file
 _STATES: dict[str, Sequence[str] | None] = {"open": ("open",), "closed": ("closed", "merged"), "all": None}
 
 
@@ -44,14 +50,24 @@ class IntentAnswer(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
+class CardChoice(NamedTuple):
+    """Who makes cards: rules, the model of a profile, or, by name auto, a model where the settings name one."""
+
+    name: str = "auto"
+    profile: str | None = None
+    workers: int = 1
+    budget: int | None = None  # tokens
+
+
 def make_intent_cards(
-    app: App, project_id: int, kinds: Sequence[str], *, states: str, is_full: bool, watcher: Watcher | None
-) -> IntentAnswer:
+    app: App, project: StoredProject, kinds: Sequence[str], choice: CardChoice, *, states: str, is_full: bool,
+    watcher: Watcher | None,
+) -> IntentAnswer:  # fmt: skip
     """Make the cards that are missing or older than their items, and make them searchable."""
     if states not in _STATES:
         raise InvalidValue(f"{states!r} are no states", hint=f"use {', '.join(_STATES)}")
-    store, maker = app.store(create=True), card_maker(app)
-    jobs = [CardJob(project_id, one, _STATES[states], is_full) for one in kinds]
+    store, maker, project_id = app.store(create=True), card_maker(app, project, choice), project.id
+    jobs = [CardJob(project_id, one, _STATES[states], is_full, budget=choice.budget) for one in kinds]
     made = tuple(
         make_cards(store, job, maker, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
         for job in jobs
@@ -62,10 +78,13 @@ def make_intent_cards(
 
 def make_card(app: App, item_id: int) -> tuple[str, ...]:
     """Bring the card of one item up to date; returns what went wrong with it."""
-    subject = load_subject(app.store(create=True), item_id)
+    store = app.store(create=True)
+    subject = load_subject(store, item_id)
     job = CardJob(subject.project_id, subject.kind, item_ids=(item_id,))
-    made = make_cards(app.store(), job, card_maker(app), now_ms=app.now_ms)
-    return (*made.errors, *_index(app, subject.project_id, (made,), None))
+    maker = card_maker(app, _project_of(app, subject.project_id), CardChoice())
+    made = make_cards(store, job, maker, now_ms=app.now_ms)
+    failed = tuple(f"the model made no card: {error}" for error in made.errors)
+    return (*failed, *_index(app, subject.project_id, (made,), None))
 
 
 def check_cards(store: Store, project_id: int) -> None:
@@ -74,9 +93,41 @@ def check_cards(store: Store, project_id: int) -> None:
         raise InvalidValue("this project has no intent cards", hint="make them with: forgelore dedupe intent")
 
 
-def card_maker(_app: App) -> CardMaker:
-    """Return who makes cards."""
-    return RuleCards()
+def card_maker(app: App, project: StoredProject, choice: CardChoice) -> CardMaker:
+    """Return who makes cards. Raises ConfigError where a model is asked for and the settings name none."""
+    if choice.name not in CARD_MAKERS:
+        raise InvalidValue(f"nobody called {choice.name!r} makes cards", hint=f"one of: {', '.join(CARD_MAKERS)}")
+    if not 1 <= choice.workers <= 64:
+        raise InvalidValue(f"{choice.workers} workers are too few or too many", hint="1 to 64")
+    if choice.budget is not None and choice.budget < 1:
+        raise InvalidValue(f"a budget of {choice.budget} tokens is none", hint="a card takes about 1,500 tokens")
+    is_auto = choice.name == "auto" and choice.profile is None
+    if choice.name == "builtin" or (is_auto and not _has_model(app)):
+        return RuleCards()
+    from forgelore.flows.dedupe.llm_cards import ModelCards
+
+    fetch_patch = _PatchReader(app, project).fetch if has_cursors(app.store(), project.id) else None
+    return ModelCards(app.chat_model(choice.profile), workers=choice.workers, fetch_patch=fetch_patch)
+
+
+def _has_model(app: App) -> bool:
+    return any(one.name == "default" and one.base_url and one.model for one in app.config.llm)
+
+
+class _PatchReader:
+    """Reads the diffs of changes from their forge; the project is asked for once."""
+
+    def __init__(self, app: App, project: StoredProject) -> None:
+        self._forge = app.forge(project.name)
+        self._current = cache(partial(self._forge.fetch_project, project.name))
+
+    def fetch(self, item: JudgedItem) -> str:
+        """Return the beginning of a change's diff; "" where the forge does not show it: a card can do without."""
+        try:
+            key = ItemKey("change", item.number)
+            return self._forge.fetch_diff(self._current(), key, max_chars=_READ_PATCH) or ""
+        except LoreError:
+            return ""
 
 
 def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watcher | None) -> tuple[str, ...]:

@@ -63,12 +63,12 @@ def load_card_sources(store: Store, item_ids: Iterable[int]) -> dict[int, CardSo
         SELECT i.id, i.kind, i.title, coalesce(i.body, ''), (
             SELECT json_group_array(new_path)
             FROM item_files
-            WHERE item_id = i.id)
+            WHERE item_id = i.id), i.number
         FROM items i
         WHERE i.id {_WITHIN} AND i.deleted_at IS NULL AND NOT i.is_confidential
     """
     rows = store.rows(sql, json.dumps(list(item_ids)))
-    return {row[0]: CardSource._make((*row[1:4], tuple(sorted(json.loads(row[4]))))) for row in rows}
+    return {row[0]: CardSource._make((*row[1:4], tuple(sorted(json.loads(row[4]))), row[5])) for row in rows}
 
 
 def load_origins(store: Store, item_ids: Iterable[int]) -> dict[int, CardOrigin]:

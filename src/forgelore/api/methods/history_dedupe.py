@@ -93,17 +93,23 @@ class DedupingHistory(FindingHistory):
         return list_runs(self.app.store(), meant_project(self.app, project).id, step=step, limit=limit)
 
     def make_intent_cards(
-        self, *, project: str | None = None, kind: str | None = None, states: "CardStates" = "all", full: bool = False,
-        watcher: "Watcher | None" = None,
+        self, *, project: str | None = None, kind: str | None = None, states: "CardStates" = "all",
+        maker: str = "auto", profile: str | None = None, workers: int = 1, budget: int | None = None,
+        full: bool = False, watcher: "Watcher | None" = None,
     ) -> "IntentAnswer":  # fmt: skip
-        """Make a card of what it is about for every issue and change, and make the cards searchable. What has not
-        changed is left alone, unless all are to be made anew.
+        """Make a card of what it is about for every issue and change, and make the cards searchable: by rules
+        (`maker="builtin"`), by a language model ("llm", of a `profile` of the settings, several at once, within a
+        `budget` of tokens), or by a model where the settings name one ("auto"). What has not changed is left alone,
+        unless all are to be made anew.
         """
-        from forgelore.api.dedupe import make_intent_cards
+        from forgelore.api.dedupe import CardChoice, make_intent_cards
         from forgelore.api.judging import meant_kinds
 
-        project_id = meant_project(self.app, project).id
-        return make_intent_cards(self.app, project_id, meant_kinds(kind), states=states, is_full=full, watcher=watcher)
+        choice = CardChoice(maker, profile, workers, budget)
+        return make_intent_cards(
+            self.app, meant_project(self.app, project), meant_kinds(kind), choice, states=states, is_full=full,
+            watcher=watcher,
+        )  # fmt: skip
 
     def make_candidates(
         self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,

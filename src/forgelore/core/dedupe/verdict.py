@@ -45,7 +45,7 @@ def parse_verdict(answer: str) -> Verdict | InvalidVerdict:
     """Return the verdict in a model's answer, or what keeps it from being one."""
     if len(answer) > _READ:
         return InvalidVerdict(f"the answer has {len(answer)} characters")
-    found = _objects(answer)
+    found = find_objects(answer)
     if len(found) != 1:
         return InvalidVerdict("there is no JSON object in it" if not found else f"it holds {len(found)} JSON objects")
     try:
@@ -59,7 +59,7 @@ def parse_verdict(answer: str) -> Verdict | InvalidVerdict:
     return verdict
 
 
-def _objects(answer: str) -> list[dict[str, object]]:
+def find_objects(answer: str) -> list[dict[str, object]]:
     """Return the JSON objects that stand in a text one after another, not those within others."""
     decoder, found, at = json.JSONDecoder(parse_constant=_refuse_constant), [], 0
     while (start := answer.find("{", at)) >= 0:

@@ -48,12 +48,13 @@ _COMPONENT = re.compile(
 
 
 class CardSource(NamedTuple):
-    """What a card is made from. `paths`: of the files of a change."""
+    """What a card is made from. `paths`: of the files of a change. `number` names the item, and tells nothing of it."""
 
     kind: str
     title: str
     body: str
     paths: tuple[str, ...] = ()
+    number: int = 0
 
 
 class IntentCard(Struct, frozen=True, omit_defaults=True):

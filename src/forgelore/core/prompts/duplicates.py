@@ -16,6 +16,7 @@ from forgelore.core.text import printable
 VERSION = 1  # grows with every change of the words: what an earlier version rejected is asked again
 TITLE_CHARS, BODY_CHARS = 300, 4_000
 MOST_FILES, FILE_CHARS, PATCH_CHARS = 30, 2_000, 12_000
+CARD_CHARS = 1_500
 BODY_STEPS = (BODY_CHARS, 2_000, 1_000, 400)  # tried in turn where a model's context holds no more
 _CUT = " [cut]"
 _FILE = re.compile(r"^diff --git ", re.MULTILINE)
@@ -60,8 +61,8 @@ def build_prompt(question: Question, fence: str, *, body_chars: int = BODY_CHARS
     """Return the prompt of a question. `fence`: letters that stand in none of its texts."""
     candidates = sorted((one.item for one in question.candidates), key=lambda one: one.number)
     allowed = ", ".join(str(one.number) for one in candidates)
-    blocks = [_block("source", question.source, fence, body_chars)]
-    blocks += [_block("candidate", one, fence, body_chars) for one in candidates]
+    blocks = [fence_item("source", question.source, fence, body_chars)]
+    blocks += [fence_item("candidate", one, fence, body_chars) for one in candidates]
     asked = f"Does the source repeat one of the candidates? Allowed targets: {allowed}, or null. Answer in JSON."
     system = SYSTEM.replace("{fence}", fence).replace("{allowed}", allowed)
     return JudgePrompt(system, "\n\n".join([*blocks, asked]))
@@ -73,13 +74,16 @@ def hash_prompt(question: Question) -> str:
     return hashlib.sha256(f"{prompt.system}\0{prompt.user}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _block(role: str, item: JudgedItem, fence: str, body_chars: int) -> str:
+def fence_item(role: str, item: JudgedItem, fence: str, body_chars: int) -> str:
+    """Return an item as data between marks."""
     parts = [f"title: {_excerpt(_one_line(item.title), TITLE_CHARS)}", f"text:\n{_excerpt(item.body, body_chars)}"]
     if item.files:
         parts.append("files:\n" + "\n".join(_excerpt(_one_line(path), TITLE_CHARS) for path in item.files[:MOST_FILES]))
     if item.patch:
         # A model with a small context gets less of the patch, too.
         parts.append(f"patch:\n{_excerpt_patch(item.patch, PATCH_CHARS * body_chars // BODY_CHARS)}")
+    if item.card:
+        parts.append(f"card that a program made from the text, not to be quoted:\n{_excerpt(item.card, CARD_CHARS)}")
     data = "\n".join(parts).replace(fence, "")
     return f"<<<{fence} {role} {item.kind} {item.number}\n{data}\n>>>{fence}"
 

@@ -7,7 +7,8 @@ again by the next run. Cards are kept a few at a time, so that a run that is kil
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 from forgelore.clock import machine_ms
@@ -56,14 +57,22 @@ class CardMaker(Protocol):
     @property
     def prompt_version(self) -> str: ...
     @property
-    def batch(self) -> int: ...
+    def batch(self) -> int:
+        """How many are made before they are kept."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """How many of a batch are made at once."""
+        ...
+
     def make(self, item_id: int, source: CardSource, boilerplate: Collection[int]) -> CardAnswer: ...
 
 
 class RuleCards:
     """Cards from an item's own words."""
 
-    model, prompt_version, batch = BUILTIN, "", _BATCH
+    model, prompt_version, batch, workers = BUILTIN, "", _BATCH, 1
 
     def make(self, _item_id: int, source: CardSource, boilerplate: Collection[int]) -> CardAnswer:
         return CardAnswer(extract_card(source, boilerplate))
@@ -80,6 +89,7 @@ class CardsMade(NamedTuple):
     made: int = 0
     fallbacks: int = 0  # of those made, by rules because the model failed
     errors: dict[str, int] = {}  # noqa: RUF012 - never changed
+    left: int = 0  # not made, because the run was stopped or its budget was spent
     prompt_tokens: int = 0
     answer_tokens: int = 0
     is_stopped: bool = False
@@ -93,6 +103,7 @@ class CardJob(NamedTuple):
     states: Sequence[str] | None = None
     is_full: bool = False  # also where nothing changed
     item_ids: Sequence[int] | None = None
+    budget: int | None = None  # tokens; when they are spent nothing more is asked
 
 
 def make_cards(
@@ -119,7 +130,7 @@ def make_cards(
         for batch in _batches(todo, maker.batch):
             run.make(batch)
             watcher.saved(part, len(batch))
-            if should_stop():
+            if should_stop() or (job.budget is not None and sum(run.tokens) >= job.budget):
                 break
         is_stopped = should_stop()
     finally:
@@ -129,6 +140,7 @@ def make_cards(
     watcher.done(part)
     return done._replace(
         run_id=run_id, made=run.counts["made"], fallbacks=run.counts["fallbacks"], errors=dict(run.errors),
+        left=len(todo) - run.counts["made"],
         prompt_tokens=run.tokens[0], answer_tokens=run.tokens[1], is_stopped=is_stopped,
     )  # fmt: skip
 
@@ -141,7 +153,7 @@ def find_outdated_cards(store: Store, item_ids: Sequence[int], maker: CardMaker)
         found += [
             item_id
             for item_id in batch
-            if item_id in sources and origins.get(item_id) != origin_of(sources[item_id], maker)
+            if item_id in sources and not _is_good(origins.get(item_id), origin_of(sources[item_id], maker))
         ]
     return found
 
@@ -149,6 +161,13 @@ def find_outdated_cards(store: Store, item_ids: Sequence[int], maker: CardMaker)
 def origin_of(source: CardSource, maker: CardMaker) -> CardOrigin:
     """Return what a good card of a source by this maker is made from."""
     return CardOrigin(hash_source(source), SCHEMA_VERSION, maker.prompt_version, maker.model, "ok")
+
+
+def _is_good(known: CardOrigin | None, wanted: CardOrigin) -> bool:
+    """Whether a card may stay. Rules leave a model's card alone: it cost something, and says more."""
+    if known is None or wanted.model != BUILTIN:
+        return known == wanted
+    return known._replace(model=BUILTIN, prompt_version="") == wanted
 
 
 def has_current_card(store: Store, item_id: int) -> bool:
@@ -173,16 +192,27 @@ class _CardRun:
         self.tokens = (0, 0)
 
     def make(self, batch: Sequence[int]) -> None:
-        """Make some cards and keep them together. A model is asked outside of the transaction: it takes its time."""
+        """Make some cards and keep them together. A model is asked outside of the transaction: it takes its time. Where
+        it fails, a good card that was there stays.
+        """
         sources = load_card_sources(self._store, batch)
-        made = [
-            (item_id, source, self._maker.make(item_id, source, self._lines)) for item_id, source in sources.items()
-        ]
+        made = zip(sources.items(), self._make_all(sources), strict=True)
+        known = load_origins(self._store, sources)
         with self._store.transaction():
-            for item_id, source, answer in made:
-                save_card(self._store, self._as_row(item_id, source, answer), self._now_ms())
+            for (item_id, source), answer in made:
+                if not answer.error or known.get(item_id) != origin_of(source, self._maker):
+                    save_card(self._store, self._as_row(item_id, source, answer), self._now_ms())
                 self._count(answer)
             self.save_counts()
+
+    def _make_all(self, sources: Mapping[int, CardSource]) -> list[CardAnswer]:
+        def make(entry: tuple[int, CardSource]) -> CardAnswer:
+            return self._maker.make(*entry, self._lines)
+
+        if self._maker.workers == 1:
+            return [make(entry) for entry in sources.items()]
+        with ThreadPoolExecutor(self._maker.workers) as threads:
+            return list(threads.map(make, sources.items()))
 
     def save_counts(self) -> None:
         save_counters(self._store, self._id, self.counts, tokens=self.tokens)
