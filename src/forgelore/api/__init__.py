@@ -67,6 +67,10 @@ if TYPE_CHECKING:
     from forgelore.flows.audit.analysis import AuditAnalysis as AuditAnalysis
     from forgelore.flows.audit.human import BlindItem as BlindItem
     from forgelore.flows.audit.human import BlindPair as BlindPair
+    from forgelore.flows.audit.overview import DedupeOverview as DedupeOverview
+    from forgelore.flows.audit.overview import OverviewCluster as OverviewCluster
+    from forgelore.flows.audit.overview import OverviewEdge as OverviewEdge
+    from forgelore.flows.audit.overview import OverviewItem as OverviewItem
     from forgelore.flows.audit.recording import AuditCase as AuditCase
     from forgelore.flows.audit.recording import AuditReport as AuditReport
     from forgelore.flows.browse.items import ShownFile as ShownFile
@@ -184,6 +188,7 @@ _HOMES = {
     "DecisionScores": "forgelore.core.compare.scoring",
     "DecisionsMade": "forgelore.flows.dedupe.judge",
     "DedupeChain": "forgelore.api.deduping.chain",
+    "DedupeOverview": "forgelore.flows.audit.overview",
     "DedupeRun": "forgelore.store.dedupe_runs",
     "DetectedCandidate": "forgelore.flows.dedupe.detect_new",
     "Detection": "forgelore.flows.dedupe.detect_new",
@@ -230,6 +235,9 @@ _HOMES = {
     "MeasuredShare": "forgelore.core.audit.classes",
     "NAMING": "forgelore.profiles",
     "OverrideAction": "forgelore.flows.dedupe.overrides",
+    "OverviewCluster": "forgelore.flows.audit.overview",
+    "OverviewEdge": "forgelore.flows.audit.overview",
+    "OverviewItem": "forgelore.flows.audit.overview",
     "PairLabel": "forgelore.core.audit.pair_labels",
     "PlanLine": "forgelore.flows.dedupe.plan",
     "Posted": "forgelore.flows.triage.posting",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forgelore.core.dedupe.closings import TargetPolicy
     from forgelore.flows.audit.analysis import AuditAnalysis
     from forgelore.flows.audit.human import BlindPair
+    from forgelore.flows.audit.overview import DedupeOverview
     from forgelore.flows.audit.recording import AuditReport
     from forgelore.flows.progress import Watcher
 
@@ -110,3 +111,10 @@ class AuditingHistory(DedupingHistory):
         from forgelore.core.audit.simulation import GateBounds
 
         return analyse_audit(self.app, run, project, GateBounds(rank_max, score_min, gap_min, confidence_min))
+
+    def load_overview(self, *, project: str | None = None) -> "DedupeOverview":
+        """Return what a reviewer looks at: clusters with the evidence of each edge, the newest plan, the audits."""
+        from forgelore.api.projects import meant_project
+        from forgelore.flows.audit.overview import load_overview
+
+        return load_overview(self.app.store(), meant_project(self.app, project), self.app.now_ms())

@@ -20,10 +20,10 @@ from forgelore.flows.dedupe.canonicalize import CLUSTERED, is_open_now, load_edg
 from forgelore.flows.dedupe.graces import load_graces
 from forgelore.flows.dedupe.maintainers import find_maintainers
 from forgelore.store.closing_items import PlanItem, load_plan_items
-from forgelore.store.closings import EdgeJudge, PlannedClosing, list_judges, save_closings
+from forgelore.store.closings import EdgeJudge, PlannedClosing, list_closings, list_judges, save_closings
 from forgelore.store.clusters import StoredCluster, list_clusters
 from forgelore.store.db import Store
-from forgelore.store.dedupe_runs import begin_run, end_run, list_runs, save_counters
+from forgelore.store.dedupe_runs import DedupeRun, begin_run, end_run, list_runs, save_counters
 from forgelore.store.projects import StoredProject
 from forgelore.store.write_journal import load_closed_onto
 
@@ -79,6 +79,16 @@ def plan_closings(
     run = None if is_dry else _keep(store, project.id, settings, [one for one, _ in planned], judges, counters, now_ms)
     shown = [line for _, line in planned]
     return ClosingPlan(run, str(project.name), settings.target_policy, settings.min_close, shown, counters)
+
+
+def load_closing_plan(store: Store, project: StoredProject, run: DedupeRun) -> ClosingPlan:
+    """Return a kept plan as it was made; titles and states are those of today."""
+    lines = list_closings(store, run.id)
+    named = [item_id for line in lines for item_id in (line.item_id, line.target_id) if item_id is not None]
+    items = load_plan_items(store, named)
+    policy: TargetPolicy = str(run.parameters["target_policy"])  # type: ignore[assignment]
+    shown = [_show(line, items) for line in lines if line.item_id in items]
+    return ClosingPlan(run.id, str(project.name), policy, float(run.parameters["min_close"] or 0), shown, run.counters)
 
 
 def _check(settings: PlanSettings) -> None:

@@ -3,21 +3,13 @@
 from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.terminal import clean, number, table
+from forgelore.surfaces.present.audit_words import in_words
 
 if TYPE_CHECKING:
     from forgelore.api import AuditAnalysis, AuditCase, AuditReport, LaneAnswer, MeasuredShare, SweptBound
     from forgelore.surfaces.cli.command import Context
 
 SHOWN = 20
-_CLASSES = {
-    "tp": "accepted, and right",
-    "fp": "accepted, and wrong",
-    "conflict": "accepted, onto another item",
-    "fn": "not accepted, and a duplicate",
-    "tn": "not accepted, and none",
-    "incomplete": "no answer",
-    "unlabelled": "accepted, and nobody has said whether it is one",
-}
 ENOUGH = 100  # accepted edges with a label, before anything is closed without being asked twice
 
 
@@ -26,7 +18,7 @@ def print_report(context: "Context", report: "AuditReport") -> None:
     style = context.style
     name = f"{report.judge} {report.model}".strip()
     context.print(f"{style.bold(f'run {report.run}')}: the judge {clean(name)}, measured by {clean(report.reference)}")
-    print_classes(context, report.counters)
+    print_classes(context, report.counters, report.against)
     print_share(context, "precision", report.precision)
     print_share(context, "recall", report.recall)
     _print_beside(context, report)
@@ -35,8 +27,8 @@ def print_report(context: "Context", report: "AuditReport") -> None:
         context.warn("it was stopped before its end, and proves nothing; run it again")
 
 
-def print_classes(context: "Context", counters: dict[str, int]) -> None:
-    rows = [[name, number(counters[name]), meaning] for name, meaning in _CLASSES.items() if counters.get(name)]
+def print_classes(context: "Context", counters: dict[str, int], against: str) -> None:
+    rows = [[name, number(count), in_words(name, against)] for name, count in counters.items() if count]
     context.print(*(f"  {line}" for line in table(rows, grow=2)))
 
 
@@ -71,19 +63,7 @@ def _says(answer: "LaneAnswer") -> str:
 
 
 def _print_beside(context: "Context", report: "AuditReport") -> None:
-    counters, style = report.counters, context.style
-    if report.against == "history":
-        offered, known = counters.get("original_offered", 0), counters.get("known", 0)
-        context.print(
-            style.dim(
-                f"  the original was open then, and among the candidates, of {number(offered)} of {number(known)}"
-            )
-        )
-        if others := counters.get("others", 0):
-            accepted = counters.get("unlabelled", 0)
-            context.print(
-                style.dim(f"  of {number(others)} items that nobody called a duplicate it accepts {number(accepted)}")
-            )
+    style = context.style
     if report.against == "strong":
         context.print(style.dim("  one judge beside another: no proof for closings (--against history or human is)"))
         return
@@ -109,7 +89,7 @@ def print_simulation(context: "Context", found: "AuditAnalysis") -> None:
     bounds = zip(_BOUNDS.values(), found.bounds, strict=True)
     shown = ", ".join(f"{name} {value:g}" for name, value in bounds if value is not None)
     context.print("", context.style.bold(f"with {shown}:"))
-    print_classes(context, found.simulated.classes)
+    print_classes(context, found.simulated.classes, found.report.against)
     print_share(context, "precision", found.simulated.precision)
     print_share(context, "recall", found.simulated.recall)
 
