@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 
 from forgelore.api.dedupe import user_name
-from forgelore.api.judging import check_share, meant_kinds
+from forgelore.api.judging import check_share, check_workers, make_judge, meant_kinds
 from forgelore.api.projects import meant_project
 from forgelore.app import App
 from forgelore.core.audit.pair_labels import PairLabel, parse_labels
 from forgelore.core.audit.simulation import GateBounds
 from forgelore.core.dedupe.question import AnyJudge
-from forgelore.core.dedupe.rules import RuleJudge
 from forgelore.core.jsonl import numbered_lines
 from forgelore.errors import ConfigError, InvalidValue
 from forgelore.flows.audit.analysis import AuditAnalysis, find_audit
@@ -23,23 +22,32 @@ from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.transfer.importing import open_source
 
-LANES = ("builtin", "statements", "cheap", "strong")
+LANES = ("builtin", "statements", "llm", "cheap", "strong")
 MOST = 100_000
 
 
 def audit_judges(
-    app: App, project: str | None, cheap: str, strong: str, setting: AuditSetting, *, watcher: Watcher | None
+    app: App,
+    project: str | None,
+    cheap: str,
+    strong: str,
+    setting: AuditSetting,
+    *,
+    budget: int | None,
+    watcher: Watcher | None,
 ) -> AuditReport:
     """Measure a cheap judge by a strong one."""
     if cheap == strong:
         raise InvalidValue(f"both lanes are {cheap}", hint="a judge always agrees with itself; name another one")
     context = make_context(app, project, setting, watcher)
-    return audit_lanes(context, make_lane(app, cheap), make_lane(app, strong), setting)
+    lanes = [make_lane(app, name, budget=budget) for name in (cheap, strong)]
+    return audit_lanes(context, lanes[0], lanes[1], setting)
 
 
 def audit_by_history(
-    app: App, retriever: Retriever, project: str | None, judge: str, setting: AuditSetting, *, watcher: Watcher | None
-) -> AuditReport:
+    app: App, retriever: Retriever, project: str | None, judge: str, setting: AuditSetting, *,
+    budget: int | None, watcher: Watcher | None,
+) -> AuditReport:  # fmt: skip
     """Measure a judge by the known duplicates of a project."""
     if judge == "statements":
         raise InvalidValue(
@@ -47,7 +55,7 @@ def audit_by_history(
             hint="measure that judge by people: forgelore dedupe audit --against human",
         )
     context = make_context(app, project, setting, watcher)
-    return audit_history(context, retriever, make_lane(app, judge), setting)
+    return audit_history(context, retriever, make_lane(app, judge, budget=budget), setting)
 
 
 def list_blind_pairs(app: App, project: str | None, judge: str, setting: AuditSetting) -> list[BlindPair]:
@@ -101,18 +109,22 @@ def make_context(app: App, project: str | None, setting: AuditSetting, watcher: 
 
 
 def make_setting(
-    kind: str | None, *, sample: int | None, seed: int, min_edge: float, others: int = 100
+    kind: str | None, *, sample: int | None, seed: int, min_edge: float, others: int = 100, workers: int = 1
 ) -> AuditSetting:
-    return AuditSetting(meant_kinds(kind), sample, seed, min_edge, others)
+    check_workers(workers)
+    return AuditSetting(meant_kinds(kind), sample, seed, min_edge, others, workers)
 
 
-def make_lane(_app: App, name: str) -> AnyJudge:
-    """Return the judge of that name: the builtin rules, without or with what maintainers wrote, or a model."""
-    if name in ("builtin", "statements"):
-        return RuleJudge(trusts_statements=name == "statements")
+def make_lane(app: App, name: str, *, budget: int | None = None) -> AnyJudge:
+    """Return the judge of that name: the builtin rules, without or with what maintainers wrote, or the model of a
+    profile. A budget is of a model's tokens.
+    """
     if name not in LANES:
         raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(LANES)}")
-    raise ConfigError(
-        f"no language model is configured for the judge {name!r}",
-        hint="measure the builtin rules with: forgelore dedupe audit --against history",
-    )
+    if name in ("builtin", "statements"):
+        return make_judge(app, "builtin", trusts_statements=name == "statements")
+    try:
+        return make_judge(app, "llm", profile=None if name == "llm" else name, budget=budget)
+    except ConfigError as error:
+        hint = f"{error.hint}; the builtin rules are measured by: forgelore dedupe audit --against history"
+        raise ConfigError(error.message, hint=hint) from error

@@ -26,7 +26,7 @@ class ChainSetting(NamedTuple):
     kind: str | None = None
     candidates: CandidateSetting = CandidateSetting()
     judge: JudgeSetting = JudgeSetting()
-    trusts_statements: bool = False
+    choice: JudgeChoice = JudgeChoice()
     target_policy: TargetPolicy = "canonical-only"
     min_close: float = MIN_CLOSE
     bound: int = 40
@@ -55,14 +55,7 @@ def run_chain(
         watcher=watcher,
     )  # fmt: skip
     _go_on(app)
-    decided = judge_candidates(
-        app,
-        meant.id,
-        setting.judge,
-        JudgeChoice(trusts_statements=setting.trusts_statements),
-        kind=setting.kind,
-        watcher=watcher,
-    )
+    decided = judge_candidates(app, meant.id, setting.judge, setting.choice, kind=setting.kind, watcher=watcher)
     _go_on(app)
     clusters = make_clusters(app, name, bound=setting.bound, is_dry=False)
     kinds = (setting.kind,) if setting.kind else CLUSTERED

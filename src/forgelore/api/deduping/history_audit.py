@@ -23,38 +23,41 @@ class AuditingHistory(DedupingHistory):
     def run_dedupe(
         self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,
         min_edge: float = 0.85, min_close: float = 0.9, target_policy: "TargetPolicy" = "canonical-only",
-        trust_statements: bool = False, workers: int = 1, watcher: "Watcher | None" = None,
+        trust_statements: bool = False, judge: str = "builtin", profile: str | None = None,
+        budget: int | None = None, workers: int = 1, watcher: "Watcher | None" = None,
     ) -> "DedupeChain":  # fmt: skip
         """Find candidates, judge them, build clusters and make a plan of closings; nothing is sent. What was done
         before is not done again.
         """
         from forgelore.api.deduping.chain import ChainSetting, run_chain
+        from forgelore.api.judging import JudgeChoice
         from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
         from forgelore.flows.dedupe.judge import JudgeSetting
 
         setting = ChainSetting(
-            kind, CandidateSetting(k, min_score), JudgeSetting(min_edge), trust_statements, target_policy, min_close,
-            workers=workers,
+            kind, CandidateSetting(k, min_score), JudgeSetting(min_edge, workers=workers, budget=budget),
+            JudgeChoice(judge, profile, trust_statements), target_policy, min_close, workers=workers,
         )  # fmt: skip
         return run_chain(self.app, self.retriever(), project, setting, watcher=watcher)
 
     def audit_judges(
         self, *, cheap: str = "cheap", strong: str = "strong", project: str | None = None, kind: str | None = None,
-        sample: int = 100, seed: int = 0, min_edge: float = 0.85, watcher: "Watcher | None" = None,
+        sample: int = 100, seed: int = 0, min_edge: float = 0.85, workers: int = 1, budget: int | None = None,
+        watcher: "Watcher | None" = None,
     ) -> "AuditReport":  # fmt: skip
         """Ask two judges about a sample of the latest candidates of open items, through the same gates, and return
-        where they agree. Judges are builtin (rules), statements (rules, and what maintainers wrote), cheap and strong
-        (models of the settings).
+        where they agree. Judges are builtin (rules), statements (rules, and what maintainers wrote), llm, cheap and
+        strong (models of the settings; `budget`: most tokens of each).
         """
         from forgelore.api.deduping.audits import audit_judges, make_setting
 
-        setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge)
-        return audit_judges(self.app, project, cheap, strong, setting, watcher=watcher)
+        setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, workers=workers)
+        return audit_judges(self.app, project, cheap, strong, setting, budget=budget, watcher=watcher)
 
     def audit_by_history(
         self, *, judge: str = "builtin", project: str | None = None, kind: str | None = None,
         sample: int | None = None, seed: int = 0, min_edge: float = 0.85, others: int = 100,
-        watcher: "Watcher | None" = None,
+        budget: int | None = None, watcher: "Watcher | None" = None,
     ) -> "AuditReport":  # fmt: skip
         """Measure a judge by the project's own known duplicates, each judged as of its filing; all of them, or a
         sample. Of `others`, items that nobody called a duplicate, what it would accept is listed.
@@ -62,7 +65,7 @@ class AuditingHistory(DedupingHistory):
         from forgelore.api.deduping.audits import audit_by_history, make_setting
 
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, others=others)
-        return audit_by_history(self.app, self.retriever(), project, judge, setting, watcher=watcher)
+        return audit_by_history(self.app, self.retriever(), project, judge, setting, budget=budget, watcher=watcher)
 
     def list_blind_pairs(
         self, *, judge: str = "builtin", project: str | None = None, kind: str | None = None, sample: int = 100,

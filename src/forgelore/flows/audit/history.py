@@ -106,6 +106,7 @@ class _Replay:
         decided = self._decider.decide(one.item_id, ranked.members) if ranked else None
         if ranked is None or decided is None:  # not for everybody to read, or without a time
             return
+        self._recorder.spend(decided.answer)
         answer = without_early_skips(as_answer(decided))
         if not one.right:
             self._take_other(one, answer)

@@ -18,7 +18,8 @@ from forgelore.core.audit.classes import (
 )  # fmt: skip
 from forgelore.core.dedupe.gates import MIN_EDGE, Policy, lead_of
 from forgelore.core.dedupe.policies import AUDIT
-from forgelore.core.dedupe.question import AnyJudge
+from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
+from forgelore.flows.dedupe.asking import JudgePatience
 from forgelore.flows.dedupe.deciding import SetDecision
 from forgelore.flows.dedupe.judge import outcome_of
 from forgelore.flows.progress import Watcher
@@ -38,6 +39,7 @@ class AuditSetting(NamedTuple):
     seed: int = 0
     min_edge: float = MIN_EDGE
     others: int = 100
+    workers: int = 1  # questions at once, to a model
 
 
 class AuditCase(NamedTuple):
@@ -69,6 +71,9 @@ class AuditReport(NamedTuple):
     precision: MeasuredShare | None
     recall: MeasuredShare | None
     disagreements: list[AuditCase]
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    cost: float = 0.0  # by the prices of the settings
 
 
 class AuditContext(NamedTuple):
@@ -88,6 +93,7 @@ class AuditRecorder:
         self._context, self._against, self.run_id = context, against, run_id
         self._classes: list[str] = []
         self.counts: Counter[str] = Counter()  # beside the classes
+        self._tokens, self._cost, self._patience = (0, 0), 0.0, JudgePatience()
 
     def add(self, case: StoredCase) -> None:
         self._classes.append(case.audit_class)
@@ -95,6 +101,14 @@ class AuditRecorder:
             save_case(self._context.store, self.run_id, case)
             if len(self._classes) % _SAVED_EVERY == 0:
                 self._save()
+
+    def spend(self, answer: JudgeAnswer | None) -> None:
+        """Count what an answer cost. Raises what keeps a judge from answering at all."""
+        if answer is None:
+            return
+        self._tokens = self._tokens[0] + answer.prompt_tokens, self._tokens[1] + answer.answer_tokens
+        self._cost += answer.cost
+        self._patience.take(answer)
 
     def each(self, rows: Iterable[_Row], total: int, part: str) -> Iterator[_Row]:
         """Yield rows one by one with progress, until somebody stops it."""
@@ -114,7 +128,7 @@ class AuditRecorder:
 
     def _save(self) -> None:
         counters = score_classes(self._classes, self._against).classes | dict(self.counts)
-        save_counters(self._context.store, self.run_id, counters)
+        save_counters(self._context.store, self.run_id, counters, tokens=self._tokens, cost=self._cost)
 
 
 @contextmanager
@@ -174,7 +188,7 @@ def load_report(store: Store, run: DedupeRun) -> AuditReport:
     return AuditReport(
         run.id, run.project_id, run.status, against, str(run.parameters.get("judge")),
         str(run.parameters.get("model") or ""), reference, run.parameters, run.counters, precision, recall,
-        [_as_shown(one) for one in shown],
+        [_as_shown(one) for one in shown], run.prompt_tokens, run.answer_tokens, run.cost,
     )  # fmt: skip
 
 

@@ -10,8 +10,24 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
+from forgelore.errors import AuthError, ChatModelNotFound, ConfigError
 from forgelore.flows.dedupe.deciding import PreparedCase
 from forgelore.store.candidate_sets import CandidateSet
+
+
+class JudgePatience:
+    """How long a judge that does not answer is asked on: not after what no other question would change, nor after five
+    failures in a row.
+    """
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def take(self, answer: JudgeAnswer) -> None:
+        """Raise what keeps the judge from answering."""
+        self._failures = self._failures + 1 if answer.error else 0
+        if answer.error and (self._failures >= _FAILURES or isinstance(answer.error, _FOR_ALL)):
+            raise answer.error
 
 
 class AskedCase(NamedTuple):
@@ -21,6 +37,8 @@ class AskedCase(NamedTuple):
     prepared: PreparedCase
 
 
+_FAILURES = 5
+_FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)
 _Todo = SimpleQueue[AskedCase | None]
 _Done = SimpleQueue[tuple[AskedCase, JudgeAnswer | BaseException]]
 

@@ -16,8 +16,7 @@ from forgelore.core.dedupe.gates import MIN_EDGE
 from forgelore.core.dedupe.policies import BATCH
 from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
 from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.errors import AuthError, ChatModelNotFound, ConfigError
-from forgelore.flows.dedupe.asking import AskedCase, ask_all
+from forgelore.flows.dedupe.asking import AskedCase, JudgePatience, ask_all
 from forgelore.flows.dedupe.candidate_ranking import FALLBACK, Representation
 from forgelore.flows.dedupe.deciding import Decider, PreparedCase, SetDecision
 from forgelore.flows.progress import Watcher
@@ -27,8 +26,6 @@ from forgelore.store.decisions import list_judged_sets, load_accepted, save_deci
 from forgelore.store.dedupe_runs import begin_run, end_run, save_counters
 
 _SAVED_EVERY = 20  # sets between two looks at the counters
-_FAILURES = 5  # in a row: the others would meet the same
-_FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)  # what no other question would change
 _UNSAID = (ReasonCode.JUDGE_FAILED, ReasonCode.OVER_BUDGET, ReasonCode.INVALID_VERDICT)
 
 
@@ -114,7 +111,7 @@ class _JudgeRun:
         self._store, self._decider, self._id, self._setting, self._now_ms = store, decider, run_id, setting, now_ms
         self._counts: Counter[str] = Counter()
         self._tokens, self._cost = (0, 0), 0.0
-        self._failures = 0
+        self._patience = JudgePatience()
 
     def cases(
         self, todo: list[CandidateSet], *, should_stop: Callable[[], bool], on_set: Callable[[], None]
@@ -142,9 +139,7 @@ class _JudgeRun:
         self._tokens = self._tokens[0] + answer.prompt_tokens, self._tokens[1] + answer.answer_tokens
         self._cost += answer.cost
         self._save(case.candidate_set, self._decider.weigh(case.prepared, answer))
-        self._failures = self._failures + 1 if answer.error else 0
-        if answer.error and (self._failures >= _FAILURES or isinstance(answer.error, _FOR_ALL)):
-            raise answer.error
+        self._patience.take(answer)
 
     def _save(self, one: CandidateSet, decided: SetDecision) -> None:
         """Keep a decision. An accepted edge is replaced by what a judge said, never by its silence."""

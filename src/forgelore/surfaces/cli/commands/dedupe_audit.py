@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--against", choices=("strong", "history", "human"), default="strong",
         help="what is right: another judge, known duplicates as of their filing, or people (default %(default)s)",
     )  # fmt: skip
-    judges = "builtin, statements (and what maintainers wrote), cheap or strong (models)"
+    judges = "builtin, statements (and what maintainers wrote), llm, cheap or strong (models)"
     parser.add_argument("--judge", default="builtin", metavar="NAME", help=f"against history or people: {judges}")
     parser.add_argument("--cheap", default="cheap", metavar="NAME", help="who is measured against another judge")
     parser.add_argument("--strong", default="strong", metavar="NAME", help="that other judge")
@@ -44,6 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--others", type=int, default=100, metavar="N",
         help="against history: ask about so many items that nobody called a duplicate, too (default %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="questions at once, to a model (%(default)s)"
+    )
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="ask each model no more than this")
     parser.add_argument("--pairs", metavar="FILE", help="against people: write the pairs that need a label, and end")
     parser.add_argument("--labels", metavar="FILE", help="against people: read labels from a file instead of asking")
 
@@ -67,7 +71,8 @@ def _audit(context: "Context", arguments: argparse.Namespace, watcher: "Watcher"
     if arguments.against == "history":
         return history.audit_by_history(
             judge=arguments.judge, project=arguments.project, kind=arguments.kind, sample=arguments.sample,
-            seed=arguments.seed, min_edge=arguments.min_edge, others=arguments.others, watcher=watcher,
+            seed=arguments.seed, min_edge=arguments.min_edge, others=arguments.others,
+            budget=arguments.budget, watcher=watcher,
         )  # fmt: skip
     if arguments.against == "human":
         return history.audit_by_people(
@@ -76,7 +81,8 @@ def _audit(context: "Context", arguments: argparse.Namespace, watcher: "Watcher"
         )  # fmt: skip
     return history.audit_judges(
         cheap=arguments.cheap, strong=arguments.strong, project=arguments.project, kind=arguments.kind,
-        sample=sample, seed=arguments.seed, min_edge=arguments.min_edge, watcher=watcher,
+        sample=sample, seed=arguments.seed, min_edge=arguments.min_edge, workers=arguments.workers,
+        budget=arguments.budget, watcher=watcher,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
+from forgelore.surfaces.cli.commands.dedupe_judge import add_judge_arguments
 from forgelore.surfaces.cli.commands.dedupe_plan import write_plan
 from forgelore.surfaces.cli.indexing import stopping_on_interrupt
 from forgelore.surfaces.cli.progress import make_watcher
@@ -42,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--statements", action="store_true", help='count what maintainers wrote ("duplicate of #5") and marks'
     )
+    add_judge_arguments(parser)
+    parser.add_argument("--budget", type=int, metavar="TOKENS", help="ask a model no more than this")
     parser.add_argument("--out", metavar="FILE", help="write the plan to a file: .json, or Markdown")
 
 
@@ -51,7 +54,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "DedupeChain":
         chain = context.history.run_dedupe(
             project=project, kind=arguments.kind, min_edge=arguments.min_edge, min_close=arguments.min_close,
             target_policy=arguments.target_policy, trust_statements=arguments.statements, workers=arguments.workers,
-            watcher=watcher,
+            judge=arguments.judge, profile=arguments.profile, budget=arguments.budget, watcher=watcher,
         )  # fmt: skip
     if arguments.out:
         write_plan(arguments.out, chain.plan)

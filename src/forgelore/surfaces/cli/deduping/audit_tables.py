@@ -21,6 +21,9 @@ def print_report(context: "Context", report: "AuditReport") -> None:
     print_classes(context, report.counters, report.against)
     print_share(context, "precision", report.precision)
     print_share(context, "recall", report.recall)
+    if report.prompt_tokens or report.answer_tokens:
+        cost = f", cost {report.cost:,.4f}" if report.cost else ""
+        context.print(f"  {number(report.prompt_tokens)} tokens in, {number(report.answer_tokens)} out{cost}")
     _print_beside(context, report)
     print_cases(context, report.disagreements)
     if report.status == "stopped":
