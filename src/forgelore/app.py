@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.config import EMBEDDERS, OWN_EMBEDDERS, Config, api_urls, check_api_url, host_of, hosts_of, load_config
+from forgelore.config import (
+    EMBEDDERS,
+    OWN_EMBEDDERS,
+    Config,
+    api_urls,
+    check_api_url,
+    data_folder,
+    host_of,
+    hosts_of,
+    load_config,
+)
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError, UsageError
@@ -21,6 +31,7 @@ from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
     from forgelore.chat_port import ChatModel
+    from forgelore.code_port import Clone
     from forgelore.forges.answers import TokenAccess
     from forgelore.net.client import Client
     from forgelore.net.model_server import Manners
@@ -198,6 +209,30 @@ class App:
             url, branch, token=token or None, folder=folder, environ=environ, profile=PROFILES[name.forge], mark=mark,
             token_advice=advice,
         )  # fmt: skip
+
+    def local_clone(self, folder: str, ref: str = "HEAD") -> "Clone":
+        """Return a clone on this machine. Raises NotFound where there is none."""
+        from forgelore.forges.clone.tree import LocalClone
+
+        return LocalClone(folder, self.environ, ref=ref)
+
+    def fetch_clone(self, name: ProjectName, *, depth: int) -> "Clone":
+        """Fetch a shallow copy of a project's repository and return it. It lies in the user's own folder: one that came
+        with somebody's clone could bring settings that run programs.
+        """
+        from forgelore.forges.clone.fetch import REF, fetch_copy
+        from forgelore.tokens import find_token, token_advice
+
+        token, source = find_token(self.config, self.environ, name.forge, name.host)
+        advice = token_advice(self.config, self.environ, name.forge, name.host, source)
+        environ = {**self.environ, **({"GIT_SSL_CAINFO": self.config.ca_file} if self.config.ca_file else {})}
+        place = f"{name.host}/{name.path}".lower().replace(":", "_")
+        folder = os.path.join(data_folder(self.environ), "clones", *place.split("/"))
+        repository = fetch_copy(
+            f"{self._git_root(name)}/{name.path}.git", folder, depth=depth, token=token or None,
+            profile=PROFILES[name.forge], environ=environ, token_advice=advice,
+        )  # fmt: skip
+        return self.local_clone(repository, REF)
 
     def _git_root(self, name: ProjectName) -> str:
         """Return where git finds a host's repositories: CI says so, else it is the address of its pages."""

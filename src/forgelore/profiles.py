@@ -61,6 +61,7 @@ class ForgeProfile(NamedTuple):
     note_fragment: str = (
         ""  # of an item's page, before the number of a note; where answers have the address, it is empty
     )
+    code_pages: tuple[str, str] = ("", "")  # below a project: of a file at a commit, and of a commit
     quiet_host: str = ""  # serves the same pages, and makes no cross references
     quiet_ending: tuple[str, str] = ("", "")  # of path and fragment, where no other host makes a link quiet
     has_comment_stream: bool = False  # one list of all comments, which may miss some: counts are compared behind it
@@ -83,6 +84,7 @@ class ForgeProfile(NamedTuple):
 
 GITHUB = ForgeProfile(
     "github", "GitHub", _NOUNS | {"change": "pull request"}, numbering="shared",
+    code_pages=("/blob/{commit}/{path}", "/commit/{commit}"),
     host="github.com", web_hosts=("github.com", "www.github.com"),
     api_path="/api/v3", api_url="https://api.github.com", graphql_url="https://api.github.com/graphql",
     probe_path="/api/v3/meta",
@@ -103,6 +105,7 @@ GITHUB = ForgeProfile(
 )  # fmt: skip
 GITLAB = ForgeProfile(
     "gitlab", "GitLab", _NOUNS | {"change": "merge request"}, {"change": "!"}, "apart",
+    code_pages=("/-/blob/{commit}/{path}", "/-/commit/{commit}"),
     host="gitlab.com", web_hosts=("gitlab.com",), api_path="/api/v4", probe_path="/api/v4/version",
     ci_server="CI_SERVER_URL", ci_api="CI_API_V4_URL",
     token_variables=("GITLAB_TOKEN",), host_variable="GITLAB_HOST",
@@ -127,6 +130,7 @@ GITLAB = ForgeProfile(
 # Gitea is the same to us: Forgejo began as its copy, and both answer below the same paths.
 FORGEJO = ForgeProfile(
     "forgejo", "Forgejo", _NOUNS | {"change": "pull request"}, numbering="shared",
+    code_pages=("/src/commit/{commit}/{path}", "/commit/{commit}"),
     host="codeberg.org", web_hosts=("codeberg.org",), api_path="/api/v1", probe_path="/api/v1/version",
     ci_server="FORGEJO_SERVER_URL", ci_api="FORGEJO_API_URL",
     token_variables=("FORGEJO_TOKEN", "GITEA_TOKEN"), host_variable="FORGEJO_HOST",

@@ -7,6 +7,7 @@ import pathlib
 import jsonschema
 import pytest
 
+from clones.repositories import make_repository
 from envelopes import check_envelope
 from forgelore.surfaces.cli.main import COMMANDS
 from forgelore.surfaces.cli.schemas import command_schema, schema_file
@@ -50,7 +51,7 @@ ONLINE = {
     "ingest": ["ingest", "--type", "issues", "acme/web"],
     "auth-test": ["auth-test", "acme/web"],
 }
-OWN = {"import", "export", "evaluate", "embed"}  # need a file, or an embedder: below
+OWN = {"import", "export", "evaluate", "embed", "index-code"}  # need a file, a clone or an embedder: below
 # One needs the other: test_dedupe_commands, test_audit_commands, test_dedupe_chain.
 CLOSING = {"dedupe plan", "dedupe apply", "dedupe rollback", "dedupe report", "dedupe refresh"}
 
@@ -80,6 +81,11 @@ def test_a_command_keeps_to_its_schema(demo, command):
 def test_a_command_that_fetches_keeps_to_its_schema(cli, github, github_env, command):
     github.populate(issues=3, changes=2)
     assert cli(*ONLINE[command], "--json", **github_env).code == 0
+
+
+def test_a_clone_keeps_to_its_schema(demo, tmp_path):
+    folder = make_repository(tmp_path / "web", {"a.py": "def f(): ...\n"})
+    assert demo("index-code", str(folder), "--project", "lanternsync/lantern", "--json").code == 0
 
 
 def test_files_in_and_out_keep_to_their_schemas(demo, demo_file, tmp_path):

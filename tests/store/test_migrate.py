@@ -80,7 +80,7 @@ def test_words_of_the_program_leave_the_schema_and_nothing_else_does(tmp_path):
 def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path):
     store = Store(str(tmp_path / "a.db"))
     good = load_migrations()
-    bad = good[0]._replace(number=good[-1].number + 1, name="bad", sql="CREATE TABLE extra (x); SELECT nonsense;")
+    bad = good[0]._replace(number=newest_version() + 1, name="bad", sql="CREATE TABLE extra (x); SELECT nonsense;")
     with pytest.raises(StoreError):
         migrate(store, [*good, bad])
     assert store.value("SELECT max(version) FROM schema_version") == newest_version()

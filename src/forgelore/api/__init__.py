@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from forgelore.api.history import make_history as make_history
     from forgelore.api.history import open_history as open_history
     from forgelore.api.index import BuiltDocuments as BuiltDocuments
+    from forgelore.api.index import IndexedCode as IndexedCode
     from forgelore.api.index import IndexParts as IndexParts
     from forgelore.api.index import UpdatedIndex as UpdatedIndex
     from forgelore.api.setup import AddedHost as AddedHost
@@ -88,6 +89,8 @@ if TYPE_CHECKING:
     from forgelore.flows.closing.apply import AppliedLine as AppliedLine
     from forgelore.flows.closing.rollback import RolledBack as RolledBack
     from forgelore.flows.closing.rollback import RolledBackItem as RolledBackItem
+    from forgelore.flows.code.commits import IndexedCommits as IndexedCommits
+    from forgelore.flows.code.files import IndexedFiles as IndexedFiles
     from forgelore.flows.compare.calibrate import AtThreshold as AtThreshold
     from forgelore.flows.compare.calibrate import Calibrated as Calibrated
     from forgelore.flows.compare.evaluate import Evaluation as Evaluation
@@ -218,6 +221,9 @@ _HOMES = {
     "IndexParts": "forgelore.api.index",
     "IndexStats": "forgelore.flows.index.stats",
     "Indexed": "forgelore.flows.index.documents",
+    "IndexedCode": "forgelore.api.index",
+    "IndexedCommits": "forgelore.flows.code.commits",
+    "IndexedFiles": "forgelore.flows.code.files",
     "Inputs": "forgelore.core.triage.inputs",
     "IntentAnswer": "forgelore.api.dedupe",
     "JobCount": "forgelore.flows.sync.status",

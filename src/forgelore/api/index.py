@@ -1,17 +1,29 @@
-"""The index through the facade: documents, then vectors; and what a check of them may use."""
+"""The index through the facade: documents, then vectors; files and commits of a clone; what a check may use."""
 
+import os
 from functools import partial
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+
 from forgelore.app import App
-from forgelore.errors import ConfigError, LoreError
+from forgelore.checkout import origin_of
+from forgelore.code_port import Clone
+from forgelore.core.names import without_userinfo
+from forgelore.core.values import check_filled
+from forgelore.errors import ConfigError, InvalidValue, LoreError
+from forgelore.flows.code.commits import IndexedCommits, index_commits
+from forgelore.flows.code.files import CodeSetup, IndexedFiles, index_files
 from forgelore.flows.index.check import SAMPLE, CheckRequest
 from forgelore.flows.index.documents import Indexed, count_indexed, index_items, reindex_items
 from forgelore.flows.index.update import IndexUpdate
 from forgelore.flows.index.update import update_index as update_flow
 from forgelore.flows.index.vectors import Embedded, embed_documents
 from forgelore.flows.progress import Watcher
+from forgelore.model import Project
 from forgelore.ports import Embedder
+from forgelore.store.project_rows import save_project
+from forgelore.words import ProjectName
 
 IndexParts = Literal["all", "documents", "none"]  # vectors are made from documents: none without them
 
@@ -110,3 +122,93 @@ def _find_embedder(app: App, sample: int) -> tuple[Embedder | None, str]:
     except LoreError as error:
         return None, error.message
     return embedder, "" if embedder else "no embedder is configured" if sample else "--sample 0"
+
+
+DEPTH = 200  # commits of a copy that is fetched
+
+
+class CodeRequest(NamedTuple):
+    """What is to be indexed: a clone by its path, or a project that is fetched; "" where nothing was said."""
+
+    path: str = ""
+    project: str = ""
+    depth: int = DEPTH
+    is_fetched: bool = False
+    with_commits: bool = True
+
+
+class IndexedCode(Struct, frozen=True):
+    """What an indexing of code did. `commits`: None where they were left out."""
+
+    project: str
+    folder: str
+    is_shallow: bool
+    files: IndexedFiles
+    commits: IndexedCommits | None
+    warnings: tuple[str, ...] = ()
+
+
+def index_code(app: App, request: CodeRequest, watcher: Watcher | None) -> IndexedCode:
+    """Bring the files and commits of a project up to date with a clone."""
+    if not 1 <= request.depth <= 1_000_000:
+        raise InvalidValue(f"a depth of {request.depth} is out of range", hint="use 1 to 1,000,000")
+    name, clone = _find_clone(app, request)
+    head = clone.find_head()
+    store = app.store(create=True)
+    with store.transaction():
+        project = save_project(store, Project(name), app.now_ms())
+    if head is None:
+        said = f"{clone.folder} has no commits yet: nothing was indexed"
+        return IndexedCode(str(name), clone.folder, clone.is_shallow, IndexedFiles(), None, (said,))
+    setup = CodeSetup(
+        clone, project.id, app.config.code_max_kb * 1000, watcher or Watcher(), app.stop.is_set, app.now_ms
+    )
+    files = index_files(store, setup, head)
+    commits = index_commits(store, setup, head) if request.with_commits else None
+    return IndexedCode(
+        str(project.name), clone.folder, clone.is_shallow, files, commits, _warn_of_clone(clone, files, commits)
+    )
+
+
+def _find_clone(app: App, request: CodeRequest) -> tuple[ProjectName, Clone]:
+    """Return the project and the clone that are meant: a path, the clone one stands in, or a copy that is fetched."""
+    named = app.parse_project(check_filled("the project's name", request.project)) if request.project else None
+    folder = os.path.join(app.cwd, os.path.expanduser(request.path)) if request.path else app.cwd
+    is_settled = request.is_fetched or (request.path and named)  # what the clone itself says does not matter
+    origin = None if is_settled else _name_of_origin(app, folder)
+    is_here = bool(request.path) or (origin is not None and named in (None, origin))
+    if is_here and not request.is_fetched:
+        clone = app.local_clone(folder)
+        if named is None and origin is None:
+            hint = "say whose code it is: --project OWNER/REPO, or any name for a project that is on no forge"
+            raise ConfigError(f"{clone.folder} does not say which project it is of", hint=hint)
+        return named or _said(origin), clone
+    if named is None:
+        hint = "stand in a clone, give its path, or name a project that is fetched: --project OWNER/REPO"
+        raise ConfigError("there is no clone here", hint=hint)
+    if named.forge == "local":
+        raise ConfigError(f"{named} is on no forge", hint="give the path of its clone: forgelore index-code PATH")
+    return named, app.fetch_clone(named, depth=request.depth)
+
+
+def _said(name: ProjectName | None) -> ProjectName:
+    assert name is not None
+    return name
+
+
+def _name_of_origin(app: App, folder: str) -> ProjectName | None:
+    url = origin_of(folder)
+    if not url or not url.startswith(("https://", "http://", "ssh://", "git://", "git@")):
+        return None
+    return app.parse_project(without_userinfo(url))
+
+
+def _warn_of_clone(clone: Clone, files: IndexedFiles, commits: IndexedCommits | None) -> tuple[str, ...]:
+    found = []
+    if missing := files.left_out.get("missing"):
+        found.append(f"{missing:,} files are not in the clone, which is a partial one; run: git fetch --refetch")
+    if commits and clone.is_shallow:
+        found.append(f"the clone is shallow: {commits.total:,} commits are here, and older ones are not")
+    if commits and commits.is_cut:
+        found.append(f"the newest {commits.total:,} commits are here, and older ones are not")
+    return tuple(found)

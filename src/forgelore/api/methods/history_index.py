@@ -7,7 +7,7 @@ from forgelore.app import App
 from forgelore.words import JobKind
 
 if TYPE_CHECKING:
-    from forgelore.api.index import BuiltDocuments, IndexParts, UpdatedIndex
+    from forgelore.api.index import BuiltDocuments, IndexedCode, IndexParts, UpdatedIndex
     from forgelore.flows.index.check import Checked
     from forgelore.flows.index.repair import Repaired
     from forgelore.flows.index.stats import IndexStats
@@ -45,6 +45,18 @@ class IndexingHistory:
 
         projects = project_ids(self.app, project)
         return embed(self.app, projects, full=full, retry=retry, embedder=embedder, watcher=watcher)
+
+    def index_code(
+        self, path: str = "", *, project: str | None = None, fetch: bool = False, depth: int | None = None,
+        with_commits: bool = True, watcher: "Watcher | None" = None,
+    ) -> "IndexedCode":  # fmt: skip
+        """Bring the files and commits of a project up to date: from the clone at a path, from the one that the working
+        folder is in, or, where a project is named, from a shallow copy that is fetched. The file is made when needed.
+        """
+        from forgelore.api.index import DEPTH, CodeRequest, index_code
+
+        request = CodeRequest(path, project or "", DEPTH if depth is None else depth, fetch, with_commits)
+        return index_code(self.app, request, watcher)
 
     def count_unindexed(self, project: str | None = None) -> int:
         """Return how many items wait for their documents."""

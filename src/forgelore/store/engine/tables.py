@@ -9,7 +9,21 @@ VOCABULARY = "documents_vocab"  # its words, as a table
 SHADOWS = ("data", "idx", "docsize", "config")  # tables that FTS5 keeps for each, behind an underscore
 VECTORS = "chunks"
 
-TABLES = frozenset([FULL_TEXT, CARD_TEXT, VOCABULARY, "common_words", "index_facts", VECTORS])
+CODE_TEXTS = ("code_fts", "commits_fts")  # of files and commits, with a vocabulary each
+
+TABLES = frozenset(
+    [
+        FULL_TEXT,
+        CARD_TEXT,
+        VOCABULARY,
+        "common_words",
+        "index_facts",
+        VECTORS,
+        *CODE_TEXTS,
+        "code_vocab",
+        "commits_vocab",
+    ]
+)
 REMADE = (FULL_TEXT, CARD_TEXT, VOCABULARY)  # made again as one, by `remake_full_text`, and no other way
 OF_DOCUMENTS = ((VECTORS, "document_id"),)  # rows that hang on a document, by a column, and say its project
 COUNTED = (VECTORS,)  # never use an id twice
@@ -17,7 +31,7 @@ COUNTED = (VECTORS,)  # never use an id twice
 
 def find_owner(name: str) -> str:
     """Return the table that a table of the file is a part of: itself, or the full text that it is a shadow of."""
-    return next((owner for owner in (FULL_TEXT, CARD_TEXT) if name.startswith(f"{owner}_")), name)
+    return next((owner for owner in (FULL_TEXT, CARD_TEXT, *CODE_TEXTS) if name.startswith(f"{owner}_")), name)
 
 
 def texts_of(full_text: str) -> str:

@@ -28,6 +28,7 @@ COMMANDS = {
     "export": ("fetch", "write a project as JSON lines"),
     "generate-docs": ("index", "build the documents that are searched"),
     "embed": ("index", "compute the vectors of documents"),
+    "index-code": ("index", "make files and commits of a clone searchable"),
     "replay": ("index", "read stored answers of the forges again, without a request"),
     "stats": ("index", "what is in the index, and whether it is sound"),
     "calibrate": ("index", "learn from known duplicates how sure a match is"),

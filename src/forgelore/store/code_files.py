@@ -1,0 +1,148 @@
+"""Files of code: what is known of a project's tree, and writing what changed, its words included."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from forgelore.core.code.pieces import CodeChunk
+from forgelore.core.search.terms import build_terms
+from forgelore.store.db import Store
+from forgelore.store.engine.code_words import WordRow, add_code_words, drop_code_words, remove_code_words
+
+
+class CodeTree(NamedTuple):
+    """What is indexed of a project's clone: the commit of its files, the one its history goes up to, by which rules."""
+
+    tree_commit: str = ""
+    history_commit: str = ""
+    rules: str = ""
+
+
+class KnownFile(NamedTuple):
+    id: int
+    blob: str
+    language: str
+
+
+class NewFile(NamedTuple):
+    """A file to write, with its chunks; the last line of each chunk is within `text`."""
+
+    path: str
+    blob: str
+    language: str
+    size: int
+    text: str
+    chunks: Sequence[CodeChunk]
+
+
+def load_code_tree(store: Store, project_id: int) -> CodeTree:
+    sql = "SELECT tree_commit, history_commit, rules FROM code_trees WHERE project_id = ?"
+    row = store.row(sql, project_id)
+    return CodeTree(*row) if row else CodeTree()
+
+
+def save_code_tree(store: Store, project_id: int, tree: CodeTree, now_ms: int) -> None:
+    sql = """
+        INSERT INTO code_trees (project_id, tree_commit, history_commit, rules, indexed_at)
+        VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (project_id) DO UPDATE SET
+          tree_commit = excluded.tree_commit, history_commit = excluded.history_commit, rules = excluded.rules,
+          indexed_at = excluded.indexed_at
+    """
+    store.run(sql, project_id, *tree, now_ms)
+
+
+def load_known_files(store: Store, project_id: int) -> dict[str, KnownFile]:
+    """Return path -> what is indexed of it."""
+    sql = "SELECT path, id, blob, language FROM code_files WHERE project_id = ?"
+    return {path: KnownFile(*row) for path, *row in store.each(sql, project_id)}
+
+
+def load_left_out(store: Store, project_id: int) -> dict[str, tuple[str, str]]:
+    """Return path -> its blob, and why it is left out."""
+    sql = "SELECT path, blob, reason FROM code_left_out WHERE project_id = ?"
+    return {path: (blob, reason) for path, blob, reason in store.each(sql, project_id)}
+
+
+def save_left_out(store: Store, project_id: int, rows: Iterable[tuple[str, str, str]]) -> None:
+    """Remember (path, blob, reason) of files that are left out. In a transaction."""
+    sql = """
+        INSERT INTO code_left_out (project_id, path, blob, reason)
+        VALUES (?, ?, ?, ?)
+        ON CONFLICT (project_id, path) DO UPDATE SET blob = excluded.blob, reason = excluded.reason
+    """
+    store.run_many(sql, [(project_id, *row) for row in rows])
+
+
+def forget_left_out(store: Store, project_id: int, paths: Iterable[str]) -> None:
+    sql = "DELETE FROM code_left_out WHERE project_id = ? AND path = ?"
+    store.run_many(sql, [(project_id, path) for path in paths])
+
+
+def save_file(store: Store, project_id: int, file: NewFile) -> None:
+    """Write a file and its chunks in place of what stood at its path. In a transaction."""
+    before = store.value("SELECT id FROM code_files WHERE project_id = ? AND path = ?", project_id, file.path)
+    if before is not None:
+        remove_files(store, [before])
+    sql = """
+        INSERT INTO code_files (project_id, path, blob, language, size, text, text_hash)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+    """
+    digest = hashlib.sha256(file.text.encode()).digest()
+    file_id = store.insert(sql, project_id, file.path, file.blob, file.language, file.size, file.text, digest)
+    lines = file.text.split("\n")
+    add_code_words(
+        store,
+        "code",
+        [_insert_chunk(store, project_id, file_id, file.path, at, lines) for at in enumerate(file.chunks)],
+    )
+
+
+def _insert_chunk(
+    store: Store, project_id: int, file_id: int, path: str, at: tuple[int, CodeChunk], lines: list[str]
+) -> WordRow:
+    position, chunk = at
+    sql = """
+        INSERT INTO code_chunks (project_id, file_id, position, start_line, end_line, symbol, names)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+    """
+    names = "\n".join(chunk.names)
+    place = (chunk.start_line, chunk.end_line, chunk.symbol, names)
+    chunk_id = store.insert(sql, project_id, file_id, position, *place)
+    return build_word_row(chunk_id, path, chunk.symbol, names, "\n".join(lines[chunk.start_line - 1 : chunk.end_line]))
+
+
+def build_word_row(chunk_id: int, path: str, symbol: str, names: str, text: str) -> WordRow:
+    """Return what a chunk is found by. A later part of a long function is found by the function's name too."""
+    named = f"{symbol}\n{names}" if symbol and symbol not in names.split("\n") else names
+    return WordRow(chunk_id, path, named, text, build_terms(f"{path}\n{named}", text))
+
+
+def move_file(store: Store, file_id: int, path: str) -> None:
+    """Give a file another path: nothing is read or embedded again, and its words know the new place. In a
+    transaction.
+    """
+    store.run("UPDATE code_files SET path = ? WHERE id = ?", path, file_id)
+    lines = str(store.value("SELECT text FROM code_files WHERE id = ?", file_id)).split("\n")
+    sql = "SELECT id, symbol, names, start_line, end_line FROM code_chunks WHERE file_id = ? ORDER BY position"
+    rows = [
+        build_word_row(chunk_id, path, symbol, names, "\n".join(lines[start - 1 : end]))
+        for chunk_id, symbol, names, start, end in store.rows(sql, file_id)
+    ]
+    remove_code_words(store, "code", [row.id for row in rows])
+    add_code_words(store, "code", rows)
+
+
+def remove_files(store: Store, file_ids: Iterable[int]) -> None:
+    """Delete files with their chunks and words. In a transaction."""
+    for file_id in file_ids:
+        chunks = store.rows("SELECT id FROM code_chunks WHERE file_id = ?", file_id)
+        remove_code_words(store, "code", [row[0] for row in chunks])
+        store.run("DELETE FROM code_files WHERE id = ?", file_id)
+
+
+def forget_all_code(store: Store) -> None:
+    """Delete files, commits and their words, of all projects: a clone brings them again. In a transaction."""
+    drop_code_words(store)
+    for table in ("code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commits"):
+        store.run(f"DELETE FROM {table}")
