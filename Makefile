@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH := $(VENV)/.torch
 TRAFFIC := $(abspath $(VENV))/traffic
+AGENTS := $(VENV)/agents
+# What asks the MCP server in its tests: two programs of others, and the Node they want, which few systems have.
+NODE_PACKAGE := node-$(if $(filter Darwin,$(shell uname -s)),darwin,linux)-$(if $(filter x86_64,$(shell uname -m)),x64,arm64)
+AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 $(NODE_PACKAGE)@22.23.3
 
 .PHONY: coverage demo test check lint types imports docs docs-check bench lock setup shells clean smoke try-triage
 
@@ -18,7 +22,7 @@ MEASURED := $(addprefix tests/,core store net api index embedders search quality
 OTHERS := $(filter-out $(MEASURED) tests/contracts tests/servers tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
 MEASURE := $(if $(COVERAGE),$(BIN)/coverage run -m,$(BIN)/python -m)
 
-test: setup shells $(TORCH)
+test: setup shells $(TORCH) $(AGENTS)/.installed
 	rm -rf $(TRAFFIC) && mkdir -p $(TRAFFIC)
 	rm -f .coverage .coverage.*
 	FORGELORE_TRAFFIC=$(TRAFFIC) $(MEASURE) pytest -n 2 $(MEASURED)
@@ -88,6 +92,16 @@ shells:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq > /dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing > /dev/null; \
 	then exit 0; fi; echo "not installed:$$missing; their completion will not be tested"
+
+# The tests of the MCP server want them. Where they can be neither found nor installed, these are skipped. Scripts of
+# packages are not run: none of these needs its own.
+$(AGENTS)/.installed: $(STAMP) Makefile
+	@mkdir -p $(AGENTS); \
+	if ! command -v npm > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq > /dev/null \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm > /dev/null; fi; \
+	npm install --prefix $(AGENTS) --no-package-lock --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
+		$(AGENT_PACKAGES) > /dev/null && touch $@ || echo "not installed: other clients of the MCP server; they will not be tested"
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

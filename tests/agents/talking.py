@@ -79,7 +79,7 @@ class Agent:
 
 
 def server_env(home, **more):
-    return {"PATH": os.environ["PATH"], "HOME": str(home), "FORGELORE_EMBEDDER": "none", **more}
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "FORGELORE_EMBEDDER": "none"} | more
 
 
 @contextlib.contextmanager
@@ -89,9 +89,9 @@ def connected(transport):
 
 
 @contextlib.contextmanager
-def over_stdio(db, home, *words):
+def over_stdio(db, home, *words, **env):
     command = [*FORGELORE, "mcp", "--db", db, *words]
-    params = StdioServerParameters(command=command[0], args=command[1:], env=server_env(home), cwd=str(home))
+    params = StdioServerParameters(command=command[0], args=command[1:], env=server_env(home, **env), cwd=str(home))
     with connected(stdio_client(params)) as agent:
         yield agent
 

@@ -180,11 +180,11 @@ def _find_clone(app: App, request: CodeRequest) -> tuple[ProjectName, Clone]:
     if is_here and not request.is_fetched:
         clone = app.local_clone(folder)
         if named is None and origin is None:
-            hint = "say whose code it is: --project OWNER/REPO, or any name for a project that is on no forge"
+            hint = "say whose code it is: forgelore index-code --project OWNER/REPO, or any name if it is on no forge"
             raise ConfigError(f"{clone.folder} does not say which project it is of", hint=hint)
         return named or _said(origin), clone
     if named is None:
-        hint = "stand in a clone, give its path, or name a project that is fetched: --project OWNER/REPO"
+        hint = "stand in a clone, give its path, or have it fetched: forgelore index-code --project OWNER/REPO"
         raise ConfigError("there is no clone here", hint=hint)
     if named.forge == "local":
         raise ConfigError(f"{named} is on no forge", hint="give the path of its clone: forgelore index-code PATH")

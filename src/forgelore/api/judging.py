@@ -99,10 +99,13 @@ def make_judge(
         raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(JUDGES)}")
     if name == "builtin":
         if profile is not None or budget is not None:
-            raise InvalidValue("the builtin judge has no profile and spends no tokens", hint="add --judge llm")
+            raise InvalidValue(
+                "the builtin judge has no profile and spends no tokens",
+                hint="ask a model: forgelore dedupe judge --judge llm",
+            )
         return RuleJudge(trusts_statements=trusts_statements)
     if trusts_statements:
-        hint = "use the builtin judge for them: --judge builtin --statements"
+        hint = "use the builtin judge for them: forgelore dedupe judge --judge builtin --statements"
         raise InvalidValue("a model is told of texts alone, not of what maintainers said", hint=hint)
     if budget is not None and budget < 1:
         raise InvalidValue(f"a budget of {budget} tokens is none", hint="a judgement takes about 3,000 tokens")
