@@ -32,7 +32,6 @@ def test_other_spellings_of_the_same_question(demo, arguments, same):
         (("search", "relay", "--match", "title"), "in:title"),
         (("search", "relay", "--merged"), "--state merged"),
         (("search", "relay", "--no-assignee"), "--no assignee"),
-        (("search", "relay", "--order", "asc"), "--sort"),
         (("list", "issues", "--search", "is:open"), "behind the kind"),
     ],
 )
@@ -49,6 +48,7 @@ def test_what_is_said_otherwise_here(demo, arguments, hint):
         (("list", "issues", "--assignee", "@me"), "who @me is"),
         (("search", "label:bug,relay"), "one by one"),
         (("search", "issues", "relay stalls"), "is:issue"),
+        (("search", "relay", "--order", "asc"), "without --sort"),
     ],
 )
 def test_what_cannot_be_known_is_told(demo, arguments, warning):

@@ -70,7 +70,7 @@ def build_search(
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
     project, start = maybe_project(app, words.get("project")), parse_start(offset)
     if is_raw:
-        filters = search_filters(app, words, project).without_threads()
+        filters = search_filters(app, words, project).leaving_out_threads()
         order = parse_sort(sort) if sort else SortOrder()
         return SearchRequest(text, "lexical", filters, limit, is_raw, start=start, sort=order)
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)

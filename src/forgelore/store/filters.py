@@ -39,7 +39,7 @@ class Filters(NamedTuple):
     missing: tuple[str, ...] = ()  # of PARTS, all of them
     without: tuple["Filters", ...] = ()  # rows that meet all of one of these are left out
 
-    def without_threads(self) -> "Filters":
+    def leaving_out_threads(self) -> "Filters":
         """Return the filters of a search: an issue that is left out takes with it what people said below it."""
         return self._replace(without=tuple(one._replace(with_threads=bool(one.types)) for one in self.without))
 

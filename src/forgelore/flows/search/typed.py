@@ -46,7 +46,7 @@ def build_request(
     ref = None if is_literal else parse_known_item(typed.text)
     if ref and ref.project and not said.projects and _has_project(store, ref.project, setting.hosts):
         said = said._replace(projects=(ref.project,))  # acme/web#12 says it as project:acme/web does
-    filters = _filters(store, flags, said, setting).without_threads()
+    filters = _filters(store, flags, said, setting).leaving_out_threads()
     if "comments" in said.fields:  # is:issue in:comments means what people said below issues
         filters = filters._replace(with_threads=True)
     known = KnownItems()

@@ -103,7 +103,7 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
     answer = context.history.search(
         text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, is_raw=is_raw,
-        sort=_read_sort(arguments), is_literal=is_literal, embedder=arguments.embedder,
+        sort=_read_sort(context, arguments), is_literal=is_literal, embedder=arguments.embedder,
         is_rescored=arguments.rescore, **filters,
     )  # fmt: skip
     for warning in answer.warnings:
@@ -121,10 +121,14 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     return data
 
 
-def _read_sort(arguments: argparse.Namespace) -> str | None:
-    if arguments.order == "asc" and arguments.sort in (None, "relevance"):
-        raise UsageError("--order asc turns around no order", hint="add --sort created, updated or comments")
-    return f"{arguments.sort}-asc" if arguments.order == "asc" else arguments.sort
+def _read_sort(context: "Context", arguments: argparse.Namespace) -> str | None:
+    sort: str | None = arguments.sort
+    if arguments.order == "desc":
+        return sort
+    if sort in (None, "relevance"):
+        context.warn("--order asc says nothing without --sort created, updated or comments")
+        return sort
+    return f"{sort}-asc"
 
 
 def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str) -> None:
