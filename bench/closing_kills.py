@@ -1,7 +1,7 @@
 """Kills of `dedupe apply` and `dedupe rollback` by the thousand: `closing_kills 1000 SEED FILE`. Is anything written
 twice?
 
-What became of each chain of kills is appended to FILE; those that stand there already are not run again.
+What became of each chain of kills is appended to FILE; those that stand there already are not run again, and count.
 """
 
 import collections
@@ -49,6 +49,9 @@ class Kept:
         lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
         self.found = {tuple(one["name"]): one for one in map(json.loads, lines)}
 
+    def of(self, forge: str, step: str, seed: int) -> list[dict]:
+        return [one for name, one in sorted(self.found.items()) if name[:3] == (forge, step, seed)]
+
     def add(self, name: tuple, outcome: dict) -> None:
         if self.path:
             with self.path.open("a", encoding="utf-8") as file:
@@ -67,9 +70,8 @@ def kill_all(forge: str, step: str, number: int, seed: int, kept: Kept) -> list[
 
     names = [(forge, step, seed, at) for at in range(number)]
     if all(name in kept.found for name in names):
-        return [kept.found[name] for name in names]
+        return kept.of(forge, step, seed)
     labs = {"github": GitHubLab, "gitlab": GitLabLab, "forgejo": ForgejoLab}
-    found = []
     with tempfile.TemporaryDirectory() as folder, Forker() as forker, labs[forge](pathlib.Path(folder)) as lab:
         let_ana_write(lab)
         ground = ClosingGround(lab, pathlib.Path(folder), forker)
@@ -78,8 +80,7 @@ def kill_all(forge: str, step: str, number: int, seed: int, kept: Kept) -> list[
                 made = ground.kill(step, chain)
                 kept.found[name] = {"points": made.points, "deaths": made.deaths, "problem": made.problem}
                 kept.add(name, kept.found[name])
-            found.append(kept.found[name])
-    return found
+    return kept.of(forge, step, seed)
 
 
 def problems(outcomes: dict[tuple[str, str], list[dict]]) -> list[str]:
