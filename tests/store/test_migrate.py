@@ -8,9 +8,11 @@ import apsw
 import pytest
 
 from forgelore.errors import CorruptStore, NewerStore, NotFound, StoreError
+from forgelore.model import ItemKey
 from forgelore.store.checks import find_rows
 from forgelore.store.db import Store
 from forgelore.store.migrate import load_migrations, migrate, newest_version, open_store
+from forgelore.store.write_journal import list_writes, load_closed_onto
 
 
 def schema(store):
@@ -188,3 +190,29 @@ def test_documents_that_were_made_of_a_diff_are_built_anew_and_the_diffs_go(tmp_
     assert not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'item_diffs'")
     store.close()
     assert b"zebrafish" not in (tmp_path / "old.db").read_bytes(), "a bot's index is pushed with its free pages"
+
+
+def test_the_journal_of_an_older_file_is_kept_and_names_its_items_itself(tmp_path):
+    old = Store(str(tmp_path / "old.db"))
+    migrate(old, [one for one in load_migrations() if one.number <= 11])
+    old.run(
+        "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (3, 'github', 'h', 'A/B', 'a/b', 1)"
+    )
+    insert = "INSERT INTO items (id, project_id, kind, number, title, content_hash, row_hash) VALUES (?, 3, 'issue', ?, 't', 'x', x'00')"
+    for item_id, number in ((10, 1), (20, 2)):
+        old.run(insert, item_id, number)
+    for run, step, of_run in ((5, "plan", None), (6, "apply", 5)):
+        sql = "INSERT INTO dedupe_runs (id, project_id, step, of_run, status, parameters, began_at) VALUES (?, 3, ?, ?, 'done', '{}', 1)"
+        old.run(sql, run, step, of_run)
+    old.run(
+        "INSERT INTO write_journal (id, run_id, item_id, step, request, before, status, sent_at)"
+        """ VALUES (9, 6, 20, 'close', '{"target_id": 10, "target": 1}', '{"updated_at": 4}', 'sent', 7)"""
+    )
+    old.close()
+    store = open_store(str(tmp_path / "old.db"))
+    (entry,) = list_writes(store, 6)
+    assert (entry.id, entry.key, entry.account, entry.status) == (9, ItemKey("issue", 2), None, "sent")
+    assert entry.before == {"updated_at": 4}
+    assert load_closed_onto(store, 3) == {20: 10}
+    store.run("DELETE FROM projects")
+    assert list_writes(store, 6) == [entry]
