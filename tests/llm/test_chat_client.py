@@ -156,6 +156,29 @@ def test_parts_that_a_model_does_not_know_are_left_out(make, server):
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048 tokens"
+            " and your request has 50 input tokens (4096 > 2048 - 50)."
+        ),
+        "max_tokens is too large: 4096. This model supports at most 1024 completion tokens, whereas you provided 4096.",
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 4600 tokens (504 in the messages,"
+            " 4096 in the completion). Please reduce the length of the messages or completion."
+        ),
+    ],
+    ids=["vllm", "openai", "earlier"],
+)
+def test_a_limit_that_does_not_fit_beside_the_prompt_is_left_out(make, server, words):
+    server.refuses = {"max_tokens": words}
+    model = make()
+    assert model.chat(HELLO).text == "ok"
+    assert not {"max_tokens", "max_completion_tokens"} & server.asked[0].keys()
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
     ("status", "words"),
     [(400, "registry.ollama.ai/library/gemma:2b does not support tools"), (500, "tools param requires --jinja flag")],
 )

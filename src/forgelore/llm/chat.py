@@ -161,8 +161,9 @@ class ServedChatModel:
             "model": self._profile.model,
             "messages": build_messages(messages),
             "stream": False,
-            dialect.limit_name: max_tokens,
         }
+        if dialect.limit_name:
+            payload[dialect.limit_name] = max_tokens
         if dialect.has_temperature:
             payload["temperature"] = 0
         if dialect.has_reasoning:

@@ -2,7 +2,8 @@
 
     response_format, a schema      json_mode one step down: schema -> object -> none
     reasoning_effort               left out
-    max_tokens                     called max_completion_tokens, as OpenAI's newer models want it
+    max_tokens                     called max_completion_tokens, as OpenAI's newer models want it; left out where it
+                                   does not fit beside the prompt (vLLM refuses what llama.cpp cuts)
     temperature                    left out: models that think take none but their own
     tools                          nothing we could leave out: who asks must know
 
@@ -10,6 +11,7 @@ Servers say so with 400, 404, 422, 500 and 501, each in other words, most of the
 """
 
 import re
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from forgelore.llm_settings import JSON_MODES
@@ -20,7 +22,8 @@ _FORMAT = re.compile(
     rb"response_format|response format|json_schema|json_object|grammar|structured output", re.IGNORECASE
 )
 _REASONING = re.compile(rb"reasoning_effort|reasoning effort|think", re.IGNORECASE)
-_LIMIT = re.compile(rb"max_completion_tokens|max_tokens", re.IGNORECASE)
+_TOO_LARGE = re.compile(rb"max_(?:completion_)?tokens[^\"]{0,80}too large|\d+ in the completion", re.IGNORECASE)
+_OTHER_NAME = re.compile(rb"max_completion_tokens", re.IGNORECASE)
 _TEMPERATURE = re.compile(rb"temperature", re.IGNORECASE)
 _TOOLS = re.compile(rb"support[^\"]{0,40}tool|tools? (?:param|are not|is not|call)|tool_choice|--jinja", re.IGNORECASE)
 
@@ -30,24 +33,33 @@ class Dialect(NamedTuple):
 
     json_mode: str
     has_reasoning: bool
-    limit_name: str = "max_tokens"
+    limit_name: str = "max_tokens"  # empty: no limit is sent
     has_temperature: bool = True
 
 
-def learn(dialect: Dialect, answer: HttpAnswer, payload: dict[str, object]) -> Dialect | None:
+def _ask_for_less(dialect: Dialect) -> Dialect:
+    return dialect._replace(json_mode=JSON_MODES[JSON_MODES.index(dialect.json_mode) + 1])
+
+
+# A part of the request, what is said of it, and how to ask from then on; the first that fits counts.
+_REFUSALS: tuple[tuple[str, re.Pattern[bytes], Callable[[Dialect], Dialect]], ...] = (
+    ("response_format", _FORMAT, _ask_for_less),
+    ("reasoning_effort", _REASONING, lambda dialect: dialect._replace(has_reasoning=False)),
+    ("max_tokens", _TOO_LARGE, lambda dialect: dialect._replace(limit_name="")),
+    ("max_completion_tokens", _TOO_LARGE, lambda dialect: dialect._replace(limit_name="")),
+    ("max_tokens", _OTHER_NAME, lambda dialect: dialect._replace(limit_name="max_completion_tokens")),
+    ("temperature", _TEMPERATURE, lambda dialect: dialect._replace(has_temperature=False)),
+)
+
+
+def learn(dialect: Dialect, answer: HttpAnswer, payload: Mapping[str, object]) -> Dialect | None:
     """Return how to ask after a refusal; None when nothing that was sent explains it."""
     if answer.status not in _STATUSES:
         return None
     said = answer.body[:4000]
-    if "response_format" in payload and _FORMAT.search(said):
-        return dialect._replace(json_mode=JSON_MODES[JSON_MODES.index(dialect.json_mode) + 1])
-    if "reasoning_effort" in payload and _REASONING.search(said):
-        return dialect._replace(has_reasoning=False)
-    if "max_tokens" in payload and _LIMIT.search(said) and b"max_completion_tokens" in said:
-        return dialect._replace(limit_name="max_completion_tokens")
-    if "temperature" in payload and _TEMPERATURE.search(said):
-        return dialect._replace(has_temperature=False)
-    return None
+    fitting = (change for part, words, change in _REFUSALS if part in payload and words.search(said))
+    change = next(fitting, None)
+    return change(dialect) if change else None
 
 
 def is_about_tools(answer: HttpAnswer) -> bool:
