@@ -142,7 +142,8 @@ def test_no_answer_breaks_the_parser(answer):
 
 def test_the_schema_allows_the_candidates_alone():
     schema = verdict_schema([7, 8])
-    assert schema["properties"]["target"] == {"enum": [7, 8, None]}
+    assert schema["properties"]["target"] == {"type": ["integer", "null"], "enum": [7, 8, None]}
+    assert all("type" in part for part in schema["properties"].values())
     assert set(schema["required"]) == set(Verdict.__struct_fields__)
 
 

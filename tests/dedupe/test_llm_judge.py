@@ -58,7 +58,7 @@ def test_the_prompt_lists_allowed_numbers_and_no_similarity(store):
     prompt = prompt_of(asked)
     assert f"({allowed}), or null" in prompt
     assert f"Allowed targets: {allowed}, or null." in prompt
-    assert asked["response_format"]["json_schema"]["schema"]["properties"]["target"] == {"enum": [*candidates, None]}
+    assert asked["response_format"]["json_schema"]["schema"]["properties"]["target"]["enum"] == [*candidates, None]
     assert data_in(asked, source) == f"title: {COPY}\ntext:\n{TEXT}"
     assert not re.search(r"similarity|strength|cosine|score|rank|0\.\d\d", prompt.replace(SYSTEM, ""))
     for name in ("is_duplicate", "target", "confidence", "relation", "root_cause", "scope", "path", "certainty"):

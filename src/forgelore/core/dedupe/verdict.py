@@ -6,7 +6,7 @@ object is forgiven, since many models cannot leave them out.
 """
 
 import json
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from msgspec import Meta, Struct, ValidationError, convert
 
@@ -86,7 +86,10 @@ def _refuse_constant(name: str) -> float:
 
 
 def verdict_schema(allowed: list[int]) -> dict[str, object]:
-    """Return the JSON Schema of an answer, for servers that hold a model to one. `allowed`: numbers it may name."""
+    """Return the JSON Schema of an answer, for servers that hold a model to one. `allowed`: numbers it may name.
+
+    A type stands beside every enum: OpenAI takes no strict schema without.
+    """
     words = {
         "relation": PairRelation,
         "root_cause": RootCause,
@@ -96,9 +99,9 @@ def verdict_schema(allowed: list[int]) -> dict[str, object]:
     }
     properties: dict[str, object] = {
         "is_duplicate": {"type": "boolean"},
-        "target": {"enum": [*allowed, None]},
+        "target": {"type": ["integer", "null"], "enum": [*allowed, None]},
         "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        **{name: {"enum": list(kind.__args__)} for name, kind in words.items()},  # type: ignore[attr-defined]
+        **{name: {"type": "string", "enum": list(get_args(kind))} for name, kind in words.items()},
         "reasoning": {"type": "string"},
         "facts": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 6},
     }
