@@ -136,3 +136,16 @@ def test_an_item_is_detected_by_a_card_that_is_made_for_it(demo):
         demo("dedupe", "detect-new", "#157", "--json").data["outcome"],
     )
     assert demo("dedupe", "runs", "--step", "intent", "--json").data[0]["counters"] == {"made": 1, "fallbacks": 0}
+
+
+def test_a_hit_in_a_card_is_never_told_as_what_a_person_wrote(demo):
+    before = demo("search", "deleted files come back", "--json").data
+    assert demo("search", "deleted files", "--source", "intent", "--json").data["hits"] == []
+    demo("dedupe", "intent")
+    found = demo("search", "deleted files come back", "--source", "intent", "--json").data["hits"]
+    assert {hit["representation"] for hit in found} == {"intent"}
+    assert all(hit["header"].startswith("[[Card]] ") and "Author:" not in hit["header"] for hit in found)
+    said = demo("search", "deleted files come back", "--source", "intent").out
+    assert said.count("by its card, which a program wrote") == said.count("card: ") > 0
+    assert demo("search", "deleted files come back", "--json").data == before
+    assert demo("search", "--similar-to", "#157", "--source", "intent").code == 2

@@ -20,6 +20,7 @@ from forgelore.core.intent.card import (
     hash_source,
 )
 from forgelore.core.search.qualifiers import SortOrder
+from forgelore.errors import InvalidValue
 from forgelore.flows.compare.rank import CompareRequest
 from forgelore.flows.compare.similar import find_similar
 from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, rank_source
@@ -31,6 +32,7 @@ from forgelore.flows.index.repair import repair_store
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
+from forgelore.flows.search.text_conditions import TextTerms
 from forgelore.model import ItemKey
 from forgelore.store.candidate_sets import each_latest_set
 from forgelore.store.dedupe_runs import list_runs
@@ -271,6 +273,32 @@ def test_a_check_finds_what_is_wrong_with_cards_and_a_repair_mends_it(tracker, f
     assert answers(tracker) == before
     cards(tracker)
     assert tracker.value("SELECT count(*) FROM documents WHERE representation = 'intent'") == 63
+
+
+@pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
+def test_cards_are_searched_where_that_is_asked_for_and_nothing_else_is(tracker, mode):
+    cards(tracker)
+    cards(tracker, kind="change")
+    retriever = Retriever(tracker, Hashed())
+    for filters in (Filters(), Filters(types=("issue",)), Filters(states=("open",), types=("issue",))):
+        found = search(retriever, SearchRequest("folders sync settings", mode, filters, of_cards=True, limit=50))
+        assert {hit.row.representation for hit in found.hits} == {"intent"}
+        assert {101, 102, 103} <= {hit.number for hit in found.hits}
+        assert len({hit.number for hit in found.hits}) == len(found.hits)
+    closed = SearchRequest("folders sync", mode, Filters(states=("closed",)), of_cards=True)
+    assert search(retriever, closed).hits == []
+
+
+def test_a_search_in_cards_knows_no_other_order_and_no_fields(tracker):
+    cards(tracker)
+    for request in (
+        SearchRequest("folders", sort=SortOrder("created"), of_cards=True),
+        SearchRequest("folders", terms=TextTerms(fields=("title",)), of_cards=True),
+    ):
+        with pytest.raises(InvalidValue):
+            search(Retriever(tracker), request)
+    phrase = SearchRequest("folders", "lexical", terms=TextTerms(required=(('"folder left to sync"',),)), of_cards=True)
+    assert {hit.number for hit in search(Retriever(tracker), phrase).hits} == {*COPIES}
 
 
 def make(store, **setting):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from forgelore.flows.compare.evaluate import Suite
     from forgelore.ports import Embedder
 
+SOURCES = ("raw", "intent")  # what people wrote, or cards
+
 
 def check_mode(mode: str) -> None:
     """Refuse a mode that there is not: people who write Python are told as those who type it are."""
@@ -28,6 +30,12 @@ def check_mode(mode: str) -> None:
 
     if mode not in get_args(SearchMode):
         raise InvalidValue(f"{mode!r} is no mode of searching", hint=f"use {', '.join(get_args(SearchMode))}")
+
+
+def check_source(source: str) -> None:
+    """Refuse a source that there is not."""
+    if source not in SOURCES:
+        raise InvalidValue(f"{source!r} is no source", hint=f"use {' or '.join(SOURCES)}")
 
 
 def make_retriever(app: App, name: str) -> Retriever:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple, get_args
 
 from forgelore.api.dedupe import check_cards, make_card
-from forgelore.api.find import make_retriever
+from forgelore.api.find import check_source, make_retriever
 from forgelore.api.projects import one_project
 from forgelore.app import App
 from forgelore.core.dedupe.question import AnyJudge, JudgedItem
@@ -17,7 +17,7 @@ from forgelore.core.triage.inputs import Inputs
 from forgelore.errors import InvalidValue, LoreError, NotFound
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.compare.sample import KINDS
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, Representation, TargetStates
+from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, TargetStates
 from forgelore.flows.dedupe.candidates import CandidateJob, CandidatesMade
 from forgelore.flows.dedupe.candidates import make_candidates as make_flow
 from forgelore.flows.dedupe.detect_new import Detection, DetectionSetting
@@ -204,12 +204,6 @@ def check_setting(setting: CandidateSetting) -> None:
     check_source(setting.representation)
     if setting.states not in get_args(TargetStates):
         raise InvalidValue(f"{setting.states!r} are no states", hint=f"use {', '.join(get_args(TargetStates))}")
-
-
-def check_source(source: str) -> None:
-    """Refuse what candidates are not chosen by."""
-    if source not in get_args(Representation):
-        raise InvalidValue(f"{source!r} is no source", hint=f"use {' or '.join(get_args(Representation))}")
 
 
 def check_workers(workers: int) -> None:

@@ -25,22 +25,24 @@ class FindingHistory:
     def search(
         self, text: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, offset: int | str = 0,
         sort: str | None = None, is_raw: bool = False, is_literal: bool = False, embedder: str | None = None,
-        is_rescored: bool = False, **filters: Unpack[FilterWords],
+        is_rescored: bool = False, source: str = "raw", **filters: Unpack[FilterWords],
     ) -> "SearchAnswer":  # fmt: skip
         """Return the best hits for what a person would type, best first: words, phrases, exclusions, qualifiers, the
         number of an item. Filters are those of the command line: one value or several, None for no filter, and an empty
         one is refused. `offset`: where the page begins, a number or `next_page` of the answer before, which tells when
         the database has changed meanwhile. `sort`: created, updated or comments, with -asc the other way round; the
         query's own `sort:` comes first. `is_literal`: all of the text is words. `is_raw`: the text is FTS5 syntax.
+        `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
         """
-        from forgelore.api.find import build_search, check_mode
+        from forgelore.api.find import build_search, check_mode, check_source
         from forgelore.flows.search.run import search
 
         check_mode(mode)
+        check_source(source)
         request = build_search(
             self.app, text, filters, mode=mode, limit=limit, offset=offset, is_literal=is_literal,
             is_raw=is_raw, sort=sort,
-        )  # fmt: skip
+        )._replace(of_cards=source == "intent")  # fmt: skip
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
 

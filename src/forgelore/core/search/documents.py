@@ -165,6 +165,7 @@ def _list_hash(names: Iterable[str]) -> bytes:
     return hashlib.sha256("\n".join(sorted(names)).encode()).digest()
 
 
+_PARTS = {"thread": "Thread", "intent": "Card"}  # a card is of an item, and not by its author
 _NAMES = {"issue": "Issue", "change": "Change", "discussion": "Discussion", "release": "Release"}
 
 
@@ -185,14 +186,14 @@ class ShownHeader(NamedTuple):
 
 
 def build_header(shown: ShownHeader) -> str:
-    is_thread = shown.representation == "thread"
     name = _NAMES.get(shown.kind, shown.kind)
-    lines = [f"[[Thread]] {name} {shown.ref}: {shown.title}" if is_thread else f"[[{name}]] {shown.ref}: {shown.title}"]
+    part = _PARTS.get(shown.representation)
+    lines = [f"[[{part}]] {name} {shown.ref}: {shown.title}" if part else f"[[{name}]] {shown.ref}: {shown.title}"]
     lines += [f"Project: {shown.project}"]
     lines += [f"URL: {shown.url}"] if shown.url else []
     lines += [f"Labels: {json.dumps(list(shown.labels), ensure_ascii=False)}"] if shown.labels else []
     lines += [f"Files: {json.dumps(list(shown.files), ensure_ascii=False)}"] if shown.files else []
     lines += [f"State: {shown.state}"] if shown.state else []
-    lines += [f"Author: @{shown.author}"] if shown.author and not is_thread else []
+    lines += [f"Author: @{shown.author}"] if shown.author and not part else []
     lines += [f"Source: {shown.branches[0]} -> {shown.branches[1]}"] if shown.branches else []
     return "\n".join(lines)

@@ -41,21 +41,25 @@ class Retriever:
         self.stems = make_stems(store)
         self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
 
-    def by_words(self, query: Query, depth: int, enough: int, allowed: Allowed | None) -> list[Found]:
+    def by_words(
+        self, query: Query, depth: int, enough: int, allowed: Allowed | None, *, of_cards: bool = False
+    ) -> list[Found]:
         """Return documents with every word, then, when those are not `enough`, documents with the rarest words."""
         expression = build_and(query.words)
         if expression is None:
             return []
-        found = search_words(self.store, expression, depth, allowed)
+        found = search_words(self.store, expression, depth, allowed, of_cards=of_cards)
         if len(found) >= enough:
             return found
         seen = {one.document_id for one in found}
         rare = build_or(self._rare(loosen(query.words)))
-        more = search_words(self.store, rare, depth, allowed) if rare and rare != expression else []
+        if not rare or rare == expression:
+            return found
+        more = search_words(self.store, rare, depth, allowed, of_cards=of_cards)
         return [*found, *(one for one in more if one.document_id not in seen)][:depth]
 
     def count_items(
-        self, query: Query, enough: int, allowed: Allowed | None, *, raw: str | None = None
+        self, query: Query, enough: int, allowed: Allowed | None, *, raw: str | None = None, of_cards: bool = False
     ) -> tuple[int, bool]:
         """Return how many items `by_words` lists, however deep it looks, and whether that is exact. `raw`: of FTS5
         syntax instead.
@@ -63,10 +67,10 @@ class Retriever:
         expression = raw or build_and(query.words)
         if expression is None:
             return 0, True
-        if not raw and len(search_words(self.store, expression, enough, allowed)) < enough:
+        if not raw and len(search_words(self.store, expression, enough, allowed, of_cards=of_cards)) < enough:
             rare = build_or(self._rare(loosen(query.words)))
             expression = f"({expression}) OR ({rare})" if rare else expression
-        return count_items(self.store, expression, allowed)
+        return count_items(self.store, expression, allowed, of_cards=of_cards)
 
     def _rare(self, words: list[Word]) -> list[Word]:
         total = estimate_documents(self.store)

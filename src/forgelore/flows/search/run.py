@@ -78,6 +78,7 @@ class SearchRequest(NamedTuple):
     known: KnownItems = KnownItems()  # what the query names
     notes: tuple[str, ...] = ()  # how the query was understood
     start: PageStart = PageStart()  # of the ranking's parts, the one that is asked for
+    of_cards: bool = False  # in intent cards, and in nothing that people wrote
 
     @property
     def end(self) -> int:
@@ -127,7 +128,9 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     warnings += warn_of_absent(retriever.store, request.filters, is_empty=not fused)
     total, is_exact = len(fused), ranked.is_complete
     if mode == "lexical" and not is_exact and not known.document_ids:
-        total, is_exact = retriever.count_items(query, STEP, allowed, raw=request.text if request.is_raw else None)
+        total, is_exact = retriever.count_items(
+            query, STEP, allowed, raw=request.text if request.is_raw else None, of_cards=request.of_cards
+        )
     known_count = len(known.document_ids[request.start.offset : request.end])
     notes = (*request.notes, *known.notes)
     answer = SearchAnswer(
@@ -181,14 +184,16 @@ def _rank(
         mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
         if vector is not None:
             warn_of_gaps(retriever.store, request.filters, warnings)
-    further = build_text_conditions(request.terms, query)
-    scope = retriever.scope(request.filters, further, with_vectors=vector is not None)
+    further = build_text_conditions(request.terms, query, of_cards=request.of_cards)
+    # A filter of kinds means items and not their threads: of cards it means the kind of their item.
+    filters = request.filters._replace(with_threads=True) if request.of_cards else request.filters
+    scope = retriever.scope(filters, further, with_vectors=vector is not None)
 
     def gather(depth: int) -> RankedLists:
         words: list[Found] = []
         if mode != "semantic":
             words = list_by_words(retriever, request, query, depth, scope.allowed, weighed.literal)
-        vectors = [] if vector is None else retriever.by_vector(vector, depth, scope)
+        vectors = [] if vector is None else retriever.by_vector(vector, depth, scope, of_cards=request.of_cards)
         if mode == "hybrid" and not words and retriever.embedder:
             # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
@@ -210,6 +215,8 @@ def _rank(
 
 def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str]) -> SearchAnswer:
     """Return what has every word and meets every condition, in the order that was asked for."""
+    if request.of_cards:
+        raise InvalidValue("cards come in the order of relevance", hint="leave the order out, or --source intent")
     if request.mode == "semantic" and query.words:
         raise InvalidValue("meaning knows no other order than relevance", hint="leave the order or the mode out")
     expression = request.text if request.is_raw else build_and(query.words)

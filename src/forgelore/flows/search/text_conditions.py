@@ -10,6 +10,7 @@ from typing import NamedTuple
 from forgelore.core.search.ftsquery import Query, build_and
 from forgelore.core.search.qualifiers import Field
 from forgelore.core.search.term_groups import build_any_of, build_within
+from forgelore.errors import InvalidValue
 from forgelore.store.engine.fulltext import has_words, lacks_words
 from forgelore.store.filters import Condition, any_of, are_documents_of
 
@@ -22,12 +23,17 @@ class TextTerms(NamedTuple):
     fields: tuple[Field, ...] = ()  # where the words must stand; none: anywhere
 
 
-def build_text_conditions(terms: TextTerms, query: Query) -> list[Condition]:
-    """Return the conditions; none where nothing was said. A term without a letter or digit says nothing."""
-    found = [has_words(expression) for group in terms.required if (expression := build_any_of(group))]
+def build_text_conditions(terms: TextTerms, query: Query, *, of_cards: bool = False) -> list[Condition]:
+    """Return the conditions; none where nothing was said. A term without a letter or digit says nothing. `of_cards`:
+    what must occur must do so in a card; what must not, in nothing that people wrote.
+    """
+    required = [expression for group in terms.required if (expression := build_any_of(group))]
+    found = [has_words(expression, of_cards=of_cards) for expression in required]
     excluded = build_any_of(terms.excluded)
     if excluded:
         found.append(lacks_words(excluded))
+    if terms.fields and of_cards:
+        raise InvalidValue("a card has no title, body or comments of its own", hint="leave in: out, or --source intent")
     if terms.fields:
         found.append(_within_fields(terms.fields, build_and(query.words)))
     return found

@@ -27,10 +27,10 @@ def list_by_words(
     """Return the best documents by words. `literal`: the identifier that the query is."""
     if request.is_raw:
         with raw_query_errors(request.text):
-            return search_words(retriever.store, request.text, depth, allowed)
+            return search_words(retriever.store, request.text, depth, allowed, of_cards=request.of_cards)
     if literal is None:
-        return retriever.by_words(query, depth, STEP, allowed)
-    found = retriever.by_words(query, max(depth, LITERAL_DEPTH), STEP, allowed)
+        return retriever.by_words(query, depth, STEP, allowed, of_cards=request.of_cards)
+    found = retriever.by_words(query, max(depth, LITERAL_DEPTH), STEP, allowed, of_cards=request.of_cards)
     return literal_first(retriever.store, found, literal)[:depth]
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # What stands before and behind a word that matched.
 MARKS = {"none": ("", ""), "markdown": ("**", "**"), "ansi": ("\x1b[1;33m", "\x1b[0m")}
 _TITLE_LINES = 2
+_PLACES = {"thread": " in a thread", "intent": " by its card, which a program wrote"}
 
 
 class HitPage(NamedTuple):
@@ -104,7 +105,7 @@ def _print_head(context: "Context", at: str, hit: "Hit", score: str, marks: str,
 
 def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
     style, row = context.style, hit.row
-    where = style.dim(" in a thread") if row.representation == "thread" else ""
+    where = style.dim(_PLACES.get(row.representation, ""))
     facts = [
         _state(style, row),
         row.kind + where, f"@{clean(row.author)}" if row.author else "", day(row.created_at),
@@ -113,7 +114,8 @@ def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
     secret = style.yellow(" confidential") if row.is_confidential else ""
     _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
     if hit.snippet.text.strip():
-        _print_wrapped(context, mark_words(hit.snippet.text, hit.snippet.marks, marks))
+        shown = mark_words(hit.snippet.text, hit.snippet.marks, marks)
+        _print_wrapped(context, f"{style.dim('card:')} {shown}" if row.representation == "intent" else shown)
     if row.url:
         context.print("    " + style.dim(clean(row.url)))
 

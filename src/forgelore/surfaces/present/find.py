@@ -51,8 +51,9 @@ class FactsData(NamedTuple):
 
 
 class HitData(NamedTuple):
-    """A found item, or one of its threads (`representation`). `marks` and `title_marks`: (start, end) of what matched,
-    in the snippet and in the title. `relevance`, of `search` alone: how well it fits, 0 to 1; `score` orders the hits.
+    """A found item, one of its threads, or its card, which a program wrote (`representation`). `marks` and
+    `title_marks`: (start, end) of what matched, in the snippet and in the title. `relevance`, of `search` alone: how
+    well it fits, 0 to 1; `score` orders the hits.
 
     The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
     what both quote. `explain`, `strength`, `evidence` and `facts` are there with --explain.

@@ -66,12 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fts-mode", choices=("safe", "raw"), default="safe", help="raw: QUERY is FTS5 syntax (implies --mode lexical)"
     )
+    parser.add_argument(
+        "--source", choices=("raw", "intent"), default="raw",
+        help="what is searched: what people wrote, or the cards of `dedupe intent` (default %(default)s)",
+    )  # fmt: skip
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> SearchData | SimilarData:
     if arguments.similar_to is not None:
-        if arguments.query or arguments.fts_mode == "raw":
-            raise UsageError("--similar-to takes the place of words", hint="leave the words and --fts-mode out")
+        if arguments.query or arguments.fts_mode == "raw" or arguments.source != "raw":
+            hint = "leave the words, --fts-mode and --source out"
+            raise UsageError("--similar-to takes the place of words", hint=hint)
         if arguments.web:
             raise UsageError("--similar-to opens nothing", hint="leave --web out")
         return compare_item(context, arguments, arguments.similar_to, is_earlier=False)
@@ -104,7 +109,7 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     answer = context.history.search(
         text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, is_raw=is_raw,
         sort=_read_sort(context, arguments), is_literal=is_literal, embedder=arguments.embedder,
-        is_rescored=arguments.rescore, **filters,
+        is_rescored=arguments.rescore, source=arguments.source, **filters,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
