@@ -33,6 +33,7 @@ from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.flows.search.text_conditions import TextTerms
+from forgelore.flows.triage.withhold import withhold
 from forgelore.model import ItemKey
 from forgelore.store.candidate_sets import each_latest_set
 from forgelore.store.dedupe_runs import list_runs
@@ -73,8 +74,8 @@ def tracker(store):
     return store
 
 
-def cards(store, **how):
-    made = make_cards(store, CardJob(1, how.pop("kind", "issue"), **how), RuleCards(), now_ms=lambda: 7)
+def cards(store, now_ms=7, **how):
+    made = make_cards(store, CardJob(1, how.pop("kind", "issue"), **how), RuleCards(), now_ms=lambda: now_ms)
     index_items(store, [1])
     embed_documents(store, Hashed(), [1])
     return made
@@ -303,7 +304,7 @@ def test_a_search_in_cards_knows_no_other_order_and_no_fields(tracker):
 
 def make(store, **setting):
     job = CandidateJob(1, "issue", CandidateSetting(representation="intent", **setting))
-    return make_candidates(Retriever(store, Hashed()), job, now_ms=lambda: 5)
+    return make_candidates(Retriever(store, Hashed()), job, now_ms=lambda: 9)
 
 
 def test_candidates_by_cards_are_those_with_a_near_card_and_have_the_numbers_of_their_texts(tracker):
@@ -333,6 +334,21 @@ def test_a_source_without_a_current_card_is_compared_by_its_text_which_is_counte
     assert (again.made, again.raw_fallbacks) == (1, 1), "it is tried again"
     cards(tracker)
     assert (make(tracker).made, make(tracker).made) == (1, 0)
+
+
+def test_candidates_that_cards_chose_are_chosen_again_when_the_cards_are_new(tracker):
+    cards(tracker)
+    assert (make(tracker).made, make(tracker).made) == (62, 0)
+    cards(tracker, now_ms=11, is_full=True)
+    assert make(tracker).made == 62
+
+
+def test_the_index_of_the_bot_holds_no_cards(tracker):
+    cards(tracker)
+    withhold(tracker, 1, ("issue", "change"))
+    assert tracker.value("SELECT count(*) FROM intent_cards") == 0
+    assert tracker.value("SELECT count(*) FROM documents WHERE representation = 'intent'") == 0
+    assert check_store(tracker, CheckRequest(embedder=Hashed())).findings == []
 
 
 def test_an_item_whose_card_is_far_is_no_candidate_however_near_its_text(tracker):

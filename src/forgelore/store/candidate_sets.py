@@ -87,13 +87,20 @@ def load_versions(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[int,
 
 
 def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[int]:
-    """Return the sources with a fresh set of the same parameters as `new` (its item aside)."""
+    """Return the sources with a fresh set of the same parameters as `new` (its item aside). A set that cards chose is
+    older than it should be when the card of its source is younger.
+    """
     sql = f"""
         SELECT s.item_id
         FROM candidate_sets s
         JOIN items i ON i.id = s.item_id
         WHERE s.project_id = ? AND i.kind = ? AND {_FRESH}
           AND s.representation = ? AND s.model = ? AND s.k = ? AND s.min_score = ? AND s.states = ?
+          AND NOT EXISTS (
+            SELECT 1
+            FROM intent_cards c
+            WHERE s.representation = 'intent' AND c.item_id = s.item_id AND c.made_at > s.made_at
+          )
     """
     given = (new.representation, new.model, new.k, new.min_score, new.states)
     return {item_id for (item_id,) in store.rows(sql, project_id, kind, *given)}

@@ -46,12 +46,14 @@ def _table(is_card: bool) -> str:  # noqa: FBT001 - the only thing it is asked
 
 def compact_words(store: Store) -> None:
     """Write the index anew, without anything that was removed from it."""
-    store.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
+    for table in (FULL_TEXT, CARD_TEXT):
+        store.run(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
 def overwrite_words(store: Store) -> None:
     """Overwrite from now on what is removed."""
-    store.run("INSERT INTO documents_fts (documents_fts, rank) VALUES ('secure-delete', 1)")
+    for table in (FULL_TEXT, CARD_TEXT):
+        store.run(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
 
 
 def search_words(
