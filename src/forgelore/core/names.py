@@ -58,8 +58,10 @@ class Ref(NamedTuple):
 
 
 def shown_ref(forge: str, kind: str, number: int, tag: str | None = None) -> str:
-    """Return what people of that forge write: #12, GitLab's !34 for changes, a release's tag."""
-    if kind == "release":
+    """Return what people of that forge write: #12, GitLab's !34 for changes, a release's tag. A file has its path for a
+    tag, a commit the beginning of its name.
+    """
+    if kind in ("release", "file", "commit"):
         return tag or str(number)
     return f"{profile_of(forge).sigil(kind)}{number}"
 

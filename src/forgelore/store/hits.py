@@ -61,8 +61,8 @@ class HitRow(NamedTuple):
 
     @property
     def full_ref(self) -> str:
-        """The ref with its project: acme/web#12, or "acme/web v1.2.0" for a release."""
-        return self.project + (self.ref if self.kind != "release" else f" {self.ref}")
+        """The ref with its project: acme/web#12, or "acme/web v1.2.0" for what has no number."""
+        return self.project + (f" {self.ref}" if self.kind in ("release", "file", "commit") else self.ref)
 
 
 def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:

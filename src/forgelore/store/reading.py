@@ -44,3 +44,15 @@ def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[Rea
     """Return item -> the notes that people wrote for everybody, in their order."""
     rows = store.each(_NOTES, json.dumps(list(item_ids)))
     return grouped((item_id, ReadNoteRow(*note)) for item_id, *note in rows)
+
+
+class DocumentPlace(NamedTuple):
+    """Which part of which item a document tells: its body (""), or a thread."""
+
+    item_id: int
+    thread_key: str
+
+
+def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:
+    sql = "SELECT id, item_id, thread_key FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, json.dumps(list(document_ids)))}

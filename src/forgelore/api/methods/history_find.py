@@ -35,7 +35,7 @@ class FindingHistory:
         `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
         """
         from forgelore.api.find import build_search, check_mode, check_source
-        from forgelore.flows.search.run import search
+        from forgelore.flows.code.search import search_everything
 
         check_mode(mode)
         check_source(source)
@@ -44,7 +44,8 @@ class FindingHistory:
             is_raw=is_raw, sort=sort,
         )._replace(of_cards=source == "intent")  # fmt: skip
         rescorer = self._find_rescorer(embedder) if is_rescored else None
-        return search(self.retriever(embedder, is_lexical=request.mode == "lexical"), request, rescorer=rescorer)
+        retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
+        return search_everything(retriever, request, rescorer=rescorer)
 
     def similar(
         self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, offset: int | str = 0,

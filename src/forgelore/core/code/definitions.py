@@ -15,13 +15,14 @@ MAX_PARSED = 600_000  # characters: the parser takes some 50 times the memory
 
 
 class Definition(NamedTuple):
-    """A line (from 1) and the name that begins there; "" where one ends and plain code goes on. `is_cut`: a chunk may
-    begin here; otherwise the name (a constant) belongs to what stands around it.
+    """A line (from 1) and the name that begins there. `is_cut`: a chunk may begin here; otherwise the name (a constant)
+    belongs to what stands around it. `is_end`: nothing begins, and what goes on is a part of `name` ("": of the file).
     """
 
     line: int
     name: str
     is_cut: bool = True
+    is_end: bool = False
 
 
 def find_definitions(text: str, language: str) -> list[Definition]:
@@ -45,7 +46,7 @@ def _parse_python(text: str) -> list[Definition] | None:
         _walk(tree.body, "", text.split("\n"), found)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return sorted(found, key=lambda one: one.line)
+    return sorted(found, key=lambda one: (one.line, not one.is_end))
 
 
 def _walk(body: list[ast.stmt], inside: str, lines: list[str], found: list[Definition]) -> None:
@@ -56,7 +57,7 @@ def _walk(body: list[ast.stmt], inside: str, lines: list[str], found: list[Defin
             found.append(Definition(_with_comment(lines, first), name))
             if isinstance(node, ast.ClassDef):
                 _walk(node.body, f"{name}.", lines, found)
-            found.append(Definition((node.end_lineno or node.lineno) + 1, inside.rstrip(".")))
+            found.append(Definition((node.end_lineno or node.lineno) + 1, inside.rstrip("."), is_end=True))
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [target.id for target in targets if isinstance(target, ast.Name)]

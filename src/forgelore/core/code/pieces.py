@@ -7,6 +7,7 @@ Every line belongs to exactly one chunk, in order. A chunk knows what is defined
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from forgelore.core.code.definitions import Definition, find_definitions
@@ -40,7 +41,7 @@ def cut_code(text: str, language: str) -> list[CodeChunk]:
         return []
     definitions = find_definitions(text, language)
     pieces = [piece for span in _join(_spans(definitions, len(lines))) for piece in _cut(span, lines)]
-    return _name(pieces, [one for one in definitions if one.name])
+    return _name(pieces, [one for one in definitions if not one.is_end])
 
 
 def _name(pieces: list[_Span], definitions: Sequence[Definition]) -> list[CodeChunk]:
@@ -66,13 +67,21 @@ def _spans(definitions: Sequence[Definition], last: int) -> list[_Span]:
 def _join(spans: list[_Span]) -> list[_Span]:
     """Join small neighbours that are parts of the same thing: the methods of a class, the functions of a module."""
     joined: list[_Span] = []
-    for span in spans:
+    for span, behind in zip_longest(spans, spans[1:]):
         before = joined[-1] if joined else None
-        if before and span.end - before.start < JOINED and _is_near(before.name, span.name):
+        is_small = before is not None and span.end - before.start < JOINED
+        if before and is_small and not _begins_parts(before, span, behind) and _is_near(before.name, span.name):
             joined[-1] = before._replace(end=span.end, name=before.name or span.name)
         else:
-            joined.append(span)
+            joined.append(span)  # what has parts begins a chunk, so that they can join it
     return joined
+
+
+def _begins_parts(before: _Span, span: _Span, behind: _Span | None) -> bool:
+    """Whether a span is the head of something whose first part comes next."""
+    inside = f"{span.name}."
+    is_head = bool(span.name) and behind is not None and behind.name.startswith(inside)
+    return is_head and before.name != span.name and not before.name.startswith(inside)
 
 
 def _is_near(name: str, other: str) -> bool:

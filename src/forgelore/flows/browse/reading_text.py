@@ -4,14 +4,17 @@ The one definition is `core/reading`; here it is filled from the store. System n
 bot belong to no reading text.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from forgelore.core.code.pages import commit_page, file_page
 from forgelore.core.marker import is_report
 from forgelore.core.names import shown_ref
-from forgelore.core.reading import ReadingText, ReadNote, ReadThread, build_lines, hash_lines
+from forgelore.core.reading import ReadingText, ReadNote, ReadThread, build_lines, hash_lines, split_lines
 from forgelore.core.search.documents import ShownHeader, build_header
+from forgelore.core.times import format_ms
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.browse import ShownRow
+from forgelore.store.code_hits import load_commit_hits, load_commit_paths, load_read_file
 from forgelore.store.db import Store
 from forgelore.store.item_parts import load_labels_of
 from forgelore.store.reading import ReadNoteRow, load_read_items, load_read_notes
@@ -19,17 +22,17 @@ from forgelore.words import ProjectName
 
 
 def load_reading(store: Store, key: str, *, is_public: bool = False) -> ReadingText:
-    """Return what is read of something that a hit or a citation names: `item:12`. Raises NotFound when it is gone;
-    `is_public`: also when it is confidential.
+    """Return what is read of something that a hit or a citation names: `item:12`, `file:7`, `commit:9`. Raises NotFound
+    when it is gone; `is_public`: also when it is confidential.
     """
     kind, _, number = key.partition(":")
-    if kind != "item" or not number.isdecimal() or len(number) > 18:
+    if kind not in _READERS or not number.isdecimal() or len(number) > 18:
         raise InvalidValue(
-            f"{key[:60]!r} names nothing that can be read", hint="use the id of a search result: item:12"
+            f"{key[:60]!r} names nothing that can be read", hint="use the key of a search result: item:12"
         )
-    found = load_item_readings(store, [int(number)]).get(int(number))
+    found = _READERS[kind](store, int(number))
     if found is None or (is_public and found.is_confidential):
-        raise NotFound(f"{key} is not in this database", hint="use the id of a search result")
+        raise NotFound(f"{key} is not in this database", hint="use the key of a search result")
     return found
 
 
@@ -68,3 +71,37 @@ def _threads(rows: list[ReadNoteRow]) -> list[ReadThread]:
             note = ReadNote(row.author, row.created_at, row.body)
             threads[row.key] = before._replace(notes=(*before.notes, note))
     return list(threads.values())
+
+
+def _read_file(store: Store, file_id: int) -> ReadingText | None:
+    """A file is its own lines: line 12 here is line 12 there."""
+    row = load_read_file(store, file_id)
+    if row is None:
+        return None
+    lines = split_lines(row.text)
+    url = file_page(row.forge, row.host, row.project_path, row.tree_commit, row.path)
+    return ReadingText(f"file:{file_id}", "file", row.path, row.path, url, lines, hash_lines(lines))
+
+
+def _read_commit(store: Store, commit_id: int) -> ReadingText | None:
+    row = load_commit_hits(store, [commit_id]).get(commit_id)
+    if row is None:
+        return None
+    subject = row.message.partition("\n")[0]
+    when = (format_ms(row.authored_at) or "")[:16].replace("T", " ")
+    url = commit_page(row.forge, row.host, row.project_path, row.sha)
+    paths = load_commit_paths(store, commit_id)
+    facts = {
+        "Project": str(ProjectName(row.forge, row.host, row.project_path)), "URL": url, "Commit": row.sha,
+        "Author": row.login or row.author, "Date": when,
+    }  # fmt: skip
+    header = [f"[[Commit]] {row.sha[:12]}: {subject}", *(f"{name}: {value}" for name, value in facts.items() if value)]
+    lines = (*header, "", "--- Message ---", "", *split_lines(row.message), "", "--- Files ---", "", *paths)
+    return ReadingText(f"commit:{commit_id}", "commit", row.sha[:12], subject, url, lines, hash_lines(lines))
+
+
+_READERS: dict[str, Callable[[Store, int], ReadingText | None]] = {
+    "item": lambda store, item_id: load_item_readings(store, [item_id]).get(item_id),
+    "file": _read_file,
+    "commit": _read_commit,
+}

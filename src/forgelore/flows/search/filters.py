@@ -22,7 +22,10 @@ from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Words
 # expressions deeper, 1,000 at most: more would be answered with its own words.
 MAX_VALUES = {"label": 50}
 _MAX_OTHER = 200
-_TYPES = {"thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread"}
+_TYPES = {
+    "thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread",
+    "code": "code", "file": "code", "files": "code", "commit": "commit", "commits": "commit", "all": "all",
+}  # fmt: skip
 
 
 def parse_filters(
@@ -162,7 +165,10 @@ def _type(word: str) -> str:
     key = word.lower().replace("-", "_")
     kind = _TYPES.get(key) or KIND_WORDS.get(key)
     if kind is None:
-        raise InvalidValue(f"{word!r} is not a type", hint="use issue, change (pr, mr), discussion, release or thread")
+        raise InvalidValue(
+            f"{word!r} is not a type",
+            hint="use issue, change (pr, mr), discussion, release, thread, code, commit or all",
+        )
     return kind
 
 

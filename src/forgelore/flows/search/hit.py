@@ -25,6 +25,16 @@ class Hit(NamedTuple):
     words: tuple[str, ...]  # of the query, as the document has them
     title_marks: tuple[tuple[int, int], ...] = ()  # (start, end) of what matched in the title
     relevance: float | None = None  # how well it fits, 0 to 1 (core/search/relevance); None: not asked
+    line: int | None = None  # of the file, or of the item's reading text; None: not asked
+    symbol: str = ""  # of a file: what the found part is of
+    first_line: int = 0  # of a file: where its snippet begins
+
+    @property
+    def key(self) -> str:
+        """What its reading text is asked for by."""
+        if self.row.kind in ("file", "commit"):
+            return f"{self.row.kind}:{self.row.document_id}"
+        return f"item:{self.row.item_id}"
 
     @property
     def ref(self) -> str:

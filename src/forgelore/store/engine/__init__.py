@@ -17,8 +17,8 @@ with modules that give the same names; a test compares this list with what other
                      raw_query_errors                       complaints about an expression that a person wrote
                      compact_words, overwrite_words         forgetting for good what was removed
                      sqlite_version, has_full_text          what the library here can do
-    code_words       add_code_words, remove_code_words      the words of files and commits (WordRow), in full text of
-                     search_code_words -> Found             their own, with ColumnWeights
+    code_words       add_code_words, remove_code_words      the words of files and commits (CodeWords, WordRow), in
+                     search_code_words -> Found             full text of their own, with ColumnWeights
                      count_code_words, load_code_counts     how many there are, and how many hold a word
                      find_code_gaps, drop_code_words        rows without words and words without rows; forgetting them
     vectors          save_chunks                            the vectors of one document

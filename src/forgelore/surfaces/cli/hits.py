@@ -90,6 +90,9 @@ def _advice(mode: str, *, is_filtered: bool) -> str:
 def _print_head(context: "Context", at: str, hit: "Hit", score: str, marks: str, *, with_project: bool) -> None:
     """Print number, ref and title: in two lines where one has no room for it, in full where nobody knows how wide."""
     ref = clean(hit.row.full_ref if with_project else hit.row.ref)
+    if hit.kind == "file":
+        context.print(f"{at}{context.style.bold(f'{ref}:{hit.line}')} {clean(hit.symbol)}  {context.style.dim(score)}")
+        return
     columns = _columns() - (len(score) + 2 if score else 0)
     taken, indent = len(at) + cells(ref) + 1, "    "
     title = mark_words(hit.row.title, hit.title_marks, marks)
@@ -108,16 +111,30 @@ def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
     where = style.dim(_PLACES.get(row.representation, ""))
     facts = [
         _state(style, row),
-        row.kind + where, f"@{clean(row.author)}" if row.author else "", day(row.created_at),
+        "" if row.kind == "file" else row.kind + where,
+        f"@{clean(row.author)}" if row.author else "", day(row.created_at),
         ", ".join(clean(label) for label in row.labels[:4]),
     ]  # fmt: skip
     secret = style.yellow(" confidential") if row.is_confidential else ""
-    _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
-    if hit.snippet.text.strip():
+    if any(facts):
+        _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
+    if hit.kind == "file":
+        context.print(*_code_lines(hit, marks))
+    elif hit.snippet.text.strip():
         shown = mark_words(hit.snippet.text, hit.snippet.marks, marks)
         _print_wrapped(context, f"{style.dim('card:')} {shown}" if row.representation == "intent" else shown)
     if row.url:
         context.print("    " + style.dim(clean(row.url)))
+
+
+def _code_lines(hit: "Hit", marks: str) -> list[str]:
+    """Return the lines of a snippet of code with their numbers."""
+    lines, at = [], 0
+    for row, line in enumerate(hit.snippet.text.split("\n"), hit.first_line):
+        inside = [(start - at, end - at) for start, end in hit.snippet.marks if at <= start and end <= at + len(line)]
+        lines.append(f"    {row:>5}  {mark_words(line, inside, marks)}")
+        at += len(line) + 1
+    return lines
 
 
 def _print_wrapped(context: "Context", text: str) -> None:

@@ -1,0 +1,145 @@
+"""Found code and commits as rows: which chunks are allowed, what is shown of them, and what is read of them."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+from forgelore.store.filters import Columns, Filters, Values, build_where
+
+_NO_LABELS = Values("(SELECT '' AS name, 0 AS id WHERE 0)", "id", "0", ("name",))
+# A file has no author, state or time, and is no item: what asks for one is answered by none.
+FILES = Columns(
+    item_id="NULL", project_id="f.project_id", kind="'file'", state="NULL", author="NULL", created_at="NULL",
+    updated_at="NULL", is_confidential="0", labels=_NO_LABELS, paths=Values("code_files", "id", "f.id", ("path",)),
+)  # fmt: skip
+COMMITS = Columns(
+    item_id="NULL", project_id="m.project_id", kind="'commit'", state="NULL", author="coalesce(m.login, m.author)",
+    created_at="m.authored_at", updated_at="m.committed_at", is_confidential="0", labels=_NO_LABELS,
+    paths=Values("commit_paths", "commit_id", "m.id", ("path",)),
+)  # fmt: skip
+
+
+class CodeHitRow(NamedTuple):
+    """A chunk with its file and its project; `text` is that of the whole file."""
+
+    chunk_id: int
+    file_id: int
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    symbol: str
+    names: str
+    text: str
+    tree_commit: str
+    forge: str
+    host: str
+    project_path: str
+
+
+class CommitHitRow(NamedTuple):
+    id: int
+    sha: str
+    author: str | None
+    login: str | None
+    authored_at: int | None
+    committed_at: int | None
+    message: str
+    forge: str
+    host: str
+    project_path: str
+
+
+def allow_files(filters: Filters) -> tuple[str, tuple[object, ...]]:
+    """Return the condition on `w.rowid`, the id of a chunk, that filters allow its file; "" when they allow all."""
+    where, bindings = build_where(filters._replace(types=()), FILES)
+    if where == "1":
+        return "", ()
+    files = f"SELECT f.id FROM code_files f WHERE {where}"
+    return f"w.rowid IN (SELECT c.id FROM code_chunks c WHERE c.file_id IN ({files}))", bindings
+
+
+def allow_commits(filters: Filters) -> tuple[str, tuple[object, ...]]:
+    """The same of commits."""
+    where, bindings = build_where(filters._replace(types=()), COMMITS)
+    return ("", ()) if where == "1" else (f"w.rowid IN (SELECT m.id FROM commits m WHERE {where})", bindings)
+
+
+def load_code_hits(store: Store, chunk_ids: Iterable[int]) -> dict[int, CodeHitRow]:
+    sql = """
+        SELECT c.id, f.id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.names, f.text,
+          coalesce(t.tree_commit, ''), p.forge, p.host, p.path
+        FROM code_chunks c
+        JOIN code_files f ON f.id = c.file_id
+        JOIN projects p ON p.id = f.project_id
+        LEFT JOIN code_trees t ON t.project_id = f.project_id
+        WHERE c.id IN (SELECT value FROM json_each(?))
+    """
+    return {row[0]: CodeHitRow._make(row) for row in store.rows(sql, json.dumps(list(chunk_ids)))}
+
+
+def load_commit_hits(store: Store, commit_ids: Iterable[int]) -> dict[int, CommitHitRow]:
+    sql = """
+        SELECT m.id, m.sha, m.author, m.login, m.authored_at, m.committed_at, m.message, p.forge, p.host, p.path
+        FROM commits m
+        JOIN projects p ON p.id = m.project_id
+        WHERE m.id IN (SELECT value FROM json_each(?))
+    """
+    return {row[0]: CommitHitRow._make(row) for row in store.rows(sql, json.dumps(list(commit_ids)))}
+
+
+def load_commit_paths(store: Store, commit_id: int) -> list[str]:
+    return [
+        path for (path,) in store.rows("SELECT path FROM commit_paths WHERE commit_id = ? ORDER BY path", commit_id)
+    ]
+
+
+def list_newest_commits(store: Store, filters: Filters, limit: int, *, is_ascending: bool = False) -> list[int]:
+    """Return commits that filters allow, newest first."""
+    where, bindings = build_where(filters._replace(types=()), COMMITS)
+    direction = "ASC" if is_ascending else "DESC"
+    sql = f"""
+        SELECT m.id
+        FROM commits m
+        WHERE {where}
+        ORDER BY m.authored_at {direction}, m.id
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, *bindings, limit)]
+
+
+def list_first_chunks(store: Store, filters: Filters, limit: int) -> list[int]:
+    """Return the first chunk of each file that filters allow, in the order of their paths."""
+    where, bindings = build_where(filters._replace(types=()), FILES)
+    sql = f"""
+        SELECT c.id
+        FROM code_files f
+        JOIN code_chunks c ON c.file_id = f.id AND c.position = 0
+        WHERE {where}
+        ORDER BY f.path, f.id
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, *bindings, limit)]
+
+
+class ReadFileRow(NamedTuple):
+    path: str
+    text: str
+    tree_commit: str
+    forge: str
+    host: str
+    project_path: str
+
+
+def load_read_file(store: Store, file_id: int) -> ReadFileRow | None:
+    """Return a file with its project; None when it is gone."""
+    sql = """
+        SELECT f.path, f.text, coalesce(t.tree_commit, ''), p.forge, p.host, p.path
+        FROM code_files f
+        JOIN projects p ON p.id = f.project_id
+        LEFT JOIN code_trees t ON t.project_id = f.project_id
+        WHERE f.id = ?
+    """
+    row = store.row(sql, file_id)
+    return ReadFileRow(*row) if row else None
