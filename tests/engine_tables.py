@@ -186,3 +186,21 @@ def card_damages(card: str) -> list[tuple[str, str]]:
         ("document_without_vectors", f"DELETE FROM chunks WHERE document_id = {card}"),
         ("vector_differs", f"UPDATE chunks SET start_at = 3, end_at = 9 WHERE document_id = {card}"),
     ]
+
+
+# What can happen to files and commits of clones.
+CODE_DAMAGES = (
+    "UPDATE code_files SET text = text || 'x' WHERE path = 'README.md'",
+    "UPDATE code_chunks SET end_line = end_line + 1",
+    "DELETE FROM code_chunks WHERE position = 0",
+    "DELETE FROM code_files WHERE path = 'README.md'",
+    "DELETE FROM commits",
+    "DELETE FROM code_fts WHERE rowid = 1",
+    "DELETE FROM code_fts_data WHERE id > 100",
+    "DELETE FROM commits_fts_docsize",
+    "DROP TABLE commits_fts",
+    "DROP TABLE code_fts_idx",
+    "DROP TABLE code_chunks",
+    "DROP TABLE code_vocab",
+    "DROP INDEX commit_paths_by_path",
+)

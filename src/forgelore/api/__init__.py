@@ -117,6 +117,7 @@ if TYPE_CHECKING:
     from forgelore.flows.index.findings import Finding as Finding
     from forgelore.flows.index.repair import Repair as Repair
     from forgelore.flows.index.repair import Repaired as Repaired
+    from forgelore.flows.index.stats import CodeStats as CodeStats
     from forgelore.flows.index.stats import DocumentStats as DocumentStats
     from forgelore.flows.index.stats import EmbedderStats as EmbedderStats
     from forgelore.flows.index.stats import FileStats as FileStats
@@ -186,6 +187,7 @@ _HOMES = {
     "CheckedCitation": "forgelore.core.ask.citations",
     "Claim": "forgelore.core.ask.citations",
     "ClosingPlan": "forgelore.flows.dedupe.plan",
+    "CodeStats": "forgelore.flows.index.stats",
     "CommentAction": "forgelore.flows.triage.posting",
     "Curve": "forgelore.core.compare.calibration",
     "DecisionScores": "forgelore.core.compare.scoring",

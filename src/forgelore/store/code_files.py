@@ -1,13 +1,14 @@
 """Files of code: what is known of a project's tree, and writing what changed, its words included."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from forgelore.core.code.pieces import CodeChunk
 from forgelore.core.search.terms import build_terms
 from forgelore.store.db import Store
-from forgelore.store.engine.code_words import WordRow, add_code_words, drop_code_words, remove_code_words
+from forgelore.store.engine.code_words import WordRow, add_code_words, remove_code_words
+from forgelore.store.engine.remake import remake_code_words
 
 
 class CodeTree(NamedTuple):
@@ -88,7 +89,7 @@ def save_file(store: Store, project_id: int, file: NewFile) -> None:
         INSERT INTO code_files (project_id, path, blob, language, size, text, text_hash)
         VALUES (?, ?, ?, ?, ?, ?, ?)
     """
-    digest = hashlib.sha256(file.text.encode()).digest()
+    digest = hash_text(file.text)
     file_id = store.insert(sql, project_id, file.path, file.blob, file.language, file.size, file.text, digest)
     lines = file.text.split("\n")
     add_code_words(
@@ -141,8 +142,59 @@ def remove_files(store: Store, file_ids: Iterable[int]) -> None:
         store.run("DELETE FROM code_files WHERE id = ?", file_id)
 
 
+CODE_TABLES = ("code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commits")
+
+
 def forget_all_code(store: Store) -> None:
     """Delete files, commits and their words, of all projects: a clone brings them again. In a transaction."""
-    drop_code_words(store)
-    for table in ("code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commits"):
+    remake_code_words(store)
+    for table in CODE_TABLES:
         store.run(f"DELETE FROM {table}")
+
+
+class CheckedFile(NamedTuple):
+    """A file as a check reads it."""
+
+    id: int
+    path: str
+    language: str
+    text: str
+    text_hash: bytes
+
+
+def each_file(store: Store) -> Iterator[CheckedFile]:
+    sql = "SELECT id, path, language, text, text_hash FROM code_files"
+    return (CheckedFile._make(row) for row in store.each(sql))
+
+
+def find_loose_parts(store: Store) -> list[tuple[str, int]]:
+    """Return (table, row) of what hangs on files and commits that are not there."""
+    sql = """
+        SELECT 'code_chunks', id
+        FROM code_chunks
+        WHERE file_id NOT IN (SELECT id FROM code_files)
+        UNION
+        SELECT 'commit_paths', commit_id
+        FROM commit_paths
+        WHERE commit_id NOT IN (SELECT id FROM commits)
+    """
+    return [(table, row_id) for table, row_id in store.rows(sql)]
+
+
+def count_files(store: Store) -> dict[str, int]:
+    """Return language -> files, the most first."""
+    sql = "SELECT language, count(*) FROM code_files GROUP BY 1 ORDER BY 2 DESC, 1"
+    return dict(store.rows(sql))
+
+
+def load_chunks(store: Store, file_id: int) -> list[CodeChunk]:
+    """Return the chunks of a file as they are stored."""
+    sql = "SELECT start_line, end_line, symbol, names FROM code_chunks WHERE file_id = ? ORDER BY position"
+    return [
+        CodeChunk(start, end, symbol, tuple(names.split("\n")) if names else ())
+        for start, end, symbol, names in store.rows(sql, file_id)
+    ]
+
+
+def hash_text(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

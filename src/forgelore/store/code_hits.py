@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.store.db import Store
-from forgelore.store.filters import Columns, Filters, Values, build_where
+from forgelore.store.filter_columns import Columns, Values
+from forgelore.store.filters import Filters, build_where
 
 _NO_LABELS = Values("(SELECT '' AS name, 0 AS id WHERE 0)", "id", "0", ("name",))
 # A file has no author, state or time, and is no item: what asks for one is answered by none.

@@ -3,9 +3,10 @@
 import contextlib
 from collections.abc import Iterator
 
+from forgelore.store.code_files import CODE_TABLES, forget_all_code
 from forgelore.store.db import Store
 from forgelore.store.engine.remake import remake_full_text
-from forgelore.store.engine.tables import REMADE
+from forgelore.store.engine.tables import CODE_REMADE, REMADE
 from forgelore.store.schema_check import SOURCES, SchemaGap, expected_schema, find_gaps, load_schema
 
 
@@ -18,7 +19,7 @@ def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:
             if gap.type == "trigger":
                 store.run(f"DROP TRIGGER IF EXISTS {_quoted(gap.name)}")
         for name in tables:
-            if name not in REMADE:
+            if name not in (*REMADE, *CODE_REMADE):
                 store.run(f"DROP TABLE IF EXISTS {name}")
                 store.run(expected[name].sql)
         present = load_schema(store)
@@ -26,6 +27,8 @@ def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:
             if gap.type == "index" and expected[gap.name].table in present:
                 store.run(f"DROP INDEX IF EXISTS {gap.name}")
                 store.run(expected[gap.name].sql)
+        if not {*CODE_REMADE, *CODE_TABLES}.isdisjoint(tables):
+            forget_all_code(store)
     if tables:
         remake_full_text(store)
 

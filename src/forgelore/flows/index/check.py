@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from forgelore.clock import machine_ms
 from forgelore.errors import CorruptStore, LoreError
 from forgelore.flows.index.card_check import find_altered_cards
+from forgelore.flows.index.code_check import find_wrong_code
 from forgelore.flows.index.document_check import find_altered_texts, find_outdated
 from forgelore.flows.index.findings import Finding, collect
 from forgelore.flows.index.row_check import ReaderOf, check_rows
@@ -116,6 +117,7 @@ class _Check:
         self.proofs.append(Proof("items compared with what the forge said of them", rows.checked, rows.total, why))
         self.wrong += find_altered_cards(store)
         self.wrong += find_altered_texts(store, watcher)
+        self.wrong += find_wrong_code(store, self._request.sample, watcher)
         self.wrong += find_outdated(store, rows.distrusted, watcher)
 
     def look_at_words(self) -> None:

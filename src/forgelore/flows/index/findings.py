@@ -82,6 +82,8 @@ MEANINGS = {
     "words_damaged": Meaning("full text and the texts tell different words"),
     "words_lost": Meaning("words that are in the texts, and that a search does not find"),
     "words_miscounted": Meaning("common words whose number is far from the truth: hits come in the wrong order"),
+    # files and commits of clones
+    "code_differs": Meaning("files, commits or their words that are not what they were made from"),
     # vectors
     "embedder_altered": Meaning("embedders whose vectors have another size than their row says"),
     "vector_malformed": Meaning("vectors of the wrong size or length: their similarities mean nothing"),

@@ -13,6 +13,7 @@ from forgelore.flows.index.document_check import find_stale
 from forgelore.flows.index.findings import AGAIN, Finding
 from forgelore.flows.sync.replay import replay_items, replay_project_row
 from forgelore.store.checks import blank_unreadable
+from forgelore.store.code_files import forget_all_code
 from forgelore.store.db import Store
 from forgelore.store.embedders import save_dimension
 from forgelore.store.engine.remake import remake_full_text
@@ -208,6 +209,13 @@ def _tell_unproved(context: RepairContext) -> None:
         ] = None
 
 
+def _forget_code(context: RepairContext) -> None:
+    """Files and commits come from clones, which have them still."""
+    with context.store.transaction():
+        forget_all_code(context.store)
+    context.notes["files and commits were forgotten; to bring them back, run: forgelore index-code"] = None
+
+
 def _drop_vectors(context: RepairContext) -> None:
     """Forget vectors of documents that have a wrong one. When only a sample was compared, more are wrong: all go."""
     store, current = context.store, find_current_embedder(context.store)
@@ -255,6 +263,7 @@ STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (
     (("table_missing", "index_missing", "trigger_extra"), _make_tables),
     (("index_damaged",), _reindex),
     (("text_unreadable",), _blank_texts),
+    (("code_differs",), _forget_code),
     (("broken_references", "text_without_document"), _drop_orphans),
     (("row_misplaced", "note_misplaced"), _place_rows),
     (("project_differs",), _restore_projects),

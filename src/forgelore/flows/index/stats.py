@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
+from forgelore.store.code_files import count_files
 from forgelore.store.db import Store
+from forgelore.store.engine.code_words import count_code_words
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_cards, count_documents
 from forgelore.store.health import (
@@ -53,6 +55,15 @@ class FullTextStats(NamedTuple):
     indexed: int
 
 
+class CodeStats(NamedTuple):
+    """Files and commits of clones: how many, the files by language ("": not known), and their chunks."""
+
+    files: int
+    by_language: dict[str, int]
+    chunks: int
+    commits: int
+
+
 class FileStats(NamedTuple):
     """The database file; its log is counted in `bytes`."""
 
@@ -69,6 +80,7 @@ class IndexStats(NamedTuple):
     full_text: FullTextStats
     queues: dict[str, WaitingQueue]
     file: FileStats
+    code: CodeStats
 
 
 def load_stats(store: Store, fingerprint: str | None = None) -> IndexStats:
@@ -84,7 +96,14 @@ def load_stats(store: Store, fingerprint: str | None = None) -> IndexStats:
             FullTextStats(count_documents(store) + count_cards(store)),
             queues,
             FileStats(store.path, measure_file(store), load_version(store)),
+            _code_stats(store),
         )
+
+
+def _code_stats(store: Store) -> CodeStats:
+    languages = count_files(store)
+    chunks, commits = count_code_words(store, "code"), count_code_words(store, "commits")
+    return CodeStats(sum(languages.values()), languages, chunks, commits)
 
 
 def _vector_stats(store: Store, total: int, queue: WaitingQueue, fingerprint: str | None) -> VectorStats:

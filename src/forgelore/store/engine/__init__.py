@@ -20,7 +20,7 @@ with modules that give the same names; a test compares this list with what other
     code_words       add_code_words, remove_code_words      the words of files and commits (CodeWords, WordRow), in
                      search_code_words -> Found             full text of their own, with ColumnWeights
                      count_code_words, load_code_counts     how many there are, and how many hold a word
-                     find_code_gaps, drop_code_words        rows without words and words without rows; forgetting them
+                     find_code_gaps, find_code_damage       rows without words and words without rows; what is broken
     vectors          save_chunks                            the vectors of one document
                      load_vectors, load_starts              what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors
@@ -40,8 +40,10 @@ with modules that give the same names; a test compares this list with what other
                      find_unmatched
     vector_check     measure_vectors, sample_vectors        whether vectors can be those of their texts
                      (SampledDocument), packed_size
-    remake           remake_full_text                       full text made anew, whatever state it is in
-    tables           TABLES, REMADE, OF_DOCUMENTS, COUNTED, its tables, for those who check and repair the file
+    remake           remake_full_text,                      full text made anew, whatever state it is in; that of code
+                     remake_code_words                      is empty then
+    tables           TABLES, REMADE, CODE_REMADE,           its tables, for those who check and repair the file
+                     OF_DOCUMENTS, COUNTED,
                      find_owner, is_own_complaint
 
 Intent cards are documents of which both keep a list of their own (`is_card`, `of_cards`): no search in what people

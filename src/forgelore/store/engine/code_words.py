@@ -71,14 +71,21 @@ def load_code_counts(store: Store, index: CodeWords, stems: Iterable[str]) -> di
     return dict(store.rows(sql, json.dumps(list(dict.fromkeys(stems)))))
 
 
-def find_code_gaps(store: Store, index: CodeWords, table: str) -> int:
-    """Return how many rows of a table full text does not know, and how many it knows that are gone."""
-    missing = f"SELECT count(*) FROM {table} WHERE id NOT IN (SELECT id FROM {index}_fts_docsize)"
-    extra = f"SELECT count(*) FROM {index}_fts_docsize WHERE id NOT IN (SELECT id FROM {table})"
-    return int(store.value(missing)) + int(store.value(extra))
+def find_code_gaps(store: Store, index: CodeWords, table: str) -> list[int]:
+    """Return rows of a table that full text does not know, and those that it knows and that are gone."""
+    sql = f"""
+        SELECT id
+        FROM {table}
+        WHERE id NOT IN (SELECT id FROM {index}_fts_docsize)
+        UNION ALL
+        SELECT id
+        FROM {index}_fts_docsize
+        WHERE id NOT IN (SELECT id FROM {table})
+    """
+    return [row[0] for row in store.rows(sql)]
 
 
-def drop_code_words(store: Store) -> None:
-    """Forget all words of code and of commits."""
-    for index in ("code", "commits"):
-        store.run(f"INSERT INTO {index}_fts ({index}_fts) VALUES ('delete-all')")
+def find_code_damage(store: Store, index: CodeWords) -> list[str]:
+    """Return what SQLite says against the index itself; nothing when it is sound."""
+    found = store.rows(f"PRAGMA main.integrity_check({index}_fts)")
+    return [str(line) for (line,) in found if line != "ok"]

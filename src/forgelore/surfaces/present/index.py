@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from forgelore.api import (
     Checked,
+    CodeStats,
     DocumentStats,
     FileStats,
     Finding,
@@ -40,6 +41,7 @@ class StatsData(NamedTuple):
     full_text: FullTextStats | Absence = MISSING
     queues: dict[str, WaitingQueue] | Absence = MISSING
     file: FileStats | Absence = MISSING
+    code: CodeStats | Absence = MISSING
     check: list[FindingData] | Absence = MISSING
     proofs: list[Proof] | Absence = MISSING
     repair: list[Repair] | Absence = MISSING

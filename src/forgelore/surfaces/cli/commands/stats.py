@@ -7,7 +7,7 @@ from forgelore.errors import CorruptStore, StoreError, UsageError
 from forgelore.surfaces.cli.terminal import clean, number, table
 
 if TYPE_CHECKING:
-    from forgelore.api import Checked, Finding, IndexStats, Repaired, VectorStats
+    from forgelore.api import Checked, CodeStats, Finding, IndexStats, Repaired, VectorStats
     from forgelore.surfaces.cli.command import Context
     from forgelore.surfaces.present.index import StatsData
 
@@ -126,6 +126,7 @@ def _print_stats(context: "Context", stats: "IndexStats") -> None:
         rows.append(["  cut for length", number(documents.truncated), cut])
     rows.append(["full text", number(stats.full_text.indexed), "documents"])
     rows += _vector_rows(stats.vectors)
+    rows += _code_rows(stats.code)
     rows.append(["file", f"{file.bytes / 1e6:,.1f} MB", f"{clean(file.path)}, schema {file.schema_version}"])
     context.print(*table(rows, grow=2))
     for kind, queue in stats.queues.items():
@@ -144,3 +145,13 @@ def _vector_rows(vectors: "VectorStats") -> list[list[str]]:
     if vectors.pending or vectors.failed:
         rows.append(["  without", number(vectors.pending), f"waiting, {number(vectors.failed)} failing"])
     return rows
+
+
+def _code_rows(code: "CodeStats") -> list[list[str]]:
+    """Nothing where no clone was indexed."""
+    if not code.files and not code.commits:
+        return []
+    languages = ", ".join(
+        f"{number(count)} {clean(name) or 'other'}" for name, count in list(code.by_language.items())[:5]
+    )
+    return [["code files", number(code.files), languages], ["commits", number(code.commits), ""]]
