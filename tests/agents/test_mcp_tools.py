@@ -103,7 +103,7 @@ def test_words_are_found_inside_an_item_and_can_be_cited(agent):
     read = agent.data("read", ref="#1", find="seen here")
     (place,) = read["found"]
     assert f"{place['line']}: Seen here too." in read["text"]
-    assert re.fullmatch(r"[0-9a-f]{64}", read["hash"])
+    assert re.fullmatch(r"[0-9a-f]{16}", read["hash"])
     assert read["url"] == "https://forge.test/1"
     assert agent.data("read", ref="#1", line=place["line"])["hash"] == read["hash"]
     assert "no line has the words" in agent.text("read", ref="#1", find="absent words")

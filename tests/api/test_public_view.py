@@ -159,3 +159,11 @@ def test_words_are_found_in_the_text_of_an_item(public):
     assert read.window.total >= read.found[0].line > 1
     assert str(read.window).count(f"{read.found[0].line}: Seen here too.") == 1
     assert public.read("#1", line=read.found[0].line, direction="down").window.first == read.found[0].line
+
+
+def test_a_key_of_a_search_result_is_read_and_hides_nothing_less(public, member):
+    keys = {number: member.show(f"#{number}").key for number in (1, 2)}
+    assert public.read(keys[1]).hash == member.read("#1").hash
+    assert SECRET in str(member.read(keys[2]).window)
+    with pytest.raises(NotFound):
+        public.read(keys[2])

@@ -129,14 +129,17 @@ class History(AskingHistory, AuditingHistory, FetchingHistory, IndexingHistory):
         self, *ref: str, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
         find: str = "", project: str | None = None,
     ) -> "ReadItem":  # fmt: skip
-        """Return a window on the reading text of an item, with line numbers: the first one, the one around a line, or
-        with a direction ("down", "up") the one that begins or ends at that line. `column`: of a line that is longer
-        than a window. `find`: words; all their places are told, and the window is around the first.
+        """Return a window on the reading text of an item, or of what a search result's key names, with line numbers:
+        the first one, the one around a line, or with a direction ("down", "up") the one that begins or ends at that
+        line. `column`: of a line that is longer than a window. `find`: words; all their places are told, and the window
+        is around the first.
         """
         from forgelore.core.ask.windows import TextPlace
-        from forgelore.flows.browse.reading_window import read_item
+        from forgelore.flows.browse.reading_window import is_key, read_item
 
         place = None if line is None else TextPlace(line, column)
+        if len(ref) == 1 and is_key(ref[0]):
+            return read_item(self.read_text(ref[0]), project or "", place, direction=direction, find=find)
         item = self.show(*ref, project=project)
         return read_item(self.read_text(item.key), item.project, place, direction=direction, find=find)
 

@@ -20,7 +20,7 @@ _Ref = Annotated[
     str,
     Meta(
         max_length=_MAX_NAME,
-        description="as answers name it: #12, !34, owner/repo#12, a release's tag; or its page's URL",
+        description="as answers name it: #12, !34, owner/repo#12, a tag, file:7; or its page's URL",
     ),
 ]
 _Project = Annotated[
@@ -96,6 +96,14 @@ class StatusArguments(Struct, forbid_unknown_fields=True):
     """What `sync_status` takes."""
 
     project: _Project | None = None
+
+
+class AskArguments(Struct, forbid_unknown_fields=True):
+    """What `ask` takes."""
+
+    question: Annotated[str, Meta(min_length=1, max_length=8_000, description="a question about the projects")]
+    project: _Project | None = None
+    budget: Annotated[int, Meta(ge=1_000, le=200_000, description="tokens that the model may use in all")] = 60_000
 
 
 class SyncArguments(Struct, forbid_unknown_fields=True):

@@ -77,7 +77,7 @@ def answer_search(answer: "SearchAnswer", *, has_several_projects: bool) -> Tool
 
 
 def answer_similar(answer: "SimilarAnswer", ref: str, *, has_several_projects: bool) -> ToolAnswer:
-    notes = [one_line(warning, 300) for warning in answer.warnings]
+    ref, notes = one_line(ref, 90), [one_line(warning, 300) for warning in answer.warnings]
     chance = round(answer.chance.value, 2) if answer.chance else None
 
     def build(width: int) -> ToolAnswer:
@@ -121,4 +121,5 @@ def _write(first: str, hits: list[FoundItem], notes: list[str]) -> str:
         lines.append(f"{ref} ({facts}): {hit.title}")
         said = [hit.snippet, "" if isinstance(hit.why, Absence) else hit.why]
         lines += [f"    {text}" for text in said if text]
-    return "\n".join([first, *notes, *([fence("\n".join(lines))] if lines else [])])
+    shown = [*notes, *lines]  # a note may name a label or a person, and who made these is a stranger too
+    return "\n".join([first, *([fence("\n".join(shown))] if shown else [])])

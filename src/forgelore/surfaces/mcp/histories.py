@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from forgelore.errors import LoreError
+from forgelore.errors import LoreError, Stopped
 
 if TYPE_CHECKING:
     from forgelore.api import History
@@ -27,7 +27,7 @@ class HistoryThreads:
 
     def __init__(self, make: "Callable[[], History]") -> None:
         self._make = make
-        self._waiting: queue.SimpleQueue[Callable[[History], None]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Callable[[Callable[[], History]], None]] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._idle = 0
         self._threads: list[threading.Thread] = []
@@ -38,13 +38,15 @@ class HistoryThreads:
         """Return the answer of a history, in a thread of its own."""
         future: concurrent.futures.Future[Reply] = concurrent.futures.Future()
 
-        def answer(history: "History") -> None:
+        def answer(open_history: "Callable[[], History]") -> None:
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                future.set_result(question(history))
-            except BaseException as error:  # noqa: BLE001 - whoever waits for it is told
+                future.set_result(question(open_history()))
+            except Exception as error:  # noqa: BLE001 - whoever waits for it is told
                 future.set_exception(error)
+            except BaseException:  # noqa: BLE001 - how a history ends what it is doing
+                future.set_exception(Stopped("the server ends", hint="ask again when it runs"))
 
         with self._guard:
             self._running.add(future)  # type: ignore[arg-type]  # of whatever type: only whether it is done matters
@@ -71,12 +73,18 @@ class HistoryThreads:
         thread.start()
 
     def _work(self) -> None:
-        history = self._make()
-        self._histories.append(history)
+        opened: list[History] = []
+
+        def open_history() -> "History":
+            if not opened:
+                opened.append(self._make())
+                self._histories.append(opened[0])
+            return opened[0]
+
         while True:
             with self._guard:
                 self._idle += 1
             answer = self._waiting.get()
             with self._guard:
                 self._idle -= 1
-            answer(history)
+            answer(open_history)

@@ -86,7 +86,7 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
         found=[WindowPlace(*place) for place in read.found[:_MOST_PLACES]], hash=read.hash, text=shown,
     )  # fmt: skip
     lines = [
-        f"{data.ref} in {data.project}, {data.kind}, {data.url or 'without a page'}",
+        f"{_named(data.ref, data.project)}, {data.kind}, {data.url or 'without a page'}",
         f"lines {data.first_line} to {data.last_line} of {data.total_lines}, version {data.hash[:12]}",
         *_tell_places(read.found, find), fence(shown), *_tell_further(window),
     ]  # fmt: skip
@@ -99,6 +99,10 @@ def answer_show(item: "ShownItem") -> ToolAnswer:
         return ToolAnswer(_write(data), data)
 
     return fit_answer(build)
+
+
+def _named(ref: str, project: str) -> str:
+    return f"{ref} in {project}" if project else ref
 
 
 def _tell_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:

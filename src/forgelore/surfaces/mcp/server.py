@@ -18,7 +18,7 @@ from forgelore.surfaces.mcp.fence import DATA_NOTE
 from forgelore.surfaces.mcp.histories import HistoryThreads
 from forgelore.surfaces.mcp.prompts import PROMPTS, PromptSpec
 from forgelore.surfaces.mcp.resources import TEMPLATE, ListedResource, list_resources, read_resource
-from forgelore.surfaces.mcp.tools import ToolSpec, list_tools
+from forgelore.surfaces.mcp.tools import ServerOptions, ToolSpec, list_tools
 from forgelore.surfaces.present.text import printable
 from forgelore.version import __version__
 
@@ -105,9 +105,9 @@ class AgentServer(NamedTuple):
         return protocol.GetPromptResult(description=prompt.description, messages=[message])
 
 
-def build_server(histories: HistoryThreads, *, can_write: bool) -> Server[dict[str, object]]:
+def build_server(histories: HistoryThreads, options: ServerOptions) -> Server[dict[str, object]]:
     """Return the server, ready to be run over any transport."""
-    agent = AgentServer(histories, {tool.name: tool for tool in list_tools(can_write=can_write)})
+    agent = AgentServer(histories, {tool.name: tool for tool in list_tools(options)})
     return Server(
         "forgelore", version=__version__, title="forgelore", instructions=INSTRUCTIONS,
         on_list_tools=agent.list_tools, on_call_tool=agent.call_tool, on_list_resources=agent.list_resources,
@@ -122,7 +122,7 @@ def _listed_tool(tool: ToolSpec) -> protocol.Tool:
         output_schema=tool.output_schema,
         annotations=protocol.ToolAnnotations(
             title=tool.title, read_only_hint=not tool.is_writing, destructive_hint=False, idempotent_hint=True,
-            open_world_hint=tool.is_writing,
+            open_world_hint=tool.is_talking,
         ),
     )  # fmt: skip
 

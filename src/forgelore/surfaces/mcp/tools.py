@@ -4,11 +4,13 @@ A tool that another job brings is a row here and a struct for its arguments and 
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import NotFound
 from forgelore.surfaces.mcp.answers import ToolAnswer
 from forgelore.surfaces.mcp.arguments import (
+    AskArguments,
     Given,
     ReadArguments,
     SearchArguments,
@@ -19,6 +21,7 @@ from forgelore.surfaces.mcp.arguments import (
     build_input_schema,
     read_arguments,
 )
+from forgelore.surfaces.mcp.asking import AskedAnswer, answer_ask
 from forgelore.surfaces.mcp.fence import DATA_NOTE
 from forgelore.surfaces.mcp.finding import FoundItems, SimilarItems, answer_search, answer_similar
 from forgelore.surfaces.mcp.reading import ItemOutline, ReadWindow, answer_read, answer_show
@@ -31,10 +34,21 @@ if TYPE_CHECKING:
 
 _MOST = 20
 _PASTED = 2_000  # characters; somebody who types writes less
+_ASK_SECONDS = 300.0  # clients do not wait longer
+
+
+class ServerOptions(NamedTuple):
+    """How a server was started: what its agents may do and see, and whether there is a model that answers."""
+
+    can_write: bool = False
+    include_internal: bool = False
+    has_model: bool = False
 
 
 class ToolSpec(NamedTuple):
-    """A tool as it is listed, and what it does. `is_writing`: only where the server may write."""
+    """A tool as it is listed, and what it does. `is_writing`: only where the server may write; `is_talking`: it asks a
+    forge or a model.
+    """
 
     name: str
     title: str
@@ -43,9 +57,10 @@ class ToolSpec(NamedTuple):
     output_schema: dict[str, JsonValue]
     call: "Callable[[History, Mapping[str, object]], ToolAnswer]"
     is_writing: bool = False
+    is_talking: bool = False
 
 
-def list_tools(*, can_write: bool) -> list[ToolSpec]:
+def list_tools(options: ServerOptions) -> list[ToolSpec]:
     """Return the tools that a server offers."""
     tools = [
         _tool(
@@ -73,11 +88,18 @@ def list_tools(*, can_write: bool) -> list[ToolSpec]:
             "List the projects of the database, how many items each has, and when it was last brought up to date.",
         ),
         _tool(
+            "ask", "Ask a question", AskArguments, AskedAnswer,
+            partial(_ask, include_internal=options.include_internal),
+            "Let the language model of the settings search, read and answer a question, with citations that are looked"
+            f" up in the database. Takes up to some minutes; search and read yourself where you can. {DATA_NOTE}",
+        )._replace(is_talking=True),
+        _tool(
             "sync", "Bring a project up to date", SyncArguments, SyncReport, _sync,
             "Fetch what is new of a project that the database holds, from its forge. May take minutes.",
-        )._replace(is_writing=True),
+        )._replace(is_writing=True, is_talking=True),
     ]  # fmt: skip
-    return [tool for tool in tools if can_write or not tool.is_writing]
+    offered = {"sync": options.can_write, "ask": options.has_model}
+    return [tool for tool in tools if offered.get(tool.name, True)]
 
 
 def _tool(
@@ -130,6 +152,14 @@ def _show(history: "History", given: ShowArguments) -> ToolAnswer:
 
 def _status(history: "History", given: StatusArguments) -> ToolAnswer:
     return answer_status(history.status(given.project), history.now_ms())
+
+
+def _ask(history: "History", given: AskArguments, *, include_internal: bool) -> ToolAnswer:
+    answer = history.ask(
+        given.question, budget=given.budget, seconds=_ASK_SECONDS, include_internal=include_internal,
+        project=history.name_project(given.project),
+    )  # fmt: skip
+    return answer_ask(answer)
 
 
 def _sync(history: "History", given: SyncArguments) -> ToolAnswer:

@@ -74,9 +74,11 @@ def _serve(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
     gc.disable()  # the SDK builds thousands of classes that stay: looking for garbage among them takes a fifth of it
     from forgelore.surfaces.mcp.histories import HistoryThreads
     from forgelore.surfaces.mcp.server import build_server
+    from forgelore.surfaces.mcp.tools import ServerOptions
 
     histories = HistoryThreads(lambda: _open(context, arguments))
-    server = build_server(histories, can_write=arguments.allow_write)
+    options = ServerOptions(arguments.allow_write, arguments.include_internal, context.history.has_model)
+    server = build_server(histories, options)
     gc.freeze()
     gc.enable()
     address: list[str] = []

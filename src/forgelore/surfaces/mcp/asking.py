@@ -1,0 +1,92 @@
+"""What `ask` answers to an agent: claims, and the citations behind them, each looked up in the database."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
+from forgelore.surfaces.mcp.fence import fence, one_line, seen
+
+if TYPE_CHECKING:
+    from forgelore.api import AskAnswer, CheckedCitation
+
+_MOST_TEXT = 4_000
+_MOST_CITATIONS = 20
+_GOOD = ("found", "moved")
+
+
+class AnswerClaim(NamedTuple):
+    """A sentence of the answer, and the numbers of its citations. `is_checked`: one of them holds."""
+
+    text: str
+    citations: list[int]
+    is_checked: bool
+
+
+class AnswerCitation(NamedTuple):
+    """Where a claim comes from. `status`: `found`, `moved` (on other lines than the model said), or why it does not
+    hold. `hash` names the version of the text.
+    """
+
+    number: int
+    ref: str
+    first_line: int
+    last_line: int
+    quote: str
+    status: str
+    title: str
+    url: str | None
+    hash: str
+
+
+class AskedAnswer(NamedTuple):
+    """An answer by the language model of the settings. `is_partial`: a limit or an error (`ended_by`, `problem`) ended
+    the run, and `text` is what the model had noted.
+    """
+
+    text: str
+    ended_by: str
+    is_partial: bool
+    claims: list[AnswerClaim]
+    citations: list[AnswerCitation]
+    model: str
+    tokens: int
+    problem: str
+
+
+def answer_ask(answer: "AskAnswer") -> ToolAnswer:
+    def build(width: int) -> ToolAnswer:
+        data = AskedAnswer(
+            text=seen(answer.text)[:_MOST_TEXT], ended_by=answer.ended_by, is_partial=answer.is_partial,
+            claims=[
+                AnswerClaim(one_line(claim.text, max(width, 60)), list(claim.citations), claim.is_checked)
+                for claim in answer.claims[:_MOST_CITATIONS]
+            ],
+            citations=[_citation(one, width) for one in answer.citations[:_MOST_CITATIONS]],
+            model=one_line(answer.model, 100), tokens=answer.tokens_in + answer.tokens_out,
+            problem=one_line(answer.problem, 300),
+        )  # fmt: skip
+        return ToolAnswer(_write(data), data)
+
+    return fit_answer(build)
+
+
+def _citation(one: "CheckedCitation", width: int) -> AnswerCitation:
+    return AnswerCitation(
+        one.number, one_line(one.id, 200), one.first_line, one.last_line, one_line(one.quote, width), one.status,
+        one_line(one.title, 90), one_line(one.url, 300) or None, one.hash,
+    )  # fmt: skip
+
+
+def _write(answer: AskedAnswer) -> str:
+    first = f"an answer by {answer.model or 'a model'}, {answer.tokens} tokens"
+    if answer.is_partial:
+        first = f"no answer: the run was ended by {answer.ended_by}; what the model had noted, unchecked"
+    unchecked = sum(not claim.is_checked for claim in answer.claims)
+    lines = [answer.text or "(nothing)"]
+    for one in answer.citations:
+        status = "" if one.status in _GOOD else f" NOT PROVED ({one.status})"
+        lines.append(
+            f'[{one.number}] {one.ref} lines {one.first_line}-{one.last_line}{status}: "{one.quote}" {one.url or ""}'
+        )
+    notes = [answer.problem] if answer.problem else []
+    notes += [f"{unchecked} of {len(answer.claims)} claims have no citation that holds"] if unchecked else []
+    return "\n".join([first, *notes, fence("\n".join(lines))])
