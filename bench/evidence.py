@@ -5,6 +5,7 @@ on the fourth. Needs LightGBM (requirements/ranker.txt).
 
     python bench/run.py evidence                 the tables, with the built-in embedder
     python bench/run.py evidence words           ... without vectors
+    python bench/run.py evidence minilm          what MiniLM beside lore adds (needs forgelore[minilm])
 
 What is shipped is fitted on all four, by training/evidence_ship.py.
 """
@@ -22,6 +23,8 @@ from lib.evidence_data import Tracker, load_trackers, rank_costs
 from lib.evidence_fit import GROUPS, Fit, Held, columns, fit_without, gold_ranks, is_asked, recall_at
 from lib.evidence_noise import bests, noise_table, use_table
 from lib.evidence_order import decision_table, order_table
+from lib.evidence_second import NOTE as SECOND_NOTE
+from lib.evidence_second import load_seconds, second_table
 from quality import CORPORA
 
 
@@ -29,6 +32,9 @@ def main(arguments: list[str]) -> None:
     if not CORPORA.is_dir():
         raise Skipped(f"there are no trackers in {CORPORA.name}/")
     embedder = arguments[0] if arguments else "lore"
+    if embedder == "minilm":
+        report_second()
+        return
     trackers = load_trackers(embedder)
     used = columns(with_vectors=embedder != "words")
     held = hold_out(trackers, used)
@@ -69,6 +75,19 @@ CHOICE_NOTE = (
 )
 
 
+def report_second() -> None:
+    trackers = load_seconds()
+    alone, both = hold_out(trackers, columns()), hold_out(trackers, columns(with_second=True))
+    noise, _ = noise_table(both)
+    chance, _ = chance_table(both, "minilm")
+    parts = [
+        SECOND_NOTE, "## Order and decisions", second_table(alone, both), "## Noise, with both", noise,
+        "## Use at that noise: lore", use_table(alone), "## Use at that noise: lore and MiniLM", use_table(both),
+        "## Chance, with both", chance, "## Cost", cost_text(rank_costs("lore", second="minilm")),
+    ]  # fmt: skip
+    report("evidence-minilm", "MiniLM beside lore", parts, "minilm", bench="evidence")
+
+
 def hold_out(trackers: list[Tracker], used: list[int]) -> list[Held]:
     """Each tracker with trees that were grown on the others by the shipped recipe."""
     recipe = RECIPES[0]
@@ -83,7 +102,7 @@ def ablation_table(trackers: list[Tracker], embedder: str) -> str:
     rows = []
     hardest = next(tracker for tracker in trackers if tracker.name == HARDEST)
     for group in ["", *GROUPS]:
-        if group == "vectors" and embedder == "words":
+        if group == "second" or (group == "vectors" and embedder == "words"):
             continue
         used = columns(group, with_vectors=embedder != "words")
         one = Held(hardest, fit_without(hardest, trackers, used, RECIPES[0]), RECIPES[0])

@@ -49,7 +49,7 @@ def demo_project() -> Iterator[Run]:
         folder = Path(name)
         environ = {
             "PATH": os.environ.get("PATH", os.defpath), "HOME": name, "PYTHONUTF8": "1", "NO_COLOR": "1",
-            "COLUMNS": "100", "FORGELORE_DB": str(folder / "demo.db"),
+            "COLUMNS": "100", "FORGELORE_DB": str(folder / "demo.db"), "FORGELORE_SECOND_EMBEDDER": "none",
         }  # fmt: skip
 
         def run(command: str) -> str:

@@ -85,6 +85,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(folder))
     # A model takes seconds to load; a test that is about vectors names its own embedder.
     monkeypatch.setenv("FORGELORE_EMBEDDER", "none")
+    monkeypatch.setenv("FORGELORE_SECOND_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)  # the repository's own origin must not answer for a test's project
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)

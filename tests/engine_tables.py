@@ -12,7 +12,7 @@ import apsw
 VECTORS = "chunks"  # the table whose rows are vectors, and whose ids are never used twice
 DROPPED = (
     "documents_fts", "documents_fts_data", "documents_fts_idx", "documents_fts_docsize", "documents_fts_config",
-    "documents_vocab", "common_words", "index_facts", "chunks",
+    "documents_vocab", "common_words", "index_facts", "chunks", "second_vectors",
 )  # fmt: skip
 
 # Without row ids: a run that was disturbed must give the same.
@@ -26,6 +26,12 @@ REFILL_WORDS = "INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')"
 ZERO_VECTORS = "UPDATE chunks SET vector = zeroblob(length(vector))"
 DOUBLE_VECTORS = "UPDATE chunks SET scale = 2.0 * scale"
 SAME_VECTOR_FOR_ALL = "UPDATE chunks SET (scale, vector) = (SELECT scale, vector FROM chunks ORDER BY id DESC LIMIT 1)"
+DOUBLE_SECONDS = "UPDATE second_vectors SET scale = 2.0 * scale WHERE document_id = 1"
+SWAP_SECONDS = """
+    UPDATE second_vectors
+    SET (scale, vector) = (SELECT scale, vector FROM second_vectors ORDER BY document_id DESC LIMIT 1)
+    WHERE document_id = 1
+"""
 GHOST_WORDS = "INSERT INTO documents_fts (rowid, title, text, terms) VALUES (9999, 'ghost', 'ghost', '')"
 
 INSERT_VECTOR = """

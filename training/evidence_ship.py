@@ -24,6 +24,7 @@ from lib.evidence_chance import START, cases_of
 from lib.evidence_choice import RECIPES
 from lib.evidence_data import COLUMNS, Tracker, load_trackers
 from lib.evidence_fit import Fit, Held, Recipe, columns, fit_trackers, is_asked, with_less_known
+from lib.evidence_second import load_seconds
 from quality import CORPORA
 from tree_export import export_trees
 
@@ -32,8 +33,9 @@ SCORES = ROOT / "tests" / "core" / "shipped_scores.json"
 HEAD = '''"""Shipped rankers: the trees, distributions and curves that come with the program, by family of embedders.
 
 Written by `python training/evidence_ship.py` from public trackers, trees as files in `ranker_data`; what they are worth
-on a tracker they were not fitted on is in bench/results/evidence.md. "other" is for embedders that nobody fitted on: it
-looks at positions in the list of neighbours, never at a cosine itself. "words" is for no vectors at all.
+on a tracker they were not fitted on is in bench/results/evidence.md. "lore+minilm" is for stores that have vectors of
+both. "other" is for embedders that nobody fitted on: it looks at positions in the list of neighbours, never at a cosine
+itself. "words" is for no vectors at all.
 """
 
 from functools import cache
@@ -43,7 +45,7 @@ from forgelore.core.compare.calibration import Curve, Distribution, Distribution
 from forgelore.core.compare.trees import Trees, parse_trees
 
 VERSION = {version}  # grows with every change of trees or evidence: strengths of two versions are never compared
-FAMILIES = ("lore", "other", "words")
+FAMILIES = ("lore", "lore+minilm", "other", "words")
 # Mean and deviation of the cosines of a list, of the embedders that were measured.
 USUAL_COSINES = {{"lore": {usual}, "minilm": (0.321, 0.085)}}
 
@@ -65,9 +67,10 @@ def _steps(*of_states: str) -> Distributions:
 
 
 def ship(version: int = VERSION + 1) -> None:
-    lore, words = load_trackers("lore"), load_trackers("words")
+    lore, words = load_seconds(), load_trackers("words")
     families = {
         "lore": (lore, columns()),
+        "lore+minilm": (lore, columns(with_second=True)),
         "other": (lore, columns(with_cosine=False)),
         "words": (words, columns(with_vectors=False)),
     }
@@ -76,7 +79,7 @@ def ship(version: int = VERSION + 1) -> None:
     (CORE / "ranker_data").mkdir(exist_ok=True)
     for name, (trackers, used) in families.items():
         fit = fit_trackers(with_less_known(trackers), used, recipe)
-        made = describe(trackers, recipe, "words" if name == "words" else "lore")
+        made = describe(trackers, used, recipe, "words" if name == "words" else name.replace("other", "lore"))
         text = export_trees(fit.booster.model_to_string(), name=name, version=version, made=made)
         (CORE / "ranker_data" / f"{name}.json").write_text(text, encoding="utf-8")
         scores[name] = sample_scores(fit, trackers, json.loads(text)["trees"])
@@ -95,11 +98,11 @@ def ship(version: int = VERSION + 1) -> None:
     print("shipped.py written; run ruff format on it")
 
 
-def describe(trackers: list[Tracker], recipe: Recipe, embedder: str) -> dict:
+def describe(trackers: list[Tracker], used: list[int], recipe: Recipe, embedder: str) -> dict:
     """From what the trees were grown, and how."""
     arrays = hashlib.sha256()
     for tracker in trackers:
-        for array in tracker.queries:
+        for array in tracker.queries._replace(features=tracker.queries.features[:, used]):
             arrays.update(np.ascontiguousarray(array).tobytes())
     corpora = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()

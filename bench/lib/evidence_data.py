@@ -13,7 +13,7 @@ import typing
 import numpy as np
 
 from forgelore.api import open_history
-from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.evidence import FEATURES, SECOND
 from forgelore.core.compare.history_evidence import HISTORY
 from forgelore.core.times import parse_ms
 from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
@@ -24,8 +24,9 @@ from lib.common import clean_environ
 from quality import CORPORA, cache_folder, query_lines, run
 
 TRACKERS = ("bitcoin", "hadoop", "seamonkey", "rust")
-COLUMNS = (*FEATURES, *HISTORY)
+COLUMNS = (*FEATURES, *HISTORY, *SECOND)
 CONVERSATION = ("marked", "comments", "people", "quiet", "mentions", "duplicates", "took_part")  # not in a bot's index
+DIGITS = 6  # of a number: its last bits depend on the order of a sum, and would grow other trees every time
 STEPS = {("rust", "words"): 3}  # of ordinary issues, every n-th: three thousand take six minutes of CPU
 
 
@@ -78,7 +79,11 @@ def load_tracker(name: str, embedder: str) -> Tracker:
     kept = cache_folder() / f"{name}.whole.{embedder}.npz"
     if not kept.exists():
         db = prepare_whole(name, "lore" if embedder == "words" else embedder)
-        environ = clean_environ(db.parent, FORGELORE_EMBEDDER="none" if embedder == "words" else embedder)
+        environ = clean_environ(
+            db.parent,
+            FORGELORE_EMBEDDER="none" if embedder == "words" else embedder,
+            FORGELORE_SECOND_EMBEDDER="none",
+        )
         with open_history(db, environ=environ) as lore:
             learn_boilerplate(lore.app.store(), lore.app.find_project(name).id, is_forced=True)
             np.savez_compressed(kept, **rank_queries(lore, name, embedder)._asdict())
@@ -89,11 +94,18 @@ def prepare_whole(name: str, embedder: str) -> pathlib.Path:
     """Return the database of a tracker with everything that its file tells."""
     folder = cache_folder()
     db = folder / f"{name}.whole.{embedder}.db"
-    environ = clean_environ(folder, FORGELORE_DB=str(db), FORGELORE_EMBEDDER=embedder)
+    # Whoever does not want second vectors drops them, and they took half an hour.
+    second = "minilm" if seconds_of(name).exists() else "none"
+    environ = clean_environ(folder, FORGELORE_DB=str(db), FORGELORE_EMBEDDER=embedder, FORGELORE_SECOND_EMBEDDER=second)
     run(environ, "import", str(CORPORA / f"{name}.jsonl.gz"), "--project", name, "--no-embed")
     run(environ, "generate-docs", "--full")
     run(environ, "embed")
     return db
+
+
+def seconds_of(name: str) -> pathlib.Path:
+    """The file that keeps what a second embedder says of a tracker's candidates."""
+    return cache_folder() / f"{name}.whole.second.npy"
 
 
 def rank_queries(lore, name: str, embedder: str) -> Ranked:
@@ -132,16 +144,18 @@ def rank_all(lore, name: str, asked: list[tuple], *, is_lexical: bool) -> Ranked
             rows[field].append(value)
         rows["gold_count"].append(len(gold))
         rows["is_cited"].append(is_cited)
-    return Ranked(**{field: np.asarray(values) for field, values in rows.items()})
+    ranked = Ranked(**{field: np.asarray(values) for field, values in rows.items()})
+    return ranked._replace(features=np.round(ranked.features, DIGITS) + 0.0)  # and there is one zero
 
 
-def rank_costs(embedder: str, *, count: int = 100) -> list[float]:
+def rank_costs(embedder: str, *, count: int = 100, second: str = "none") -> list[float]:
     """Milliseconds of CPU that ranking an issue of the largest tracker takes, with snippets and quotes."""
     db = prepare_whole("bitcoin", "lore" if embedder == "words" else embedder)
     is_lexical = embedder == "words"
-    with open_history(
-        db, environ=clean_environ(db.parent, FORGELORE_EMBEDDER="lore" if is_lexical else embedder)
-    ) as lore:
+    environ = clean_environ(
+        db.parent, FORGELORE_EMBEDDER="lore" if is_lexical else embedder, FORGELORE_SECOND_EMBEDDER=second
+    )
+    with open_history(db, environ=environ) as lore:
         store, retriever = lore.app.store(), lore.retriever(is_lexical=is_lexical)
         rows = store.rows("SELECT id FROM items WHERE kind = 'issue' ORDER BY id * 7919 % 10007, id LIMIT ?", count + 1)
         costs = []

@@ -16,6 +16,7 @@ import typing
 import numpy as np
 
 from forgelore.core.compare.calibration import Distribution, Distributions
+from forgelore.core.compare.evidence import SECOND
 from forgelore.core.compare.history_evidence import HISTORY
 from lib.evidence_data import COLUMNS, CONVERSATION, Ranked, Tracker
 from quality import cache_folder
@@ -25,6 +26,7 @@ if typing.TYPE_CHECKING:
 
 GROUPS = {
     "vectors": ("cosine", "cosine_z"),
+    "second": SECOND,
     "words": ("words_z", "cover", "info", "jaccard"),
     "titles": ("title", "title_in", "in_title", "known_title"),
     "marks": ("error", "frame", "identifier", "path", "version"),
@@ -37,7 +39,11 @@ GROUPS = {
 }
 # Not weighed: `cites` would learn from authors who have found the original already, and `same` has a rule of its own.
 RISING = {
-    *(name for group in ("vectors", "words", "titles", "marks", "references", "recency") for name in GROUPS[group]),
+    *(
+        name
+        for group in ("vectors", "second", "words", "titles", "marks", "references", "recency")
+        for name in GROUPS[group]
+    ),
     "open",
 }
 
@@ -90,8 +96,12 @@ class Held(typing.NamedTuple):
         return self.fit.strengths(self.tracker.queries)
 
 
-def columns(without: str = "", *, with_cosine: bool = True, with_vectors: bool = True) -> list[int]:
+def columns(
+    without: str = "", *, with_cosine: bool = True, with_vectors: bool = True, with_second: bool = False
+) -> list[int]:
     names = {name for group, each in GROUPS.items() if group != without for name in each}
+    if not with_second:
+        names -= {*SECOND}
     if not with_vectors:
         names -= {"cosine", "cosine_z"}
     if not with_cosine:
@@ -117,7 +127,7 @@ def fit_without(tracker: Tracker, trackers: list[Tracker], used: list[int], reci
 def digest_of(trackers: list[Tracker], used: list[int], recipe: Recipe) -> str:
     digest = hashlib.sha256(repr((used, recipe.stages, recipe.settings(), sorted(RISING))).encode())
     for tracker in trackers:
-        for array in tracker.queries:
+        for array in tracker.queries._replace(features=tracker.queries.features[:, used]):
             digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 

@@ -60,6 +60,15 @@ SETTINGS = (
         "what turns text into vectors: `lore` (built in), `minilm` (forgelore[minilm]), `ollama`, `openai`, `none`",
     ),
     Setting(
+        "second_embedder",
+        "minilm",
+        0,
+        0,
+        True,
+        "whose vectors are stored beside those of `lore` and compared too, where forgelore[minilm] is installed;"
+        " `none`: nobody's",
+    ),
+    Setting(
         "embedder_url",
         "",
         0,
@@ -107,6 +116,7 @@ SETTINGS = (
 TABLES = ("forges", "llm")  # no variable holds a table
 OWN_EMBEDDERS = ("lore", "minilm")  # they ask no server, so `embedder_url` and `embedder_model` are never theirs
 EMBEDDERS = (*OWN_EMBEDDERS, "ollama", "openai", "none")
+CHOICES = {"embedder": EMBEDDERS, "second_embedder": ("minilm", "none"), "dedupe_language": ("en", "any")}
 FORGE_KEYS = ("host", "kind", "api_url", "graphql_url", "token_env")
 
 
@@ -128,6 +138,7 @@ class Config(NamedTuple):
     ca_file: str = ""
     forges: tuple[ForgeSetting, ...] = ()
     embedder: str = "lore"
+    second_embedder: str = "minilm"
     embedder_url: str = ""
     embedder_model: str = ""
     embedder_key_env: str = ""
@@ -297,10 +308,10 @@ def _checked(setting: Setting, value: Any, where: str) -> Any:
     if isinstance(setting.default, str):
         if not isinstance(value, str):
             raise ConfigError(f"{where}: {setting.name} must be text, not {value!r}")
-        if setting.name == "embedder" and value not in EMBEDDERS:
-            raise ConfigError(f"{where}: embedder must be one of {', '.join(EMBEDDERS)}, not {value!r}")
-        if setting.name == "dedupe_language" and value not in ("en", "any"):
-            raise ConfigError(f"{where}: dedupe_language must be en or any, not {value!r}")
+        choices = CHOICES.get(setting.name, ())
+        if choices and value not in choices:
+            known = f"one of {', '.join(choices)}" if len(choices) > 2 else " or ".join(choices)
+            raise ConfigError(f"{where}: {setting.name} must be {known}, not {value!r}")
         return value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not setting.low <= value <= setting.high:

@@ -13,7 +13,7 @@ from forgelore.core.compare.trees import parse_trees
 SCORES = pathlib.Path(__file__).with_name("shipped_scores.json")
 RISING = (
     "cosine", "cosine_z", "words_z", "cover", "title", "title_in", "in_title", "known_title", "jaccard", "info", "error",
-    "frame", "identifier", "path", "version", "refs", "recency", "open",
+    "frame", "identifier", "path", "version", "refs", "recency", "open", "cosine_2", "cosine_2_z",
 )  # fmt: skip
 STUMP = [[0], [0.5], [-1], [-2], [0], [-1.0, 2.0], [0.3]]
 NAN = math.nan

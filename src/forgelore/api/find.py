@@ -1,5 +1,6 @@
 """Finding, put together: the retriever that a search needs, the item that is compared, the suite that is measured."""
 
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from forgelore.api.projects import maybe_project
@@ -43,9 +44,28 @@ def make_retriever(app: App, name: str) -> Retriever:
     address) leaves the words, as one that fails.
     """
     try:
-        return Retriever(app.store(), app.embedder(name) if name else None)
+        return Retriever(
+            app.store(), app.embedder(name) if name else None, find_second=partial(find_second_embedder, app, name)
+        )
     except (ConfigError, EmbedderError) as problem:
         return Retriever(app.store(), problem=problem)
+
+
+def find_second_embedder(app: App, name: str) -> "Embedder | None":
+    """Return the embedder whose vectors are stored beside those of another; None where nobody's are wanted, or its
+    package is not installed.
+    """
+    if not wants_second(app, name):
+        return None
+    try:
+        return app.embedder(app.config.second_embedder)
+    except EmbedderError:
+        return None
+
+
+def wants_second(app: App, name: str) -> bool:
+    """Tell whether the vectors of an embedder may have others beside them: the ranking knows one such pair."""
+    return name == "lore" and app.config.second_embedder != "none"
 
 
 def find_rescorer(app: App, embedder: str | None) -> "Embedder | None":

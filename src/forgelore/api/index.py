@@ -11,7 +11,7 @@ from forgelore.checkout import origin_of
 from forgelore.code_port import Clone
 from forgelore.core.names import without_userinfo
 from forgelore.core.values import check_filled
-from forgelore.errors import ConfigError, InvalidValue, LoreError
+from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
 from forgelore.flows.code.commits import IndexedCommits, index_commits
 from forgelore.flows.code.files import CodeSetup, IndexedFiles, index_files
 from forgelore.flows.index.check import SAMPLE, CheckRequest
@@ -63,11 +63,32 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
         app.store(), projects, partial(_wanted_embedder, app, parts, watcher), watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
+    vectors, beside = _embed_beside(app, projects, done.vectors, app.config.embedder, watcher)
     recalibrated = recalibrate(
         app.store(), projects, partial(make_retriever, app, app.config.embedder), watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
-    return UpdatedIndex(done.documents, done.vectors, (*_warnings(done), *recalibrated))
+    return UpdatedIndex(done.documents, vectors, (*_warnings(done), *beside, *recalibrated))
+
+
+def _embed_beside(
+    app: App, projects: list[int], done: Embedded | None, name: str, watcher: Watcher | None, *, full: bool = False
+) -> tuple[Embedded | None, tuple[str, ...]]:
+    """Make the second vectors, once the first are there. They may wait: a failure is a warning."""
+    from forgelore.api.find import find_second_embedder, wants_second
+    from forgelore.flows.index.second_vectors import embed_items, forget_items
+
+    if done is None:
+        return None, ()
+    store, second = app.store(), find_second_embedder(app, name)
+    try:
+        if full or not wants_second(app, name):
+            forget_items(store, projects if full else None)
+        if second is not None:
+            done.second = embed_items(store, second, projects, watcher=watcher, should_stop=app.stop.is_set)
+    except EmbedderError as error:
+        return done, (f"vectors of {app.config.second_embedder} wait: {error.message}",)
+    return done, ()
 
 
 def _wanted_embedder(app: App, parts: IndexParts, watcher: Watcher | None) -> Embedder | None:
@@ -102,17 +123,22 @@ def embed(
     if chosen is None:
         hint = "choose one: forgelore embed --embedder lore"
         raise ConfigError("embedding is switched off (embedder = none)", hint=hint)
-    return embed_documents(
+    done = embed_documents(
         store, chosen, projects, is_retry=retry, is_full=full, watcher=watcher, should_stop=app.stop.is_set,
         now_ms=app.now_ms,
     )  # fmt: skip
+    _embed_beside(app, projects, done, embedder or app.config.embedder, watcher, full=full)
+    return done
 
 
 def make_check(app: App, sample: int | None, watcher: Watcher | None) -> CheckRequest:
     """Return what a check may use. That there is no embedder is no reason not to check the rest."""
     sample = SAMPLE if sample is None else sample
+    from forgelore.api.find import find_second_embedder
+
     embedder, reason = _find_embedder(app, sample)
-    return CheckRequest(embedder, reason, app.payload_reader, sample, watcher or Watcher(), app.now_ms)
+    second = find_second_embedder(app, app.config.embedder) if sample else None
+    return CheckRequest(embedder, second, reason, app.payload_reader, sample, watcher or Watcher(), app.now_ms)
 
 
 def _find_embedder(app: App, sample: int) -> tuple[Embedder | None, str]:

@@ -158,6 +158,20 @@ def is_calibrated_otherwise(store: Store, scope: CalibrationScope) -> bool:
     return bool(models) and scope.model not in models
 
 
+def list_learned(store: Store, project_id: int) -> set[tuple[str, str]]:
+    """Return what was learned of a project: (kind, what gave the cosines)."""
+    sql = """
+        SELECT kind, substr(model, 1, instr(model, ' ') - 1)
+        FROM nearest_strengths
+        WHERE project_id = ?1
+        UNION
+        SELECT kind, substr(model, 1, instr(model, ' ') - 1)
+        FROM calibrations
+        WHERE project_id = ?1
+    """
+    return {(kind, name) for kind, name in store.rows(sql, project_id)}
+
+
 def list_outdated(store: Store, project_id: int, version: int) -> set[tuple[str, str]]:
     """Return what is stored that another version of the ranking has learned: (kind, what gave the cosines)."""
     sql = """

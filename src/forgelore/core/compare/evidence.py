@@ -20,18 +20,21 @@ cosines, logarithms of days. What a list of candidates is like comes in as `Sign
     refs          other items that both name
     same          1 the same text, 0.5 nearly (core/compare/sameness)
     cites         one names the other; told, and never weighed: whoever names an item has found it already
+    cosine_2      how near the vectors of a second embedder are, where there is one
+    cosine_2_z    ... compared with the other candidates
 
 What two changes touch comes beside these, where it is known (core/compare/shared_paths).
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from forgelore.core.compare.rarity import COMMON, LARGEST, RARE, weight_of
 from forgelore.core.compare.sameness import Sameness, find_sameness
 from forgelore.core.compare.signatures import Mark, Place, Signature, What, parse_signature
+from forgelore.core.search.fuse import Scale
 
 READ = 4_000  # characters of a body whose words are compared
 TELLING = 40  # words that stand for an item
@@ -47,6 +50,7 @@ FEATURES = (
     "cosine", "cosine_z", "words_z", "cover", "title", "title_in", "in_title", "known_title", "jaccard", "info",
     "error", "frame", "identifier", "path", "version", "recency", "length", "refs", "same", "cites",
 )  # fmt: skip
+SECOND = ("cosine_2", "cosine_2_z")
 SAME: dict[Sameness, float] = {"same_text": 1.0, "nearly_same_text": 0.5, "similar": 0.0}
 
 
@@ -194,6 +198,12 @@ def _positions(signals: Signals, cover: float) -> dict[str, float]:
         trust = signals.cosine_trust
         found |= {"cosine": signals.cosine, "cosine_z": trust * signals.cosine_z + (1 - trust) * usual_cosine}
     return found
+
+
+def compare_second(cosines: Sequence[float]) -> list[dict[str, float]]:
+    """Return the numbers of each candidate by a second embedder's cosines, by the names of `SECOND`."""
+    scale = Scale.of(cosines)
+    return [{"cosine_2": cosine, "cosine_2_z": scale.standardise(cosine)} for cosine in cosines]
 
 
 def _titles(asked: QueryProfile, other: Profile) -> dict[str, float]:

@@ -16,7 +16,7 @@ from forgelore.core.compare.shared_paths import path_bonus
 from forgelore.core.compare.trees import Trees
 
 _GROUPS = {
-    "meaning": ("cosine", "cosine_z"),
+    "meaning": ("cosine", "cosine_z", "cosine_2", "cosine_2_z"),
     "words": ("words_z", "cover", "info", "jaccard"),
     "title": ("title", "title_in", "in_title", "known_title"),
     "marks": ("error", "frame", "identifier", "path", "version"),

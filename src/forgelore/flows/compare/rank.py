@@ -8,7 +8,6 @@
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.compare.boilerplate import without_boilerplate
@@ -17,10 +16,8 @@ from forgelore.core.compare.evidence import (
     Evidence,
     Profile,
     QueryProfile,
-    Signals,
     build_profile,
     build_query_profile,
-    compare,
     find_quotes,
 )  # fmt: skip
 from forgelore.core.compare.facts import Explanation, find_facts
@@ -28,7 +25,7 @@ from forgelore.core.compare.history_evidence import compare_history, was_open
 from forgelore.core.compare.shared_paths import path_bonus
 from forgelore.core.search.cleaning import clean
 from forgelore.core.search.ftsquery import Phrase, Query, Word
-from forgelore.core.search.fuse import DEPTH, Fused, Scale
+from forgelore.core.search.fuse import Fused
 from forgelore.core.search.snippets import wanted_of
 from forgelore.flows.compare.item_lists import Terms
 from forgelore.flows.compare.path_evidence import PathEvidence, load_path_evidence
@@ -41,6 +38,7 @@ from forgelore.flows.compare.reference import (
     similarity_of,
     warn_of_old_calibration,
 )
+from forgelore.flows.compare.second_opinion import compare_by_second
 from forgelore.flows.compare.shortlist import (
     CANDIDATES,
     CompareRequest,
@@ -49,6 +47,7 @@ from forgelore.flows.compare.shortlist import (
     find_shortlist,
     rescore_shortlist,
 )
+from forgelore.flows.compare.text_evidence import TextEvidence
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.paging import check_limit
 from forgelore.flows.search.retriever import Retriever
@@ -64,8 +63,6 @@ if TYPE_CHECKING:
     from forgelore.ports import Embedder
 
 __all__ = ["CANDIDATES", "SAMPLE", "CompareRequest", "Match", "Ranking", "rank_matches"]
-
-_LONG = 50  # candidates of a list whose spread speaks for itself
 
 
 class Match(NamedTuple):
@@ -116,17 +113,6 @@ class _Weighed(NamedTuple):
     item_id: int
 
 
-class _Spread(NamedTuple):
-    """How the scores of a list are spread, and how far a position among them may be trusted."""
-
-    scale: Scale
-    trust: float
-
-    @classmethod
-    def of(cls, scores: list[float]) -> "_Spread":
-        return cls(Scale.of(scores), min(1.0, len(scores) / _LONG))
-
-
 def rank_matches(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> Ranking:
     """Return what an item resembles, best first, with the evidence of each pair.
 
@@ -161,8 +147,13 @@ class _Ranker:
             judge, has_cosines = Retriever(self._store, self._rescorer), True
         rows = load_hits(self._store, [one.id for one in found.fused[:CANDIDATES]])
         asked = self._asked()
-        self._model = choose_model(judge, with_vectors=has_cosines)
-        weighed = self._weigh(asked, found, rows)
+        # What is gone since the lists were made has no row.
+        here = [(one, rows[one.id]) for one in found.fused[:CANDIDATES] if one.id in rows]
+        second = None
+        if found.vector is not None:
+            second = compare_by_second(self._retriever, self._subject, [row.item_id for _, row in here])
+        self._model = choose_model(judge, with_vectors=has_cosines, with_second=second is not None)
+        weighed = self._weigh(asked, found, here, second)
         return self._tell(asked, weighed, found)
 
     def _plain(self, text: str, kind: str) -> str:
@@ -178,17 +169,25 @@ class _Ranker:
             profile, clean(profile.text), self._stems, document_count=counts.of_stems, total=counts.total
         )
 
-    def _weigh(self, asked: QueryProfile, found: Shortlist, rows: Mapping[int, HitRow]) -> list[_Weighed]:
+    def _weigh(
+        self,
+        asked: QueryProfile,
+        found: Shortlist,
+        candidates: list[tuple[Fused, HitRow]],
+        second: list[dict[str, float]] | None,
+    ) -> list[_Weighed]:
         """Return the candidates with their evidence, strongest first; of equals, as both lists together had them."""
-        # What is gone since the lists were made has no row.
-        here = [one for one in found.fused[:CANDIDATES] if one.id in rows]
-        profiles = [self._profile(rows[one.id]) for one in here]
-        features = self._compare_texts(asked, found, list(zip(here, profiles, strict=True)))
-        known = self._compare_histories([rows[one.id] for one in here])
-        items = [rows[one.id].item_id for one in here]
+        here, rows = [one for one, _ in candidates], [row for _, row in candidates]
+        profiles = [self._profile(row) for row in rows]
+        texts = TextEvidence(
+            self._retriever, found, usual=self._model.usual_cosines, is_rescored=self._rescorer is not None
+        ).compare(asked, list(zip(here, profiles, strict=True)))
+        known = self._compare_histories(rows)
+        items = [row.item_id for row in rows]
         self._paths = load_path_evidence(self._store, self._subject, items)
         paths = [self._paths.features(item_id) for item_id in items]
-        pairs = [texts | history | files for texts, history, files in zip(features, known, paths, strict=True)]
+        parts = zip(texts, second or [{}] * len(here), known, paths, strict=True)
+        pairs = [words | cosines | history | files for words, cosines, history, files in parts]
         # No model has seen a path: what shared files add is a rule beside the trees.
         strengths = [
             strength + path_bonus(files)
@@ -196,24 +195,6 @@ class _Ranker:
         ]
         weighed = [_Weighed(*each) for each in zip(here, pairs, strengths, profiles, items, strict=True)]
         return sorted(weighed, key=lambda one: -one.strength)
-
-    def _compare_texts(
-        self, asked: QueryProfile, found: Shortlist, candidates: list[tuple[Fused, Profile]]
-    ) -> list[dict[str, float]]:
-        words, near = (_Spread.of([score for _, score in ranked[:DEPTH]]) for ranked in found.lists.as_ranked())
-        if self._rescorer:
-            # Candidates that others chose are no list of neighbours. By positions among them, 14 of 450 ordinary issues
-            # had a similarity of 0.92 or more, by the embedder's usual cosines 35, and 36 are meant to.
-            near = near._replace(trust=0.0)
-        cosines, pairs = self._cosines([one for one, _ in candidates], found), []
-        for one, profile in candidates:
-            cosine = cosines.get(one.id)
-            signals = Signals(
-                cosine, near.scale.standardise(cosine), words.scale.standardise(one.scores[0]), near.trust, words.trust,
-                self._usual_position(cosine),
-            )  # fmt: skip
-            pairs.append(compare(asked, profile, signals))
-        return pairs
 
     def _compare_histories(self, rows: list[HitRow]) -> list[dict[str, float]]:
         """Return what was known of each candidate. Across kinds nothing is: a change that was merged is not what an
@@ -233,24 +214,6 @@ class _Ranker:
         text = self._plain(row.text, row.kind)
         said = None if row.body is None else self._plain(row.body, row.kind)
         return build_profile(row.title, text, self._stems, said=said, number=row.number, created_at=row.created_at)
-
-    def _usual_position(self, cosine: float | None) -> float | None:
-        if cosine is None or self._model.usual_cosines is None:
-            return None
-        mean, deviation = self._model.usual_cosines
-        return (cosine - mean) / deviation
-
-    def _cosines(self, candidates: list[Fused], found: Shortlist) -> dict[int, float]:
-        """Return how near candidates are, also those that only their words brought here; none without vectors."""
-        known = {one.id: one.scores[1] for one in candidates if one.scores[1] is not None}
-        if found.vector is None or len(known) == len(candidates):
-            return known
-        from forgelore.core.search.vectors import unpack_vector
-        from forgelore.store.engine.vectors import load_vectors
-
-        unknown = [one.id for one in candidates if one.id not in known]
-        packed = load_vectors(self._store, self._retriever.stored_embedder().id, unknown)
-        return known | {each: float(unpack_vector(vector) @ found.vector) for each, vector in packed.items()}
 
     def _tell(self, asked: QueryProfile, weighed: list[_Weighed], found: Shortlist) -> Ranking:
         request = self._request

@@ -12,7 +12,7 @@ from forgelore.flows.compare.calibrate import Calibrated, calibrate
 from forgelore.flows.compare.reference import scope_of
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import list_outdated
+from forgelore.store.calibrations import list_learned, list_outdated
 from forgelore.store.db import Store
 
 _ANNOUNCED = (
@@ -33,12 +33,12 @@ def recalibrate(
     """
     said: list[str] = []
     for project_id in project_ids:
-        outdated = list_outdated(store, project_id, VERSION)
-        if not outdated or should_stop():
+        if should_stop() or not (learned := list_learned(store, project_id)):
             continue
         retriever = make_retriever()
-        kinds = {kind for kind, name in outdated if name == _name_of(retriever, project_id, kind)}
-        if not kinds:  # without the embedder of then something else would be calibrated
+        outdated = list_outdated(store, project_id, VERSION)
+        kinds = {kind for kind, _ in learned if _is_to_learn(retriever, project_id, kind, learned, outdated)}
+        if not kinds:
             continue
         if watcher:
             watcher.announce(_ANNOUNCED.format(kinds=" and ".join(f"{kind}s" for kind in sorted(kinds))))
@@ -50,9 +50,17 @@ def recalibrate(
     return said
 
 
-def _name_of(retriever: Retriever, project_id: int, kind: str) -> str:
-    """Return what would give the cosines now: an embedder's name, or "words"."""
-    return scope_of(retriever, project_id, kind).model.partition(" ")[0]
+def _is_to_learn(
+    retriever: Retriever, project_id: int, kind: str, learned: set[tuple[str, str]], outdated: set[tuple[str, str]]
+) -> bool:
+    """Tell whether what would rank now has learned nothing of a kind, and what has was the same embedder: of an earlier
+    version, or before it had a second one beside it. Without the embedder of then something else would be calibrated.
+    """
+    name = scope_of(retriever, project_id, kind).model.partition(" ")[0]
+    first, is_second = name.partition("+")[::2]
+    if is_second and (kind, name) not in learned - outdated:
+        return (kind, first) in learned or (kind, name) in learned
+    return (kind, name) in outdated
 
 
 def _tell(one: Calibrated) -> str:

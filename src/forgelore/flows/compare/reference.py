@@ -11,6 +11,7 @@ from forgelore.core.compare.history_evidence import was_open
 from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
 from forgelore.core.compare.trees import Trees
 from forgelore.errors import LoreError, StoreError
+from forgelore.flows.compare.second_opinion import has_second_opinion
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.calibrations import (
     CalibrationScope,
@@ -38,13 +39,16 @@ class Model(NamedTuple):
         return load_trees(self.family)
 
 
-def choose_model(retriever: Retriever, *, with_vectors: bool) -> Model:
-    """Return the model that fits the vectors."""
+def choose_model(retriever: Retriever, *, with_vectors: bool, with_second: bool = False) -> Model:
+    """Return the model that fits the vectors: those of the embedder, and `with_second` those beside them."""
     embedder = retriever.embedder if with_vectors else None
     if embedder is None:
         return Model("words", f"words {VERSION}")
     name = embedder.name if embedder.name in USUAL_COSINES else "other"
-    return Model(_family(name), f"{name} {VERSION} {embedder.fingerprint()}", USUAL_COSINES.get(name))
+    usual, prints = USUAL_COSINES.get(name), embedder.fingerprint()
+    if with_second and retriever.second is not None and f"{name}+{retriever.second.name}" in FAMILIES:
+        name, prints = f"{name}+{retriever.second.name}", f"{prints} {retriever.second.fingerprint()}"
+    return Model(_family(name), f"{name} {VERSION} {prints}", usual)
 
 
 def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationScope:
@@ -55,7 +59,10 @@ def scope_of(retriever: Retriever, project_id: int, kind: str) -> CalibrationSco
         raise
     except LoreError:
         return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=False).made_by)
-    return CalibrationScope(project_id, kind, choose_model(retriever, with_vectors=True).made_by)
+    with_second = has_second_opinion(retriever, project_id, kind)
+    return CalibrationScope(
+        project_id, kind, choose_model(retriever, with_vectors=True, with_second=with_second).made_by
+    )
 
 
 def load_distribution(store: Store, scope: CalibrationScope) -> Distributions:

@@ -18,12 +18,14 @@ from forgelore.flows.index.code_check import find_wrong_code
 from forgelore.flows.index.document_check import find_altered_texts, find_outdated
 from forgelore.flows.index.findings import Finding, collect
 from forgelore.flows.index.row_check import ReaderOf, check_rows
+from forgelore.flows.index.second_check import compare_seconds
 from forgelore.flows.index.vector_check import compare_vectors
 from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.checks import Fault, find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.db import Store
 from forgelore.store.engine.fulltext_check import compare_words, find_unmatched, find_word_damage
+from forgelore.store.engine.second_vectors import count_second_vectors, find_malformed_seconds
 from forgelore.store.engine.vector_check import SampledDocument, measure_vectors, sample_vectors
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_cards, count_documents
@@ -41,6 +43,7 @@ class CheckRequest(Struct, frozen=True):
     """
 
     embedder: Embedder | None = None
+    second: Embedder | None = None  # whose vectors are stored beside
     no_embedder: str = "no embedder is configured"
     reader_of: ReaderOf = lambda _name: None
     sample: int = SAMPLE
@@ -80,6 +83,7 @@ def check_store(store: Store, request: CheckRequest | None = None) -> Checked:
             is_sound = False
     if is_sound:
         check.remake_vectors()  # an embedder may take minutes, and a snapshot keeps the log from shrinking
+        check.remake_seconds()
     return Checked(collect(check.wrong), check.proofs, not is_sound)
 
 
@@ -148,6 +152,8 @@ class _Check:
             ("embedder_altered", f"embedder {embedder_id}: its vectors have {size} dimensions", embedder_id)
             for embedder_id, size in shapes.dimensions.items()
         ]
+        malformed = find_malformed_seconds(store)
+        self.wrong += [("second_vector_malformed", f"document {one}", one) for one in malformed]
         fingerprint = self._fingerprint()
         ours = find_current_embedder(store, fingerprint) if fingerprint else None
         current = ours or find_current_embedder(store)
@@ -180,3 +186,17 @@ class _Check:
                 self.wrong += [("vector_differs", f"document {one}", one) for one in made.wrong]
         if self._embedded:
             self.proofs.append(Proof("documents whose vectors were made again", checked, self._embedded, self._why))
+
+    def remake_seconds(self) -> None:
+        """The same for vectors of the second embedder, where some are stored."""
+        total, second = sum(one.items for one in count_second_vectors(self._store)), self._request.second
+        if not total:
+            return
+        checked, why = 0, "" if second else "the second embedder is not installed, or not wanted"
+        if second and self._request.sample:
+            try:
+                wrong, checked = compare_seconds(self._store, second, self._request.sample, self._request.watcher)
+            except LoreError as error:
+                wrong, why = [], error.message
+            self.wrong += [("second_vector_differs", f"document {one}", one) for one in wrong]
+        self.proofs.append(Proof("items whose second vectors were made again", checked, total, why))

@@ -17,6 +17,7 @@ from forgelore.store.code_files import forget_all_code
 from forgelore.store.db import Store
 from forgelore.store.embedders import save_dimension
 from forgelore.store.engine.remake import remake_full_text
+from forgelore.store.engine.second_vectors import count_second_vectors, drop_second_vectors, drop_wrong_seconds
 from forgelore.store.engine.vector_check import measure_vectors
 from forgelore.store.engine.vector_rows import (
     count_vectors,
@@ -230,6 +231,17 @@ def _drop_vectors(context: RepairContext) -> None:
         forget_unused_dimensions(store)
 
 
+def _drop_seconds(context: RepairContext) -> None:
+    """Forget second vectors that are wrong; when only a sample was compared, all. The next `embed` makes them again."""
+    store, differing = context.store, context.rows("second_vector_differs")
+    is_sampled = sum(one.items for one in count_second_vectors(store)) > context.request.sample
+    with store.transaction():
+        drop_wrong_seconds(store, [*differing, *context.rows("second_vector_malformed")])
+        if differing and is_sampled:
+            drop_second_vectors(store)
+    context.notes["vectors of the second embedder are missing; run: forgelore embed"] = None
+
+
 def _set_dimensions(context: RepairContext) -> None:
     with context.store.transaction():
         for embedder_id, dimension in measure_vectors(context.store).dimensions.items():
@@ -278,6 +290,7 @@ STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (
     (("document_of_deleted_item", "item_without_document", "document_outdated"), _queue_items),
     (("embedder_altered",), _set_dimensions),
     (("vector_of_other_text", "vector_malformed", "vector_incomplete", "vector_differs"), _drop_vectors),
+    (("second_vector_malformed", "second_vector_differs"), _drop_seconds),
     (("document_without_vectors",), _queue_vectors),
     (("learned_malformed",), _forget_learned),
     (("id_counter_wrong",), _set_counters),

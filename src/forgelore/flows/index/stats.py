@@ -5,6 +5,7 @@ from typing import NamedTuple
 from forgelore.store.code_files import count_files
 from forgelore.store.db import Store
 from forgelore.store.engine.code_words import count_code_words
+from forgelore.store.engine.second_vectors import SecondVectors, count_second_vectors
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_cards, count_documents
 from forgelore.store.health import (
@@ -39,7 +40,9 @@ class EmbedderStats(NamedTuple):
 
 
 class VectorStats(NamedTuple):
-    """Documents with vectors of one embedder. `coverage`: their share of all documents, None where there are none."""
+    """Documents with vectors of one embedder. `coverage`: their share of all documents, None where there are none.
+    `second`: items that have a vector of another one beside them; None where none has.
+    """
 
     embedder: EmbedderStats | None
     embedded: int
@@ -47,6 +50,7 @@ class VectorStats(NamedTuple):
     failed: int
     coverage: float | None
     chunks: int
+    second: SecondVectors | None = None
 
 
 class FullTextStats(NamedTuple):
@@ -116,4 +120,5 @@ def _vector_stats(store: Store, total: int, queue: WaitingQueue, fingerprint: st
         failed=queue.failing,
         coverage=round(documents / total, 4) if total else None,
         chunks=chunks,
+        second=next(iter(count_second_vectors(store)), None),
     )

@@ -46,6 +46,7 @@ class Embedded(Struct):
     failed: int = 0
     waiting: int = 0
     dropped: int = 0  # chunks of an embedder that is no longer used
+    second: int = 0  # items that got a vector of the second embedder (flows/index/second_vectors)
 
 
 class _Text(NamedTuple):

@@ -4,7 +4,8 @@ Words are ANDed first; when that gives too little, the rarest are ORed behind it
 queries, and read anew only as far as they changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
@@ -33,13 +34,22 @@ class SearchScope(NamedTuple):
 
 
 class Retriever:
-    """Makes ranked lists from one store. One thread at a time. `problem`: why there is no embedder."""
+    """Makes ranked lists from one store. One thread at a time. `problem`: why there is no embedder. `find_second` tells
+    whose vectors are stored beside, when pairs are compared (flows/compare/second_opinion).
+    """
 
-    def __init__(self, store: Store, embedder: "Embedder | None" = None, *, problem: LoreError | None = None) -> None:
-        self.store, self.embedder, self._problem = store, embedder, problem
+    def __init__(
+        self, store: Store, embedder: "Embedder | None" = None, *, problem: LoreError | None = None,
+        find_second: "Callable[[], Embedder | None]" = lambda: None,
+    ) -> None:  # fmt: skip
+        self.store, self.embedder, self._problem, self._find_second = store, embedder, problem, find_second
         self.stem: Stemmer = make_stemmer(store)
         self.stems = make_stems(store)
         self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
+
+    @cached_property
+    def second(self) -> "Embedder | None":
+        return self._find_second()
 
     def by_words(
         self, query: Query, depth: int, enough: int, allowed: Allowed | None, *, of_cards: bool = False

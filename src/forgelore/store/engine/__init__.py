@@ -34,6 +34,17 @@ with modules that give the same names; a test compares this list with what other
                      drop_unowned_vectors,
                      drop_wrong_vectors,
                      forget_unused_dimensions
+    second_vectors   save_second_vectors,                   the vectors of a second embedder, one per item
+                     load_second_vectors,
+                     has_second_vectors,
+                     count_second_vectors (SecondVectors),
+                     NOTHING
+                     load_waiting_texts (WaitingText),      the texts of items that have none
+                     count_waiting_texts
+                     drop_second_vectors,                   those that go: of other embedders, wrong ones
+                     drop_wrong_seconds
+                     find_malformed_seconds,                whether they can be those of their texts
+                     sample_second_vectors
     row_checks       WORD_CHECKS, VECTOR_CHECKS,            rows that contradict the documents they stand for
                      UNEMBEDDED
     fulltext_check   find_word_damage, compare_words,       whether full text finds what the texts say

@@ -8,13 +8,19 @@ CARD_TEXT = "cards_fts"  # that of cards, which count for nothing in the other
 VOCABULARY = "documents_vocab"  # its words, as a table
 SHADOWS = ("data", "idx", "docsize", "config")  # tables that FTS5 keeps for each, behind an underscore
 VECTORS = "chunks"
+SECOND_VECTORS = "second_vectors"
 
 CODE_TEXTS = ("code_fts", "commits_fts")  # of files and commits
 CODE_REMADE = (*CODE_TEXTS, "code_vocab", "commits_vocab")  # the same with their words, made again as one
 
-TABLES = frozenset([FULL_TEXT, CARD_TEXT, VOCABULARY, "common_words", "index_facts", VECTORS, *CODE_REMADE])
+TABLES = frozenset(
+    [FULL_TEXT, CARD_TEXT, VOCABULARY, "common_words", "index_facts", VECTORS, SECOND_VECTORS, *CODE_REMADE]
+)
 REMADE = (FULL_TEXT, CARD_TEXT, VOCABULARY)  # made again as one, by `remake_full_text`, and no other way
-OF_DOCUMENTS = ((VECTORS, "document_id"),)  # rows that hang on a document, by a column, and say its project
+OF_DOCUMENTS = (
+    (VECTORS, "document_id"),
+    (SECOND_VECTORS, "document_id"),
+)  # rows that hang on a document, by a column, and say its project
 COUNTED = (VECTORS,)  # never use an id twice
 
 

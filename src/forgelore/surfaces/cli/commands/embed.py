@@ -51,7 +51,11 @@ def run(context: "Context", arguments: argparse.Namespace) -> "Embedded":
 
 def _print(context: "Context", done: "Embedded") -> None:
     mark = context.style.green("✓") if not done.failed else context.style.yellow("!")
-    counts = ((done.embedded, "embedded"), (done.failed, "failed"))
+    counts = (
+        (done.embedded, "embedded"),
+        (done.failed, "failed"),
+        (done.second, "items embedded by the second embedder"),
+    )
     parts = ", ".join(f"{number(count)} {name}" for count, name in counts if count)
     waiting = f"; {number(done.waiting)} wait for another attempt (forgelore stats)" if done.waiting else ""
     context.print(f"{mark} {parts or 'nothing to do'}{waiting}")

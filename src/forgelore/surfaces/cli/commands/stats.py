@@ -144,6 +144,8 @@ def _vector_rows(vectors: "VectorStats") -> list[list[str]]:
     rows = [["vectors", number(vectors.embedded), coverage]]
     if vectors.pending or vectors.failed:
         rows.append(["  without", number(vectors.pending), f"waiting, {number(vectors.failed)} failing"])
+    if second := vectors.second:
+        rows.append(["  beside", number(second.items), f"items, {clean(second.fingerprint.partition(':')[0])}"])
     return rows
 
 
