@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from forgelore.surfaces.present.data import JsonValue, as_data
 
-MAX_ANSWER_CHARS = 12_000
+MAX_ANSWER_CHARS = 11_500  # the protocol's own words take some hundreds
 _WIDTHS = (200, 160, 120, 80, 50, 30, 0)  # characters of each long value, until everything fits
 
 
@@ -27,7 +27,7 @@ class ToolAnswer(NamedTuple):
 
     @property
     def size(self) -> int:
-        return len(self.text) + len(json.dumps(self.as_structured(), ensure_ascii=False))
+        return sum(len(json.dumps(part, ensure_ascii=False)) for part in (self.text, self.as_structured()))
 
 
 def fit_answer(build: Callable[[int], ToolAnswer]) -> ToolAnswer:

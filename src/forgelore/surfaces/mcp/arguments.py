@@ -43,7 +43,10 @@ class SearchArguments(Struct, forbid_unknown_fields=True):
     ]  # fmt: skip
     type: Annotated[
         list[_Name],
-        Meta(max_length=10, description="any of issue, change (pull or merge request), discussion, release, thread"),
+        Meta(
+            max_length=10,
+            description="any of issue, change (pull or merge request), discussion, release, thread, code, commit, all",
+        ),
     ] = []
     state: Annotated[list[_Name], Meta(max_length=10, description="any of open, closed, merged")] = []
     author: Annotated[list[_Name], Meta(max_length=10, description="any of these people")] = []

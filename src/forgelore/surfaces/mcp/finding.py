@@ -15,8 +15,9 @@ _TITLE = 90
 
 
 class FoundItem(NamedTuple):
-    """An item: `ref`, with `project` where there are several, is what `read`, `show` and `similar` take. `relevance`,
-    of a search: how well it fits, 0 to 1. Of `similar`: `similarity` as a position among the project's own items, 0 to
+    """An item: `ref`, with `project` where there are several, is what `read`, `show` and `similar` take; a file or a
+    commit has a ref for `read` alone. `line`: where to read. `relevance`, of a search: how well it fits, 0 to 1. Of
+    `similar`: `similarity` as a position among the project's own items, 0 to
     1, and `why` in words.
     """
 
@@ -28,6 +29,7 @@ class FoundItem(NamedTuple):
     updated: str
     url: str | None
     snippet: str
+    line: int | Absence = MISSING
     project: str | Absence = MISSING
     relevance: float | Absence = MISSING
     similarity: float | Absence | None = MISSING
@@ -105,8 +107,11 @@ def _count(answer: "SearchAnswer") -> str:
 
 
 def _found(hit: "Hit", width: int, *, is_named: bool) -> FoundItem:
+    is_of_code = hit.kind in ("file", "commit")
+    title = f"{hit.ref} {hit.symbol}".strip() if hit.kind == "file" else hit.title
     return FoundItem(
-        ref=one_line(hit.ref, _TITLE), kind=hit.kind, state=hit.state, title=one_line(hit.title, _TITLE),
+        ref=hit.key if is_of_code else one_line(hit.ref, _TITLE), kind=hit.kind, state=hit.state,
+        title=one_line(title, _TITLE), line=MISSING if hit.line is None else hit.line,
         author=one_line(hit.author, 40) or None, updated=day(hit.updated_at or hit.created_at),
         url=one_line(hit.url, 300) or None, snippet=one_line(hit.snippet.text, width),
         project=hit.project if is_named else MISSING,
@@ -117,7 +122,9 @@ def _write(first: str, hits: list[FoundItem], notes: list[str]) -> str:
     lines = []
     for hit in hits:
         ref = hit.ref if isinstance(hit.project, Absence) else f"{hit.ref} in {hit.project}"
-        facts = ", ".join(fact for fact in (hit.kind, hit.state, hit.author and f"@{hit.author}", hit.updated) if fact)
+        line = "" if isinstance(hit.line, Absence) else f"line {hit.line}"
+        author = hit.author and f"@{hit.author}"
+        facts = ", ".join(fact for fact in (hit.kind, hit.state, author, hit.updated, line) if fact)
         lines.append(f"{ref} ({facts}): {hit.title}")
         said = [hit.snippet, "" if isinstance(hit.why, Absence) else hit.why]
         lines += [f"    {text}" for text in said if text]

@@ -85,10 +85,13 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
         above=_place(window.above), below=_place(window.below),
         found=[WindowPlace(*place) for place in read.found[:_MOST_PLACES]], hash=read.hash, text=shown,
     )  # fmt: skip
+    named = (
+        f"{data.ref} in {data.project}" if data.project else data.ref
+    )  # a path or a tag is a stranger's word as well
     lines = [
-        f"{_named(data.ref, data.project)}, {data.kind}, {data.url or 'without a page'}",
-        f"lines {data.first_line} to {data.last_line} of {data.total_lines}, version {data.hash[:12]}",
-        *_tell_places(read.found, find), fence(shown), *_tell_further(window),
+        f"{data.kind}, lines {data.first_line} to {data.last_line} of {data.total_lines}, version {data.hash}",
+        *_tell_places(read.found, find), fence(f"{named}, {data.url or 'without a page'}\n{shown}"),
+        *_tell_further(window),
     ]  # fmt: skip
     return ToolAnswer("\n".join(lines), data)
 
@@ -99,10 +102,6 @@ def answer_show(item: "ShownItem") -> ToolAnswer:
         return ToolAnswer(_write(data), data)
 
     return fit_answer(build)
-
-
-def _named(ref: str, project: str) -> str:
-    return f"{ref} in {project}" if project else ref
 
 
 def _tell_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:
@@ -157,7 +156,8 @@ def _write(item: ItemOutline) -> str:
     state = f"{item.state} ({item.state_reason})" if item.state_reason else item.state
     facts = [item.kind, state, f"by @{item.author}" if item.author else "", item.created and f"created {item.created}"]
     facts += ["confidential" if item.is_confidential else "", item.closed and f"closed {item.closed}"]
-    lines = [f"{item.ref}: {item.title}", ", ".join(fact for fact in facts if fact)]
+    lines = [f"{item.ref} in {item.project}: {item.title}", ", ".join(fact for fact in facts if fact)]
+    lines += [item.url] if item.url else []
     for name, values in (
         ("labels", item.labels), ("links", item.links), ("linked from", item.linked_from), ("files", item.files),
     ):  # fmt: skip
@@ -168,5 +168,4 @@ def _write(item: ItemOutline) -> str:
         internal = " (internal)" if note.is_internal else ""
         lines += ["", f"@{note.author or 'ghost'} {note.day}{place}{internal}: {note.text}"]
     more = [f"{item.note_count - len(item.notes)} more comments"] if item.note_count > len(item.notes) else []
-    first = f"{item.ref} in {item.project}, {item.url or 'without a page'}; `read` gives the whole text, with lines"
-    return "\n".join([first, fence("\n".join(lines)), *more])
+    return "\n".join(["an outline; `read` gives the whole text, with lines", fence("\n".join(lines)), *more])

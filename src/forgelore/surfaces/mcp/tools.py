@@ -65,8 +65,9 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
     tools = [
         _tool(
             "search", "Search the history", SearchArguments, FoundItems, _search,
-            "Find issues, pull and merge requests, discussions, releases and conversations by words and meaning."
-            f" Returns one entry per item, best first: its ref for `read`, and the part that matched. {DATA_NOTE}",
+            "Find issues, pull and merge requests, discussions, releases and conversations by words and meaning; with"
+            " type code or commit, files and commits of a clone that was indexed. Returns one entry per item, best"
+            f" first: its ref and line for `read`, and the part that matched. {DATA_NOTE}",
         ),
         _tool(
             "read", "Read an item", ReadArguments, ReadWindow, _read,
