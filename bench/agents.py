@@ -5,6 +5,7 @@ wait for; CPU says how much of it is work, on a machine that does other things a
 """
 
 import json
+import os
 import pathlib
 import resource
 import statistics
@@ -117,5 +118,9 @@ def answering(answers: dict[str, tuple[float, float, int, int]]) -> list[str]:
         target = f"< {MAX_TOKENS}: {verdict(both / 4, MAX_TOKENS, at_most=True)}" if name.startswith("search") else ""
         rows.append([name, f"{first * 1000:.0f}", f"{further * 1000:.1f}", round(text / 4), round(both / 4), target])
     head = ["answer", "first, ms", "further, ms", "tokens of text", "with data", "target"]
-    note = "On the database of `forgelore demo`, with the built-in embedder. A token is four characters."
+    note = (
+        "On the database of `forgelore demo`, with the built-in embedder. A token is four characters. The load was"
+        f" {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores; where it is higher than that, wall time is mostly"
+        " waiting for one."
+    )
     return [table(head, rows), note]
