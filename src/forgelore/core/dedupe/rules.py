@@ -13,7 +13,8 @@ The rules find few duplicates. What no rule fits is "not a duplicate" to this ju
 similarity of 0.99 one pair in three is one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from forgelore.core.compare.signatures import parse_signature
@@ -22,8 +23,8 @@ from forgelore.core.dedupe.verdict import Verdict
 
 VERSION = 1  # grows with every change of rules: what an earlier version rejected is judged again
 RuleName = Literal["a person said", "same text", "nearly same text", "same failure"]
-MIN_RARITY, MIN_TITLE = 0.6, 0.4
-MIN_ERRORS = 0.7  # two error lines, or more: one that is as rare as can be weighs 0.69
+# Of the evidence of the same failure. Two error lines, or more: one that is as rare as can be weighs 0.69.
+LEAST_SHARED: Mapping[str, float] = MappingProxyType({"rare_error": 0.6, "error": 0.7, "title": 0.4})
 _NAMES = ("identifier", "path", "version")
 _FACTS = 6
 _FACT_CHARS = 500
@@ -54,8 +55,8 @@ def _is_nearly_same(_: JudgedItem, one: JudgedCandidate) -> bool:
     return one.sameness == "nearly_same_text"
 
 
-def _is_same_failure(source: JudgedItem, one: JudgedCandidate) -> bool:
-    least = {"rare_error": MIN_RARITY, "error": MIN_ERRORS, "title": MIN_TITLE}
+def is_same_failure(source: JudgedItem, one: JudgedCandidate, least: Mapping[str, float] = LEAST_SHARED) -> bool:
+    """Tell whether both report one failure: enough of its error lines, and titles that may be of one thing."""
     is_shared = all(one.features.get(name, 0.0) >= value for name, value in least.items())
     return is_shared and not _name_different_things(source.title, one.item.title)
 
@@ -74,7 +75,7 @@ RULES = (
     Rule("nearly same text", _is_nearly_same, 5, 5),
     # 37 of 38 at the shipped thresholds, which were chosen with these pairs in view; this is the count before that. It
     # is enough for an edge and not for a closing.
-    Rule("same failure", _is_same_failure, 41, 45),
+    Rule("same failure", is_same_failure, 41, 45),
 )
 
 
