@@ -15,9 +15,8 @@ import typing
 import numpy as np
 
 from forgelore.api import open_history
-from forgelore.core.compare.calibration import Best
 from forgelore.core.compare.scoring import wilson
-from forgelore.core.compare.shipped import DISTRIBUTIONS, VERSION, load_trees
+from forgelore.core.compare.shipped import VERSION
 from forgelore.core.dedupe.clusters import BOUND, Edge, cluster_edges
 from forgelore.core.dedupe.policies import BATCH_K, MIN_GAP, MIN_SCORE
 from forgelore.core.dedupe.question import JudgedCandidate, JudgedItem
@@ -28,13 +27,12 @@ from forgelore.flows.dedupe.candidate_ranking import keep_features
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
 from lib.common import HERE, Skipped, clean_environ, report, table, verdict
-from lib.evidence_data import COLUMNS, TRACKERS, Tracker, load_tracker, prepare_whole
+from lib.evidence_data import TRACKERS, Tracker, load_tracker, prepare_whole
 from lib.held_out import GRID, hold_out
+from lib.score_gap import AT, gap_text
 from quality import CORPORA, cache_folder, query_lines
 
-COSINE_GAP = 0.015
 SAMPLE = 100
-AT = {name: at for at, name in enumerate(COLUMNS)}
 NOTE = (
     "Items of four trackers, replayed as of their filing, targets that were open then. `labelled` are accepted pairs of"
     " items with known duplicates: right where the target is one of them. `read` are the others, of which somebody"
@@ -283,41 +281,6 @@ def tracker_table(pairs: dict[str, list[Accepted]], known: dict[str, int]) -> st
     return table(
         ["tracker", "known duplicates", "accepted", "right of labelled", "right of read", "not read", "recall"], rows
     )
-
-
-def gap_text(trackers: list[Tracker]) -> str:
-    """The gap of strength that vetoes the same share of first candidates as 0.015 of cosine."""
-    gaps = {tracker.name: find_gaps(tracker) for tracker in trackers}
-    rows = []
-    for name in (*gaps, "none"):
-        fitted = np.concatenate([each for key, each in gaps.items() if key != name])
-        share = float((fitted[:, 1] < COSINE_GAP).mean())
-        gap = float(np.quantile(fitted[:, 0], share))
-        held = f"{float((gaps[name][:, 0] < gap).mean()):.3f}" if name in gaps else ""
-        rows.append([name, len(fitted), f"{share:.3f}", f"{gap:.3f}", held])
-    head = ["left out", "lists", "share that 0.015 of cosine vetoes", "gap of strength", "share it vetoes there"]
-    note = f"Lists of at least two open candidates of similarity {MIN_SCORE}; shipped: {MIN_GAP}."
-    return f"{note}\n\n{table(head, rows)}"
-
-
-def find_gaps(tracker: Tracker) -> np.ndarray:
-    """Of each list: how far the first is ahead by strength, and the nearest by cosine."""
-    queries, distribution, found = tracker.queries, DISTRIBUTIONS["lore"], []
-    is_open = queries.features[:, AT["open"]] == 1
-    strengths = np.full(len(is_open), -99.0)
-    rows = [
-        {name: float(value) for name, value in zip(COLUMNS, row, strict=True) if not np.isnan(value)}
-        for row in queries.features[is_open]
-    ]
-    strengths[is_open] = load_trees("lore").strengths(rows)
-    for at in range(len(queries.number)):
-        here = np.arange(queries.start[at], queries.start[at + 1])
-        order = here[np.argsort(-strengths[here], kind="stable")][:BATCH_K]
-        near = [row for row in order if distribution.position(Best(float(strengths[row]), is_open=True)) >= MIN_SCORE]
-        if len(near) > 1 and not queries.features[near[0], AT["same"]]:
-            cosines = np.sort(queries.features[near, AT["cosine"]])
-            found.append((strengths[near[0]] - strengths[near[1]], cosines[-1] - cosines[-2]))
-    return np.array(found)
 
 
 def write_sample(held_pairs: list[Accepted]) -> None:
