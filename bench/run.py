@@ -34,6 +34,7 @@ BENCHES = (
     "agents",
     "dedupe",
     "item_types",
+    "chain",
 )
 
 
