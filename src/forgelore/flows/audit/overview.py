@@ -68,7 +68,7 @@ class DedupeOverview(NamedTuple):
     audits: list[AuditAnalysis]
 
 
-def load_overview(store: Store, project: StoredProject, now_ms: int) -> DedupeOverview:
+def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: int = MOST_CLUSTERS) -> DedupeOverview:
     """Return the clusters, largest first, the newest plan, and the newest audit by each kind of reference."""
     evidence = load_edge_evidence(store, project.id)
     found: list[OverviewCluster] = []
@@ -82,7 +82,7 @@ def load_overview(store: Store, project: StoredProject, now_ms: int) -> DedupeOv
     plans = list_runs(store, project.id, step="plan", limit=1)
     plan = load_closing_plan(store, project, plans[0]) if plans else None
     return DedupeOverview(
-        str(project.name), now_ms, found[:MOST_CLUSTERS], len(found[MOST_CLUSTERS:]), plan,
+        str(project.name), now_ms, found[:most], len(found[most:]), plan,
         _load_audits(store, project.id),
     )  # fmt: skip
 
