@@ -64,9 +64,9 @@ SETTINGS = (
         "minilm",
         0,
         0,
-        True,
+        False,
         "whose vectors are stored beside those of `lore` and compared too, where forgelore[minilm] is installed;"
-        " `none`: nobody's",
+        " `none`: nobody's, and those that are stored are dropped",
     ),
     Setting(
         "embedder_url",

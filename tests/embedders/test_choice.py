@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from forgelore.api.find import find_second_embedder
 from forgelore.app import App
 from forgelore.config import EMBEDDERS
 from forgelore.embedders.ollama import Ollama
@@ -107,6 +108,7 @@ def test_plain_http_on_the_network_is_refused_before_anything_is_sent(app):
         'embedder_url = "https://evil.example/v1"',
         'embedder_model = "theirs"',
         'embedder_key_env = "GITHUB_TOKEN"',
+        'second_embedder = "none"',
     ],
 )
 def test_a_clone_chooses_nothing_of_it(app, tmp_path, line):
@@ -114,7 +116,7 @@ def test_a_clone_chooses_nothing_of_it(app, tmp_path, line):
     config = app().config
     assert "may not set it" in config.warnings[0]
     assert (config.embedder, config.embedder_url, config.embedder_model) == ("lore", "", "")
-    assert config.embedder_key_env == ""
+    assert (config.embedder_key_env, config.second_embedder) == ("", "minilm")
 
 
 def test_minilm_is_a_package_of_its_own_and_its_absence_says_how_to_get_it(app, monkeypatch):
@@ -122,3 +124,14 @@ def test_minilm_is_a_package_of_its_own_and_its_absence_says_how_to_get_it(app, 
     monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
     with raised(EmbedderUnreachable, hint="pip install forgelore[minilm]"):
         app(FORGELORE_EMBEDDER="minilm").embedder()
+
+
+def test_minilm_stands_beside_lore_alone_and_only_where_it_is_installed_and_wanted(app, monkeypatch):
+    assert find_second_embedder(app(), "lore").name == "minilm"
+    assert find_second_embedder(app(), "ollama") is None
+    assert find_second_embedder(app(), "") is None
+    assert find_second_embedder(app(FORGELORE_SECOND_EMBEDDER="none"), "lore") is None
+    with raised(ConfigError, says="second_embedder must be minilm or none"):
+        app(FORGELORE_SECOND_EMBEDDER="ollama")
+    monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
+    assert find_second_embedder(app(), "lore") is None

@@ -82,9 +82,11 @@ def _embed_beside(
         return None, ()
     store, second = app.store(), find_second_embedder(app, name)
     try:
-        if full or not wants_second(app, name):
-            forget_items(store, projects if full else None)
+        if not wants_second(app, name):
+            forget_items(store)
         if second is not None:
+            if full:
+                forget_items(store, projects)
             done.second = embed_items(store, second, projects, watcher=watcher, should_stop=app.stop.is_set)
     except EmbedderError as error:
         return done, (f"vectors of {app.config.second_embedder} wait: {error.message}",)
