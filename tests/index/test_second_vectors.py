@@ -105,9 +105,9 @@ def test_they_go_with_their_items_and_when_nobody_wants_them(furnished):
     furnished.delete(3)
     furnished.index()
     assert load_stats(furnished.store).vectors.second.items == 10
-    forget_items(furnished.store, [furnished.project_id + 1])
+    assert forget_items(furnished.store, [furnished.project_id + 1]) == 0
     assert load_stats(furnished.store).vectors.second.items == 10
-    forget_items(furnished.store)
+    assert (forget_items(furnished.store), forget_items(furnished.store)) == (10, 0)
     assert load_stats(furnished.store).vectors.second is None
 
 

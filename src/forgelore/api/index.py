@@ -83,7 +83,7 @@ def _embed_beside(
     store, second = app.store(), find_second_embedder(app, name)
     try:
         if not wants_second(app, name):
-            forget_items(store)
+            done.dropped += forget_items(store)
         if second is not None:
             if full:
                 forget_items(store, projects)

@@ -35,8 +35,9 @@ def recalibrate(
     for project_id in project_ids:
         if should_stop() or not (learned := list_learned(store, project_id)):
             continue
-        retriever = make_retriever()
-        outdated = list_outdated(store, project_id, VERSION)
+        retriever, outdated = make_retriever(), list_outdated(store, project_id, VERSION)
+        if not outdated and retriever.second is None:  # nothing has changed: no server is asked who it is
+            continue
         kinds = {kind for kind, _ in learned if _is_to_learn(retriever, project_id, kind, learned, outdated)}
         if not kinds:
             continue

@@ -60,11 +60,12 @@ def embed_items(
     return made
 
 
-def forget_items(store: Store, project_ids: Iterable[int] | None = None) -> None:
-    """Drop the second vectors, of some projects or all, where there are some."""
-    if count_second_vectors(store):
-        with store.transaction():
-            drop_second_vectors(store, project_ids=project_ids)
+def forget_items(store: Store, project_ids: Iterable[int] | None = None) -> int:
+    """Drop the second vectors, of some projects or all, where there are some; returns how many went."""
+    if not count_second_vectors(store):
+        return 0
+    with store.transaction():
+        return drop_second_vectors(store, project_ids=project_ids)
 
 
 def measure_texts(embedder: Embedder, texts: list[WaitingText]) -> "list[Vector | str]":

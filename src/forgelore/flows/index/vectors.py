@@ -45,7 +45,7 @@ class Embedded(Struct):
     embedded: int = 0
     failed: int = 0
     waiting: int = 0
-    dropped: int = 0  # chunks of an embedder that is no longer used
+    dropped: int = 0  # vectors of an embedder that is no longer used
     second: int = 0  # items that got a vector of the second embedder (flows/index/second_vectors)
 
 

@@ -108,14 +108,16 @@ def count_second_vectors(store: Store) -> list[SecondVectors]:
     return [SecondVectors(*row) for row in store.rows(sql)]
 
 
-def drop_second_vectors(store: Store, *, but: str = "", project_ids: Iterable[int] | None = None) -> None:
-    """Forget second vectors of all embedders or of all `but` one, of all projects or of some. In a transaction."""
+def drop_second_vectors(store: Store, *, but: str = "", project_ids: Iterable[int] | None = None) -> int:
+    """Forget second vectors of all embedders or of all `but` one, of all projects or of some; returns how many went. In
+    a transaction.
+    """
     chosen = None if project_ids is None else json.dumps(list(project_ids))
     sql = """
         DELETE FROM second_vectors
         WHERE fingerprint <> ?1 AND (?2 IS NULL OR project_id IN (SELECT value FROM json_each(?2)))
     """
-    store.run(sql, but, chosen)
+    return store.run(sql, but, chosen)
 
 
 def find_malformed_seconds(store: Store) -> list[int]:
