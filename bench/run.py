@@ -35,6 +35,7 @@ BENCHES = (
     "dedupe",
     "item_types",
     "chain",
+    "intent",
 )
 
 
