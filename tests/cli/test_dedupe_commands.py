@@ -6,6 +6,7 @@ import pytest
 
 from dedupe.closing_lab import ClosingLab
 from forgelore.surfaces.cli.main import ALIASES, COMMANDS
+from servers.chat import ChatServer, prompt_of
 
 
 @pytest.fixture
@@ -149,3 +150,17 @@ def test_a_hit_in_a_card_is_never_told_as_what_a_person_wrote(demo):
     assert said.count("by its card, which a program wrote") == said.count("card: ") > 0
     assert demo("search", "deleted files come back", "--json").data == before
     assert demo("search", "--similar-to", "#157", "--source", "intent").code == 2
+
+
+def test_a_model_is_shown_the_files_and_the_patch_of_a_change(github, cli, github_env):
+    change = github.project.add_change(
+        "Fix", "It falls.", files=[("added", "src/new_part.py"), ("modified", "src/old.py")]
+    )
+    with ChatServer(['{"symptom": "it falls", "wants": "no fall"}']) as model:
+        environ = github_env | {"FORGELORE_LLM_BASE_URL": model.v1, "FORGELORE_LLM_MODEL": "scripted-model"}
+        assert cli("sync", "acme/web", **environ).code == 0
+        made = cli("dedupe", "intent", "--kind", "change", "--json", **environ).data["kinds"][0]
+        assert (made["model"], made["fallbacks"]) == ("scripted-model", 0)
+        (asked,) = [text for text in map(prompt_of, model.asked) if f"item change {change}\n" in text]
+    assert "files:\nsrc/new_part.py\nsrc/old.py\npatch:\na/src/new_part.py b/src/new_part.py" in asked
+    assert github.good_token not in asked

@@ -47,7 +47,7 @@ def coerce_card(answer: str) -> IntentCard | InvalidCard:
 
 def card_schema() -> dict[str, object]:
     """Return the JSON Schema of a card, for servers that hold a model to one."""
-    properties: dict[str, object] = {"type": {"enum": ["bug", "feature", "unknown"]}}
+    properties: dict[str, object] = {"type": {"type": "string", "enum": ["bug", "feature", "unknown"]}}
     properties |= {name: {"type": "string"} for name in _TEXTS}
     properties |= {name: {"type": "array", "items": {"type": "string"}} for name in _LISTS}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
