@@ -40,6 +40,7 @@ EXAMPLES = (
     "forgelore search 'label:bug sync' --format tsv | cut -f 1,4",
     "forgelore search 'merge base' --marks markdown > found.md",
     "forgelore search 'title: relay NOT websocket' --fts-mode raw --json",
+    "forgelore search 'folders vanish' --source intent",
 )
 # What other programs' commands are called: gh search issues …
 _SUBCOMMANDS = {"issues": "is:issue", "prs": "is:pr", "mrs": "is:mr", "discussions": "type:discussion"}
