@@ -36,6 +36,7 @@ BENCHES = (
     "item_types",
     "chain",
     "intent",
+    "code_index",
 )
 
 

@@ -64,13 +64,13 @@ def test_an_item_is_read_by_its_key_and_a_label_makes_another_version(history, m
         }
     )  # fmt: skip
     item = history.get("#1")
-    read = history.read_text(item.key)
+    read = history.read_text(item.reading_id)
     assert (read.kind, read.ref, read.title) == ("issue", "#1", "Deleted files")
     assert "closed this" not in read.text
     assert read.lines[read.find_line("Twice.") - 1] == "Twice."
     assert read.hash == hashlib.sha256(read.text.encode()).hexdigest()[:16]
     assert history.show("#1", with_document=True).document == read.text
-    assert history.read_text(item.key).hash == read.hash
+    assert history.read_text(item.reading_id).hash == read.hash
 
 
 @pytest.mark.parametrize("key", ["", "12", "item:", "item:x", "thing:1", "item:" + "9" * 30])

@@ -149,6 +149,14 @@ def test_what_files_cannot_have_is_told(indexed):
         indexed.search("retry in:title", type="code")
 
 
+def test_lists_and_comparisons_are_of_items(both):
+    for kind in ("code", "commit", "all"):
+        with pytest.raises(InvalidValue, match="no kind of item"):
+            both.items(f"type:{kind}")
+        with pytest.raises(InvalidValue, match="no kind of item"):
+            both.similar("#1", type=kind)
+
+
 def test_a_database_without_code_says_how_to_get_it(lore):
     answer = lore.search("retry", type="code")
     assert "index-code" in answer.warnings[0]

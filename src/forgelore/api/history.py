@@ -115,7 +115,7 @@ class History(AskingHistory, AuditingHistory, FetchingHistory, IndexingHistory):
         item = load_item(self.app.store(), meant, default, self.app.hosts, is_public=is_public)
         if not with_document:
             return item
-        return item._replace(document=self.read_text(item.key).text)
+        return item._replace(document=self.read_text(item.reading_id).text)
 
     def read_text(self, key: str) -> "ReadingText":
         """Return what is read of a search result, by its key: `item:12`, `file:7`, `commit:9`. Its lines are those that
@@ -141,7 +141,7 @@ class History(AskingHistory, AuditingHistory, FetchingHistory, IndexingHistory):
         if len(ref) == 1 and is_key(ref[0]):
             return read_item(self.read_text(ref[0]), project or "", place, direction=direction, find=find)
         item = self.show(*ref, project=project)
-        return read_item(self.read_text(item.key), item.project, place, direction=direction, find=find)
+        return read_item(self.read_text(item.reading_id), item.project, place, direction=direction, find=find)
 
     def find_page(self, *ref: str, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""

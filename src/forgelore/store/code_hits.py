@@ -22,7 +22,7 @@ COMMITS = Columns(
 
 
 class CodeHitRow(NamedTuple):
-    """A chunk with its file and its project; `text` is that of the whole file."""
+    """A chunk with its file and its project."""
 
     chunk_id: int
     file_id: int
@@ -32,11 +32,11 @@ class CodeHitRow(NamedTuple):
     end_line: int
     symbol: str
     names: str
-    text: str
     tree_commit: str
     forge: str
     host: str
     project_path: str
+    lines: tuple[str, ...] = ()
 
 
 class CommitHitRow(NamedTuple):
@@ -68,16 +68,25 @@ def allow_commits(filters: Filters) -> tuple[str, tuple[object, ...]]:
 
 
 def load_code_hits(store: Store, chunk_ids: Iterable[int]) -> dict[int, CodeHitRow]:
+    """Return chunks with their lines. Each file is read once, however many of its chunks there are."""
     sql = """
-        SELECT c.id, f.id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.names, f.text,
+        SELECT c.id, f.id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.names,
           coalesce(t.tree_commit, ''), p.forge, p.host, p.path
         FROM code_chunks c
         JOIN code_files f ON f.id = c.file_id
         JOIN projects p ON p.id = f.project_id
         LEFT JOIN code_trees t ON t.project_id = f.project_id
         WHERE c.id IN (SELECT value FROM json_each(?))
+        ORDER BY f.id
     """
-    return {row[0]: CodeHitRow._make(row) for row in store.rows(sql, json.dumps(list(chunk_ids)))}
+    found: dict[int, CodeHitRow] = {}
+    last, lines = 0, [""]
+    for row in (CodeHitRow(*row) for row in store.rows(sql, json.dumps(list(chunk_ids)))):
+        if row.file_id != last:
+            text: str = store.value("SELECT text FROM code_files WHERE id = ?", row.file_id)
+            last, lines = row.file_id, text.split("\n")
+        found[row.chunk_id] = row._replace(lines=tuple(lines[row.start_line - 1 : row.end_line]))
+    return found
 
 
 def load_commit_hits(store: Store, commit_ids: Iterable[int]) -> dict[int, CommitHitRow]:

@@ -58,13 +58,14 @@ class FindingHistory:
         from forgelore.api.find import check_mode, find_subject, search_filters
         from forgelore.flows.compare.rank import CompareRequest
         from forgelore.flows.compare.similar import find_similar, narrow
+        from forgelore.flows.search.filters import refuse_code
         from forgelore.flows.search.paging import parse_start
 
         check_mode(mode)
         start = parse_start(offset)
         project = maybe_project(self.app, filters.get("project"))
         subject = find_subject(self.app, ref, project)
-        found = narrow(search_filters(self.app, filters, project), subject, is_earlier=is_earlier)
+        found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=is_earlier)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=mode == "lexical")
         return find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer, start=start)

@@ -8,21 +8,22 @@ never are.
 import re
 from typing import NamedTuple
 
-from forgelore.core.ask.citations import CitedText, find_quote
+from forgelore.core.ask.citations import CitedText
 from forgelore.core.ask.tool_calls import AskCall
 from forgelore.core.names import parse_ref
 from forgelore.core.reading import ReadingText
 from forgelore.errors import LoreError
 from forgelore.flows.browse.items import ShownItem, load_item
 from forgelore.flows.browse.reading_text import load_reading
+from forgelore.flows.code.search import EVERYTHING, search_everything
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import search
 from forgelore.flows.search.typed import QuerySetting, build_request
+from forgelore.store.engine.code_words import CodeWords, count_code_words
 from forgelore.words import FilterWords
 
 RESULTS = 5
-_SNIPPET_WORDS = 6  # of a snippet that find its line
+_INDEXES: tuple[CodeWords, ...] = ("code", "commits")
 _KEY = re.compile(r"[a-z]+:\d{1,18}\Z")  # what a file or a commit is read by
 
 
@@ -64,22 +65,23 @@ class Library:
     ) -> None:
         self._retriever, self._setting, self._filters = retriever, setting, filters
         self._has_several = has_several and setting.project is None
+        self._has_code = any(count_code_words(retriever.store, index) for index in _INDEXES)
         self._opened: dict[str, OpenedItem] = {}
 
     def search(self, call: AskCall, limit: int = RESULTS) -> list[FoundSource]:
         """Return the best results for the words of a call. Raises LoreError for filters that cannot be meant."""
         words: FilterWords = {**self._filters}
-        if call.types:
-            words["type"] = call.types
+        if call.types or not words.get("type"):
+            words["type"] = call.types or (EVERYTHING if self._has_code else ())
         if call.path:
             words["path"] = (call.path,)
         request = build_request(self._retriever.store, call.text, words, self._setting, limit=limit)
-        return [self._found(hit) for hit in search(self._retriever, request).hits]
+        return [self._found(hit) for hit in search_everything(self._retriever, request).hits]
 
     def open(self, id_: str) -> OpenedItem:
         """Return an item by its id. Raises NotFound, also for what may not leave, and InvalidValue."""
         if id_ not in self._opened:
-            key = id_ if _KEY.match(id_) else self.load(id_).key
+            key = id_ if _KEY.match(id_) else self.load(id_).reading_id
             text = load_reading(self._retriever.store, key, is_public=self._setting.is_public)
             self._opened[id_] = OpenedItem(id_, text)
         return self._opened[id_]
@@ -100,17 +102,7 @@ class Library:
 
     def _found(self, hit: Hit) -> FoundSource:
         id_ = f"{hit.project}{hit.ref}" if self._has_several and hit.ref[:1] in "#!" else hit.ref
-        opened = self.find(id_)
+        if not hit.key.startswith("item:"):
+            id_ = hit.key
         kind = "thread" if hit.row.representation == "thread" else hit.kind
-        line = locate(opened.lines, hit.snippet.text) if opened else 1
-        return FoundSource(id_, kind, hit.title, hit.url, line, hit.snippet.text)
-
-
-def locate(lines: tuple[str, ...], snippet: str) -> int:
-    """Return the line in which a snippet begins; 1 where that cannot be told."""
-    words = snippet.replace("…", " ").split()
-    for start in range(0, min(len(words), 3 * _SNIPPET_WORDS), _SNIPPET_WORDS):
-        place = find_quote(lines, " ".join(words[start : start + _SNIPPET_WORDS]))
-        if place:
-            return place[0]
-    return 1
+        return FoundSource(id_, kind, hit.title, hit.url, hit.line or 1, hit.snippet.text)

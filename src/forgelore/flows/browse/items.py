@@ -71,11 +71,11 @@ class ShownThread(NamedTuple):
 
 
 class ShownItem(NamedTuple):
-    """One item, ready to be shown. `key` is what its reading text is asked for by; `deleted_at`: when its forge was
-    seen without it.
+    """One item, ready to be shown. `reading_id` is what its reading text is asked for by; `deleted_at`: when its forge
+    was seen without it.
     """
 
-    key: str
+    reading_id: str
     ref: str
     project: str
     project_id: int
@@ -118,7 +118,7 @@ def load_item(
     """
     row = find_row(store, ref, project, hosts, is_public=is_public)
     return ShownItem(
-        key=f"item:{row.id}",
+        reading_id=f"item:{row.id}",
         ref=shown_ref(row.forge, row.kind, row.number, row.tag),
         project=str(ProjectName(row.forge, row.host, row.path)),
         project_id=row.project_id,

@@ -24,7 +24,7 @@ def build_file_hit(
     retriever: Retriever, row: CodeHitRow, wanted: Wanted, *, rank: int, score: float, relevance: float
 ) -> Hit:
     """Return a file, told by its best line: where what the query names is defined, else where most words stand."""
-    lines = row.text.split("\n")[row.start_line - 1 : row.end_line]
+    lines = list(row.lines)
     text = "\n".join(lines)
     marks = find_marks(text, find_tokens(text, retriever.stem, wanted), wanted)
     words = tuple(matched_words(marks, wanted))

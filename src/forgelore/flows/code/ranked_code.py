@@ -111,9 +111,5 @@ def _weigh(retriever: Retriever, index: CodeWords, query: Query) -> dict[str, fl
 
 
 def _stems(retriever: Retriever, row: CodeHitRow, wanted: dict[str, float]) -> frozenset[str]:
-    text = "\n".join([row.path, row.names, chunk_text(row)])
+    text = "\n".join([row.path, row.names, *row.lines])
     return frozenset(wanted.keys() & set(retriever.stems(text)))
-
-
-def chunk_text(row: CodeHitRow) -> str:
-    return "\n".join(row.text.split("\n")[row.start_line - 1 : row.end_line])

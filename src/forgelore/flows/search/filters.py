@@ -50,6 +50,15 @@ def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...
     return (project.id,)
 
 
+def refuse_code(filters: Filters) -> Filters:
+    """Return filters for items. Raises InvalidValue where they ask for files or commits, which only a search finds."""
+    asked = next((one for one in filters.types if one in ("code", "commit", "all")), None)
+    if asked:
+        hint = f"search for them: forgelore search 'type:{asked}'"
+        raise InvalidValue(f"{asked!r} is no kind of item", hint=hint)
+    return filters
+
+
 def _parse(words: FilterWords, now_ms: int) -> Filters:
     unknown = set(words) - set(FilterWords.__annotations__)
     if unknown:

@@ -216,7 +216,9 @@ def _rank(
 def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str]) -> SearchAnswer:
     """Return what has every word and meets every condition, in the order that was asked for."""
     if request.of_cards:
-        raise InvalidValue("cards come in the order of relevance", hint="leave the order out, or --source intent")
+        raise InvalidValue(
+            "cards come in the order of relevance", hint="leave the order out, or search in what people wrote"
+        )
     if request.mode == "semantic" and query.words:
         raise InvalidValue("meaning knows no other order than relevance", hint="leave the order or the mode out")
     expression = request.text if request.is_raw else build_and(query.words)

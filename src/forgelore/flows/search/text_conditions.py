@@ -33,7 +33,9 @@ def build_text_conditions(terms: TextTerms, query: Query, *, of_cards: bool = Fa
     if excluded:
         found.append(lacks_words(excluded))
     if terms.fields and of_cards:
-        raise InvalidValue("a card has no title, body or comments of its own", hint="leave in: out, or --source intent")
+        raise InvalidValue(
+            "a card has no title, body or comments of its own", hint="leave in: out, or search in what people wrote"
+        )
     if terms.fields:
         found.append(_within_fields(terms.fields, build_and(query.words)))
     return found

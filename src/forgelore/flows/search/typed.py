@@ -13,7 +13,7 @@ from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words
 from forgelore.core.search.query_language import TypedQuery, parse_typed
 from forgelore.core.suggestions import suggest
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.search.filters import only_projects, parse_filters
+from forgelore.flows.search.filters import only_projects, parse_filters, refuse_code
 from forgelore.flows.search.known_item import KnownItems, find_known_items
 from forgelore.flows.search.run import SearchMode, SearchRequest
 from forgelore.flows.search.text_conditions import TextTerms
@@ -86,7 +86,7 @@ def read_filter_query(
     if typed.text.strip() or typed.excluded or said.fields:
         words = typed.text.strip() or " ".join(typed.excluded) or "in:"
         raise InvalidValue(f"{words!r} is no filter", hint="lists take qualifiers such as label:bug; search for words")
-    filters = _filters(store, flags, said, setting)
+    filters = refuse_code(_filters(store, flags, said, setting))
     if flags.get("type") and "type" in said.words:
         asked = parse_filters({"type": flags["type"]}, now_ms=setting.now_ms).types
         typed_too = parse_filters({"type": said.words["type"]}, now_ms=setting.now_ms).types

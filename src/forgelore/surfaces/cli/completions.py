@@ -20,6 +20,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "list kind": _LISTS,
     "count kind": COUNTABLE,
     "ingest --type": _LISTS,
+    "search --type": (*KINDS, "thread", "code", "commit", "all"),
     "--type": (*KINDS, "thread"),
     "--state": ("open", "closed", "merged"),
     "--embedder": tuple(name for name in EMBEDDERS if name != "none"),

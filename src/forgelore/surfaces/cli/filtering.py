@@ -44,7 +44,8 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     if with_type:
         group.add_argument(
             "--type", metavar="KIND", action="append",
-            help="issue, change (pr, mr), discussion, release or thread; repeat for more",
+            help="issue, change (pr, mr), discussion, release or thread; of a search also code, commit or all;"
+            " repeat for more",
         )  # fmt: skip
     group.add_argument(
         "--state", metavar="STATE", action="append", help="open, closed or merged; repeat for any of them"
@@ -58,7 +59,7 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument("--label", metavar="NAME", action="append", help="with this label; repeat for all of them")
     group.add_argument(
         "--path", metavar="PATH", action="append",
-        help="touches this file, or with a final / anything below; repeat for any of them",
+        help="touches this file (or is it), or with a final / anything below; repeat for any of them",
     )  # fmt: skip
     group.add_argument(
         "--after", metavar="DATE", action=Once, help="created since: 2026-03-01, 7d, 3 months ago, yesterday …"

@@ -52,9 +52,9 @@ class FactsData(NamedTuple):
 
 class HitData(NamedTuple):
     """A found item, one of its threads, or its card, which a program wrote (`representation`); a file of code, or a
-    commit. `key` is what its reading text is asked for by, and `line` the place in that text, or in the file. `marks`
-    and `title_marks`: (start, end) of what matched, in the snippet and in the title. `relevance`, of `search` alone:
-    how well it fits, 0 to 1; `score` orders the hits.
+    commit. `reading_id` is what its reading text is asked for by, and `line` the place in that text, or in the file.
+    `marks` and `title_marks`: (start, end) of what matched, in the snippet and in the title. `relevance`, of `search`
+    alone: how well it fits, 0 to 1; `score` orders the hits.
 
     The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
     what both quote. `explain`, `strength`, `evidence` and `facts` are there with --explain.
@@ -80,7 +80,7 @@ class HitData(NamedTuple):
     marks: list[tuple[int, int]]
     title_marks: list[tuple[int, int]]
     document_id: int
-    key: str
+    reading_id: str
     line: int | None
     symbol: str | Absence = MISSING
     relevance: float | Absence = MISSING
@@ -159,7 +159,7 @@ def present_hit(hit: "Hit", *, is_explained: bool, is_full_ref: bool) -> HitData
         created_at=format_ms(row.created_at), updated_at=format_ms(row.updated_at),
         is_confidential=bool(row.is_confidential), score=round(hit.score, 4), snippet=hit.snippet.text,
         marks=list(hit.snippet.marks), title_marks=list(hit.title_marks), document_id=row.document_id,
-        key=hit.key, line=hit.line, symbol=hit.symbol if row.kind == "file" else MISSING,
+        reading_id=hit.key, line=hit.line, symbol=hit.symbol if row.kind == "file" else MISSING,
         relevance=MISSING if hit.relevance is None else round(hit.relevance, 4),
     )  # fmt: skip
     if not is_explained:

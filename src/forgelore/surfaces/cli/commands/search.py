@@ -30,6 +30,7 @@ EXAMPLES = (
     "forgelore search 'crash -windows label:bug is:open created:>2026-01 sort:created'",
     "forgelore search 'auth*' --mode lexical",
     "forgelore search why sqlite --type thread --explain --embedder lore",
+    "forgelore search 'retry on timeout' --type code --path 'src/**/*.py'",
     *filter_examples("forgelore search relay"),
     "forgelore search 'sync loses renamed files' --rescore",
     "forgelore search - < trace.txt         a stack trace, or anything that is all text",
