@@ -23,6 +23,7 @@ DEMO = str(pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl")
 FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
 ENV = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "NO_COLOR": "1", "COLUMNS": "100", "FORGELORE_EMBEDDER": "lore",
+    "FORGELORE_SECOND_EMBEDDER": "none",
 }  # fmt: skip
 MOUNT = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99; shift; exec "$@"'
 
