@@ -142,6 +142,7 @@ def vector_damages(document: str, other: str) -> list[tuple[str, str | Callable[
         ("part of a document's vectors deleted", "DELETE FROM chunks WHERE position = 0 AND document_id IN (SELECT document_id FROM chunks WHERE position = 1)", "vector_incomplete"),
         ("vector of an older text", f"UPDATE chunks SET text_hash = x'0011223344556677' WHERE document_id = {document}", "vector_of_other_text"),
         ("vector's place in the text altered", f"UPDATE chunks SET start_at = 3, end_at = 9 WHERE document_id = {document}", "vector_differs"),
+        ("second vector damaged", f"INSERT INTO second_vectors SELECT id, project_id, 'minilm:x:1', substr(content_hash, 1, 8), 9.0, x'0102' FROM documents WHERE id = {document}", "second_vector_wrong"),
         ("vectors of a document that is gone", "UPDATE chunks SET document_id = 9999 WHERE id = 1", "broken_references"),
         ("vectors of an embedder that is gone", "UPDATE chunks SET embedder_id = 9 WHERE id < 5", "broken_references"),
         ("vectors given to another embedder", "INSERT INTO embedders VALUES (9, 'other', 'other', 'other', 64, 0); UPDATE chunks SET embedder_id = 9 WHERE id < 5", "document_without_vectors"),

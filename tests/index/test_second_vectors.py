@@ -111,16 +111,14 @@ def test_they_go_with_their_items_and_when_nobody_wants_them(furnished):
     assert load_stats(furnished.store).vectors.second is None
 
 
-@pytest.mark.parametrize(
-    ("damage", "finding"), [(DOUBLE_SECONDS, "second_vector_malformed"), (SWAP_SECONDS, "second_vector_differs")]
-)
-def test_a_check_finds_wrong_ones_and_a_repair_forgets_them(furnished, damage, finding):
+@pytest.mark.parametrize("damage", [DOUBLE_SECONDS, SWAP_SECONDS])
+def test_a_check_finds_wrong_ones_and_a_repair_forgets_them(furnished, damage):
     embed_documents(furnished.store, Hashed(), [furnished.project_id])
     embed(furnished, Beside())
     request = CheckRequest(Hashed(), Beside())
     assert check_store(furnished.store, request).findings == []
     furnished.run(damage)
-    assert [one.name for one in check_store(furnished.store, request).findings] == [finding]
+    assert [one.name for one in check_store(furnished.store, request).findings] == ["second_vector_wrong"]
     repaired = repair_store(furnished.store, request)
     assert repaired.checked.findings == []
     assert any("second embedder" in note for note in repaired.notes)

@@ -153,7 +153,7 @@ class _Check:
             for embedder_id, size in shapes.dimensions.items()
         ]
         malformed = find_malformed_seconds(store)
-        self.wrong += [("second_vector_malformed", f"document {one}", one) for one in malformed]
+        self.wrong += [("second_vector_wrong", f"document {one}", one) for one in malformed]
         fingerprint = self._fingerprint()
         ours = find_current_embedder(store, fingerprint) if fingerprint else None
         current = ours or find_current_embedder(store)
@@ -198,5 +198,5 @@ class _Check:
                 wrong, checked = compare_seconds(self._store, second, self._request.sample, self._request.watcher)
             except LoreError as error:
                 wrong, why = [], error.message
-            self.wrong += [("second_vector_differs", f"document {one}", one) for one in wrong]
+            self.wrong += [("second_vector_wrong", f"document {one}", one) for one in wrong]
         self.proofs.append(Proof("items whose second vectors were made again", checked, total, why))

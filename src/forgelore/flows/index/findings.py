@@ -90,8 +90,7 @@ MEANINGS = {
     "vector_incomplete": Meaning("documents of which only some parts have vectors"),
     "vector_of_other_text": Meaning("vectors that were made from an older text"),
     "vector_differs": Meaning("vectors that are not those of their texts: search by meaning finds the wrong things"),
-    "second_vector_malformed": Meaning("vectors of the second embedder of the wrong size or length"),
-    "second_vector_differs": Meaning("vectors of the second embedder that are not those of their texts"),
+    "second_vector_wrong": Meaning("vectors of the second embedder that are damaged, or are not those of their texts"),
     "document_without_vectors": Meaning("documents that cannot be found by meaning, and that nothing waits to embed"),
     # what was learned, and what waits
     "learned_malformed": Meaning("figures of calibrate or triage that make no sense; they are learned again"),

@@ -17,7 +17,12 @@ from forgelore.store.code_files import forget_all_code
 from forgelore.store.db import Store
 from forgelore.store.embedders import save_dimension
 from forgelore.store.engine.remake import remake_full_text
-from forgelore.store.engine.second_vectors import count_second_vectors, drop_second_vectors, drop_wrong_seconds
+from forgelore.store.engine.second_vectors import (
+    count_second_vectors,
+    drop_second_vectors,
+    drop_wrong_seconds,
+    find_malformed_seconds,
+)
 from forgelore.store.engine.vector_check import measure_vectors
 from forgelore.store.engine.vector_rows import (
     count_vectors,
@@ -233,11 +238,12 @@ def _drop_vectors(context: RepairContext) -> None:
 
 def _drop_seconds(context: RepairContext) -> None:
     """Forget second vectors that are wrong; when only a sample was compared, all. The next `embed` makes them again."""
-    store, differing = context.store, context.rows("second_vector_differs")
+    store, wrong = context.store, context.rows("second_vector_wrong")
     is_sampled = sum(one.items for one in count_second_vectors(store)) > context.request.sample
+    is_differing = not set(wrong) <= set(find_malformed_seconds(store))
     with store.transaction():
-        drop_wrong_seconds(store, [*differing, *context.rows("second_vector_malformed")])
-        if differing and is_sampled:
+        drop_wrong_seconds(store, wrong)
+        if is_differing and is_sampled:
             drop_second_vectors(store)
     context.notes["vectors of the second embedder are missing; run: forgelore embed"] = None
 
@@ -290,7 +296,7 @@ STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (
     (("document_of_deleted_item", "item_without_document", "document_outdated"), _queue_items),
     (("embedder_altered",), _set_dimensions),
     (("vector_of_other_text", "vector_malformed", "vector_incomplete", "vector_differs"), _drop_vectors),
-    (("second_vector_malformed", "second_vector_differs"), _drop_seconds),
+    (("second_vector_wrong",), _drop_seconds),
     (("document_without_vectors",), _queue_vectors),
     (("learned_malformed",), _forget_learned),
     (("id_counter_wrong",), _set_counters),
