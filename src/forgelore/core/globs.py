@@ -9,7 +9,8 @@ No other sign means anything: brackets and question marks stand in real paths.
 import re
 from functools import lru_cache
 
-MAX_STARS = 8  # each one may be tried at every place of a path
+MAX_STARS = 8  # more is no pattern that a person writes
+_FEW_STARS = 2
 
 
 def is_glob(path: str) -> bool:
@@ -21,7 +22,12 @@ def count_stars(pattern: str) -> int:
 
 
 def glob_matches(pattern: str, path: str) -> bool:
-    return _compiled(pattern).fullmatch(path) is not None
+    """Whether a path is meant by a pattern. With many stars a regular expression would try them at all places of all
+    others (`*a*a*a*a*ab` took seconds for one path), so that these are walked through instead.
+    """
+    if count_stars(pattern) <= _FEW_STARS:
+        return _compiled(pattern).fullmatch(path) is not None
+    return _walks_to_end(pattern, path)
 
 
 def loose_glob(pattern: str) -> str:
@@ -32,12 +38,44 @@ def loose_glob(pattern: str) -> str:
 
 @lru_cache
 def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile("".join(_translate(part) for part in _split(pattern)), re.DOTALL)
+
+
+def _split(pattern: str) -> list[str]:
+    """Return the parts of a pattern: `**/` at the beginning of a folder, stars, and what stands between them."""
     pattern = pattern + "**" if pattern.endswith("/") else pattern
-    parts = re.split(r"((?:\A|(?<=/))\*\*+/|\*+)", pattern)
-    return re.compile("".join(_translate(part) for part in parts), re.DOTALL)
+    return [part for part in re.split(r"((?:\A|(?<=/))\*\*+/|\*+)", pattern) if part]
 
 
 def _translate(part: str) -> str:
     if part.startswith("**"):
         return "(?:.*/)?" if part.endswith("/") else ".*"
     return "[^/]*" if part == "*" else re.escape(part)
+
+
+def _walks_to_end(pattern: str, path: str) -> bool:
+    """Part by part, keep all places of the path that can be reached: a place is looked at once for each part."""
+    places = {0}
+    for part in _split(pattern):
+        if not places:
+            return False
+        first = min(places)
+        if part.startswith("**"):
+            behind = {at + 1 for at in range(first, len(path)) if path[at] == "/"}
+            places = places | behind if part.endswith("/") else set(range(first, len(path) + 1))
+        elif part == "*":
+            places = _within_folders(places, path)
+        else:
+            places = {at + len(part) for at in places if path.startswith(part, at)}
+    return len(path) in places
+
+
+def _within_folders(places: set[int], path: str) -> set[int]:
+    found: set[int] = set()
+    reached = -1
+    for at in sorted(places):
+        if at > reached:
+            slash = path.find("/", at)
+            reached = len(path) if slash < 0 else slash
+            found.update(range(at, reached + 1))
+    return found
