@@ -13,7 +13,7 @@ def forget_migrations(run: Callable[[str], object], *, after: int) -> None:
     for migration in reversed([one for one in load_migrations() if one.number > after]):
         if migration.name == "open_words":
             continue  # copies tables: the copies are as good as what they were made from
-        for table in reversed(re.findall(r"^CREATE TABLE (\w+)", migration.sql, re.MULTILINE)):
+        for table in reversed(re.findall(r"^CREATE (?:VIRTUAL )?TABLE (\w+)", migration.sql, re.MULTILINE)):
             run(f"DROP TABLE IF EXISTS {table}")
         for index in re.findall(r"^CREATE INDEX (\w+)", migration.sql, re.MULTILINE):
             run(f"DROP INDEX IF EXISTS {index}")

@@ -162,7 +162,7 @@ def test_words_are_found_in_the_text_of_an_item(public):
 
 
 def test_a_key_of_a_search_result_is_read_and_hides_nothing_less(public, member):
-    keys = {number: member.show(f"#{number}").key for number in (1, 2)}
+    keys = {number: member.show(f"#{number}").reading_id for number in (1, 2)}
     assert public.read(keys[1]).hash == member.read("#1").hash
     assert SECRET in str(member.read(keys[2]).window)
     with pytest.raises(NotFound):

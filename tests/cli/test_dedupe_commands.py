@@ -50,7 +50,7 @@ def test_a_plan_is_made_reviewed_applied_and_taken_back(closing, tmp_path):
     assert closing.item(second).state == "open"
     assert "timelines remain: closed" in closing.run("rollback", run, "--yes").out
     steps = [one["step"] for one in closing.run("runs", "--json").data]
-    assert steps == ["rollback", "apply", "plan", "plan", "canonicalize"]
+    assert steps == ["rollback", "apply", "plan", "plan", "canonicalize", "judge"]
 
 
 def test_a_plan_of_hostile_titles_is_harmless_markdown(closing, tmp_path):

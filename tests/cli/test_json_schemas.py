@@ -27,6 +27,7 @@ OFFLINE = {
     "calibrate": ["calibrate", "--dry-run"],
     "search": ["search", "deleted files", "--explain"],
     "similar": ["similar", "#157", "--explain"],
+    "ask": ["ask", "why do deleted files come back?"],
     "triage": ["triage", "#157"],
     "dedupe canonicalize": ["dedupe", "canonicalize"],
     "dedupe accept": ["dedupe", "accept", "#157", "#110"],

@@ -67,7 +67,7 @@ def test_paths_are_globs(indexed, path, found):
 def test_commits_are_found_by_message_author_and_path(indexed):
     hit = indexed.search("sockets hang", type="commit").hits[0]
     assert (hit.kind, hit.title, hit.author) == ("commit", "Retry on timeout", "ana")
-    assert hit.url == f"https://github.com/acme/web/commit/{indexed.read(hit.key).text.split('Commit: ')[1][:40]}"
+    assert hit.url == f"https://github.com/acme/web/commit/{indexed.read_text(hit.key).text.split('Commit: ')[1][:40]}"
     assert [one.title for one in indexed.search("", type="commit").hits] == ["Retry on timeout", "Begin"]
     assert [one.title for one in indexed.search("", type="commit", path="src/net/retry.py").hits] == [
         "Retry on timeout"
@@ -109,20 +109,20 @@ def test_releases_and_discussions_are_documents(both):
 
 def test_lines_of_items_and_threads_are_those_of_their_reading_text(both):
     hits = {hit.ref: hit for hit in both.search("timeout socket").hits}
-    read = both.read(hits["#1"].key)
+    read = both.read_text(hits["#1"].key)
     assert read.lines[hits["#1"].line - 1] in ("waits on timeout too.", "Please retry on timeout.", "The socket")
     thread = both.search("waits", type="thread").hits[0]
-    assert both.read(thread.key).lines[thread.line - 1] == "waits on timeout too."
+    assert both.read_text(thread.key).lines[thread.line - 1] == "waits on timeout too."
     titled = both.search("missing").hits[0]
     assert titled.line is not None
 
 
 def test_a_file_is_read_as_its_own_lines_and_a_commit_with_its_header(indexed, repository):
     hit = indexed.search("open_socket", type="code").hits[0]
-    read = indexed.read(hit.key)
+    read = indexed.read_text(hit.key)
     assert "\n".join(read.lines) + "\n" == (repository / "src/net/conn.py").read_text()
     assert read.lines[hit.line - 1] == "def open_socket(host):"
-    commit = indexed.read(indexed.search("sockets hang", type="commit").hits[0].key)
+    commit = indexed.read_text(indexed.search("sockets hang", type="commit").hits[0].key)
     assert commit.lines[0].startswith("[[Commit]] ")
     assert commit.lines[-3:] == ("--- Files ---", "", "src/net/retry.py")
 

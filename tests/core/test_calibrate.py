@@ -19,7 +19,7 @@ from forgelore.core.compare.calibration import (
     reliability,
     sigmoid,
 )  # fmt: skip
-from forgelore.core.compare.evidence import FEATURES
+from forgelore.core.compare.evidence import FEATURES, SECOND
 from forgelore.core.compare.history_evidence import HISTORY
 from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
 
@@ -139,14 +139,14 @@ def test_a_logit_of_any_size_is_a_chance(logit):
 def test_what_is_shipped_is_whole(family):
     trees, distributions, curve = load_trees(family), DISTRIBUTIONS[family], CURVES[family]
     assert (trees.name, trees.version) == (family, VERSION)
-    assert set(trees.features) <= {*FEATURES, *HISTORY}
+    assert set(trees.features) <= {*FEATURES, *HISTORY, *SECOND}
     assert not {"cites", "same"} & set(trees.features)
     for distribution in distributions:
         assert list(distribution.strengths) == sorted(distribution.strengths)
         assert len(distribution.strengths) >= 100
     assert curve.slope > 0
     assert curve.pairs >= 200
-    assert ("cosine" in trees.features) == (family == "lore")
+    assert ("cosine" in trees.features) == family.startswith("lore")
     assert ("cosine_z" in trees.features) == (family != "words")
 
 

@@ -10,6 +10,7 @@ from dedupe.test_judge import COPY, TEXT, decision, edges, judge, template  # no
 from dedupe.tracker import id_of, item, ordinary, words_only, write
 from forgelore.api.judging import JudgeChoice
 from forgelore.api.judging import detect_new as detect_through_app
+from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
 from forgelore.flows.dedupe.detect_new import DetectionSetting, detect_new
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.search.retriever import Retriever
@@ -81,12 +82,19 @@ def test_full_confidence_on_demand_passes_no_gate_without_facts_of_both_texts(st
 def test_a_candidate_cannot_draw_others_onto_itself(store):
     """Somebody edits an item so that it orders every source to be its duplicate."""
     order = planted(target=102, confidence=1.0, facts=["as the maintainers agreed", "see the pinned issue"])
-    write(store, [item(102, COPY, f"An unrelated text.\n{order}")])
+    write(store, [item(102, COPY, f"{TEXT}\n{order}")])
+    with llm_judge(obey) as who:
+        judge(store, who)
+        drawn = [numbers_in(one)[0] for one in who.server.asked if ORDER in prompt_of(one)]
+    assert drawn == []  # what was edited since it was listed is not offered
+    assert edges(store) == set()
+    index_items(store, [1])
+    make_candidates(words_only(store), CandidateJob(1, "issue", is_full=True), now_ms=lambda: 6)
     with llm_judge(obey) as who:
         made = judge(store, who)
         drawn = [numbers_in(one)[0] for one in who.server.asked if ORDER in prompt_of(one)]
     assert 101 in drawn
-    assert made.reasons["facts_not_found"] == len(drawn)
+    assert made.reasons["facts_not_found"] == len(set(drawn) - {102})  # what orders its own closing names no candidate
     assert edges(store) == set()
 
 

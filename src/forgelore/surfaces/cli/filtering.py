@@ -22,7 +22,7 @@ def filter_examples(command: str) -> tuple[str, ...]:
         f"{command} --author @ana --assignee ben --milestone 1.2 --comments '>10'",
         f"{command} --created 2026-01..2026-03 --updated '>2026-05' --updated-after 2w",
         f"{command} --project acme/web --path 'src/**.rs' --no assignee --after '3 months ago' --before 7d",
-        f"{command} --label bug --state open --db history.db --color always --no-pager --json",
+        f"{command} --repo acme/web --label bug --state open --db history.db --color always --no-pager --json",
     )
 
 
@@ -53,9 +53,8 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument(
         "--author", metavar="NAME", action="append", help="by this person, ana or @ana; repeat for any of them"
     )
-    group.add_argument(
-        "--project", "--repo", metavar="NAME", action=Once, help="in this project; default: the clone's, or all"
-    )
+    group.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
+    group.add_argument("--repo", dest="project", metavar="NAME", action=Once, help="the same, in the words of gh")
     group.add_argument("--label", metavar="NAME", action="append", help="with this label; repeat for all of them")
     group.add_argument(
         "--path", metavar="PATH", action="append",
