@@ -94,14 +94,16 @@ shells:
 	then exit 0; fi; echo "not installed:$$missing; their completion will not be tested"
 
 # The tests of the MCP server want them. Where they can be neither found nor installed, these are skipped. Scripts of
-# packages are not run: none of these needs its own.
+# packages are not run: none of these needs its own. In the folder, not by --prefix, which hides the system's npmrc.
 $(AGENTS)/.installed: $(STAMP) Makefile
 	@mkdir -p $(AGENTS); \
 	if ! command -v npm > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq > /dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm > /dev/null; fi; \
-	npm install --prefix $(AGENTS) --no-package-lock --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
-		$(AGENT_PACKAGES) > /dev/null && touch $@ || echo "not installed: other clients of the MCP server; they will not be tested"
+	echo '{"private": true}' > $(AGENTS)/package.json; \
+	(cd $(AGENTS) && npm install --no-package-lock --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
+		$(AGENT_PACKAGES) > /dev/null) && touch $@ \
+		|| echo "not installed: other clients of the MCP server; they will not be tested"
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
