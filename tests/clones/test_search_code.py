@@ -164,3 +164,13 @@ def test_a_database_without_code_says_how_to_get_it(lore):
 
 def test_meaning_alone_is_no_way_to_code_yet(indexed):
     assert indexed.search("retry", type="code", mode="hybrid").mode == "lexical"
+
+
+def test_a_store_without_code_says_how_to_index_it_and_nothing_else(lore):
+    lines = io.BytesIO("".join(json.dumps(item) + "\n" for item in ITEMS).encode())
+    import_lines(lore.app.store(create=True), lore.app.parse_project("acme/web"), lines, 0)
+    index_items(lore.app.store(), [1])
+    found = lore.search("retry", type="code")
+    assert (found.hits, found.is_nothing_indexed) == ([], False)  # a sync would bring no code
+    assert found.warnings == ["no code is indexed yet; run: forgelore index-code"]
+    assert lore.search("retry", type="all").hits

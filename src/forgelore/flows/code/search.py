@@ -52,7 +52,7 @@ def _search_source(retriever: Retriever, request: SearchRequest, source: str) ->
     index = "code" if source == "code" else "commits"
     if not count_code_words(retriever.store, "code" if index == "code" else "commits"):
         hint = "run: forgelore index-code"
-        return SearchAnswer([], "lexical", [f"no {source} is indexed yet; {hint}"], is_nothing_indexed=True)
+        return SearchAnswer([], "lexical", [f"no {source} is indexed yet; {hint}"])  # a sync would not help
     if request.terms.fields:
         raise InvalidValue("in: is for items and their comments", hint="leave it out, or the types code and commit")
     query = join_groups(parse_query("" if request.is_raw else request.text), request.terms.required)
@@ -135,7 +135,7 @@ def _join(request: SearchRequest, answers: list[SearchAnswer]) -> SearchAnswer:
         hits=hits[request.start.offset : request.end],
         mode="hybrid" if any(answer.mode == "hybrid" for answer in answers) else answers[-1].mode,
         warnings=[*dict.fromkeys(said), *warn_of_change(request.start, ids)],
-        is_nothing_indexed=all(answer.is_nothing_indexed for answer in answers),
+        is_nothing_indexed=not hits and any(answer.is_nothing_indexed for answer in answers),
         total=total, is_total_exact=is_exact, offset=request.start.offset,
         next_page=find_next(request.start, request.limit, ids, is_end=is_end),
         is_filtered=request.filters._replace(project_ids=(), types=()) != Filters(),
