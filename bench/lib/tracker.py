@@ -129,7 +129,7 @@ def get_store(items: list[dict], documents: int, *, is_fresh: bool = False) -> B
     path = cache_folder() / f"search-{documents}-{rules()}.db"
     about = path.with_suffix(".json")
     if about.exists() and path.exists() and not is_fresh:
-        rename_embedder(path)
+        settle_vectors(path)
         return Built(path, *json.loads(about.read_text(encoding="utf-8")))
     for old in cache_folder().glob(f"search-{documents}-*"):
         old.unlink()
@@ -138,6 +138,7 @@ def get_store(items: list[dict], documents: int, *, is_fresh: bool = False) -> B
     else:
         built = build_store(items, documents, path)
     about.write_text(json.dumps(built[1:]), encoding="utf-8")
+    settle_vectors(path)
     return built
 
 
@@ -149,12 +150,18 @@ def multiply(small: Built, times: int, path: pathlib.Path) -> Built:
     return Built(path, *counts, small.import_s * times, small.index_s * times, small.vectors_s * times)
 
 
-def rename_embedder(path: pathlib.Path) -> None:
-    """Let the vectors, which mean nothing, be those of the built-in embedder as it is today."""
+def settle_vectors(path: pathlib.Path) -> None:
+    """Let the vectors, which mean nothing, be those of the built-in embedder as it is today, in a file beside the store
+    as well, as they are once an embedder is done.
+    """
+    from forgelore.store.embedders import list_embedders
+    from forgelore.store.engine.vector_file import refresh_file
     from forgelore.store.migrate import open_store
 
     store = open_store(str(path), create=False)
     store.run("UPDATE embedders SET fingerprint = ?", Dice().fingerprint())
+    for embedder in list_embedders(store):
+        refresh_file(store, embedder)
     store.close()
 
 

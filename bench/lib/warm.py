@@ -65,7 +65,7 @@ class Desk:
         self.dice = Dice()
         self.retriever = Retriever(self.store, self.dice)
         self.retriever.by_vector(self.dice.embed_query(""), 1, SearchScope())
-        self.vectors = self.retriever._vectors  # noqa: SLF001 - the bench reads the very bytes that are searched
+        self.vectors = self.retriever._vectors[False]  # noqa: SLF001 - the bench reads the very bytes that are searched
         self.blocks = self.vectors.rows.blocks
         self.filters = choose_filters(self.store)
         self.reading = min(READINGS, key=self._time_reading)

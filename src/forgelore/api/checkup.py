@@ -99,7 +99,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         hint = "run: forgelore stats --check --repair"
         yield DoctorCheck("database", "error", f"{path}: {found}, {broken} broken references", hint, CorruptStore)
         return
-    size = sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
+    size = sum(os.path.getsize(path + end) for end in ("", "-wal", "-vectors") if os.path.exists(path + end))
     yield DoctorCheck("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
     search = look_at_search(store)
     yield DoctorCheck("search", *search)

@@ -60,7 +60,7 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
     if parts == "none":
         return UpdatedIndex()
     done = update_flow(
-        app.store(), projects, partial(_wanted_embedder, app, parts, watcher), watcher=watcher,
+        app.store(), projects, partial(_wanted_embedder, app, parts, watcher), has_file=True, watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
     vectors, beside = _embed_beside(app, projects, done.vectors, app.config.embedder, watcher)
@@ -126,8 +126,8 @@ def embed(
         hint = "choose one: forgelore embed --embedder lore"
         raise ConfigError("embedding is switched off (embedder = none)", hint=hint)
     done = embed_documents(
-        store, chosen, projects, is_retry=retry, is_full=full, watcher=watcher, should_stop=app.stop.is_set,
-        now_ms=app.now_ms,
+        store, chosen, projects, is_retry=retry, is_full=full, has_file=True, watcher=watcher,
+        should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
     _embed_beside(app, projects, done, embedder or app.config.embedder, watcher, full=full)
     return done

@@ -19,6 +19,11 @@ def find_embedder(store: Store, fingerprint: str) -> StoredEmbedder | None:
     return StoredEmbedder(*row) if row else None
 
 
+def list_embedders(store: Store) -> list[StoredEmbedder]:
+    rows = store.rows("SELECT id, name, model, fingerprint, dimension FROM embedders ORDER BY id")
+    return [StoredEmbedder(*row) for row in rows]
+
+
 def add_embedder(store: Store, name: str, model: str, fingerprint: str, now_ms: int) -> StoredEmbedder:
     """Register an embedder and queue every document that has no vector of it. Called inside a transaction."""
     sql = """

@@ -24,9 +24,11 @@ from forgelore.flows.progress import Watcher
 from forgelore.ports import Embedder
 from forgelore.store.checks import Fault, find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.db import Store
+from forgelore.store.embedders import list_embedders
 from forgelore.store.engine.fulltext_check import compare_words, find_unmatched, find_word_damage
 from forgelore.store.engine.second_vectors import count_second_vectors, find_malformed_seconds
 from forgelore.store.engine.vector_check import SampledDocument, measure_vectors, sample_vectors
+from forgelore.store.engine.vector_file import is_file_true
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_cards, count_documents
 from forgelore.store.health import find_current_embedder
@@ -152,6 +154,8 @@ class _Check:
             ("embedder_altered", f"embedder {embedder_id}: its vectors have {size} dimensions", embedder_id)
             for embedder_id, size in shapes.dimensions.items()
         ]
+        untrue = [each for each in list_embedders(store) if not is_file_true(store, each)]
+        self.wrong += [("vector_file_differs", f"vectors of {each.name}", each.id) for each in untrue]
         malformed = find_malformed_seconds(store)
         self.wrong += [("second_vector_wrong", f"document {one}", one) for one in malformed]
         fingerprint = self._fingerprint()

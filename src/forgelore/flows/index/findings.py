@@ -87,6 +87,9 @@ MEANINGS = {
     # vectors
     "embedder_altered": Meaning("embedders whose vectors have another size than their row says"),
     "vector_malformed": Meaning("vectors of the wrong size or length: their similarities mean nothing"),
+    "vector_file_differs": Meaning(
+        "the file of vectors beside the store tells others than the store: search by meaning finds the wrong things"
+    ),
     "vector_incomplete": Meaning("documents of which only some parts have vectors"),
     "vector_of_other_text": Meaning("vectors that were made from an older text"),
     "vector_differs": Meaning("vectors that are not those of their texts: search by meaning finds the wrong things"),

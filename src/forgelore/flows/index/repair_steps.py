@@ -15,7 +15,7 @@ from forgelore.flows.sync.replay import replay_items, replay_project_row
 from forgelore.store.checks import blank_unreadable
 from forgelore.store.code_files import forget_all_code
 from forgelore.store.db import Store
-from forgelore.store.embedders import save_dimension
+from forgelore.store.embedders import list_embedders, save_dimension
 from forgelore.store.engine.remake import remake_full_text
 from forgelore.store.engine.second_vectors import (
     count_second_vectors,
@@ -24,6 +24,7 @@ from forgelore.store.engine.second_vectors import (
     find_malformed_seconds,
 )
 from forgelore.store.engine.vector_check import measure_vectors
+from forgelore.store.engine.vector_file import drop_file, refresh_file
 from forgelore.store.engine.vector_rows import (
     count_vectors,
     drop_wrong_vectors,
@@ -79,6 +80,7 @@ class RepairContext(NamedTuple):
 
 def _make_tables(context: RepairContext) -> None:
     gaps = find_gaps(context.store)
+    drop_file(context.store)  # ids of a table that is made again begin anew, and mean other vectors
     fill_gaps(context.store, gaps)
     emptied = [gap.name for gap in gaps if gap.type == "table" and gap.name not in DERIVED]
     if emptied:
@@ -236,6 +238,12 @@ def _drop_vectors(context: RepairContext) -> None:
         forget_unused_dimensions(store)
 
 
+def _write_vector_file(context: RepairContext) -> None:
+    drop_file(context.store)
+    for embedder in list_embedders(context.store):
+        refresh_file(context.store, embedder)
+
+
 def _drop_seconds(context: RepairContext) -> None:
     """Forget second vectors that are wrong; when only a sample was compared, all. The next `embed` makes them again."""
     store, wrong = context.store, context.rows("second_vector_wrong")
@@ -268,6 +276,7 @@ def _forget_learned(context: RepairContext) -> None:
 
 
 def _set_counters(context: RepairContext) -> None:
+    drop_file(context.store)  # an id may have been given twice
     with context.store.transaction():
         set_id_counters(context.store)
 
@@ -296,6 +305,7 @@ STEPS: tuple[tuple[tuple[str, ...], Callable[[RepairContext], None]], ...] = (
     (("document_of_deleted_item", "item_without_document", "document_outdated"), _queue_items),
     (("embedder_altered",), _set_dimensions),
     (("vector_of_other_text", "vector_malformed", "vector_incomplete", "vector_differs"), _drop_vectors),
+    (("vector_file_differs",), _write_vector_file),
     (("second_vector_wrong",), _drop_seconds),
     (("document_without_vectors",), _queue_vectors),
     (("learned_malformed",), _forget_learned),

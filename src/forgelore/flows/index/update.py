@@ -28,12 +28,13 @@ class IndexUpdate(Struct, frozen=True):
 
 def update_index(
     store: Store, project_ids: Iterable[int], make_embedder: Callable[[], Embedder | None] = lambda: None, *,
-    watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
+    has_file: bool = False, watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
     now_ms: Callable[[], int] = machine_ms,
 ) -> IndexUpdate:  # fmt: skip
     """Bring documents and vectors of these projects up to date.
 
     `make_embedder` is called when the documents are there; without it, or when it returns None, no vectors are made.
+    `has_file`: as for `embed_documents`.
     """
     projects = list(project_ids)
     documents = index_items(store, projects, watcher=watcher, should_stop=should_stop, now_ms=now_ms)
@@ -41,7 +42,9 @@ def update_index(
         embedder = make_embedder()
         if embedder is None:
             return IndexUpdate(documents)
-        vectors = embed_documents(store, embedder, projects, watcher=watcher, should_stop=should_stop, now_ms=now_ms)
+        vectors = embed_documents(
+            store, embedder, projects, has_file=has_file, watcher=watcher, should_stop=should_stop, now_ms=now_ms
+        )
     except StoreError:
         raise
     except LoreError as error:

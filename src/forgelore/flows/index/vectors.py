@@ -26,6 +26,7 @@ from forgelore.store.embedders import (
     has_other_embedders,
     save_dimension,
 )
+from forgelore.store.engine.vector_file import refresh_file
 from forgelore.store.engine.vector_rows import has_stale, mark_stale, queue_unembedded
 from forgelore.store.engine.vectors import load_unembedded, save_chunks
 from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
@@ -58,11 +59,12 @@ class _Text(NamedTuple):
 
 def embed_documents(
     store: Store, embedder: Embedder, project_ids: Iterable[int], *, is_retry: bool = False, is_full: bool = False,
-    watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
+    has_file: bool = False, watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
     now_ms: Callable[[], int] = machine_ms,
 ) -> Embedded:  # fmt: skip
     """Compute what is missing; with `is_retry`, only what failed before; with `is_full`, everything anew, and what is
-    there stays until then. Raises EmbedderError when nobody answers.
+    there stays until then. `has_file`: a large store has its vectors in a file beside it too, for those who search.
+    Raises EmbedderError when nobody answers.
     """
     watcher = watcher or Watcher()
     projects = list(project_ids)
@@ -84,6 +86,8 @@ def embed_documents(
     if has_other_embedders(store, run.stored.id) and not count_untired(store, JobKind.EMBED, MAX_ATTEMPTS):
         with store.transaction():
             run.result.dropped = drop_other_embedders(store, run.stored.id)
+    if has_file:
+        refresh_file(store, run.stored)
     return run.result
 
 

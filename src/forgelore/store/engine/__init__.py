@@ -26,6 +26,8 @@ with modules that give the same names; a test compares this list with what other
                      load_unembedded                        the texts of documents that have no vectors
                      VectorCache -> Near                    the nearest documents, within Ids that filters allow
     vector_blocks    Ids                                    ids of documents, as an array of numpy
+    vector_file      refresh_file, drop_file,               the same vectors in a file beside a large store, for
+                     is_file_true                           processes that come and go
     vector_rows      count_vectors                          how many documents have vectors
                      queue_unembedded, mark_stale,          which documents wait for vectors, or for new ones
                      has_stale

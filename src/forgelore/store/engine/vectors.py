@@ -1,7 +1,8 @@
 """Vectors of chunks: saving them, and finding the nearest by one pass over all of them (`vector_scan`).
 
-Exact search over packed rows, kept in memory as they are stored (`vector_blocks`); a process that stays reads only what
-is new. vec0 was measured and lost: see docs/decisions/0004-vectors.md.
+Exact search over packed rows, kept in memory as they are stored (`vector_blocks`), or mapped from a file beside the
+store (`vector_file`); a process that stays reads only what is new. vec0 was measured and lost: see
+docs/decisions/0004-vectors.md.
 """
 
 import json
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.search.vectors import PackedVector
 from forgelore.store.db import Store
 from forgelore.store.embedders import StoredEmbedder
-from forgelore.store.engine.vector_blocks import count_upto, load_ids, load_rows, no_rows
+from forgelore.store.engine.vector_blocks import VectorRows, count_upto, load_ids, load_rows, no_rows
+from forgelore.store.engine.vector_file import load_file
 from forgelore.store.engine.vector_scan import VectorScan
 
 if TYPE_CHECKING:
@@ -19,9 +21,12 @@ if TYPE_CHECKING:
 
     from forgelore.core.search.chunks import Chunk
     from forgelore.core.search.vectors import Vector
-    from forgelore.store.engine.vector_blocks import Ids
+    from forgelore.store.engine.vector_blocks import Ids, Places
+
+    Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 _HASH_BYTES = 8
+_MANY_GONE = 0.1  # of the rows: passing over more costs more, each time, than a copy of the others
 
 
 class Near(NamedTuple):
@@ -106,31 +111,47 @@ class VectorCache:
         self._store, self.embedder, self._of_cards = store, embedder, of_cards
         self._version = -1
         self.rows = no_rows()
+        self._live: Mask | None = None  # which rows are still there; None: all
 
     def refresh(self) -> None:
         """Read what was added and forget what is gone. Ids only grow, so what is new has a larger one."""
         version = self._store.value("PRAGMA data_version") + self._store.total_changes
         if version == self._version:
             return
+        if not self.rows.total and not self._of_cards:
+            self.rows = load_file(self._store, self.embedder) or self.rows
+        last = int(self.rows.chunk_ids[-1]) if self.rows.total else 0
+        if last:
+            self._forget_gone(last)
+        self._add(load_rows(self._store, self.embedder, after=last, of_cards=self._of_cards))
+        self._version = version
+
+    def _forget_gone(self, last: int) -> None:
+        """Mark rows that are gone; where they are many, leave them out for good, which copies the others."""
         import numpy as np
 
-        last = int(self.rows.chunk_ids[-1]) if self.rows.total else 0
-        kept = count_upto(self._store, self.embedder, last, of_cards=self._of_cards) if last else 0
-        if kept != self.rows.total:
-            live = load_ids(self._store, self.embedder, upto=last, of_cards=self._of_cards)
-            self.rows = self.rows.take(np.flatnonzero(np.isin(self.rows.chunk_ids, live)))
-        self.rows = self.rows.joined(load_rows(self._store, self.embedder, after=last, of_cards=self._of_cards))
-        self._version = version
+        kept = count_upto(self._store, self.embedder, last, of_cards=self._of_cards)
+        if kept == (self.rows.total if self._live is None else int(self._live.sum())):
+            return
+        ids = load_ids(self._store, self.embedder, upto=last, of_cards=self._of_cards)
+        self._live = _is_member(self.rows.chunk_ids, ids)
+        if kept < (1 - _MANY_GONE) * self.rows.total:
+            self.rows, self._live = self.rows.take(np.flatnonzero(self._live)), None
+
+    def _add(self, more: VectorRows) -> None:
+        import numpy as np
+
+        if more.total:
+            self.rows = self.rows.joined(more)
+            if self._live is not None:
+                self._live = np.concatenate([self._live, np.ones(more.total, np.bool_)])
 
     def nearest(self, query: "Vector", limit: int, allowed: "Ids | None" = None) -> list[Near]:
         """Return the nearest documents, best first, each by its best chunk. Ties go to the older document. `allowed`
         (document ids) is resolved before scoring.
         """
-        import numpy as np
-
         rows = self.rows
-        places = None if allowed is None else np.flatnonzero(_is_member(rows.document_ids, allowed))
-        scan = VectorScan(rows, query, places)
+        scan = VectorScan(rows, query, self._places(allowed))
         take = max(limit * 2, 64)
         while True:
             found: dict[int, Near] = {}
@@ -142,8 +163,18 @@ class VectorCache:
                 return list(found.values())[:limit]
             take *= 4  # many chunks of few documents: look deeper
 
+    def _places(self, allowed: "Ids | None") -> "Places | None":
+        """Return where the rows stand that count; None: all of them."""
+        import numpy as np
 
-def _is_member(values: "Ids", allowed: "Ids") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        counting = self._live
+        if allowed is not None:
+            wanted = _is_member(self.rows.document_ids, allowed)
+            counting = wanted if counting is None else wanted & counting
+        return None if counting is None else np.flatnonzero(counting)
+
+
+def _is_member(values: "Ids", allowed: "Ids") -> "Mask":
     """Like numpy's isin, through a table of bits: ids are small and dense, and sorting both sides costs ten times as
     much.
     """
