@@ -17,6 +17,10 @@ Relation = Literal["closes", "mentions", "duplicate_of", "relates", "moved_to"]
 # forge: a field of the item's own payload; detail: of a second look; event: a system note; text: what people wrote
 LinkSource = Literal["forge", "detail", "event", "text"]
 FileStatus = Literal["added", "deleted", "renamed", "modified"]
+InvolvedAs = Literal["requested", "reviewed", "mentioned"]
+ReviewVerdict = Literal["approved", "changes_requested", "commented", "dismissed"]
+# the same as of a link; review: one without words, which no stored payload tells again
+PeopleSource = Literal["forge", "detail", "review", "event", "text"]
 
 
 class Access(Struct, frozen=True):
@@ -62,6 +66,16 @@ class Link(Struct, frozen=True, gc=False):
     is_withdrawn: bool = False
 
 
+class Involvement(Struct, frozen=True, gc=False):
+    """Somebody's part in the item that holds it: asked for a review, gave one, is mentioned. A team has a `/`."""
+
+    login: str
+    role: InvolvedAs
+    verdict: ReviewVerdict | None = None
+    source: PeopleSource = "forge"
+    created_at: int | None = None
+
+
 class Item(Struct, gc=False):
     key: ItemKey
     title: str
@@ -91,6 +105,7 @@ class Item(Struct, gc=False):
     comment_count: int | None = None
     review_comment_count: int | None = None
     links: list[Link] = []
+    people: list[Involvement] = []
     raw: bytes = b""
 
 
@@ -113,6 +128,11 @@ class Note(Struct, gc=False):
     is_answer: bool = False
     reply_to: str | None = None
     url: str | None = None
+    position_type: str | None = None
+    is_resolvable: bool = False
+    is_resolved: bool = False
+    resolved_by: str | None = None
+    resolved_at: int | None = None
     links: list[Link] = []
     raw: bytes = b""
 
@@ -127,6 +147,8 @@ class Thread(Struct, gc=False):
     is_resolved: bool = False
     path: str | None = None
     line: int | None = None
+    resolved_by: str | None = None
+    resolved_at: int | None = None
 
 
 class Detail(Struct, frozen=True):
@@ -136,6 +158,7 @@ class Detail(Struct, frozen=True):
     raw: bytes
     files: list[File] | None = None
     links: list[Link] | None = None
+    people: list[Involvement] | None = None
     source_branch: str | None = None
     target_branch: str | None = None
     head_sha: str | None = None

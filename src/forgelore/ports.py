@@ -15,6 +15,7 @@ from forgelore.model import (
     Detail,
     File,
     Identity,
+    Involvement,
     Item,
     ItemKey,
     Kind,
@@ -54,7 +55,8 @@ class Page(Struct):
     """Everything one answer said. `cursor` is where reading goes on once this page is saved.
 
     `complete` names items of which this page holds every note of a scope: others are gone.
-    `thread_states` carry resolution and place but no notes. `review_ids` are the review comments a change still has.
+    `thread_states` carry resolution and place but no notes. `review_ids` are the review comments a change still has,
+    `silent_reviews` all its reviews without words, where nothing that is stored tells them again.
     """
 
     cursor: Cursor | None = None
@@ -63,6 +65,7 @@ class Page(Struct):
     thread_states: list[Thread] = []
     complete: dict[ItemKey, NoteScope] = {}
     review_ids: dict[ItemKey, set[str]] = {}
+    silent_reviews: dict[ItemKey, list[Involvement]] = {}
     thread_etags: dict[ItemKey, str] = {}
     unchanged: list[ItemKey] = []  # items whose threads were asked for and are as before (304)
     details: list[Detail] = []

@@ -46,10 +46,10 @@ def links_in_text(text: str | None) -> list[Link]:
     targets = _targets(text)
     if not targets:
         return []
-    code = _code_spans(text) if "`" in text or "~~~" in text else []
+    code = code_spans(text) if "`" in text or "~~~" in text else []
     found: dict[tuple[str, str | None, int], Link] = {}
     for start, project, kind, number in targets:
-        if code and _is_inside(start, code):
+        if code and is_inside(start, code):
             continue
         key = (project, kind, number)
         known = found.get(key)
@@ -127,7 +127,7 @@ def _read_relation(before: str) -> Relation:
     return "moved_to" if last == "to" and previous == "moved" else "mentions"
 
 
-def _code_spans(text: str) -> list[tuple[int, int]]:
+def code_spans(text: str) -> list[tuple[int, int]]:
     """Return where code is: fences (to the end when unclosed) and `spans` within a line."""
     spans: list[tuple[int, int]] = []
     nowhere = len(text)
@@ -156,6 +156,6 @@ def _find(text: str, what: str, start: int) -> int:
     return found if found >= 0 else len(text)
 
 
-def _is_inside(position: int, spans: list[tuple[int, int]]) -> bool:
+def is_inside(position: int, spans: list[tuple[int, int]]) -> bool:
     last = bisect_right(spans, (position, sys.maxsize)) - 1
     return last >= 0 and position < spans[last][1]

@@ -37,6 +37,7 @@ PLACED = (
     ("threads", "item_id", "items"),
     ("notes", "item_id", "items"),
     ("item_links", "item_id", "items"),
+    ("item_people", "item_id", "items"),
     ("item_labels", "item_id", "items"),
     ("item_files", "item_id", "items"),
     ("intent_cards", "item_id", "items"),

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 from forgelore.core.content import content_hash
 from forgelore.core.links import links_in_text
+from forgelore.core.people.reviews import people_in_text
 from forgelore.model import Detail, File, Item, ItemKey, Kind, Link
 from forgelore.store.db import Store
+from forgelore.store.item_people import PeopleRow, drop_item_people, load_owner, save_people
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
@@ -95,12 +97,14 @@ def _write(
         drop_payloads(store, project_id, [old for _, _, digest, old in stale if old != digest])
         store.run_many("DELETE FROM item_labels WHERE item_id = ?", [(item_id,) for item_id, *_ in stale])
         drop_item_links(store, [item_id for item_id, *_ in stale], ("forge", "text"))
+        drop_item_people(store, [item_id for item_id, *_ in stale], ("forge", "text"))
     both = [*fresh, *((item_id, item, digest) for item_id, item, digest, _ in stale)]
     if keep_raw:
         save_payloads(store, project_id, "item", ((digest, item.raw) for _, item, digest in both))
     sql = "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
     store.run_many(sql, ((project_id, item_id, label) for item_id, item, _ in both for label in item.labels))
     save_links(store, project_id, _link_rows(both))
+    save_people(store, project_id, _people_rows(both, load_owner(store, project_id)))
 
 
 def _link_rows(items: Iterable[tuple[int, Item, bytes]]) -> Iterable[LinkRow]:
@@ -108,6 +112,13 @@ def _link_rows(items: Iterable[tuple[int, Item, bytes]]) -> Iterable[LinkRow]:
         links = links_in_text(item.body)
         if item.links or links:
             yield LinkRow(item_id, item.key, None, item.created_at, [*item.links, *links])
+
+
+def _people_rows(items: Iterable[tuple[int, Item, bytes]], owner: str) -> Iterable[PeopleRow]:
+    for item_id, item, _ in items:
+        called = people_in_text(item.body, item.created_at, owner)
+        if item.people or called:
+            yield PeopleRow(item_id, None, [*item.people, *called])
 
 
 def _insert_row(project_id: int, item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
@@ -190,6 +201,9 @@ def save_details(store: Store, project_id: int, details: list[Detail]) -> int:
         if detail.links is not None:
             drop_item_links(store, [item_id], ("detail",))
             save_links(store, project_id, [LinkRow(item_id, detail.key, None, None, detail.links)])
+        if detail.people is not None:
+            drop_item_people(store, [item_id], ("detail",))
+            save_people(store, project_id, [PeopleRow(item_id, None, detail.people)])
     queue_documents(store, project_id, written)
     return len(written)
 

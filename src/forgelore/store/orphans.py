@@ -11,6 +11,7 @@ _OF_ITEMS = (
     "item_labels",
     "item_files",
     "item_links",
+    "item_people",
     "intent_cards",
     "nearest_strengths",
     "triage_reports",
@@ -33,7 +34,8 @@ def drop_orphans(store: Store) -> int:
     homeless = store.rows("SELECT DISTINCT item_id FROM notes WHERE thread_id NOT IN (SELECT id FROM threads)")
     forget_rows(store, [item_id for (item_id,) in homeless])
     gone = sum(store.run(f"DELETE FROM {table} WHERE item_id NOT IN (SELECT id FROM items)") for table in _OF_ITEMS)
-    store.run("DELETE FROM item_links WHERE note_id IS NOT NULL AND note_id NOT IN (SELECT id FROM notes)")
+    for table in ("item_links", "item_people"):
+        store.run(f"DELETE FROM {table} WHERE note_id IS NOT NULL AND note_id NOT IN (SELECT id FROM notes)")
     for table, column in _OF_DOCUMENTS:
         store.run(f"""
             DELETE FROM {table}

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from forgelore.core.content import content_hash
 from forgelore.core.links import links_in_text
+from forgelore.core.people.reviews import people_in_note, people_in_text
 from forgelore.model import Detail, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.store.db import SqlRow, Store
+from forgelore.store.item_people import PeopleRow, load_owner, restore_people
 from forgelore.store.items import ITEM_FIELDS, KEPT_FIELDS, item_values, save_files
 from forgelore.store.links import LinkRow, LinkTargets, restore_links
 from forgelore.store.payloads import drop_payloads, unpack_payload
@@ -119,9 +121,12 @@ def restore_item(
     if item:
         is_changed |= _restore_labels(store, project_id, item_id, item.labels)
     is_changed |= _restore_own_links(store, project_id, found, item, stored, targets)
+    is_changed |= _restore_own_people(store, project_id, item_id, item, stored)
     if detail and detail.links is not None:
         row = LinkRow(item_id, found.key, None, None, detail.links)
         is_changed |= restore_links(store, project_id, row, ("detail",), targets)
+    if detail and detail.people is not None:
+        is_changed |= restore_people(store, project_id, PeopleRow(item_id, None, detail.people), ("detail",))
     return is_changed | (detail is not None and _restore_files(store, project_id, item_id, detail, stored))
 
 
@@ -149,6 +154,15 @@ def _restore_own_links(
     return restore_links(store, project_id, said, ("forge",), targets) | is_changed
 
 
+def _restore_own_people(store: Store, project_id: int, item_id: int, item: Item | None, stored: dict[str, Any]) -> bool:
+    owner = load_owner(store, project_id)
+    if item is None:
+        called = people_in_text(stored["body"], stored["created_at"], owner)
+        return restore_people(store, project_id, PeopleRow(item_id, None, called), ("text",))
+    called = people_in_text(item.body, item.created_at, owner)
+    return restore_people(store, project_id, PeopleRow(item_id, None, [*item.people, *called]), ("forge", "text"))
+
+
 def _restore_files(store: Store, project_id: int, item_id: int, detail: Detail, stored: dict[str, Any]) -> bool:
     if detail.files is None:
         return False
@@ -167,10 +181,13 @@ def restore_note(
     stored = _columns(store, "notes", NOTE_FIELDS, note_id)
     is_changed = False
     if note is None:
-        note = Note("", body=stored["body"], created_at=stored["created_at"], is_system=bool(stored["is_system"]))
+        said = {name: stored[name] for name in ("author", "body", "created_at", "type")}
+        note = Note("", **said, is_system=bool(stored["is_system"]))
     else:
         is_changed = _write(store, "notes", note_id, stored, dict(zip(NOTE_FIELDS, note_values(note), strict=True)))
     row = LinkRow(found.id, found.key, note_id, note.created_at, note_links(note))
+    people = PeopleRow(found.id, note_id, people_in_note(note, load_owner(store, project_id)))
+    is_changed |= restore_people(store, project_id, people, ("event", "text"))
     return restore_links(store, project_id, row, ("event", "text"), targets) | is_changed
 
 
@@ -179,7 +196,7 @@ def restore_thread_state(store: Store, item_id: int, state: Thread) -> bool:
     thread_id = store.value("SELECT thread_id FROM notes WHERE item_id = ? AND key = ?", item_id, state.key)
     if thread_id is None:
         return False
-    names = ("is_resolvable", "is_resolved", "path", "line")
+    names = ("is_resolvable", "is_resolved", "path", "line", "resolved_by", "resolved_at")
     wanted = {name: getattr(state, name) for name in names}
     return _write(store, "threads", thread_id, _columns(store, "threads", names, thread_id), wanted)
 

@@ -13,7 +13,9 @@ from forgelore.store.engine.tables import TABLES, find_owner
 from forgelore.store.migrate import open_store
 
 SOURCES = frozenset(["schema_version", "projects", "items", "threads", "notes"])
-DERIVED = TABLES | {"documents", "document_texts", "document_labels", "document_paths", "embedders", "item_links"}
+DERIVED = TABLES | {
+    "documents", "document_texts", "document_labels", "document_paths", "embedders", "item_links", "item_people",
+}  # fmt: skip
 
 
 class SchemaEntry(NamedTuple):

@@ -12,8 +12,10 @@ from msgspec import Struct
 
 from forgelore.core.links import links_in_event, links_in_text
 from forgelore.core.marker import is_report
+from forgelore.core.people.reviews import people_in_note
 from forgelore.model import ItemKey, Link, Note, Thread
 from forgelore.store.db import Store
+from forgelore.store.item_people import PeopleRow, drop_note_people, load_owner, save_people
 from forgelore.store.items import load_ids
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
@@ -22,7 +24,8 @@ from forgelore.words import NoteScope
 
 NOTE_FIELDS = (
     "author", "author_role", "body", "created_at", "updated_at", "type", "path", "line", "old_path", "old_line",
-    "is_system", "is_internal", "is_answer", "reply_to", "url",
+    "is_system", "is_internal", "is_answer", "reply_to", "url", "position_type", "is_resolvable", "is_resolved",
+    "resolved_by", "resolved_at",
 )  # fmt: skip
 _INSERT_NOTE = f"""
     INSERT INTO notes (id, project_id, item_id, thread_id, key, {", ".join(NOTE_FIELDS)}, row_hash)
@@ -33,13 +36,14 @@ _UPDATE_NOTE = f"""
     SET thread_id = ?, {", ".join(f"{name} = ?" for name in NOTE_FIELDS)}, row_hash = ?
     WHERE id = ?
 """
-_INSERT_THREAD = """
-    INSERT INTO threads (id, project_id, item_id, key, is_resolvable, is_resolved, path, line)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+_STATE = ("is_resolvable", "is_resolved", "path", "line", "resolved_by", "resolved_at")
+_INSERT_THREAD = f"""
+    INSERT INTO threads (id, project_id, item_id, key, {", ".join(_STATE)})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_UPDATE_THREAD = "UPDATE threads SET is_resolvable = ?, is_resolved = ?, path = ?, line = ? WHERE id = ?"
-_THREADS_OF_ITEMS = """
-    SELECT item_id, key, id, is_resolvable, is_resolved, path, line
+_UPDATE_THREAD = f"UPDATE threads SET {', '.join(f'{name} = ?' for name in _STATE)} WHERE id = ?"
+_THREADS_OF_ITEMS = f"""
+    SELECT item_id, key, id, {", ".join(_STATE)}
     FROM threads
     WHERE item_id IN (SELECT value FROM json_each(?))
 """
@@ -127,7 +131,8 @@ def _save_thread_rows(
         place = (ids[thread.item], thread.key)
         if place in found:
             continue
-        state = (int(thread.is_resolvable), int(thread.is_resolved), thread.path, thread.line)
+        resolution = (int(thread.is_resolvable), int(thread.is_resolved))
+        state = (*resolution, thread.path, thread.line, thread.resolved_by, thread.resolved_at)
         if place not in known:
             found[place] = next_id
             inserts.append((next_id, project_id, *place, *state))
@@ -185,9 +190,12 @@ def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_r
         store.run_many(_UPDATE_NOTE, ((e.thread_id, *note_values(e.note), e.digest, e.note_id) for e in stale))
         drop_payloads(store, project_id, [e.old_digest for e in stale if e.old_digest != e.digest])
         drop_note_links(store, [e.note_id for e in stale])
+        drop_note_people(store, [e.note_id for e in stale])
     if keep_raw:
         save_payloads(store, project_id, "note", ((e.digest, e.note.raw) for e in work))
     save_links(store, project_id, _link_rows(work))
+    owner = load_owner(store, project_id)
+    save_people(store, project_id, (PeopleRow(e.item_id, e.note_id, people_in_note(e.note, owner)) for e in work))
 
 
 def _link_rows(work: list[_NoteWork]) -> Iterable[LinkRow]:
@@ -211,6 +219,7 @@ def note_values(note: Note) -> tuple[object, ...]:
     return (
         note.author, note.author_role, note.body, note.created_at, note.updated_at, note.type, note.path, note.line,
         note.old_path, note.old_line, note.is_system, note.is_internal, note.is_answer, note.reply_to, note.url,
+        note.position_type, note.is_resolvable, note.is_resolved, note.resolved_by, note.resolved_at,
     )  # fmt: skip
 
 
@@ -253,18 +262,20 @@ def save_thread_states(store: Store, project_id: int, threads: list[Thread]) -> 
     """
     sql = """
         UPDATE threads
-        SET is_resolved = ?1, path = ?2, line = ?3
-        WHERE id = (SELECT thread_id FROM notes WHERE item_id = ?4 AND key = ?5)
-          AND (is_resolved, path, line) IS NOT (?1, ?2, ?3)
+        SET is_resolved = ?1, path = ?2, line = ?3, resolved_by = ?4, resolved_at = ?5
+        WHERE id = (SELECT thread_id FROM notes WHERE item_id = ?6 AND key = ?7)
+          AND (is_resolved, path, line, resolved_by, resolved_at) IS NOT (?1, ?2, ?3, ?4, ?5)
     """
     ids = load_ids(store, project_id, {thread.item for thread in threads})
     changed = [
-        ids[thread.item]
-        for thread in threads
-        if store.run(sql, thread.is_resolved, thread.path, thread.line, ids.get(thread.item), thread.key)
+        ids[thread.item] for thread in threads if store.run(sql, *_resolution(thread), ids.get(thread.item), thread.key)
     ]
     queue_documents(store, project_id, changed)
     return len(changed)
+
+
+def _resolution(thread: Thread) -> tuple[object, ...]:
+    return (thread.is_resolved, thread.path, thread.line, thread.resolved_by, thread.resolved_at)
 
 
 def drop_threads(store: Store, item_ids: Iterable[int]) -> None:

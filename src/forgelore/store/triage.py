@@ -109,7 +109,8 @@ def forget_kinds(store: Store, project_id: int, kinds: Collection[Kind]) -> int:
 
 def forget_hidden_facts(store: Store) -> None:
     """Delete what only the bot was told: payloads (a project's holds counts, rights and the names of groups), and
-    relations from the forge's fields to items that are not here. What people wrote in a text stays, for it is there.
+    relations from the forge's fields to items that are not here, reviewers. What people wrote in a text stays, for it
+    is there.
     Intent cards go as well: an index is for triage, which asks none.
     """
     cards = "SELECT project_id, id FROM documents WHERE representation = 'intent'"
@@ -117,6 +118,7 @@ def forget_hidden_facts(store: Store) -> None:
         remove_documents(store, project_id, [document_id])
     store.run("DELETE FROM intent_cards")
     store.run("DELETE FROM raw_payloads")
+    store.run("DELETE FROM item_people WHERE source <> 'text'")
     store.run("""
         DELETE FROM item_links
         WHERE source <> 'text' AND (target_project <> '' OR NOT EXISTS (

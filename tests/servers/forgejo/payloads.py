@@ -81,6 +81,7 @@ def pull(item) -> dict:
         "merged": item.merged_at is not None, "merged_at": moment(item.merged_at),
         "created_at": moment(item.created_at), "updated_at": moment(item.updated_at),
         "closed_at": moment(item.closed_at), "changed_files": len(item.files),
+        "requested_reviewers": [user(item.project.world, login) for login in item.requested],
     }  # fmt: skip
 
 

@@ -87,8 +87,17 @@ class ChangeVerbs:
         self.world.user(author)
         made = self.world.add(Review, item, body, author, at, at, state, item.head_sha)
         item.reviews.append(made)
+        item.requested = [login for login in item.requested if login != author]
         touch(item, at)
         return made
+
+    @verb
+    def request_review(self, number, login, *, at=None) -> None:
+        """Ask for a review; giving one takes the request away."""
+        item, at = self.items[number], self.world.at(at)
+        self.world.user(login)
+        item.requested.append(login)
+        touch(item, at)
 
     @verb
     def review_comment(

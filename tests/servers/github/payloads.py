@@ -187,7 +187,7 @@ class Shapes(NoteShapes):
             **self.common(item),
             "draft": item.draft,
             "merge_commit_sha": sha(f"merge:{item.head_sha}") if item.merged_at else None,
-            "requested_reviewers": [],
+            "requested_reviewers": [self.user(item.project.world, login) for login in item.requested],
             "requested_teams": [],
             "head": self.branch(item, item.head, item.head_sha, gone=item.fork_gone),
             "base": self.branch(item, item.base, sha(f"{item.project.id}:{item.base}")),

@@ -44,6 +44,12 @@ def _reviews(change, info, *, author=None, states=None, **args):
     return connect(rows, args)
 
 
+@field("PullRequest.reviewRequests")
+def _review_requests(change, info, **args):
+    world = info.context.server.world
+    return number_rows([{"requestedReviewer": world.user(login)} for login in change.requested], args)
+
+
 @field("PullRequestReview.comments")
 def _review_comments(review, info, **args):
     return connect([c for c in review.item.review_comments if c.review is review], args)

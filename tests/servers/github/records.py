@@ -173,6 +173,7 @@ class Change(Item):
     fork_gone: bool = False  # the head's repository was deleted: head.repo is null
     merged_at: str | None = None
     merged_by: str | None = None
+    requested: list = dataclasses.field(default_factory=list)  # who is asked for a review and has not given it
     reviews: list = dataclasses.field(default_factory=list)
     threads: list = dataclasses.field(default_factory=list)
     review_comments: list = dataclasses.field(default_factory=list)

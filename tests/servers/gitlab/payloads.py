@@ -156,7 +156,7 @@ def change(item: Item, *, label_details=False) -> dict:
         "merged_at": item.merged_at,
         "target_branch": item.base,
         "source_branch": item.head,
-        "reviewers": [],
+        "reviewers": [user(world, name) for name in item.reviewers],
         "source_project_id": item.project.id,
         "target_project_id": item.project.id,
         "draft": draft,

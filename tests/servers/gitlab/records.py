@@ -131,6 +131,7 @@ class Item:
     state: str = "opened"
     labels: set[str] = dataclasses.field(default_factory=set)
     assignees: list[str] = dataclasses.field(default_factory=list)
+    reviewers: list[str] = dataclasses.field(default_factory=list)
     closed_at: str | None = None
     closed_by: str | None = None
     confidential: bool = False

@@ -76,6 +76,21 @@ class Threads:
                 note.updated_at = now
 
     @locked
+    def request_review(self, iid, username, by="ana", *, at=None) -> None:
+        """A reviewer stays one after the review: what was asked and answered stands in system notes."""
+        item, now = self.item("change", iid), self.world.at(at)
+        if username not in item.reviewers:
+            item.reviewers.append(username)
+        self.write_system_note(item, f"requested review from @{username}", by, now)
+        bump(item, now)
+
+    @locked
+    def approve(self, iid, by, *, at=None) -> None:
+        item, now = self.item("change", iid), self.world.at(at)
+        self.write_system_note(item, "approved this merge request", by, now)
+        bump(item, now)
+
+    @locked
     def edit_note(self, note_id, body, *, at=None) -> None:
         note = self.notes[note_id]
         note.body, note.updated_at = body, self.world.at(at)

@@ -5,6 +5,7 @@ from forgelore.flows.sync.stored import KnownStore
 from forgelore.model import Item, ItemKey, Project
 from forgelore.ports import ForgeReader, Page
 from forgelore.store.db import Store
+from forgelore.store.item_people import replace_silent_reviews
 from forgelore.store.items import Saved, load_ids, save_details, save_items
 from forgelore.store.jobs import queue_jobs
 from forgelore.store.project_rows import save_labels, save_members
@@ -83,6 +84,8 @@ class PageSaver:
         for key, item_id in ids.items():
             keep = {f"r{number}" for number in page.review_ids[key]}
             self._count("note", remove_notes(self.store, self.project_id, item_id, keep, NoteScope.LINE_COMMENTS))
+        for key, item_id in load_ids(self.store, self.project_id, page.silent_reviews).items():
+            replace_silent_reviews(self.store, self.project_id, item_id, page.silent_reviews[key])
         fetched_at = page.server_ms or now_ms
         for key, scope in page.complete.items():
             # Discussions are read whole each time, and always in full.

@@ -46,7 +46,8 @@ class ForgejoPayloads:
         found = line_thread(key, thread, [wire.parse_line_comment(raw) for _, raw in notes])
         for note in found.notes:
             note.url = _at_home(note.url, project)
-        state = Thread(key, found.notes[0].key, [], True, found.is_resolved, found.path, found.line)
+        name, who = found.notes[0].key, found.resolved_by
+        state = Thread(key, name, [], True, found.is_resolved, found.path, found.line, who)
         return Page(threads=[found], thread_states=[state])
 
 

@@ -9,8 +9,22 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from forgelore.core.people.reviews import VERDICTS
 from forgelore.core.text import storable
-from forgelore.model import Access, File, FileStatus, Item, ItemKey, Label, Member, Note, Project, ProjectName, State
+from forgelore.model import (
+    Access,
+    File,
+    FileStatus,
+    Involvement,
+    Item,
+    ItemKey,
+    Label,
+    Member,
+    Note,
+    Project,
+    ProjectName,
+    State,
+)
 from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
 
 GHOST_ID = -1
@@ -72,6 +86,7 @@ class _Comment(Struct):
     pull_request_review_id: Int64 | None = None
     resolver: _User | None = None
     state: str | None = None
+    dismissed: bool | None = False
     comments_count: Int64 | None = 0
 
 
@@ -134,11 +149,12 @@ class StreamedComment(Struct):
 
 
 class FoundReview(Struct):
-    """A review: its own text, if it has one, and how many comments on lines it holds."""
+    """A review: its own text, if it has one, else what it says, and how many comments on lines it holds."""
 
     id: int
     note: Note | None
     comments_count: int
+    silent: Involvement | None = None
 
 
 class FoundLineComment(Struct):
@@ -207,8 +223,13 @@ def parse_review(raw: bytes) -> FoundReview:
     if review.state == "PENDING":
         return FoundReview(review.id, None, 0)
     note = _note(f"v{review.id}", review, raw)
-    note.created_at, note.type = read_ms(review.submitted_at), review.state
-    return FoundReview(review.id, note if review.body else None, review.comments_count or 0)
+    note.created_at, note.type = read_ms(review.submitted_at), "DISMISSED" if review.dismissed else review.state
+    if review.body:
+        return FoundReview(review.id, note, review.comments_count or 0)
+    verdict = VERDICTS.get(note.type or "")
+    is_said = verdict is not None and note.author is not None
+    silent = Involvement(note.author or "", "reviewed", verdict, "review", note.created_at) if is_said else None
+    return FoundReview(review.id, None, review.comments_count or 0, silent)
 
 
 def parse_line_comment(raw: bytes) -> FoundLineComment:
@@ -217,8 +238,10 @@ def parse_line_comment(raw: bytes) -> FoundLineComment:
     note = _note(f"r{comment.id}", comment, raw)
     note.path, note.old_line = text(comment.path), comment.original_position or None
     note.line = comment.position or note.old_line
+    note.position_type, note.is_resolvable, note.is_resolved = "text", True, comment.resolver is not None
+    note.resolved_by = _author(comment.resolver)
     place = (comment.pull_request_review_id or 0, note.path, note.line)
-    return FoundLineComment(place, note, comment.resolver is not None)
+    return FoundLineComment(place, note, note.is_resolved)
 
 
 def _note(key: str, comment: _Comment, raw: bytes) -> Note:

@@ -117,7 +117,7 @@ class Details:
 
     def _change_from_graph(self, page: Page, root: str, project: Project, key: ItemKey, node: dict[str, Any]) -> None:
         files = self.files.of_node(root, key, node["files"])
-        reviews = self._graph_reviews(root, key, node["reviews"])
+        reviews, node["reviews"] = self._graph_reviews(root, key, node["reviews"])
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
         page.complete[key] = NoteScope.REVIEW_SUMMARIES
@@ -130,29 +130,33 @@ class Details:
                 page.review_ids[key] = {c["fullDatabaseId"] for part in shown for c in part["nodes"] or () if c}
         page.details.append(parse_graph_change(key, node, files, project.name.path))
 
-    def _graph_reviews(self, root: str, key: ItemKey, reviews: dict[str, Any] | None) -> list[Note]:
+    def _graph_reviews(
+        self, root: str, key: ItemKey, reviews: dict[str, Any] | None
+    ) -> tuple[list[Note], dict[str, Any]]:
+        """Return the reviews with words as notes, and what is kept of all of them."""
         nodes = (reviews or {}).get("nodes") or []
         if reviews is None or reviews["pageInfo"]["hasNextPage"] or None in nodes:
             return self._rest_reviews(root, key)
-        return [note for node in nodes if (note := wire.parse_graph_review(node)) is not None]
+        return [note for node in nodes if (note := wire.parse_graph_review(node)) is not None], reviews
 
-    def _rest_reviews(self, root: str, key: ItemKey) -> list[Note]:
-        notes = []
+    def _rest_reviews(self, root: str, key: ItemKey) -> tuple[list[Note], dict[str, Any]]:
+        rows: list[bytes] = []
         for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/reviews", {}):
-            rows = split_rows(self._rest.checked(answer, f"reviews of {key.number}").body)
-            notes += [note for raw in rows if (note := wire.parse_review(raw)) is not None]
-        return notes
+            rows += split_rows(self._rest.checked(answer, f"reviews of {key.number}").body)
+        notes = [note for raw in rows if (note := wire.parse_review(raw)) is not None]
+        silent = [review for raw in rows if (review := wire.silent_review(raw)) is not None]
+        return notes, {"nodes": silent}
 
     def _change_from_rest(self, page: Page, root: str, key: ItemKey) -> None:
-        files, reviews = self.files.list_all(root, key), self._rest_reviews(root, key)
+        files, (reviews, kept) = self.files.list_all(root, key), self._rest_reviews(root, key)
         if reviews:
             page.threads.append(Thread(key, "reviews", reviews))
         page.complete[key] = NoteScope.REVIEW_SUMMARIES
-        raw = wire.dump(
-            {"number": key.number, "files": [(file.new_path, file.old_path, file.status) for file in files]}
-        )
+        listed = [(file.new_path, file.old_path, file.status) for file in files]
+        said = {"number": key.number, "files": listed, "reviews": kept}
         # Without a head: what was read through REST alone is known by that (`KnownStore.without_job`).
-        page.details.append(Detail(key, raw=raw, files=files, file_count=self.files.count(root, key, files)))
+        people, count = wire.parse_graph_people(said), self.files.count(root, key, files)
+        page.details.append(Detail(key, raw=wire.dump(said), files=files, people=people, file_count=count))
 
 
 def _paired(keys: list[ItemKey], known: Known, ask: Callable[[list[str]], list[Node]]) -> dict[ItemKey, Node]:
@@ -177,7 +181,8 @@ def parse_graph_change(key: ItemKey, node: dict[str, Any], files: list[File], pr
     listed = [(file.new_path, file.old_path, file.status) for file in files]
     return Detail(
         key, raw=wire.dump({**node, "_files": listed}), files=files,
-        links=wire.parse_graph_change_links(node, project_path), source_branch=node.get("headRefName"),
+        links=wire.parse_graph_change_links(node, project_path), people=wire.parse_graph_people(node),
+        source_branch=node.get("headRefName"),
         target_branch=node.get("baseRefName"), head_sha=node.get("headRefOid"), file_count=node.get("changedFiles"),
     )  # fmt: skip
 
@@ -189,8 +194,7 @@ def review_threads(key: ItemKey, nodes: list[dict[str, Any]]) -> list[Thread]:
         first = next((c for c in (node["comments"] or {}).get("nodes") or () if c), None)
         if first:
             line = node.get("line") if node.get("line") is not None else node.get("originalLine")
-            thread_key = f"r{first['fullDatabaseId']}"
-            threads.append(
-                Thread(key, thread_key, [], True, bool(node["isResolved"]), wire.text(node.get("path")), line)
-            )
+            thread_key, is_resolved = f"r{first['fullDatabaseId']}", bool(node["isResolved"])
+            who = wire.graph_login(node.get("resolvedBy")) if is_resolved else None
+            threads.append(Thread(key, thread_key, [], True, is_resolved, wire.text(node.get("path")), line, who))
     return threads

@@ -1,6 +1,7 @@
 """GitHub's GraphQL: what REST cannot say, or can say only one item at a time.
 
-    CHANGES      25 changes at once: head, files, reviews, what they close or duplicate; review threads if there are any
+    CHANGES      25 changes at once: head, files, reviews and who is asked for one, what they close or duplicate; review
+                 threads if there are any
     FILES        50 changes at once: head and files, nothing else
     ISSUES       50 issues at once: what they duplicate, who closed them
     DISCUSSIONS  pages of discussions with comments and replies; MORE_* for what did not fit
@@ -26,7 +27,8 @@ from forgelore.net.pace import GRAPHQL
 _PAGE = "pageInfo { hasNextPage endCursor }"
 
 _THREADS = f"""reviewThreads(first: 50, after: $after) {{ {_PAGE} nodes {{
-  id isResolved path line originalLine comments(first: 100) {{ totalCount nodes {{ fullDatabaseId }} }} }} }}"""
+  id isResolved resolvedBy {{ login }} path line originalLine
+  comments(first: 100) {{ totalCount nodes {{ fullDatabaseId }} }} }} }}"""
 
 # What a mark names is the original. GitHub leaves the event on both of a pair, and the original's names itself.
 _ORIGINAL = """canonical { __typename ... on Issue { number repository { nameWithOwner } }
@@ -40,10 +42,13 @@ _CHANGES = f"""query Changes($ids: [ID!]!, $threads: Boolean!, $after: String) {
   nodes(ids: $ids) {{ __typename ... on PullRequest {{
     id number headRefOid headRefName baseRefName changedFiles %s
     files(first: 100) {{ totalCount {_PAGE} nodes {{ path changeType }} }}
-    reviews(first: 50) {{ {_PAGE} nodes {{ fullDatabaseId state body url submittedAt updatedAt author {{ login }} }} }}
+    reviews(first: 50) {{ {_PAGE} nodes {{ fullDatabaseId state body url submittedAt updatedAt
+      author {{ __typename login }} }} }}
     closingIssuesReferences(first: 25) {{ nodes {{ number repository {{ nameWithOwner }} }} }}
     ... @include(if: $threads) {{ {_THREADS} }} }} }} }}"""
-CHANGES = _CHANGES % _MARKS
+# Of a team nothing is asked: its name takes a scope that many tokens lack, and then GitHub refuses the whole query.
+_REQUESTS = "reviewRequests(first: 50) { nodes { requestedReviewer { __typename ... on Actor { login } } } }"
+CHANGES = _CHANGES % f"{_MARKS} {_REQUESTS}"
 # GitHub Enterprise servers lag behind: without the duplicate fields the rest still works.
 LEAN_CHANGES = _CHANGES % ""
 

@@ -1,7 +1,7 @@
 """GitHub's stored answers, read again as they were the first time.
 
     item      a row of `/issues`, `/pulls` or `/releases`, or a discussion's GraphQL node
-    detail    a GraphQL node of an issue; one of a change, with its files; or only its files, from REST
+    detail    a GraphQL node of an issue; one of a change, with its files; or only its files and reviews, from REST
     note      a row of a stream of comments, a review from either API, a comment or reply of a discussion
 
 Which of these a payload is follows from the kind of its item and, of a note, from its key.
@@ -61,7 +61,8 @@ def _detail(raw: bytes, key: ItemKey, project_path: str) -> Page:
     if key.kind == "issue":
         return Page(details=[Detail(key, raw=raw, links=wire.parse_graph_issue(node, project_path))])
     if "_files" not in node:  # from REST, which tells nothing but the files
-        return Page(details=[Detail(key, raw=raw, files=[File(*row) for row in node["files"]])])
+        people = wire.parse_graph_people(node)
+        return Page(details=[Detail(key, raw=raw, files=[File(*row) for row in node["files"]], people=people)])
     files = [File(*row) for row in node.pop("_files")]
     threads = review_threads(key, (node.get("reviewThreads") or {}).get("nodes") or [])
     return Page(details=[parse_graph_change(key, node, files, project_path)], thread_states=threads)

@@ -9,13 +9,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from forgelore.core.people.reviews import VERDICTS
 from forgelore.core.text import storable
-from forgelore.model import File, FileStatus, Item, ItemKey, Label, Link, Note, State
+from forgelore.model import File, FileStatus, Involvement, Item, ItemKey, Label, Link, Note, State
 from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
 
 
 class _User(Struct):
     login: str | None = None
+
+
+class _Team(Struct):
+    slug: str | None = None
+    html_url: str | None = None  # https://github.com/orgs/acme/teams/web
 
 
 class _Name(Struct):
@@ -60,6 +66,8 @@ class _Issue(Struct):
     pull_request: _PullPart | None = None
     head: _Branch | None = None
     base: _Branch | None = None
+    requested_reviewers: list[_User] | None = None
+    requested_teams: list[_Team] | None = None
 
 
 class _Comment(Struct):
@@ -76,6 +84,7 @@ class _Comment(Struct):
     line: Int64 | None = None
     original_line: Int64 | None = None
     side: str | None = None
+    subject_type: str | None = None
     in_reply_to_id: Int64 | None = None
     state: str | None = None
     submitted_at: str | None = None
@@ -135,8 +144,19 @@ def parse_item(raw: bytes, *, is_change: bool | None = None) -> Item:
         milestone=text(issue.milestone.title) if issue.milestone else None,
         source_branch=issue.head.ref if issue.head else None, target_branch=issue.base.ref if issue.base else None,
         head_sha=issue.head.sha if issue.head else None, is_draft=bool(issue.draft), is_locked=bool(issue.locked),
-        comment_count=issue.comments, review_comment_count=issue.review_comments, raw=raw,
+        comment_count=issue.comments, review_comment_count=issue.review_comments,
+        people=_requested(issue), raw=raw,
     )  # fmt: skip
+
+
+def _requested(issue: _Issue) -> list[Involvement]:
+    """Return who is asked for a review, from a row of the pulls list; one of the issues list does not say."""
+    names = [user.login for user in issue.requested_reviewers or () if user.login]
+    for team in issue.requested_teams or ():
+        owner = (team.html_url or "").partition("/orgs/")[2].partition("/")[0]
+        if owner and team.slug:
+            names.append(f"{owner}/{team.slug}")
+    return [Involvement(storable(name), "requested") for name in names]
 
 
 def _labels(labels: list[_Name | str]) -> list[str]:
@@ -168,6 +188,7 @@ def parse_review_comment(raw: bytes) -> FoundNote:
     note.path = text(comment.path)
     note.line = comment.line if comment.line is not None else comment.original_line
     note.reply_to = f"r{comment.in_reply_to_id}" if comment.in_reply_to_id else None
+    note.position_type = "file" if comment.subject_type == "file" else "text"
     return FoundNote(number, note.reply_to or note.key, note)
 
 
@@ -187,10 +208,39 @@ def parse_graph_review(node: dict[str, Any]) -> Note | None:
     if not node.get("body"):
         return None
     return Note(
-        f"v{node['fullDatabaseId']}", (node.get("author") or {}).get("login"), text(node["body"]),
+        f"v{node['fullDatabaseId']}", graph_login(node.get("author")), text(node["body"]),
         read_ms(node.get("submittedAt")),
         read_ms(node.get("updatedAt")), type=node.get("state"), url=node.get("url"), raw=dump(node),
     )  # fmt: skip
+
+
+def silent_review(raw: bytes) -> dict[str, Any] | None:
+    """Return a review without words as GraphQL tells it, from REST's row; None for one with words."""
+    review, _ = read(raw, _comment)
+    author = {"login": login(review.user)} if review.user else None
+    return None if review.body else {"state": review.state, "author": author, "submittedAt": review.submitted_at}
+
+
+def parse_graph_people(node: dict[str, Any]) -> list[Involvement]:
+    """Return who is asked to review a change, and who did without a word: a review with words is a note."""
+    requests = ((node.get("reviewRequests") or {}).get("nodes")) or ()
+    asked = [graph_login((request or {}).get("requestedReviewer")) for request in requests]
+    people = [Involvement(name, "requested", None, "detail") for name in asked if name]
+    for review in (node.get("reviews") or {}).get("nodes") or ():
+        name = graph_login((review or {}).get("author"))
+        verdict = VERDICTS.get((review or {}).get("state") or "")
+        if name and verdict and not review.get("body"):
+            people.append(Involvement(name, "reviewed", verdict, "detail", read_ms(review.get("submittedAt"))))
+    return people
+
+
+def graph_login(actor: dict[str, Any] | None) -> str | None:
+    """Return a login as REST spells it: GraphQL leaves out what marks a bot."""
+    name = (actor or {}).get("login")
+    if not isinstance(name, str):
+        return None
+    is_bot = (actor or {}).get("__typename") == "Bot" and not name.endswith("[bot]")
+    return storable(f"{name}[bot]" if is_bot else name)
 
 
 def _note(key: str, comment: _Comment, raw: bytes) -> Note:

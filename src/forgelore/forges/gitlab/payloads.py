@@ -44,7 +44,8 @@ class GitLabPayloads:
         if thread == "comments" or not found.notes:  # many conversations in one: none of them tells its state
             return Page(threads=[found])
         state = Thread(
-            key, found.notes[0].key, [], found.is_resolvable, found.is_resolved, found.path, found.line
+            key, found.notes[0].key, [], found.is_resolvable, found.is_resolved, found.path, found.line,
+            found.resolved_by, found.resolved_at,
         )  # fmt: skip
         return Page(threads=[found], thread_states=[state])
 

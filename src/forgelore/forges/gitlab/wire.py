@@ -16,6 +16,7 @@ from forgelore.model import (
     Access,
     File,
     FileStatus,
+    Involvement,
     Item,
     ItemKey,
     Kind,
@@ -25,6 +26,7 @@ from forgelore.model import (
     Note,
     Project,
     ProjectName,
+    ReviewVerdict,
     State,
     Thread,
 )
@@ -34,6 +36,7 @@ from forgelore.net.jsontext import Int64, read, read_ms
 class _User(Struct):
     username: str | None = None
     access_level: Int64 = 0
+    state: str | None = None  # of the account; of a reviewer where the server tells it
 
 
 class _Name(Struct):
@@ -56,6 +59,7 @@ class _Item(Struct):
     state: str | None = None
     author: _User | None = None
     assignees: list[_User] | None = None
+    reviewers: list[_User] | None = None
     labels: list[_Name | str] | None = None
     created_at: str | None = None
     updated_at: str | None = None
@@ -80,6 +84,7 @@ class _Position(Struct):
     new_path: str | None = None
     old_line: Int64 | None = None
     new_line: Int64 | None = None
+    position_type: str | None = None
 
 
 class _Note(Struct):
@@ -94,6 +99,8 @@ class _Note(Struct):
     confidential: bool | None = False
     resolvable: bool = False
     resolved: bool | None = False
+    resolved_by: _User | None = None
+    resolved_at: str | None = None
     position: _Position | None = None
 
 
@@ -150,6 +157,10 @@ _label = msgspec.json.Decoder(_Label)
 _user = msgspec.json.Decoder(_User)
 _diff = msgspec.json.Decoder(_Diff)
 _loose = msgspec.json.Decoder(dict[str, Any])
+# What a reviewer's own state says; any other ("active") is that of the account.
+_REVIEWED: dict[str, ReviewVerdict] = {
+    "approved": "approved", "requested_changes": "changes_requested", "reviewed": "commented",
+}  # fmt: skip
 _STATES: dict[str, State] = {"opened": "open", "closed": "closed", "merged": "merged", "locked": "closed"}
 _ROLES = {
     60: "admin",
@@ -193,8 +204,22 @@ def parse_item(raw: bytes, kind: Kind) -> Item:
         target_branch=row.target_branch, head_sha=row.sha, is_draft=bool(row.draft or row.work_in_progress),
         is_locked=bool(row.discussion_locked), is_confidential=bool(row.confidential),
         comment_count=row.user_notes_count,
-        links=links, raw=raw,
+        links=links, people=_reviewers(row), raw=raw,
     )  # fmt: skip
+
+
+def _reviewers(row: _Item) -> list[Involvement]:
+    """Return who is asked for a review. Whoever gave it stays a reviewer, so the request has a time to compare with:
+    that of the change, until a note tells a later one.
+    """
+    found = []
+    for user in row.reviewers or ():
+        if user.username:
+            found.append(Involvement(user.username, "requested", None, "forge", read_ms(row.created_at)))
+            verdict = _REVIEWED.get(user.state or "")
+            if verdict:
+                found.append(Involvement(user.username, "reviewed", verdict, "forge", read_ms(row.updated_at)))
+    return found
 
 
 def _labels(labels: list[_Name | str]) -> list[str]:
@@ -232,11 +257,13 @@ def parse_notes(raws: Sequence[bytes], key: ItemKey, thread: str) -> Thread:
     """Return a thread from its notes, which tell its place and whether it is resolved."""
     notes = [_parse_note(raw) for raw in raws]
     first = notes[0][1] if notes else None
-    resolvable = [row for row, _ in notes if row.resolvable]
+    resolvable = [note for _, note in notes if note.is_resolvable]
+    is_resolved = bool(resolvable) and all(note.is_resolved for note in resolvable)
+    last = max(resolvable, key=lambda note: note.resolved_at or 0) if is_resolved else Note("")
     return Thread(
-        key, thread, [note for _, note in notes], is_resolvable=bool(resolvable),
-        is_resolved=bool(resolvable) and all(row.resolved for row in resolvable),
-        path=first.path if first else None, line=first.line if first else None,
+        key, thread, [note for _, note in notes], is_resolvable=bool(resolvable), is_resolved=is_resolved,
+        path=first.path if first else None, line=first.line if first else None, resolved_by=last.resolved_by,
+        resolved_at=last.resolved_at,
     )  # fmt: skip
 
 
@@ -249,7 +276,10 @@ def _parse_note(raw: bytes) -> tuple[_Note, Note]:
         path=_text(place.new_path or place.old_path),
         line=place.new_line if place.new_line is not None else place.old_line,
         old_path=_text(place.old_path), old_line=place.old_line, is_system=row.system,
-        is_internal=bool(row.internal or row.confidential), raw=raw,
+        is_internal=bool(row.internal or row.confidential), position_type=_text(place.position_type),
+        is_resolvable=row.resolvable, is_resolved=bool(row.resolved),
+        resolved_by=_name(row.resolved_by) if row.resolved else None,
+        resolved_at=read_ms(row.resolved_at) if row.resolved else None, raw=raw,
     )  # fmt: skip
 
 

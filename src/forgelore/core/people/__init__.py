@@ -1,0 +1,1 @@
+"""People in items: mentions, reviews, and questions that wait for an answer."""

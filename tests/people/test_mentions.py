@@ -1,0 +1,74 @@
+"""Who a text calls by @name, and who it does not."""
+
+import time
+
+import pytest
+
+from forgelore.core.people.mentions import MOST, mentions_in_text
+from forgelore.core.people.reviews import people_in_note
+from forgelore.model import Note
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("@ana can you look?", ["ana"]),
+        ("cc @Ana, @ben-o; and @c_d.e.", ["Ana", "ben-o", "c_d.e"]),
+        ("(@ana) **@ben** [@cid](x) cc:@dan", ["ana", "ben", "cid", "dan"]),
+        ("@ana and @ANA", ["ana"]),
+        ("mail ana@example.com or <ben@host>", []),
+        ("https://medium.com/@ana/post and git@github.com:x/y", []),
+        ("npm i @angular/core and @types/node", []),
+        ("ask @acme/maintainers", ["acme/maintainers"]),
+        ("ask @ACME/web-team.", ["ACME/web-team"]),
+        ("see `@property` and ``@ana``", []),
+        ("```py\n@pytest.fixture\n@ana\n```\n@ben", ["ben"]),
+        ("~~~\n@ana\n~~~", []),
+        ("```\n@ana never closed", []),
+        ("<!-- cc @ana -->\n@ben <!-- @cid", ["ben"]),
+        ("> @ana wrote that\n@ben disagrees", ["ben"]),
+        ("a > @ana", ["ana"]),
+        ("@ana@example.social", []),
+        ("@@ -1,2 +1,2 @@ hunk", []),
+        ("\\@ana escaped, @ alone, @-x, @.", []),
+        ("@" + "a" * 500, []),
+        ("@ana/", []),
+        ("日本@ana", []),
+        ("日本 @ana さん", ["ana"]),
+        ("@ana\x00@ben", ["ana", "ben"]),
+        (None, []),
+    ],
+)
+def test_people_are_called_outside_code_and_addresses(text, called):
+    assert mentions_in_text(text, "Acme") == called
+
+
+def test_a_text_that_lists_everybody_stops_somewhere_and_soon():
+    text = " ".join(f"@user{n}" for n in range(5_000)) + "`" * 20_000 + "@" * 50_000
+    began = time.perf_counter()
+    assert len(mentions_in_text(text, "acme")) == MOST
+    assert mentions_in_text("@a/" * 30_000 + "<!--" * 20_000, "a") is not None
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("approved this merge request", [("ben", "reviewed", "approved")]),
+        ("unapproved this merge request", [("ben", "reviewed", "dismissed")]),
+        ("requested changes", [("ben", "reviewed", "changes_requested")]),
+        ("requested review from @ana and @cid", [("ana", "requested", None), ("cid", "requested", None)]),
+        ("requested review from @ana and removed review request for @cid", [("ana", "requested", None)]),
+        ("assigned to @ana", []),
+        ("mentioned in issue #3", []),
+    ],
+)
+def test_system_notes_tell_requests_and_verdicts(body, said):
+    found = people_in_note(Note("1", "ben", body, is_system=True))
+    assert [(one.login, one.role, one.verdict) for one in found] == said
+
+
+def test_only_the_forge_writes_system_notes():
+    assert people_in_note(Note("1", "eve", "approved this merge request")) == []
+    mentioned = people_in_note(Note("1", "eve", "requested review from @ana"))
+    assert [one.role for one in mentioned] == ["mentioned"]

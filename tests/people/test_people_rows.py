@@ -1,0 +1,77 @@
+"""Reviewers, requests, mentions and resolutions as rows: from a sync, and from stored payloads alone."""
+
+from forgelore.flows.sync.replay import replay_project
+from forgelore.store.projects import list_projects
+from old_stores import forget_migrations
+
+
+def test_who_is_asked_for_a_review_is_known(office):
+    assert {login for number, login, _ in office.people("requested") if number == office.change_key} >= {"cid"}
+
+
+def test_verdicts_are_known_with_and_without_words(office):
+    assert (office.change_key, "ben", "approved") in office.people("reviewed")
+    assert "dee" not in {login for number, login, _ in office.people("reviewed") if number == office.issue_key}
+
+
+def test_people_are_mentioned_as_they_were_spelled(office):
+    called = {(number, login) for number, login, _ in office.people("mentioned")}
+    assert {(office.change_key, "Ben"), (office.issue_key, "ana"), (office.issue_key, "BEN")} <= called
+    assert {login for _, login in called}.isdisjoint({"property", "example.com"})
+
+
+def test_a_resolved_thread_says_by_whom(office):
+    resolved = office.lab.rows("SELECT resolved_by, resolved_at IS NOT NULL FROM threads WHERE is_resolved")
+    knows_when = not office.lab.has_shared_numbers  # no other forge tells
+    assert resolved == [("ana", int(knows_when))]
+    assert not office.lab.rows("SELECT 1 FROM threads WHERE NOT is_resolved AND resolved_by IS NOT NULL")
+
+
+def test_notes_on_lines_have_a_position_and_their_own_resolution(office):
+    found = office.lab.rows("SELECT position_type FROM notes WHERE path IS NOT NULL")
+    assert set(found) == {("text",)}
+    if office.lab.name_text.startswith("gitlab"):
+        sql = "SELECT is_resolvable, is_resolved, resolved_by FROM notes WHERE path = 'src/app/start.py'"
+        assert office.lab.rows(sql) == [(1, 1, "ana")]
+
+
+def test_a_replay_finds_nothing_to_mend(office):
+    before = office.everything()
+    done = replay(office)
+    assert (done.restored, done.incomplete) == ([], [])
+    assert office.everything() == before
+
+
+def test_an_older_store_is_filled_by_replay_without_a_request(office):
+    before, requests = office.everything(), len(office.lab.server.requests)
+    forget_migrations(office.lab.app.store().run, after=16)
+    office.lab.app.close()
+    office.lab.app = office.lab.new_app(db=office.lab.app.config.db)
+    assert office.lab.value("SELECT count(*) FROM item_people") == 0
+    assert office.lab.value("SELECT count(*) FROM jobs WHERE kind = 'replay'") == 3
+    replay(office)
+    assert office.everything() == before
+    assert len(office.lab.server.requests) == requests
+
+
+def test_an_update_replaces_what_was_said(office):
+    lab = office.lab
+    lab.on_issue("edit", office.issue, body="now @eve's")
+    lab.sync()
+    called = {login for number, login, _ in office.people("mentioned") if number == office.issue_key}
+    assert "eve" in called
+    lab.on_issue("edit", office.issue, body="nobody's")
+    lab.sync()
+    assert "eve" not in {login for _, login, _ in office.people("mentioned")}
+
+
+def test_what_is_gone_takes_its_people_along(office):
+    store = office.lab.app.store()
+    store.run("DELETE FROM items WHERE number = ? AND kind = 'change'", office.change)
+    assert not [one for one in office.people("requested") if one[0] == office.change_key]
+
+
+def replay(office):
+    store = office.lab.app.store()
+    project = list_projects(store)[0]
+    return replay_project(store, office.lab.app.payload_reader(project.name), project)
