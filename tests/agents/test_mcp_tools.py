@@ -71,8 +71,15 @@ def test_pages_follow_each_other(agent):
 
 
 def test_a_limit_out_of_range_means_the_nearest(agent):
-    assert len(agent.data("search", query="cache", limit=10**30)["hits"]) == 20
-    assert len(agent.data("search", query="cache", limit=-3)["hits"]) == 1
+    most = agent.data("search", query="cache", limit=10**30)
+    assert len(most["hits"]) == 20
+    assert most["notes"][0] == f"limit {10**19} is out of range; 20 is taken"
+    least = agent.data("search", query="cache", limit=-3)
+    assert len(least["hits"]) == 1
+    assert least["notes"][0] == "limit -3 is out of range; 1 is taken"
+    assert agent.data("similar", ref="#1", limit=0)["notes"][0] == "limit 0 is out of range; 1 is taken"
+    assert "limit 21 is out of range; 20 is taken" in agent.text("similar", ref="#1", limit=21)
+    assert "out of range" not in agent.text("search", query="cache", limit=20)
 
 
 def test_an_agent_that_follows_below_reads_every_line(agent):

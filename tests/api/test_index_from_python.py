@@ -53,8 +53,10 @@ def test_a_server_that_is_away_is_a_warning_and_the_words_are_there(history, ser
 
 
 def test_documents_are_built_again_and_equal_ones_stay(history):
-    assert history.build_documents("old") == BuiltDocuments(5, 0, 0, 0, 0, total=5, truncated=0)
-    assert history.build_documents(full=True) == BuiltDocuments(0, 0, 5, 0, 0, total=5, truncated=0)
+    assert history.build_documents("old") == BuiltDocuments(5, 0, 0, 0, 0, total=5, truncated=0, by_type={"issue": 5})
+    assert history.build_documents(full=True) == BuiltDocuments(
+        0, 0, 5, 0, 0, total=5, truncated=0, by_type={"issue": 5}
+    )
     with pytest.raises(NotFound):
         history.build_documents("nowhere")
 

@@ -22,10 +22,10 @@ class Typed:
         self.second = lab.project.add_issue("Exporter crashes on a full disk", CRASH)
         assert self("sync", lab.name_text).code == 0
 
-    def __call__(self, *words):
+    def __call__(self, *words, **more):
         if self.lab.server.kind == "gitlab":
             self.lab.server.tokens[self.lab.good_token].scopes = ("api",)
-        environ = self.lab.environ(self.lab.good_token)
+        environ = {**self.lab.environ(self.lab.good_token), **more}
         return self._cli(*words, FORGELORE_REQUESTS_PER_SECOND="100", **environ)
 
     def post(self):
@@ -54,6 +54,18 @@ def test_what_was_synced_is_listed_counted_shown_and_found(typed):
     assert "quokka" in typed("show", f"{typed.lab.name_text}#{typed.first}").out
     assert [hit["number"] for hit in typed("search", "quokka", "--json").data["hits"]] == [typed.first]
     assert "8" in typed("count", "issues").out
+
+
+def test_a_list_of_changes_shows_from_where_to_where(typed):
+    listed = typed("list", "mrs", "--json").data
+    assert listed
+    assert all(one["source_branch"] and one["target_branch"] for one in listed)
+    for one, line in zip(listed, typed("list", "prs").out.splitlines(), strict=True):
+        assert f"{one['source_branch']} → {one['target_branch']}" in line
+    narrow = typed("list", "mrs", COLUMNS="60").out.splitlines()
+    assert max(map(len, narrow)) <= 60
+    assert all(line.endswith(f"→ {one['target_branch']}") for one, line in zip(listed, narrow, strict=True))
+    assert "→" not in typed("list", "issues").out
 
 
 def test_a_comment_is_made_kept_changed_and_taken_back(typed):

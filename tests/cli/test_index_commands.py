@@ -80,9 +80,10 @@ def test_no_embed_leaves_the_vectors_to_embed(cli, embedding, server):
 def test_generate_docs_counts_and_a_second_run_has_nothing_to_do(cli):
     load(cli, 4, "--no-docs")
     done = cli("generate-docs")
-    assert "4 documents: 4 new" in done.out
+    assert done.out.splitlines() == ["✓ 4 documents: 4 new", "  4 issues"]
     assert cli("generate-docs", "--json").data == {
         "new": 0, "changed": 0, "unchanged": 0, "removed": 0, "failed": 0, "total": 4, "truncated": 0,
+        "by_type": {"issue": 4},
     }  # fmt: skip
     assert "nothing to do" in cli("generate-docs").out
     assert cli("generate-docs", "--full", "--json").data["unchanged"] == 4
@@ -345,3 +346,12 @@ def test_the_built_in_model_embeds_without_any_network(cli):
     assert "3 embedded" in done.out, done.err
     assert cli("stats", "--json").data["vectors"]["embedder"]["dimension"] == 384
     assert cli("stats", "--check").code == 0
+
+
+def test_generate_docs_counts_the_documents_of_each_type(demo):
+    data = demo("generate-docs", "--json").data
+    kinds = {kind: demo("count", f"{kind}s", "--json").data["total"] for kind in ("issue", "change", "discussion")}
+    assert kinds.items() <= data["by_type"].items()
+    assert data["by_type"]["thread"] > 0
+    assert sum(data["by_type"].values()) == data["total"]
+    assert f"{data['by_type']['thread']} threads" in demo("generate-docs").out

@@ -6,7 +6,6 @@ from forgelore.core.search.qualifiers import SortOrder
 from forgelore.flows.browse import lists
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.typed import QuerySetting, read_filter_query
-from forgelore.store.browse import count_discussion_threads
 from forgelore.store.filters import Filters
 from forgelore.words import FilterWords
 
@@ -19,11 +18,9 @@ def list_matching(
     if order is None or order.key == "relevance":  # nothing to be relevant to
         order = SortOrder()
     chosen = sort if order.key == "relevance" else order.key
-    items = lists.list_items(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
+    load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
+    items = load(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
-    if kinds == ("discussion",) and (threads := count_discussion_threads(app.store(), filters)):
-        note = f"{threads:,} discussions are threads below items, as their forge has them; search for type:discussion"
-        items.warnings += (note,)
     return items
 
 

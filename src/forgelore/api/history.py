@@ -76,6 +76,7 @@ class History(AskingHistory, AuditingHistory, FetchingHistory, IndexingHistory):
     ) -> "ListedItems":
         """Return the items of a kind (issues, changes, discussions, releases) that match, newest first. `query` has
         qualifiers as a search has them, and no words: "label:bug -author:ana no:milestone sort:created-asc".
+        Discussions are those of GitHub and the threads of GitLab, which have the kind "thread".
         """
         from forgelore.api.browse import list_matching
         from forgelore.flows.browse.refs import parse_kind

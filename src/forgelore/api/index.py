@@ -15,7 +15,7 @@ from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
 from forgelore.flows.code.commits import IndexedCommits, index_commits
 from forgelore.flows.code.files import CodeSetup, IndexedFiles, index_files
 from forgelore.flows.index.check import SAMPLE, CheckRequest
-from forgelore.flows.index.documents import Indexed, count_indexed, index_items, reindex_items
+from forgelore.flows.index.documents import Indexed, count_indexed, count_types, index_items, reindex_items
 from forgelore.flows.index.update import IndexUpdate
 from forgelore.flows.index.update import update_index as update_flow
 from forgelore.flows.index.vectors import Embedded, embed_documents
@@ -37,8 +37,8 @@ class UpdatedIndex(NamedTuple):
 
 
 class BuiltDocuments(NamedTuple):
-    """What building did, in documents (`failed` counts items); and how many there are now, and how many of these were
-    cut for length.
+    """What building did, in documents (`failed` counts items); and how many there are now, how many of these were cut
+    for length, and how many there are of each type.
     """
 
     new: int
@@ -48,6 +48,7 @@ class BuiltDocuments(NamedTuple):
     failed: int
     total: int
     truncated: int
+    by_type: dict[str, int]
 
 
 def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
@@ -113,7 +114,8 @@ def build_documents(app: App, projects: list[int], *, full: bool, watcher: Watch
     store, build = app.store(), reindex_items if full else index_items
     done = build(store, projects, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
     total, truncated = count_indexed(store, projects)
-    return BuiltDocuments(done.new, done.changed, done.unchanged, done.removed, done.failed, total, truncated)
+    by_type = count_types(store, projects)
+    return BuiltDocuments(done.new, done.changed, done.unchanged, done.removed, done.failed, total, truncated, by_type)
 
 
 def embed(

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from forgelore.store.db import Store
-from forgelore.store.filter_columns import CALLED_DISCUSSIONS, COMMENTS, ITEMS, NOTES, THREADS
+from forgelore.store.filter_columns import COMMENTS, ITEMS, NOTES, THREADS
 from forgelore.store.filters import Filters, build_where
 
 SORTS = {
@@ -21,7 +21,7 @@ _COUNTED = {
 
 
 class ListedRow(NamedTuple):
-    """An item without its body; the last three name its project."""
+    """An item without its body. `forge`, `host` and `path` name its project; `rank` is what it is sorted by."""
 
     id: int
     kind: str
@@ -34,10 +34,12 @@ class ListedRow(NamedTuple):
     updated_at: int | None
     url: str | None
     source_branch: str | None
+    target_branch: str | None
     tag: str | None
     forge: str
     host: str
     path: str
+    rank: int
 
 
 class ShownRow(NamedTuple):
@@ -123,11 +125,11 @@ def load_listed(
     direction = "ASC" if is_ascending else "DESC"
     sql = f"""
         SELECT i.id, i.kind, i.number, i.title, i.state, i.state_reason, i.author, i.created_at, i.updated_at,
-          i.url, i.source_branch, i.tag, p.forge, p.host, p.path
+          i.url, i.source_branch, i.target_branch, i.tag, p.forge, p.host, p.path, {SORTS[sort]} AS rank
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.deleted_at IS NULL AND {where}
-        ORDER BY {SORTS[sort]} {direction}, i.project_id, i.number {direction}
+        ORDER BY rank {direction}, i.project_id, i.number {direction}
         LIMIT ?
     """
     return [ListedRow._make(row) for row in store.rows(sql, *values, limit)]
@@ -144,17 +146,6 @@ def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
         ORDER BY 1
     """
     return dict(store.rows(sql, *values))
-
-
-def count_discussion_threads(store: Store, filters: Filters) -> int:
-    """Return how many threads match that their forge calls discussions; types do not count."""
-    where, values = build_where(filters._replace(types=()), THREADS)
-    sql = f"""
-        SELECT count(*)
-        FROM threads t
-        WHERE t.project_id IN ({CALLED_DISCUSSIONS}) AND {where}
-    """
-    return int(store.value(sql, *values))
 
 
 def find_shown(store: Store, named: dict[str, str | int]) -> list[ShownRow]:

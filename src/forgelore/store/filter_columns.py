@@ -47,8 +47,8 @@ def _item(column: str, item_id: str) -> str:
     return f"(SELECT i.{column} FROM items i WHERE i.id = {item_id})"
 
 
-# What people said in a thread, in order; system and internal notes belong to no document, so they are not asked here.
-_SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
+# What people said in a thread; system and internal notes belong to no document, so they are not asked here.
+SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
 _NOTE_PATHS = """(
     SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path
     FROM notes s
@@ -92,9 +92,9 @@ THREADS = Columns(
     project_id="t.project_id",
     kind=_item("kind", "t.item_id"),
     state=_item("state", "t.item_id"),
-    author=f"(SELECT s.author {_SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
-    created_at=f"coalesce((SELECT min(s.created_at) {_SAID}), {_item('created_at', 't.item_id')})",
-    updated_at=f"coalesce((SELECT max(s.created_at) {_SAID}), {_item('updated_at', 't.item_id')})",
+    author=f"(SELECT s.author {SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
+    created_at=f"coalesce((SELECT min(s.created_at) {SAID}), {_item('created_at', 't.item_id')})",
+    updated_at=f"coalesce((SELECT max(s.created_at) {SAID}), {_item('updated_at', 't.item_id')})",
     is_confidential=_item("is_confidential", "t.item_id"),
     labels=Values("item_labels", "item_id", "t.item_id", ("name",)),
     paths=Values(_NOTE_PATHS, "thread_id", "t.id", ("path",)),

@@ -53,6 +53,17 @@ def count_project_documents(store: Store, project_id: int) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
+def count_document_types(store: Store, project_id: int) -> dict[str, int]:
+    """Return how many documents of each type a project has: of items by their kind, else "thread" and "intent"."""
+    sql = """
+        SELECT CASE representation WHEN 'item' THEN kind ELSE representation END, count(*)
+        FROM documents
+        WHERE project_id = ?
+        GROUP BY 1
+    """
+    return dict(store.rows(sql, project_id))
+
+
 def count_all_documents(store: Store) -> int:
     return int(store.value("SELECT count(*) FROM documents"))
 

@@ -87,9 +87,11 @@ class DedupingHistory(FindingHistory):
     def list_dedupe_runs(
         self, *, project: str | None = None, step: str | None = None, limit: int = 20
     ) -> "list[DedupeRun]":
-        """Return the runs of every step, or of one, newest first."""
+        """Return the runs of every step, or of one, newest first; at most 1,000."""
+        from forgelore.core.values import check_whole
         from forgelore.store.dedupe_runs import list_runs
 
+        check_whole("limit", limit, 1000)
         return list_runs(self.app.store(), meant_project(self.app, project).id, step=step, limit=limit)
 
     def make_intent_cards(

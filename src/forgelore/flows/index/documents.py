@@ -4,6 +4,7 @@ Incremental: only items that a sync or an import marked as changed. A batch, its
 share a transaction, so that a crash repeats a batch and leaves no half of one.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
 from forgelore.store.documents import Written, load_sources, save_documents
 from forgelore.store.engine.words import refresh_common_words
-from forgelore.store.health import count_project_documents
+from forgelore.store.health import count_document_types, count_project_documents
 from forgelore.store.intent_cards import drop_cards
 from forgelore.store.item_batches import count_items, next_items
 from forgelore.store.jobs import Job, count_jobs, drop_jobs, fail_job, finish_job, queue_documents, ready_jobs
@@ -142,3 +143,11 @@ def count_indexed(store: Store, project_ids: Iterable[int]) -> tuple[int, int]:
     """Return how many documents these projects have, and how many of them were cut for length."""
     counts = [count_project_documents(store, project_id) for project_id in project_ids]
     return sum(total for total, _ in counts), sum(truncated for _, truncated in counts)
+
+
+def count_types(store: Store, project_ids: Iterable[int]) -> dict[str, int]:
+    """Return how many documents of each type these projects have: kinds of items, threads, intent cards."""
+    found: Counter[str] = Counter()
+    for project_id in project_ids:
+        found.update(count_document_types(store, project_id))
+    return dict(sorted(found.items()))

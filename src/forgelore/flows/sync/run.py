@@ -152,7 +152,7 @@ class _Sync:
 
     def run(self) -> None:
         self._replay()
-        wanted = set(self.options.kinds)
+        wanted = self._wanted_kinds()
         resources = [r for r in self.forge.resources(self.project) if not wanted or set(r.kinds) & wanted]
         if self.options.full:
             with self.store.transaction():
@@ -165,6 +165,14 @@ class _Sync:
         self._work_off_all()
         if not wanted:
             self._compare()
+
+    def _wanted_kinds(self) -> set[str]:
+        """Return the kinds that were asked for, none for all. Where a discussion is a thread, no list has them: they
+        come with what they are below.
+        """
+        kinds = set(self.options.kinds)
+        has_threads = profile_of(self.forge.name).has_discussion_threads
+        return kinds | {"issue", "change"} if "discussion" in kinds and has_threads else kinds
 
     def _replay(self) -> None:
         """What an older version read wrongly is mended from its payloads, before anything is compared with it."""
@@ -230,7 +238,7 @@ class _Sync:
 
     def _queue_required(self) -> None:
         """What an earlier reader could not see (no token, another version) is fetched once somebody can."""
-        wanted = self.options.kinds
+        wanted = self._wanted_kinds()
         for job_kind, item_kinds in self.forge.required_jobs().items():
             self._queue(
                 job_kind, self.known.without_job(job_kind, [k for k in item_kinds if not wanted or k in wanted])

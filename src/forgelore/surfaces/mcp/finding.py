@@ -1,5 +1,6 @@
 """What `search` and `similar` answer to an agent: one line and a snippet for each item."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
@@ -58,8 +59,8 @@ class SimilarItems(NamedTuple):
     notes: list[str]
 
 
-def answer_search(answer: "SearchAnswer", *, has_several_projects: bool) -> ToolAnswer:
-    notes = [one_line(note, 300) for note in (*answer.notes, *answer.warnings)]
+def answer_search(answer: "SearchAnswer", about_limit: Sequence[str], *, has_several_projects: bool) -> ToolAnswer:
+    notes = [one_line(note, 300) for note in (*about_limit, *answer.notes, *answer.warnings)]
     if answer.is_nothing_indexed:
         notes.append("nothing is indexed yet; a person has to run: forgelore sync")
 
@@ -78,8 +79,10 @@ def answer_search(answer: "SearchAnswer", *, has_several_projects: bool) -> Tool
     return fit_answer(build)
 
 
-def answer_similar(answer: "SimilarAnswer", ref: str, *, has_several_projects: bool) -> ToolAnswer:
-    ref, notes = one_line(ref, 90), [one_line(warning, 300) for warning in answer.warnings]
+def answer_similar(
+    answer: "SimilarAnswer", ref: str, about_limit: Sequence[str], *, has_several_projects: bool
+) -> ToolAnswer:
+    ref, notes = one_line(ref, 90), [one_line(warning, 300) for warning in (*about_limit, *answer.warnings)]
     chance = round(answer.chance.value, 2) if answer.chance else None
 
     def build(width: int) -> ToolAnswer:

@@ -123,13 +123,14 @@ def _build_output_schema(answer: type) -> dict[str, JsonValue]:
 
 
 def _search(history: "History", given: SearchArguments) -> ToolAnswer:
+    limit, notes = _clamp(given.limit)
     answer = history.search(
-        given.query, mode=given.mode, limit=_clamp(given.limit), offset=given.offset,
+        given.query, mode=given.mode, limit=limit, offset=given.offset,
         is_literal=len(given.query) > _PASTED or "\n" in given.query, project=history.name_project(given.project),
         type=given.type or None, state=given.state or None, author=given.author or None, label=given.label or None,
         path=given.path or None, after=given.after, before=given.before,
     )  # fmt: skip
-    return answer_search(answer, has_several_projects=history.has_several_projects)
+    return answer_search(answer, notes, has_several_projects=history.has_several_projects)
 
 
 def _read(history: "History", given: ReadArguments) -> ToolAnswer:
@@ -141,10 +142,11 @@ def _read(history: "History", given: ReadArguments) -> ToolAnswer:
 
 
 def _similar(history: "History", given: SimilarArguments) -> ToolAnswer:
+    limit, notes = _clamp(given.limit)
     answer = history.similar(
-        given.ref, limit=_clamp(given.limit), is_earlier=given.only_earlier, project=history.name_project(given.project)
+        given.ref, limit=limit, is_earlier=given.only_earlier, project=history.name_project(given.project)
     )
-    return answer_similar(answer, given.ref, has_several_projects=history.has_several_projects)
+    return answer_similar(answer, given.ref, notes, has_several_projects=history.has_several_projects)
 
 
 def _show(history: "History", given: ShowArguments) -> ToolAnswer:
@@ -171,5 +173,7 @@ def _sync(history: "History", given: SyncArguments) -> ToolAnswer:
     return answer_sync(history.sync(name))
 
 
-def _clamp(limit: int) -> int:
-    return min(max(limit, 1), _MOST)
+def _clamp(limit: int) -> tuple[int, list[str]]:
+    """Return the nearest limit there is, and a note where it is another than was asked for."""
+    taken = min(max(limit, 1), _MOST)
+    return taken, [] if taken == limit else [f"limit {str(limit)[:20]} is out of range; {taken} is taken"]

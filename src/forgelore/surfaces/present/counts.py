@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 
 class CountData(NamedTuple):
-    """How many rows match: `by` state for items, by who wrote them for notes."""
+    """How many rows match: `by` state for items (`threads`: discussions that are threads below items), by who wrote
+    them for notes (`people`, `system`: the forge itself).
+    """
 
     kind: str
     total: int

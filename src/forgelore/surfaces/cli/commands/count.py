@@ -15,9 +15,11 @@ EXAMPLES = (
     "forgelore count issues --label bug --after 2026-01-01",
     "forgelore count issues 'label:bug no:assignee is:open'",
     "forgelore count notes --author @ana --project acme/web",
+    "forgelore count discussions              of either kind: items, or threads below items",
     "forgelore count items --json",
     *filter_examples("forgelore count issues"),
 )
+_WORDS = {"people": "user notes", "system": "system notes"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +33,10 @@ def run(context: "Context", arguments: argparse.Namespace) -> "CountData":
 
     count = context.history.count(arguments.kind, " ".join(arguments.query), **read_filters(context, arguments))
     print_warnings(context, count.warnings)
-    parts = ", ".join(f"{number(rows)} {name}" for name, rows in count.by.items()) if len(count.by) > 1 else ""
+    with_parts = len(count.by) > 1 or "threads" in count.by  # which of the two kinds of discussions they are
+    parts = (
+        ", ".join(f"{number(rows)} {_WORDS.get(name, name)}" for name, rows in count.by.items()) if with_parts else ""
+    )
     total = context.style.bold(number(count.total))
     context.print(f"{count.kind.capitalize()}: {total}" + (f"  ({parts})" if parts else ""))
     return CountData(count.kind, count.total, count.by)

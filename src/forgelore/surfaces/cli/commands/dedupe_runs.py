@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from forgelore.surfaces.cli.filtering import read_limit
 from forgelore.surfaces.cli.terminal import number, table
 from forgelore.surfaces.present.text import ago
 
@@ -10,17 +11,21 @@ if TYPE_CHECKING:
     from forgelore.api import DedupeRun
     from forgelore.surfaces.cli.command import Context
 
+_MOST = 1000
 EXAMPLES = ("forgelore dedupe runs", "forgelore dedupe runs --step plan --limit 3")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or the only one")
     parser.add_argument("--step", metavar="STEP", help="only the runs of one step: plan, apply, …")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default %(default)s)")
+    parser.add_argument(
+        "--limit", type=int, default=20, metavar="N", help=f"how many, 1 to {_MOST} (default %(default)s)"
+    )
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "list[DedupeRun]":
-    found = context.history.list_dedupe_runs(project=arguments.project, step=arguments.step, limit=arguments.limit)
+    limit = read_limit(context, arguments, most=_MOST)
+    found = context.history.list_dedupe_runs(project=arguments.project, step=arguments.step, limit=limit)
     if not found:
         context.print("no runs yet")
     now = context.history.now_ms()

@@ -15,6 +15,7 @@ EXAMPLES = (
     "forgelore generate-docs --full          look at every item again; equal documents are not rewritten",
     "forgelore generate-docs --project acme/web --json",
 )
+_TYPES = {"intent": "intent cards"}  # the others have a plain plural
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,5 +42,7 @@ def _print(context: "Context", done: "BuiltDocuments") -> None:
     what = ", ".join(f"{number(count)} {name}" for count, name in counts if count) or "nothing to do"
     cut = f" ({number(done.truncated)} cut for length)" if done.truncated else ""
     context.print(f"{context.style.green('✓')} {number(done.total)} documents{cut}: {what}")
+    if types := ", ".join(f"{number(count)} {_TYPES.get(name, f'{name}s')}" for name, count in done.by_type.items()):
+        context.print(f"  {types}")
     if done.failed:
         context.warn(f"{number(done.failed)} items could not be indexed; why: forgelore stats")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "forgelore ingest --type issues acme/web",
     "forgelore ingest --type merge_requests gitlab:group/app",
+    "forgelore ingest --type discussions     where these are threads, with what they are below",
     "forgelore ingest --type releases",
 )
 

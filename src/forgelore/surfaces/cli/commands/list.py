@@ -1,7 +1,7 @@
 """`forgelore list KIND`."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.cli.filtering import (
     add_filters,
@@ -12,7 +12,7 @@ from forgelore.surfaces.cli.filtering import (
     read_filters,
     read_limit,
 )
-from forgelore.surfaces.cli.terminal import clean, fit, number, table
+from forgelore.surfaces.cli.terminal import cells, clean, fit, number, table, width
 from forgelore.surfaces.present.text import day
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ EXAMPLES = (
     "forgelore list prs --author @ana --limit 10",
     "forgelore list issues --label bug --label regression --json",
     "forgelore list prs --path src/ --state open --state merged --after '3 months ago'",
+    "forgelore list discussions --sort comments      of either kind: items, or threads below items",
     "forgelore list releases --project acme/web --sort created",
     "forgelore list issues --limit 1000 --format tsv | cut -f 1,4",
     *filter_examples("forgelore list issues"),
@@ -66,22 +67,46 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]"
 def _print(context: "Context", items: "list[ListedItem]", project: str | None) -> None:
     if not items:
         context.print("nothing matches" if project is None else f"nothing in {project} matches")
-    many = len({item.project for item in items}) > 1
-    rows = [_row(context, item, with_project=many) for item in items]
-    for line in table(rows, grow=1, spare=(3, 5), columns=None if context.is_fitted else _UNBOUNDED):
+    given = _Columns(
+        kind=len({item.kind for item in items}) > 1,
+        branches=any(item.source_branch or item.target_branch for item in items),
+        project=len({item.project for item in items}) > 1,
+    )
+    rows = [_row(context, item, given) for item in items]
+    spare = (3 + given.kind, 5 + given.kind + given.branches)  # authors and labels
+    for line in table(rows, grow=1 + given.kind, spare=spare, columns=None if context.is_fitted else _UNBOUNDED):
         context.print(line)
 
 
-def _row(context: "Context", item: "ListedItem", *, with_project: bool) -> list[str]:
+class _Columns(NamedTuple):
+    """Columns that some lists have: where they would tell rows apart, or where there is something in them."""
+
+    kind: bool
+    branches: bool
+    project: bool
+
+
+def _row(context: "Context", item: "ListedItem", given: _Columns) -> list[str]:
     style = context.style
     labels = ", ".join(clean(label) for label in item.labels)
     author = f"@{clean(item.author)}" if item.author else ""
-    row = [
+    return [
         style.bold(clean(item.ref)),
+        *([item.kind] if given.kind else []),
         clean(item.title),
         style.state(item.state),
         style.cyan(author),
         day(item.updated_at or item.created_at),
+        *([_branches(item, width() // 4 if context.is_fitted else _UNBOUNDED)] if given.branches else []),
         style.dim(fit(labels, _LABELS) if context.is_fitted else labels),
+        *([style.dim(item.project)] if given.project else []),
     ]
-    return [*row, style.dim(item.project)] if with_project else row
+
+
+def _branches(item: "ListedItem", columns: int) -> str:
+    """Return `feature → main`: of both names the first is the one that may be cut."""
+    source, target = clean(item.source_branch), clean(item.target_branch)
+    if not source or not target:
+        return fit(source or target, columns)
+    target = fit(target, columns // 2)
+    return f"{fit(source, max(4, columns - cells(target) - 3))} → {target}"

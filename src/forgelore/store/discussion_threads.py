@@ -1,0 +1,72 @@
+"""Discussions that are threads: lists and counts of what people said below items, where their forge calls it so.
+
+A thread in which only the forge speaks ("changed the description") is no discussion; nor is one that only members may
+read, or one below an item that is gone.
+"""
+
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+from forgelore.store.filter_columns import CALLED_DISCUSSIONS, SAID, THREADS
+from forgelore.store.filters import Filters, build_where
+
+_SORTS = {
+    "updated": f"coalesce({THREADS.updated_at}, {THREADS.created_at}, 0)",
+    "created": f"coalesce({THREADS.created_at}, 0)",
+    "number": "i.number",
+    "comments": f"(SELECT count(*) {SAID})",
+}
+# The note that begins a thread stands beside it: a thread that nobody began has no row here.
+_DISCUSSIONS = f"""threads t
+JOIN items i ON i.id = t.item_id AND i.deleted_at IS NULL
+JOIN projects p ON p.id = t.project_id AND p.id IN ({CALLED_DISCUSSIONS})
+JOIN notes f ON f.id = (SELECT s.id {SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)"""
+
+
+class ThreadRow(NamedTuple):
+    """A thread by its first note, with the item it is below. The last is what it is sorted by."""
+
+    item_id: int
+    kind: str  # of the item, as `number` and `item_url` are
+    number: int
+    item_url: str | None
+    is_resolvable: int
+    is_resolved: int
+    author: str | None
+    body: str
+    key: str
+    url: str | None
+    created_at: int | None
+    updated_at: int | None
+    forge: str
+    host: str
+    path: str
+    rank: int
+
+
+def load_discussion_threads(
+    store: Store, filters: Filters, *, sort: str, limit: int, is_ascending: bool = False
+) -> list[ThreadRow]:
+    """Return matching threads in the order of a list of items; types do not count."""
+    where, values = build_where(filters._replace(types=()), THREADS)
+    direction = "ASC" if is_ascending else "DESC"
+    sql = f"""
+        SELECT i.id, i.kind, i.number, i.url, t.is_resolvable, t.is_resolved, f.author, f.body, f.key, f.url,
+          {THREADS.created_at}, {THREADS.updated_at}, p.forge, p.host, p.path, {_SORTS[sort]} AS rank
+        FROM {_DISCUSSIONS}
+        WHERE {where}
+        ORDER BY rank {direction}, t.project_id, i.number {direction}, t.id
+        LIMIT ?
+    """
+    return [ThreadRow._make(row) for row in store.rows(sql, *values, limit)]
+
+
+def count_discussion_threads(store: Store, filters: Filters) -> int:
+    """Return how many threads match; types do not count."""
+    where, values = build_where(filters._replace(types=()), THREADS)
+    sql = f"""
+        SELECT count(*)
+        FROM {_DISCUSSIONS}
+        WHERE {where}
+    """
+    return int(store.value(sql, *values))
