@@ -1,15 +1,17 @@
-"""The composition root: the only place that names concrete forges and embedders. Surfaces ask it for ready ones."""
+"""The composition root: settings, store, clocks, and ready forges, embedders and language models for whoever asks.
+
+Concrete ones are named in `forges/adapters`, `embedders/choice` and `llm/choice`, and nowhere else.
+"""
 
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from forgelore.config import (
     EMBEDDERS,
-    OWN_EMBEDDERS,
     Config,
     api_urls,
     check_api_url,
@@ -20,8 +22,8 @@ from forgelore.config import (
 )
 from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.core.values import check_filled
-from forgelore.errors import ConfigError, EmbedderUnreachable, InvalidValue, LoreError, StoreError, UsageError
-from forgelore.llm_settings import LLM_PROFILES
+from forgelore.errors import ConfigError, InvalidValue, LoreError, StoreError, UsageError
+from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
@@ -32,8 +34,6 @@ from forgelore.words import ProjectName
 if TYPE_CHECKING:  # reading commands never need a forge
     from forgelore.chat_port import ChatModel
     from forgelore.code_port import Clone
-    from forgelore.forges.answers import TokenAccess
-    from forgelore.net.client import Client
     from forgelore.net.model_server import Manners
     from forgelore.ports import Embedder, Forge, IndexBranch, PayloadReader
 
@@ -168,13 +168,13 @@ class App:
         """Return the forge a project lives on, with the token that belongs to it."""
         if name.forge == "local":
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
-        if name.forge not in _ADAPTERS:  # a file may come from a version that knows more of them
+        if name.forge not in ADAPTERS:  # a file may come from a version that knows more of them
             raise InvalidValue(f"this version knows no forge called {name.forge!r}", hint="upgrade forgelore")
         if name.host not in self._forges:
-            self._forges[name.host] = _ADAPTERS[name.forge].make(self._connection(name.forge, name.host, on_wait))
+            self._forges[name.host] = ADAPTERS[name.forge].make(self._connection(name.forge, name.host, on_wait))
         return self._forges[name.host]
 
-    def _connection(self, kind: str, host: str, on_wait: Callable[[float, str], None] | None) -> "Connection":
+    def _connection(self, kind: str, host: str, on_wait: Callable[[float, str], None] | None) -> Connection:
         from forgelore.forges.answers import TokenAccess
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
@@ -192,7 +192,7 @@ class App:
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""
-        return _ADAPTERS[name.forge].payloads() if name.forge in _ADAPTERS else None
+        return ADAPTERS[name.forge].payloads() if name.forge in ADAPTERS else None
 
     def index_branch(self, name: ProjectName, branch: str, *, folder: str, mark: str) -> "IndexBranch":
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
@@ -249,34 +249,10 @@ class App:
         if name == "none":
             return None
         if name not in self._embedders:
-            self._embedders[name] = self._make_embedder(name, on_wait)
+            from forgelore.embedders.choice import make_embedder
+
+            self._embedders[name] = make_embedder(name, self.config, self.environ, partial(self._manners, on_wait))
         return self._embedders[name]
-
-    def _make_embedder(self, name: str, on_wait: Callable[[float, str], None] | None) -> "Embedder":
-        if name in OWN_EMBEDDERS:
-            return _OWN_EMBEDDERS[name]()
-        config, manners = self.config, self._manners(on_wait)
-        # Address and model were written for the embedder of the settings: a server that is named instead has its own.
-        is_meant = config.embedder in (name, *OWN_EMBEDDERS, "none")
-        url, model = (config.embedder_url, config.embedder_model) if is_meant else ("", "")
-        return {"ollama": self._make_ollama, "openai": self._make_openai}[name](url, model, manners)
-
-    def _make_ollama(self, url: str, model: str, manners: "Manners") -> "Embedder":
-        from forgelore.embedders.ollama import Ollama
-
-        return Ollama(url, model, manners=manners)
-
-    def _make_openai(self, url: str, model: str, manners: "Manners") -> "Embedder":
-        from forgelore.embedders.openai import KEY_ENV, OpenAI
-        from forgelore.embedders.openai import URL as OPENAI_URL
-
-        # A key goes to its own host: OpenAI's to OpenAI, any other only where the user says which.
-        is_openai = not url or host_of(url) == host_of(OPENAI_URL)
-        key_env = self.config.embedder_key_env or (KEY_ENV if is_openai else "")
-        key = self.environ.get(key_env, "").strip() if key_env else ""
-        return OpenAI(
-            url, model, key=key, key_env=key_env or "a variable and name it in embedder_key_env", manners=manners
-        )
 
     def chat_model(
         self, profile: str | None = None, *, on_wait: Callable[[float, str], None] | None = None
@@ -285,18 +261,11 @@ class App:
         where the settings name none.
         """
         name = profile or "default"
-        if name not in LLM_PROFILES:
-            raise InvalidValue(f"no profile is called {name!r}", hint=f"one of: {', '.join(LLM_PROFILES)}")
-        found = next((one for one in self.config.llm if one.name == name), None)
-        if found is None or not found.base_url or not found.model:
-            missing = "server" if found is None or not found.base_url else "model"
-            hint = 'in your own config.toml, write [llm] and below it preset = "ollama" and model = "NAME"'
-            raise ConfigError(f"no {missing} is named for the language model ({name})", hint=hint)
         if name not in self._chat_models:
-            from forgelore.llm.chat import ServedChatModel
+            from forgelore.llm.choice import make_chat_model
 
-            key = self.environ.get(found.api_key_env, "").strip() if found.api_key_env else ""
-            self._chat_models[name] = ServedChatModel(found, key=key, manners=self._manners(on_wait))
+            make_manners = partial(self._manners, on_wait)
+            self._chat_models[name] = make_chat_model(name, self.config.llm, self.environ, make_manners)
         return self._chat_models[name]
 
     def _manners(self, on_wait: Callable[[float, str], None] | None) -> "Manners":
@@ -328,83 +297,3 @@ def _make_folder_for(path: str) -> None:
     except OSError as error:
         hint = "choose another file"
         raise StoreError(f"the folder {folder} cannot be made: {error.strerror}", hint=hint) from error
-
-
-def _make_lore() -> "Embedder":
-    from forgelore.embedders.lore import LoreEmbedder
-
-    return LoreEmbedder()
-
-
-def _make_minilm() -> "Embedder":
-    """A package of its own: its weights and its runtime are eight times the size of everything else."""
-    try:
-        from forgelore_minilm import MiniLM
-    except ImportError as error:
-        raise EmbedderUnreachable(
-            "the embedder minilm is not installed", hint="pip install forgelore[minilm], or use the built-in: lore"
-        ) from error
-    embedder: Embedder = MiniLM()
-    return embedder
-
-
-_OWN_EMBEDDERS: "dict[str, Callable[[], Embedder]]" = {"lore": _make_lore, "minilm": _make_minilm}
-
-
-class Connection(NamedTuple):
-    """What an adapter is made with."""
-
-    host: str
-    graphql_url: str
-    access: "TokenAccess"
-    client: "Callable[[dict[str, str]], Client]"  # given the headers that the API wants
-
-
-class Adapter(NamedTuple):
-    """The code of one forge, beside its profile. Payloads are read without what talks to the network."""
-
-    make: "Callable[[Connection], Forge]"
-    payloads: "Callable[[], PayloadReader]"
-
-
-def _github(to: Connection) -> "Forge":
-    from forgelore.forges.github.forge import HEADERS, GitHub
-
-    return GitHub(to.client(HEADERS), to.graphql_url, host=to.host, access=to.access)
-
-
-def _github_payloads() -> "PayloadReader":
-    from forgelore.forges.github.payloads import GitHubPayloads
-
-    return GitHubPayloads()
-
-
-def _gitlab(to: Connection) -> "Forge":
-    from forgelore.forges.gitlab.forge import HEADERS, GitLab
-
-    return GitLab(to.client(HEADERS), host=to.host, access=to.access)
-
-
-def _gitlab_payloads() -> "PayloadReader":
-    from forgelore.forges.gitlab.payloads import GitLabPayloads
-
-    return GitLabPayloads()
-
-
-def _forgejo(to: Connection) -> "Forge":
-    from forgelore.forges.forgejo.forge import HEADERS, Forgejo
-
-    return Forgejo(to.client(HEADERS), host=to.host, access=to.access)
-
-
-def _forgejo_payloads() -> "PayloadReader":
-    from forgelore.forges.forgejo.payloads import ForgejoPayloads
-
-    return ForgejoPayloads()
-
-
-_ADAPTERS = {
-    "github": Adapter(_github, _github_payloads),
-    "gitlab": Adapter(_gitlab, _gitlab_payloads),
-    "forgejo": Adapter(_forgejo, _forgejo_payloads),
-}

@@ -88,6 +88,14 @@ SETTINGS = (
         " api.openai.com alone",
     ),
     Setting(
+        "embedder_concurrency",
+        1,
+        1,
+        16,
+        False,
+        "how many requests are under way at once at a served embedder (ollama, openai); it must work on several too",
+    ),
+    Setting(
         "close_message",
         CLOSED,
         0,
@@ -142,6 +150,7 @@ class Config(NamedTuple):
     embedder_url: str = ""
     embedder_model: str = ""
     embedder_key_env: str = ""
+    embedder_concurrency: int = 1
     close_message: str = CLOSED
     maintainers: tuple[str, ...] = ()
     dedupe_language: str = "en"
@@ -313,12 +322,15 @@ def _checked(setting: Setting, value: Any, where: str) -> Any:
             known = f"one of {', '.join(choices)}" if len(choices) > 2 else " or ".join(choices)
             raise ConfigError(f"{where}: {setting.name} must be {known}, not {value!r}")
         return value
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    is_integer = isinstance(setting.default, int)
+    is_number = isinstance(value, int if is_integer else (int, float)) and not isinstance(value, bool)
     if not is_number or not setting.low <= value <= setting.high:
+        kind = "a whole number " if is_integer else ""
         raise ConfigError(
-            f"{where}: {setting.name} must be between {setting.low:g} and {setting.high:g}, not {value!r}"
+            f"{where}: {setting.name} must be {kind}between {setting.low:g} and {setting.high:g}, not {value!r}",
+            hint=f"for example: {setting.name} = {setting.default}",
         )
-    return int(value) if isinstance(setting.default, int) else float(value)
+    return int(value) if is_integer else float(value)
 
 
 def _forges(value: Any, where: str) -> tuple[ForgeSetting, ...]:

@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "forgelore"
 FORGES = re.compile("|".join(PROFILES), re.IGNORECASE)
 ALLOWED = {
     "profiles.py": "what they are",
-    "app.py": "the table of adapters",
+    "forges/adapters.py": "the table of adapters",
     "core/triage/events.py": "what their CI says",
     "surfaces/ci/runner.py": "what their CI says",
 }
@@ -90,9 +90,9 @@ def test_every_exception_is_needed():
 
 
 def test_every_profile_is_filled_and_has_its_adapter():
-    from forgelore.app import _ADAPTERS
+    from forgelore.forges.adapters import ADAPTERS
 
-    assert set(_ADAPTERS) == set(PROFILES) == {profile.name for profile in PROBED}
+    assert set(ADAPTERS) == set(PROFILES) == {profile.name for profile in PROBED}
     for name, profile in PROFILES.items():
         assert (SOURCE / "forges" / name / "forge.py").exists()
         assert profile.numbering != "unknown"

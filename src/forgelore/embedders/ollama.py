@@ -36,14 +36,14 @@ class Ollama(ServedEmbedder):
 
     name = "ollama"
 
-    def __init__(self, url: str = "", model: str = "", *, manners: Manners | None = None) -> None:
+    def __init__(self, url: str = "", model: str = "", *, manners: Manners | None = None, concurrency: int = 1) -> None:
         model = model or MODEL
         hints = Hints(
             unreachable="is Ollama running? start it with: ollama serve",
             model=f"ollama pull {model}",
             auth="Ollama asks for no key; what stands before it at embedder_url does",
         )
-        super().__init__(Line(url or URL, model, hints, manners=manners or Manners()), model)
+        super().__init__(Line(url or URL, model, hints, manners=manners or Manners()), model, concurrency=concurrency)
         self._hints = hints
         self._digest: str | None = None
 

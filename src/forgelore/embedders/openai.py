@@ -29,18 +29,20 @@ class OpenAI(ServedEmbedder):
     """A model behind an address that ends before `/embeddings`, most often in `/v1`."""
 
     name = "openai"
-    batch_size = 64
+    request_size = 64
 
     def __init__(
-        self, url: str = "", model: str = "", *, key: str = "", key_env: str = KEY_ENV, manners: Manners | None = None
-    ) -> None:
+        self, url: str = "", model: str = "", *, key: str = "", key_env: str = KEY_ENV, manners: Manners | None = None,
+        concurrency: int = 1,
+    ) -> None:  # fmt: skip
         model = model or MODEL
         hints = Hints(
             unreachable="check the network and embedder_url (most end in /v1)",
             model="check embedder_model; the server lists its own at /models",
             auth=f"{'check the key in' if key else 'put a key into'} {key_env}",
         )
-        super().__init__(Line(url or URL, model, hints, manners=manners or Manners(), key=key), model)
+        line = Line(url or URL, model, hints, manners=manners or Manners(), key=key)
+        super().__init__(line, model, concurrency=concurrency)
 
     def fingerprint(self) -> str:
         return f"openai {self.line.host} {self.model} {rules(self.family)}"

@@ -5,6 +5,7 @@
     one fails by itself      its place in the answer holds an EmbeddingFailed; the others have their vectors
     ... and so does PROBE    it is not the passage: the error is raised
 
+Several requests may be under way at once (`embedder_concurrency`); what comes back is in the order of the passages.
 What concerns the whole server (unreachable, key, limit, no such model) is raised from anywhere.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from forgelore.core.names import is_loopback
 from forgelore.embedders.families import chunk_chars, family_of, has_words, passage_text, query_text
+from forgelore.embedders.side_by_side import map_side_by_side
 from forgelore.embedders.talking import ALONE, BATCH, QUERY, Line, Patience, TooLong
 from forgelore.errors import EmbeddingFailed
 from forgelore.ports import Embedder
@@ -29,11 +31,13 @@ class ServedEmbedder(Embedder):
     """An embedder that asks a server. A subclass says how one request looks, and what else names its vectors."""
 
     name = ""
-    batch_size = 32
+    request_size = 32  # passages of one request
     floor = -1.0
 
-    def __init__(self, line: Line, model: str) -> None:
+    def __init__(self, line: Line, model: str, *, concurrency: int = 1) -> None:
         self.model = model
+        self.concurrency = concurrency  # requests under way at once
+        self.batch_size = self.request_size * concurrency
         self.line = line
         self.family = family_of(model)
         self.chunk_chars = chunk_chars(self.family)
@@ -46,9 +50,10 @@ class ServedEmbedder(Embedder):
 
     def embed_passages(self, passages: Sequence[Passage]) -> Sequence[VectorOrFailure]:
         texts = [passage_text(self.family, passage) for passage in passages if has_words(passage)]
-        found: list[VectorOrFailure] = []
-        for batch in build_batches(texts, size=self.batch_size, chars=self._batch_chars):
-            found += self._embed_batch(batch)
+        batches = list(build_batches(texts, size=self.request_size, chars=self._batch_chars))
+        answers = map_side_by_side(self._fetch_batch, batches, at_once=self.concurrency)
+        # In their order, by one thread: the first vector sets the dimension.
+        found = [self._checked(answer) for batch in answers for answer in batch]
         rest = iter(found)  # servers refuse a whole batch for one empty text: those stay here
         return [next(rest) if has_words(passage) else EmbeddingFailed(NOTHING) for passage in passages]
 
@@ -64,17 +69,18 @@ class ServedEmbedder(Embedder):
     def close(self) -> None:
         self.line.close()
 
-    def _embed_batch(self, texts: list[str]) -> list[VectorOrFailure]:
+    def _fetch_batch(self, texts: list[str]) -> Sequence[VectorOrFailure]:
         try:
-            return [self._checked(vector) for vector in self._fetch_all(texts, patience=BATCH)]
+            return self._fetch_all(texts, patience=BATCH)
         except EmbeddingFailed:
-            return list(self._embed_each(texts))
+            return list(self._fetch_each(texts))
 
-    def _embed_each(self, texts: list[str]) -> Iterator[VectorOrFailure]:
+    def _fetch_each(self, texts: list[str]) -> Iterator[VectorOrFailure]:
         is_well = False  # the server embeds other text: what fails then is the passage
         for text in texts:
+            outcome: VectorOrFailure
             try:
-                outcome = self._checked(self._fetch_what_fits(text, patience=ALONE))
+                outcome = self._fetch_what_fits(text, patience=ALONE)
             except EmbeddingFailed as error:
                 outcome = error
                 if not is_well:
@@ -98,8 +104,10 @@ class ServedEmbedder(Embedder):
             raise EmbeddingFailed(f"{self.line.host} sent {len(vectors)} vectors for {len(texts)} texts")
         return vectors
 
-    def _checked(self, vector: list[float]) -> VectorOrFailure:
+    def _checked(self, vector: VectorOrFailure) -> VectorOrFailure:
         """Return the vector, or why it cannot stand beside the others: the first one sets the dimension."""
+        if isinstance(vector, EmbeddingFailed):
+            return vector
         self._dimension = self._dimension or len(vector)
         if vector and len(vector) == self._dimension:
             return vector

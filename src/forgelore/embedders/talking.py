@@ -11,6 +11,7 @@ Retries come from the one HTTP client. What is different from a forge:
 
 import math
 import re
+import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -98,13 +99,14 @@ class EmbeddingClient(ModelClient):
 
 
 class Line:
-    """A server at one address. It connects on first use, once for each patience."""
+    """A server at one address, for several threads. It connects on first use, once for each patience."""
 
     def __init__(self, url: str, model: str, hints: Hints, *, manners: Manners, key: str = "") -> None:
         self.url = check_url(url)
         self.host = urlsplit(self.url).netloc
         self._model, self._hints, self._manners, self._key = model, hints, manners, key
         self._clients: dict[Patience, EmbeddingClient] = {}
+        self._guard = threading.Lock()
 
     def fetch(self, path: str, payload: Mapping[str, Any] | None = None, *, patience: Patience) -> bytes:
         """Return the body of a good answer: GET, or POST when there is a payload. Any other is one of our errors."""
@@ -131,9 +133,10 @@ class Line:
         self._clients.clear()
 
     def _client(self, patience: Patience) -> EmbeddingClient:
-        if patience not in self._clients:
-            self._clients[patience] = EmbeddingClient(self.url, self._manners, patience=patience, key=self._key)
-        return self._clients[patience]
+        with self._guard:
+            if patience not in self._clients:
+                self._clients[patience] = EmbeddingClient(self.url, self._manners, patience=patience, key=self._key)
+            return self._clients[patience]
 
     def _in_our_words(self, error: LoreError) -> LoreError:
         """The client speaks of forges: keep what happened, say what to do about an embedder."""

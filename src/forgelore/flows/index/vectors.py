@@ -73,7 +73,8 @@ def embed_documents(
     run = _Run(store, embedder, register(store, embedder, now_ms()), now_ms)
     if is_full:
         _begin_anew(store, run.stored, projects)
-    todo = {project_id: _todo(store, project_id, now_ms, is_retry=is_retry) for project_id in projects}
+    size = max(_DOCUMENTS, embedder.batch_size)  # one that takes much at once must not wait for more
+    todo = {project_id: _todo(store, project_id, size, now_ms, is_retry=is_retry) for project_id in projects}
     watcher.begin("vectors", "vectors", sum(total for total, _ in todo.values()))
     for project_id, (_, next_jobs) in todo.items():
         while jobs := next_jobs():
@@ -131,27 +132,27 @@ def count_unembedded(store: Store, projects: list[int]) -> int:
 
 
 def _todo(
-    store: Store, project_id: int, now_ms: Callable[[], int], *, is_retry: bool
+    store: Store, project_id: int, size: int, now_ms: Callable[[], int], *, is_retry: bool
 ) -> tuple[int, Callable[[], list[Job]]]:
     """Return how many documents there are to do, and what hands out the next few."""
     if not is_retry:
         return count_jobs(store, project_id).get(JobKind.EMBED, (0, 0))[0], lambda: _ready(
-            store, project_id, now_ms(), _DOCUMENTS
+            store, project_id, now_ms(), size
         )
     with store.transaction():
         failed = retry_jobs(store, project_id, JobKind.EMBED)
-    batches = iter([failed[at : at + _DOCUMENTS] for at in range(0, len(failed), _DOCUMENTS)])
+    batches = iter([failed[at : at + size] for at in range(0, len(failed), size)])
     return len(failed), lambda: next(batches, [])
 
 
-def _groups(texts: list[_Text]) -> list[list[_Text]]:
-    """Return the texts in order, in groups of at most `_CHUNKS` chunks where a single text allows it."""
+def _groups(texts: list[_Text], most: int) -> list[list[_Text]]:
+    """Return the texts in order, in groups of at most so many chunks where a single text allows it."""
     groups: list[list[_Text]] = []
     room = 0
     for text in texts:
         if not groups or len(text.chunks) > room:
             groups.append([])
-            room = _CHUNKS
+            room = most
         groups[-1].append(text)
         room -= len(text.chunks)
     return groups
@@ -167,7 +168,7 @@ class _Run:
 
     def embed(self, project_id: int, jobs: list[Job]) -> None:
         texts = self._load(jobs)
-        for group in _groups(texts):
+        for group in _groups(texts, max(_CHUNKS, self._embedder.batch_size)):
             vectors = self._vectors([chunk for text in group for chunk in text.chunks])
             self._learn_dimension(vectors)
             with self._store.transaction():

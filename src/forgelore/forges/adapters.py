@@ -1,0 +1,68 @@
+"""Adapters: the one table of forges, with the code that each is made of. Nothing is imported before it is asked for."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:  # reading commands never need a forge
+    from forgelore.forges.answers import TokenAccess
+    from forgelore.net.client import Client
+    from forgelore.ports import Forge, PayloadReader
+
+
+class Connection(NamedTuple):
+    """What an adapter is made with."""
+
+    host: str
+    graphql_url: str
+    access: "TokenAccess"
+    client: "Callable[[dict[str, str]], Client]"  # given the headers that the API wants
+
+
+class Adapter(NamedTuple):
+    """The code of one forge, beside its profile. Payloads are read without what talks to the network."""
+
+    make: "Callable[[Connection], Forge]"
+    payloads: "Callable[[], PayloadReader]"
+
+
+def _github(to: Connection) -> "Forge":
+    from forgelore.forges.github.forge import HEADERS, GitHub
+
+    return GitHub(to.client(HEADERS), to.graphql_url, host=to.host, access=to.access)
+
+
+def _github_payloads() -> "PayloadReader":
+    from forgelore.forges.github.payloads import GitHubPayloads
+
+    return GitHubPayloads()
+
+
+def _gitlab(to: Connection) -> "Forge":
+    from forgelore.forges.gitlab.forge import HEADERS, GitLab
+
+    return GitLab(to.client(HEADERS), host=to.host, access=to.access)
+
+
+def _gitlab_payloads() -> "PayloadReader":
+    from forgelore.forges.gitlab.payloads import GitLabPayloads
+
+    return GitLabPayloads()
+
+
+def _forgejo(to: Connection) -> "Forge":
+    from forgelore.forges.forgejo.forge import HEADERS, Forgejo
+
+    return Forgejo(to.client(HEADERS), host=to.host, access=to.access)
+
+
+def _forgejo_payloads() -> "PayloadReader":
+    from forgelore.forges.forgejo.payloads import ForgejoPayloads
+
+    return ForgejoPayloads()
+
+
+ADAPTERS = {
+    "github": Adapter(_github, _github_payloads),
+    "gitlab": Adapter(_gitlab, _gitlab_payloads),
+    "forgejo": Adapter(_forgejo, _forgejo_payloads),
+}
