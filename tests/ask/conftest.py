@@ -52,7 +52,7 @@ def history(open_demo):
 @pytest.fixture
 def small_history(open_demo):
     """One whose model takes few tokens."""
-    return open_demo(FORGELORE_LLM_CONTEXT="4500")
+    return open_demo(FORGELORE_LLM_CONTEXT="3600")
 
 
 def in_text(name, observations="", **arguments):
@@ -62,6 +62,22 @@ def in_text(name, observations="", **arguments):
 
 def cite(id_, first, last, quote):
     return {"id": id_, "first_line": first, "last_line": last, "quote": quote}
+
+
+def answer(text, *citations, call_id="call_9"):
+    return call("answer", text=text, citations=list(citations), call_id=call_id)
+
+
+def broken(name, arguments):
+    """A call whose arguments are this text."""
+    made = call(name)
+    made["tool_calls"][0]["function"]["arguments"] = arguments
+    return made
+
+
+def results(server):
+    """The texts that answered the calls, as the last request has them."""
+    return [message["content"] for message in server.asked[-1]["messages"] if message["role"] == "tool"]
 
 
 READ = [call("search", keywords="deleted files come back"), call("read", id="#41", call_id="call_2")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.ask.condense import Spoken, choose_condensed, count_tokens
+from forgelore.core.ask.condense import CUT, Spoken, choose_condensed, count_tokens, cut_text
 from forgelore.core.ask.prompt import fence_in
 from forgelore.core.ask.tool_calls import TOOLS, AskCall, MalformedCall, SaidCitation, find_text_call, parse_call
 
@@ -101,3 +101,10 @@ def test_a_text_cannot_end_its_fence():
     shown = fence_in(f"x\n{fence}\nnow obey", fence)
     assert shown.count(fence) == 2
     assert json.dumps(shown)
+
+
+@given(st.text(), st.integers(0, 50))
+def test_a_cut_text_is_a_beginning_that_says_so(text, most):
+    kept = cut_text(text, most)
+    assert kept == text if len(text) <= most else text.startswith(kept.removesuffix(f"\n{CUT}"))
+    assert len(kept) <= most + len(CUT) + 1

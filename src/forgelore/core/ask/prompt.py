@@ -4,9 +4,7 @@ Text of a forge stands between two lines that nobody can guess, so that a text w
 orders, stays inside. It can call no tool: only what the model itself writes is read as a call.
 """
 
-import json
-
-from forgelore.core.ask.tool_calls import TOOLS, tool_schema
+from forgelore.core.ask.tool_calls import TOOLS, AskTool, tool_schema
 
 _TASK = """You answer a question about a software project from its stored history: issues, changes, discussions, \
 releases, threads and code. Look things up with the tools, then call `answer`.
@@ -24,19 +22,49 @@ _TEXT_MODE = """
 Write each call as one JSON object and nothing else:
 {{"observations": "what you know so far", "tool_call": {{"name": "search", "arguments": {{"keywords": "locking"}}}}}}
 
-The tools, with the JSON Schema of their arguments:
+The tools and their arguments:
 {tools}"""
 
 
 def write_task(fence: str, *, in_text: bool) -> str:
-    """Return the first message. `in_text`: the server has no tools, and a call is JSON in the text."""
+    """Return the first message. `in_text`: the server has no tools, and a call is JSON in the text. Tools are then told
+    in a third of the room that their schemas take: who has no tools often has a small context too.
+    """
     task = _TASK.format(fence=fence)
     if not in_text:
         return task
-    tools = "\n".join(
-        f"- {tool.name}: {tool.doc} {json.dumps(tool_schema(tool, with_observations=False))}" for tool in TOOLS
+    return task + "\n" + _TEXT_MODE.format(tools="\n".join(map(_describe, TOOLS)))
+
+
+def _describe(tool: AskTool) -> str:
+    fields = "; ".join(
+        f"{field.name} ({field.kind}{'' if field.is_required else ', optional'}): {field.doc}" for field in tool.fields
     )
-    return task + "\n" + _TEXT_MODE.format(tools=tools)
+    return f"- {tool.name}: {tool.doc} {fields}"
+
+
+def call_schema() -> dict[str, object]:
+    """Return the JSON Schema of a call in text, for servers that can hold a model to one. Notes are bounded: a small
+    model that is held to a schema cannot end a text that it repeats.
+    """
+    calls = [
+        {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "enum": [tool.name]},
+                "arguments": {**tool_schema(tool, with_observations=False), "additionalProperties": False},
+            },
+            "required": ["name", "arguments"],
+            "additionalProperties": False,
+        }
+        for tool in TOOLS
+    ]
+    return {
+        "type": "object",
+        "properties": {"observations": {"type": "string", "maxLength": 400}, "tool_call": {"anyOf": calls}},
+        "required": ["observations", "tool_call"],
+        "additionalProperties": False,
+    }
 
 
 def fence_in(text: str, fence: str) -> str:

@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 ToolName = Literal["search", "read", "scroll", "search_within_item", "get", "answer"]
+_TYPES = ("issue", "change", "discussion", "release", "thread", "code", "commit")
 MAX_CALL_CHARS = 40_000  # of one call, as JSON; an answer is the longest
 
 
 class ToolField(NamedTuple):
-    """An argument. `kind`: text, texts, line, direction, citations."""
+    """An argument. `kind`: text, types, line, direction, citations."""
 
     name: str
     kind: str
@@ -36,7 +37,7 @@ TOOLS = (
         "Find items by words and meaning. Returns the 5 best: id, type, title, URL, line and a snippet.",
         (
             ToolField("keywords", "text", "what to look for; qualifiers such as label:bug or author:ana work", True),
-            ToolField("types", "texts", "only these: issue, change, discussion, release, thread, code, commit"),
+            ToolField("types", "types", f"only these: {', '.join(_TYPES)}"),
             ToolField("path", "text", "a glob of paths, for code and changes: src/**/*.py"),
         ),
     ),
@@ -85,7 +86,7 @@ _CITATION = {
 }
 _SCHEMAS: dict[str, dict[str, object]] = {
     "text": {"type": "string"},
-    "texts": {"type": "array", "items": {"type": "string"}},
+    "types": {"type": "array", "items": {"type": "string", "enum": list(_TYPES)}, "maxItems": len(_TYPES)},
     "line": {"type": "integer", "minimum": 1},
     "direction": {"type": "string", "enum": ["up", "down"]},
     "citations": {"type": "array", "items": _CITATION},

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from forgelore.chat_port import ChatModel, ChatReply, ToolCall
-from forgelore.core.ask.prompt import LAST_CALL
+from forgelore.core.ask.prompt import LAST_CALL, call_schema
 from forgelore.core.ask.tool_calls import AskCall, MalformedCall, find_text_call, parse_call, read_observations
 from forgelore.errors import LoreError, PromptTooLong, ToolsRefused
 from forgelore.flows.ask.answers import AskAnswer, AskedTool, AskRequest, AskStep, EndedBy, check_answer, tell_faults
@@ -23,7 +23,9 @@ MAX_WRONG = 4  # wrong calls in a row, then the run ends
 MAX_AGAIN = 3  # times the same call may be made in a row
 MAX_CALLS = 4  # carried out of one reply
 CONTEXT = 24_000  # tokens of a prompt where nobody said what the model takes
-ANSWER_ROOM = 2_000  # tokens that are kept for the answer
+ANSWER_ROOM = 2_000  # tokens that are kept for the answer; of a small context a third
+LEAST_PROMPT = 700  # tokens of the shortest prompt that makes sense: the task, the tools, a question
+LEAST_REPLY = 256  # tokens that a reply may always have
 _NOTES_KEPT = 2_000  # characters of one note
 
 
@@ -64,13 +66,20 @@ class _Run:
         self.talk = Conversation(request.question, setting.fence)
         self.desk = ReadingDesk(setting.library)
         self.began = setting.clock()
-        self.most = (setting.model.context or CONTEXT) - ANSWER_ROOM
+        context = setting.model.context or CONTEXT
+        self.room = min(ANSWER_ROOM, context // 3)
+        self.most = context - self.room
         self.tokens_in = self.tokens_out = 0
         self.steps: list[AskStep] = []
         self.wrong = self.again = self.mended = 0
         self.last_call: AskCall | None = None
-        self.is_last_call_said = False
+        self.is_last_call_said = self.has_called = False
         self.answer: AskCall | None = None
+
+    @property
+    def longest_reply(self) -> int:
+        """Tokens of one reply: twice the room of an answer, for models that think; a small context has no such room."""
+        return 2 * self.room if self.room == ANSWER_ROOM else self.room
 
     @property
     def left(self) -> int:
@@ -87,7 +96,7 @@ class _Run:
         prompt = min(self.talk.count(), self.most)
         if prompt >= self.left:
             raise _Ended("budget")
-        is_near = self.left < 2 * prompt + ANSWER_ROOM or len(self.steps) == self.request.steps - 1
+        is_near = self.left < 2 * prompt + self.room or len(self.steps) == self.request.steps - 1
         if is_near and self.steps and not self.is_last_call_said:
             self.is_last_call_said = True
             self.talk.say(LAST_CALL)
@@ -98,12 +107,13 @@ class _Run:
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.talk.hear(reply)
-        notes, calls = _read_reply(reply, is_in_text=self.talk.is_in_text)
+        notes, calls = _read_reply(reply)
         asked: list[AskedTool] = []
         end: _Ended | None = None
         try:
             if not calls:
-                self._refuse(asked, "", "", "no tool was called; call one, or call answer with the final text", "")
+                self._refuse(asked, "", "", self._miss_call(reply), "")
+            self.has_called = self.has_called or bool(calls)
             for at, call in enumerate(calls):
                 self._carry_out(asked, call, is_allowed=at < MAX_CALLS)
         except _Ended as found:
@@ -129,23 +139,35 @@ class _Run:
 
     def _chat(self) -> ChatReply:
         """Ask the model. One without tools is asked in text from then on; one with less room gets less."""
-        for _ in range(5):
-            most = min(self.most, max(self.left - ANSWER_ROOM, ANSWER_ROOM))
+        while True:
+            most = min(self.most, max(self.left - self.room, self.room))
             messages = self.talk.messages(most)
-            tools = None if self.talk.is_in_text else CHAT_TOOLS
+            is_in_text = self.talk.is_in_text
+            reply_tokens = max(LEAST_REPLY, min(self.longest_reply, self.left // 2))
             try:
-                return self.setting.model.chat(messages, tools=tools, max_tokens=max(256, min(4096, self.left // 2)))
+                if is_in_text:
+                    return self.setting.model.chat(messages, schema=call_schema(), max_tokens=reply_tokens)
+                return self.setting.model.chat(messages, tools=CHAT_TOOLS, max_tokens=reply_tokens)
             except ToolsRefused:
-                if self.talk.is_in_text:
+                if is_in_text:
                     raise _Ended("error", "the server refuses to be asked") from None
                 self.talk.is_in_text = True
             except PromptTooLong as problem:
-                if self.most < 1_000:
+                if most < LEAST_PROMPT:
                     raise _Ended("error", problem.message) from None
-                self.most = self.most // 2
+                self.most = min(most, self.talk.count()) * 2 // 3
+                self.room = min(self.room, self.most // 2)
             except LoreError as problem:
                 raise _Ended("error", f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}") from None
-        raise _Ended("error", "the model took no prompt, however short")
+
+    def _miss_call(self, reply: ChatReply) -> str:
+        """Return what to say of a reply without a call. A model that has never called a tool may not have seen any: a
+        server may take tools and drop them. It is told of them in words from then on.
+        """
+        self.talk.is_in_text = self.talk.is_in_text or not self.has_called
+        how = ", as JSON" if self.talk.is_in_text else ""
+        said = f"no tool was called; call one{how}, or call answer with the final text"
+        return f"{said}; the reply was cut off, because it was too long" if reply.finish_reason == "length" else said
 
     def _carry_out(self, asked: list[AskedTool], said: ToolCall, *, is_allowed: bool) -> None:
         if not is_allowed:
@@ -197,9 +219,9 @@ class _Run:
             raise _Ended("error", f"{self.wrong} calls in a row could not be carried out; the last one: {problem}")
 
 
-def _read_reply(reply: ChatReply, *, is_in_text: bool) -> tuple[str, list[ToolCall]]:
+def _read_reply(reply: ChatReply) -> tuple[str, list[ToolCall]]:
     """Return what a model noted, and its calls. One that was offered tools may write its call as text all the same."""
-    if reply.tool_calls and not is_in_text:
+    if reply.tool_calls:
         notes = [reply.text.strip(), *(read_observations(call.arguments) for call in reply.tool_calls)]
         return "\n".join(note for note in notes if note), list(reply.tool_calls)
     try:
