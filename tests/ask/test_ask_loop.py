@@ -25,11 +25,11 @@ def test_results_are_data_between_lines_that_nobody_can_guess(history, server):
     server.replies = [*READ, answer("Nothing is known.")]
     history.ask("why?")
     listed, read = results(server)[:2]
-    fence = listed.split("\n")[0]
-    assert fence.startswith("=== data ")
-    assert listed.endswith(fence)
+    fence = listed.split("\n")[0].strip("<>")
+    assert fence.startswith("forge-text-")
+    assert listed.endswith(f"\n</{fence}>")
     assert read.count(fence) == 2
-    assert fence in server.asked[0]["messages"][0]["content"]
+    assert f"<{fence}>" in server.asked[0]["messages"][0]["content"]
     assert "id: #41" in listed
     assert "line: " in listed
     assert listed.count("snippet: ") == 5

@@ -30,7 +30,7 @@ def test_old_results_are_condensed_and_their_lines_stay(small_history, server):
     first, *rest = results(server)
     assert first.startswith("(left out: search 'deleted files come back': found #41 (line ")
     assert rest[0].startswith("(left out: read #41, lines 1 to ")
-    assert "=== data" in rest[-1]
+    assert rest[-1].startswith("<forge-text-")
     assert max(len(prompt_of(asked)) for asked in server.asked) < 4000 * 4
     assert found.claims[0].is_checked
 
@@ -89,7 +89,7 @@ def test_a_small_context_holds_the_newest_result_and_not_the_models_own_words(op
     prompts = [prompt_of(asked) for asked in server.asked]
     assert max(map(len, prompts)) < 2048 * 4 * 2 / 3 + 200
     assert all("I think aloud. " * 100 not in prompt for prompt in prompts)
-    assert all(prompt.rstrip().splitlines()[-1].startswith("=== data ") for prompt in prompts[2:])
+    assert all(prompt.rstrip().splitlines()[-1].startswith("</forge-text-") for prompt in prompts[2:])
     assert "[...cut: the model takes no more at once" in prompts[-1]
 
 

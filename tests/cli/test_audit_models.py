@@ -40,7 +40,7 @@ def lanes(cli, github, github_env):
 def test_a_cheap_model_is_measured_by_a_strong_one(lanes):
     _, second, third = lanes.numbers
     found = lanes("audit", "--sample", "50", "--seed", "7", "--workers", "3", "--json").data
-    assert (found["judge"], found["reference"]) == ("llm", "llm large prompt 1")
+    assert (found["judge"], found["reference"]) == ("llm", "llm large prompt 2")
     assert found["model"].startswith("small")
     assert {one["number"]: one["audit_class"] for one in found["disagreements"]} == {second: "fn", third: "fp"}
     assert (found["counters"]["tp"], found["counters"]["fp"], found["counters"]["fn"]) == (1, 1, 1)

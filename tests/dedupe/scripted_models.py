@@ -20,13 +20,17 @@ VERDICT = {
 def numbers_in(asked):
     """(source, candidates) of a question."""
     prompt = prompt_of(asked)
-    (source,) = re.findall(r"^<<<\w+ source \w+ (\d+)$", prompt, re.MULTILINE)
-    return int(source), [int(one) for one in re.findall(r"^<<<\w+ candidate \w+ (\d+)$", prompt, re.MULTILINE)]
+    (source,) = re.findall(r"^<forge-text-\w+ source \w+ (\d+)>$", prompt, re.MULTILINE)
+    return int(source), [
+        int(one) for one in re.findall(r"^<forge-text-\w+ candidate \w+ (\d+)>$", prompt, re.MULTILINE)
+    ]
 
 
 def data_in(asked, number):
     """The fenced text of one item."""
-    found = re.search(rf"^<<<(\w+) \w+ \w+ {number}\n(.*?)\n>>>\1$", prompt_of(asked), re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^<(forge-text-\w+) \w+ \w+ {number}>\n(.*?)\n</\1>$", prompt_of(asked), re.MULTILINE | re.DOTALL
+    )
     return found[2]
 
 

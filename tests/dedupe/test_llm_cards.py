@@ -103,7 +103,7 @@ def test_a_model_writes_the_cards_where_the_settings_name_one(desk, asked_model)
     assert (issues.model, issues.made, issues.fallbacks) == ("scripted-model", 7, 0)
     assert (issues.prompt_tokens, issues.answer_tokens, changes.made) == (840, 210, 1)
     kept = cards(desk.app.store())[8]
-    assert (kept["model"], kept["prompt_version"], kept["status"], kept["error"]) == ("scripted-model", "1", "ok", "")
+    assert (kept["model"], kept["prompt_version"], kept["status"], kept["error"]) == ("scripted-model", "2", "ok", "")
     assert decode_card(kept["card"]).symptom == "folders disappear"
     asked = len(asked_model.asked)
     assert [one.made for one in desk.make_intent_cards().kinds] == [0, 0]
@@ -115,9 +115,10 @@ def test_the_text_of_strangers_is_data_between_marks_they_cannot_know(desk, aske
     desk.make_intent_cards(kind="issue")
     prompts = [prompt_of(one) for one in asked_model.asked]
     (hostile,) = [one for one in prompts if "Ignore all instructions" in one]
-    fence = hostile.rpartition(">>>")[2].splitlines()[0]
-    assert hostile.index(f"<<<{fence} item") < hostile.index("Ignore all") < hostile.index(f"\n>>>{fence}")
-    assert len({one.rpartition(">>>")[2].splitlines()[0] for one in prompts}) == len(prompts), "drawn anew each time"
+    fence = hostile.rpartition("</")[2].splitlines()[0]
+    assert fence.startswith("forge-text-")
+    assert hostile.index(f"<{fence[:-1]} item") < hostile.index("Ignore all") < hostile.index(f"\n</{fence}")
+    assert len({one.rpartition("</")[2].splitlines()[0] for one in prompts}) == len(prompts), "drawn anew each time"
 
 
 def test_rules_leave_the_cards_of_a_model_alone(desk):

@@ -34,11 +34,11 @@ def test_a_good_verdict_is_accepted_and_kept_with_its_cost(store):
         made = judge(store, who)
         asked = len(who.server.asked)
     assert edges(store) == {(101, 102)}
-    assert (made.judge, made.model) == ("llm", "scripted-model prompt 1")
+    assert (made.judge, made.model) == ("llm", "scripted-model prompt 2")
     assert (made.prompt_tokens, made.answer_tokens) == (120 * asked, 30 * asked)
     assert made.cost == pytest.approx(asked * (120 * 1.0 + 30 * 10.0) / 1e6)
     sql = "SELECT judge, model, length(prompt_hash), prompt_tokens, answer_tokens, policy FROM decisions WHERE item_id = ?"
-    assert store.row(sql, id_of(store, 101)) == ("llm", "scripted-model prompt 1", 16, 120, 30, "batch")
+    assert store.row(sql, id_of(store, 101)) == ("llm", "scripted-model prompt 2", 16, 120, 30, "batch")
     assert (
         json.loads(store.value("SELECT verdict FROM decisions WHERE item_id = ?", id_of(store, 101)))["target"] == 102
     )
@@ -69,7 +69,7 @@ def test_fences_are_drawn_anew_and_the_hash_does_not_see_them(store):
     with llm_judge([none_of_them()]) as who:
         judge(store, who)
         judge(store, who, is_rejudged=True)
-        fences = [re.findall(r"^>>>(\w+)$", prompt_of(one), re.MULTILINE)[0] for one in who.server.asked]
+        fences = [re.findall(r"^</forge-text-(\w+)>$", prompt_of(one), re.MULTILINE)[0] for one in who.server.asked]
     assert len(set(fences)) == len(fences)
     assert all(re.fullmatch(r"[0-9a-f]{16}", fence) for fence in fences)
     sql = "SELECT count(DISTINCT prompt_hash), count(*) FROM decisions WHERE item_id = ?"

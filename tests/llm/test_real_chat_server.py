@@ -83,4 +83,4 @@ def test_a_real_server_judges_and_doctor_finds_it_well(address, cli, tmp_path): 
     assert made["reasons"]["over_budget"] == 1
     assert sum(made["reasons"].values()) + made["accepted"] == 2
     assert set(made["reasons"]) <= {str(code) for code in ReasonCode}
-    assert made["model"] == "smollm2 prompt 1"
+    assert made["model"] == "smollm2 prompt 2"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
+from forgelore.core.fence import name_fence
 from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue, Refused
 from forgelore.flows.ask.answers import AskAnswer, AskRequest, AskStep
@@ -79,7 +80,7 @@ def make_library(app: App, retriever: "Retriever", filters: FilterWords, *, incl
 
 def _setting(app: App, library: Library, model: "ChatModel", on_step: Callable[[AskStep], None] | None) -> AskSetting:
     watch = (lambda step, _reply: on_step(step)) if on_step else None
-    return AskSetting(library, model, f"=== data {secrets.token_hex(6)} ===", app.clock, app.stop.is_set, watch)
+    return AskSetting(library, model, name_fence(secrets.token_hex(8)), app.clock, app.stop.is_set, watch)
 
 
 def _check(request: AskRequest) -> None:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from forgelore.chat_port import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.core.ask.condense import CHARS_PER_TOKEN, Spoken, choose_condensed, count_tokens, cut_text
-from forgelore.core.ask.prompt import fence_in, write_refusal, write_task
+from forgelore.core.ask.prompt import write_refusal, write_task
 from forgelore.core.ask.tool_calls import TOOLS, tool_schema
+from forgelore.core.fence import fence_in
 from forgelore.flows.ask.desk import ToolResult
 
 CHAT_TOOLS = tuple(ChatTool(tool.name, tool.doc, tool_schema(tool)) for tool in TOOLS)

@@ -30,7 +30,7 @@ _NOTES_KEPT = 2_000  # characters of one note
 
 
 class AskSetting(NamedTuple):
-    """What a run stands on. `fence`: a line that no text can guess."""
+    """What a run stands on. `fence`: a name that no text can guess."""
 
     library: Library
     model: ChatModel

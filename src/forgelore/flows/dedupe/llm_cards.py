@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 
 from forgelore.chat_port import CHARS_A_TOKEN, ChatMessage, ChatModel, ChatReply
 from forgelore.core.dedupe.question import JudgedItem
+from forgelore.core.fence import name_fence
 from forgelore.core.intent.card import CardSource, extract_card
 from forgelore.core.intent.coercion import InvalidCard, card_schema, coerce_card
 from forgelore.core.prompts.cards import VERSION, build_card_prompt
@@ -70,7 +71,7 @@ class ModelCards:
         return tuple(fitting) or BODY_STEPS[-1:]
 
     def _send(self, item: JudgedItem, body_chars: int) -> ChatReply:
-        prompt = build_card_prompt(item, secrets.token_hex(8), body_chars=body_chars)
+        prompt = build_card_prompt(item, name_fence(secrets.token_hex(8)), body_chars=body_chars)
         messages = [ChatMessage("system", prompt.system), ChatMessage("user", prompt.user)]
         return self._chat.chat(messages, schema=card_schema())
 

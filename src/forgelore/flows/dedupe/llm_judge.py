@@ -13,6 +13,7 @@ from forgelore.chat_port import CHARS_A_TOKEN, ChatMessage, ChatModel, ChatReply
 from forgelore.core.dedupe.question import JudgeAnswer, JudgedItem, Question
 from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.core.dedupe.verdict import InvalidVerdict, parse_verdict, verdict_schema
+from forgelore.core.fence import name_fence
 from forgelore.core.prompts.duplicates import BODY_STEPS, VERSION, JudgePrompt, build_prompt, hash_prompt
 from forgelore.errors import LoreError, PromptTooLong
 
@@ -60,7 +61,7 @@ class LlmJudge:
         schema = verdict_schema(sorted(one.item.number for one in question.candidates))
         sizes = self._fitting(question)
         for at, body_chars in enumerate(sizes):
-            prompt = build_prompt(question, secrets.token_hex(8), body_chars=body_chars)
+            prompt = build_prompt(question, name_fence(secrets.token_hex(8)), body_chars=body_chars)
             try:
                 reply = self._send(prompt, schema)
             except PromptTooLong as error:
@@ -77,7 +78,7 @@ class LlmJudge:
         room = (self._chat.context - ANSWER_TOKENS) * CHARS_A_TOKEN
         if not self._chat.context:
             return BODY_STEPS
-        fence = secrets.token_hex(8)
+        fence = name_fence(secrets.token_hex(8))
         fitting = [one for one in BODY_STEPS if build_prompt(question, fence, body_chars=one).chars <= room]
         return tuple(fitting) or BODY_STEPS[-1:]
 

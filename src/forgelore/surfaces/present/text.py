@@ -4,10 +4,14 @@ import datetime as dt
 import re
 import unicodedata
 
+from forgelore.core.fence import fence_alone, seen
 from forgelore.core.text import printable, printable_line
 from forgelore.core.times import ago, format_ms
 
-__all__ = ["ago", "cells", "clean", "day", "fit", "format_ms", "printable", "printable_line", "wrap_words"]
+__all__ = [
+    "ago", "cells", "clean", "day", "fence_alone", "fit", "format_ms", "printable", "printable_line", "seen",
+    "wrap_words",
+]  # fmt: skip
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
