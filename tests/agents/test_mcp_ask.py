@@ -83,6 +83,14 @@ def test_a_model_that_obeys_what_was_planted_stays_inside_the_fence(asking, mode
     assert text.rstrip().endswith(">")
 
 
+def test_a_problem_that_quotes_the_model_stays_inside_the_fence(asking, model):
+    model.replies = [call(PLANTED, what="x")]
+    with asking() as agent:
+        text = agent.text("ask", question="Go on")
+    assert PLANTED in text
+    assert PLANTED not in text.partition("<forge-text-")[0]
+
+
 def test_a_model_that_fails_is_told(asking, model):
     model.stop()
     with asking() as agent:

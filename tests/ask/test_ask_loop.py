@@ -1,11 +1,13 @@
 """The loop of `ask` against a scripted model: what it is shown, where it ends, and that its citations are looked up."""
 
+import time
+
 import pytest
 
 from ask.conftest import QUOTE, READ, answer, broken, cite, results
 from forgelore.errors import InvalidValue, Refused
 from servers.base import Response
-from servers.chat import call, prompt_of
+from servers.chat import call, prompt_of, stall
 
 
 def test_search_read_and_answer_with_a_citation_that_holds(history, server):
@@ -211,3 +213,35 @@ def test_limits_that_make_no_sense_are_refused(history, wrong):
 def test_a_question_has_words(history, question):
     with pytest.raises(InvalidValue):
         history.ask(question)
+
+
+def test_a_model_that_stalls_ends_the_run_in_time(open_demo, server):
+    history = open_demo(FORGELORE_LLM_TIMEOUT="1")
+    history.app.sleep = lambda seconds: None
+    server.replies = [call("search", keywords="tombstone", observations="I look."), stall(2)]
+    began = time.monotonic()
+    found = history.ask("why?")
+    assert (found.ended_by, found.text) == ("error", "I look.")
+    assert "raise timeout under [llm]" in found.problem
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("x" * 99_000, "no tool was called"),
+        (call("answer", text="x" * 90_000), "the arguments have 90,012 characters"),
+        (call("search", keywords="x " * 30_000), "characters"),
+        (call("read", id="#" + "4" * 30_000), ""),
+        ({"content": None, "tool_calls": [call("get", ref=f"#{n}")["tool_calls"][0] for n in range(500)]}, "#0 is not"),
+    ],
+)
+def test_a_model_that_writes_too_much_is_answered_and_not_repeated(history, server, reply, words):
+    server.replies = [reply, answer("No.")]
+    found = history.ask("why?")
+    first = found.steps[0]
+    assert words in first.calls[0].problem
+    assert len(first.observations) <= 2_000
+    assert all(len(one.arguments) <= 2_000 for one in first.calls if one.problem)
+    assert sum(bool(one.result) for one in first.calls) <= 4
+    assert found.ended_by in ("answer", "error")

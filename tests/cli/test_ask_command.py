@@ -1,5 +1,7 @@
 """`ask` as a person runs it: the steps as they happen, the answer, its citations, and what is wrong with them."""
 
+import re
+
 import pytest
 
 from servers.chat import ChatServer, call
@@ -88,3 +90,19 @@ def test_what_makes_no_sense_is_refused(cli, tmp_path, words):
     done = cli("ask", *words)
     assert done.code in (2, 13)
     assert "Traceback" not in done.err
+
+
+def test_nothing_that_a_model_writes_acts_in_the_terminal(asking):
+    """Links that look like another one, hidden text, a new title of the window: all of it is shown as it is written."""
+    bad = "\x1b]8;;http://evil.example\x07safe\x1b]8;;\x07\x1b[8mhidden\x1b[2J\x9b31m\u202egnp \r\x07"
+    said = f"{bad} [Log in](javascript:alert(1)) <img src=x> [1]."
+    replies = [
+        call(f"read\n{bad}", id=bad),
+        call("read", id=bad, observations=bad),
+        answer(said, quote=f"{bad} {QUOTE}"),
+    ]
+    done = asking("why?", replies=replies)
+    assert done.code == 0
+    for text in (done.out, done.err):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+    assert "[Log in](javascript:alert(1)) <img src=x>" in " ".join(done.out.split())

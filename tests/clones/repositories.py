@@ -29,7 +29,7 @@ def make_repository(folder, files=None, message="Begin"):
     return folder
 
 
-def commit_files(folder, files, message="Change", gone=()):
+def commit_files(folder, files, message="Change", gone=(), **environ):
     """Commit files (path -> text or bytes), and return the commit."""
     for path, content in files.items():
         target = pathlib.Path(folder, path)
@@ -38,7 +38,7 @@ def commit_files(folder, files, message="Change", gone=()):
         git(folder, "add", "--force", "--", path)
     for path in gone:
         git(folder, "rm", "--quiet", "--", path)
-    git(folder, "commit", "--quiet", "--allow-empty", "--no-gpg-sign", "-m", message)
+    git(folder, "commit", "--quiet", "--allow-empty", "--no-gpg-sign", "-m", message, **environ)
     return git(folder, "rev-parse", "HEAD")
 
 

@@ -87,6 +87,7 @@ def _write(answer: AskedAnswer) -> str:
         lines.append(
             f'[{one.number}] {one.ref} lines {one.first_line}-{one.last_line}{status}: "{one.quote}" {one.url or ""}'
         )
-    notes = [answer.problem] if answer.problem else []
-    notes += [f"{unchecked} of {len(answer.claims)} claims have no citation that holds"] if unchecked else []
+    if answer.problem:  # it may quote the model, and the model a stranger
+        lines.append(f"problem: {answer.problem}")
+    notes = [f"{unchecked} of {len(answer.claims)} claims have no citation that holds"] if unchecked else []
     return "\n".join([first, *notes, fence("\n".join(lines))])

@@ -94,7 +94,9 @@ def _tell(context: "Context", step: "AskStep") -> None:
         seen = f" → {clean(call.id)} {call.first_line}-{call.last_line}" if call.id else ""
         wrong = f" {style.yellow('✗ ' + clean(call.problem)[:100])}" if call.problem else ""
         what = clean(call.arguments)[:80] if call.tool != "answer" else ""
-        lines.append(f"{style.dim(str(step.number).rjust(2))} {style.cyan(call.tool or '?')} {what}{seen}{wrong}")
+        lines.append(
+            f"{style.dim(str(step.number).rjust(2))} {style.cyan(clean(call.tool) or '?')} {what}{seen}{wrong}"
+        )
     for line in lines:
         print(printable_line(line), file=sys.stderr)
 
