@@ -19,7 +19,7 @@ def validator(command):
 def check_envelope(words, out):
     """Fail when a command's JSON is not what its schema says."""
     pairs = [f"{first} {second}" for first, second in itertools.pairwise([word for word in words if word[:1] != "-"])]
-    command = next((one for one in (*words, *pairs) if one in COMMANDS), None)
+    command = next((one for one in (*pairs, *words) if one in COMMANDS), None)
     if "--json" not in words or command is None or not out.strip():
         return
     if command == "completion" and words[0] != "--json":

@@ -1,4 +1,4 @@
-"""The git clone that a command runs in: where it came from.
+"""The git clone that a command runs in: where it is, and where it came from.
 
 The configuration file is read directly: starting git costs a listing command more than its own work. A layout that is
 not plain (a worktree, an include) is left to git.
@@ -22,6 +22,12 @@ def origin_of(folder: str) -> str | None:
     with open(config, encoding="utf-8", errors="replace") as file:
         text = file.read()
     return _ask_git(folder) if "[include" in text.lower() else _origin_in(text)
+
+
+def clone_root(folder: str) -> str | None:
+    """Return the folder of the clone that one is in; None outside of any."""
+    git = _git_folder(os.path.abspath(folder))
+    return os.path.dirname(git) if git else None
 
 
 def _git_folder(folder: str) -> str | None:

@@ -13,7 +13,9 @@ class TreeFile(NamedTuple):
 
 
 class TreeCommit(NamedTuple):
-    """A commit as git keeps it. Times are milliseconds; a merge has no paths: those it merges have them."""
+    """A commit as git keeps it. Times are milliseconds; a merge has no paths: those it merges have them. `renames`: old
+    and new path of files that moved as they are.
+    """
 
     sha: str
     author: str | None
@@ -23,6 +25,7 @@ class TreeCommit(NamedTuple):
     message: str
     paths: tuple[str, ...]
     is_merge: bool
+    renames: tuple[tuple[str, str], ...] = ()
 
 
 class Clone(Protocol):

@@ -42,6 +42,13 @@ LINES = [
     },
     *({**ISSUE, "number": number, "title": f"Matter {number} of the cache, and \\\"{'quoted ' * 30}",
        "body": f"Else {number} " + 'cache \\ " ' * 200} for number in range(10, 45)),
+    *({**ISSUE, "kind": "change", "number": number, "title": f"Change {number} of src/cache.py {PLANTED}", "state": "merged",
+       "merged_at": "2026-04-01", "body": f"Kept so that {PLANTED} holds, because it is so. " + "More. " * 40,
+       "files": ["src/cache.py", f"src/{PLANTED}.py"]} for number in range(60, 68)),
+    {
+        **ISSUE, "kind": "change", "number": 90, "title": f"Hide {SECRET}", "body": f"Because {SECRET}.", "state": "merged",
+        "merged_at": "2026-04-01", "files": ["src/cache.py", f"src/{SECRET}.py"], "is_confidential": True,
+    },
     {"kind": "issue", "number": 50, "title": "One line", "body": "".join(f"{n:07d}" for n in range(2_000))},
     {"kind": "release", "number": 9, "tag": "v1.2.0", "title": "A release", "body": "With a cache."},
 ]  # fmt: skip

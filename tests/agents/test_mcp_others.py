@@ -57,7 +57,7 @@ def inspect(program, store):
 
 def test_the_inspector_finds_the_tools_and_nothing_wrong_with_their_schemas(inspect):
     tools = inspect("tools/list", "--strict")["tools"]
-    assert [tool["name"] for tool in tools] == ["search", "read", "similar", "show", "sync_status"]
+    assert [tool["name"] for tool in tools] == ["search", "read", "similar", "show", "history", "sync_status"]
 
 
 def test_the_inspector_calls_a_tool(inspect):

@@ -11,7 +11,7 @@ import pytest
 from mcp import MCPError
 from talking import PLANTED, SECRET
 
-TOOLS = ["search", "read", "similar", "show", "sync_status"]
+TOOLS = ["search", "read", "similar", "show", "history", "sync_status"]
 CALLS = [
     ("search", {"query": "cache", "limit": 20}),
     ("search", {"query": SECRET}),
@@ -27,6 +27,8 @@ CALLS = [
     ("show", {"ref": "v1.2.0"}),
     ("similar", {"ref": "#1", "limit": 20}),
     ("similar", {"ref": "#4"}),
+    ("history", {"path": "src/cache.py", "limit": 20}),
+    ("history", {"path": "**"}),
     ("sync_status", {}),
 ]
 
@@ -132,7 +134,24 @@ def test_planted_instructions_stay_inside_their_fence(agent, name, arguments):
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\U000e0000-\U000e007f]", text)
 
 
+def test_a_planted_file_name_is_suggested_inside_a_fence(agent):
+    text = agent.refusal("history", path=f"src/{PLANTED}.p")
+    assert f"did you mean src/{PLANTED}.py?" in text
+    rest, count = outside_fences(text)
+    assert (count, f"{PLANTED}.py" in rest) == (1, False)
+
+
+def test_a_decision_can_be_read_where_it_says(agent):
+    found = agent.data("history", path="src/cache.py", limit=3)
+    assert (found["decision_count"], found["event_count"], len(found["decisions"])) == (8, 8, 3)
+    one = found["decisions"][0]
+    read = agent.data("read", ref=one["ref"], line=one["first_line"])
+    assert read["hash"] == one["hash"]
+    assert any(line.startswith(f"{one['first_line']}: Kept so that") for line in read["text"].split("\n"))
+
+
 def test_the_planted_text_was_there_at_all(agent):
+    assert PLANTED in agent.text("history", path="src/cache.py")
     assert PLANTED in agent.text("read", ref="#4")
     assert PLANTED in agent.text("show", ref="#4")
     assert PLANTED in agent.text("search", query="#4")
@@ -177,6 +196,11 @@ def test_a_hidden_item_is_refused_as_one_that_does_not_exist(agent, name):
         ("read", {"ref": "#1", "line": "12"}, "Expected `int"),
         ("read", {"ref": "#1", "direction": "sideways"}, "sideways"),
         ("show", {"ref": ""}, ""),
+        ("history", {"path": ""}, "length >= 1"),
+        ("history", {"path": "src/cach.py"}, "did you mean src/cache.py?"),
+        ("history", {"path": f"src/{SECRET[:-1]}.py"}, "is known to touch"),
+        ("history", {"path": "../../etc/passwd"}, "outside of the project"),
+        ("history", {"path": "src/cache.py", "after": "the day after"}, "the day after"),
         ("sync_status", {"project": "no/such"}, "no/such"),
     ],
 )

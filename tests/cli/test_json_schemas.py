@@ -45,6 +45,7 @@ OFFLINE = {
     "list": ["list", "issues"],
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],
+    "history": ["history", "**"],
     "mcp": ["mcp", "--install", "cursor"],
 }
 ONLINE = {

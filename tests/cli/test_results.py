@@ -184,7 +184,7 @@ def test_several_items_are_shown_one_after_the_other(demo):
     assert isinstance(demo("show", "issue", "41", "--json").data, dict)
 
 
-@pytest.mark.parametrize("name", ["search", "similar", "list", "count", "show"])
+@pytest.mark.parametrize("name", ["search", "similar", "list", "count", "show", "history"])
 def test_every_option_has_an_example(name):
     parser, module = build_parser(name)
     options = {flag for action in parser.actions() for flag in action.option_strings if flag.startswith("--")}

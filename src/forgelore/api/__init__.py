@@ -125,6 +125,9 @@ if TYPE_CHECKING:
     from forgelore.flows.index.stats import IndexStats as IndexStats
     from forgelore.flows.index.stats import VectorStats as VectorStats
     from forgelore.flows.index.vectors import Embedded as Embedded
+    from forgelore.flows.paths.path_history import PathDecision as PathDecision
+    from forgelore.flows.paths.path_history import PathEntry as PathEntry
+    from forgelore.flows.paths.path_history import PathHistory as PathHistory
     from forgelore.flows.progress import Watcher as Watcher
     from forgelore.flows.search.hit import Hit as Hit
     from forgelore.flows.search.run import SearchAnswer as SearchAnswer
@@ -247,6 +250,9 @@ _HOMES = {
     "OverviewEdge": "forgelore.flows.audit.overview",
     "OverviewItem": "forgelore.flows.audit.overview",
     "PairLabel": "forgelore.core.audit.pair_labels",
+    "PathDecision": "forgelore.flows.paths.path_history",
+    "PathEntry": "forgelore.flows.paths.path_history",
+    "PathHistory": "forgelore.flows.paths.path_history",
     "PlanLine": "forgelore.flows.dedupe.plan",
     "Posted": "forgelore.flows.triage.posting",
     "ProjectName": "forgelore.words",

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from forgelore.api.deduping.history_audit import AuditingHistory
-from forgelore.api.methods.history_ask import AskingHistory
 from forgelore.api.methods.history_fetch import FetchingHistory
 from forgelore.api.methods.history_index import IndexingHistory
+from forgelore.api.methods.history_paths import PathsHistory
 from forgelore.api.projects import maybe_project, one_project
 from forgelore.app import App
 from forgelore.core.values import check_filled
@@ -57,7 +57,7 @@ def make_history(
     return History(App(environ, cwd=cwd, db=db, include_internal=include_internal, for_reading=for_reading))
 
 
-class History(AskingHistory, AuditingHistory, FetchingHistory, IndexingHistory):
+class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory):
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:

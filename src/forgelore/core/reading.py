@@ -49,6 +49,19 @@ class Section(NamedTuple):
     last: int
 
 
+class WrittenPart(NamedTuple):
+    """The lines that one person wrote at one time: the body of an item (section ""), a note, the message of a commit.
+    `path`: the file that the note's thread is about.
+    """
+
+    section: str
+    author: str | None
+    written_at: int | None
+    first: int
+    last: int
+    path: str | None = None
+
+
 class ReadingText(NamedTuple):
     """What is read of an item, a file or a commit. Line 1 is `lines[0]`; `hash` names this version of them."""
 
@@ -61,6 +74,7 @@ class ReadingText(NamedTuple):
     hash: str
     sections: tuple[Section, ...] = ()
     is_confidential: bool = False
+    parts: tuple[WrittenPart, ...] = ()
 
     @property
     def text(self) -> str:
@@ -102,3 +116,20 @@ def build_lines(header: str, body: str, threads: Sequence[ReadThread]) -> tuple[
             lines += ["", f"@{note.author or 'ghost'}{f' ({when})' if when else ''}:", *split_lines(note.body)]
         sections.append(Section(thread.key, first, len(lines)))
     return tuple(lines), tuple(sections)
+
+
+def list_parts(
+    body: WrittenPart, sections: Sequence[Section], threads: Sequence[ReadThread]
+) -> tuple[WrittenPart, ...]:
+    """Return who wrote which lines of `build_lines`: known from the notes, since a text may hold lines that look like
+    somebody else's.
+    """
+    first, *others = sections
+    parts = [body._replace(first=first.first, last=first.last)]
+    for section, thread in zip(others, threads, strict=True):
+        at = section.first
+        for note in thread.notes:
+            end = at + 1 + len(split_lines(note.body))
+            parts.append(WrittenPart(section.key, note.author, note.created_at, at + 2, end, thread.path))
+            at = end + 1
+    return tuple(parts)

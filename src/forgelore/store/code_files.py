@@ -142,7 +142,7 @@ def remove_files(store: Store, file_ids: Iterable[int]) -> None:
         store.run("DELETE FROM code_files WHERE id = ?", file_id)
 
 
-CODE_TABLES = ("code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commits")
+CODE_TABLES = ("code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commit_renames", "commits")
 
 
 def forget_all_code(store: Store) -> None:
@@ -176,6 +176,10 @@ def find_loose_parts(store: Store) -> list[tuple[str, int]]:
         UNION
         SELECT 'commit_paths', commit_id
         FROM commit_paths
+        WHERE commit_id NOT IN (SELECT id FROM commits)
+        UNION
+        SELECT 'commit_renames', commit_id
+        FROM commit_renames
         WHERE commit_id NOT IN (SELECT id FROM commits)
     """
     return [(table, row_id) for table, row_id in store.rows(sql)]

@@ -19,6 +19,7 @@ class NewCommit(NamedTuple):
     message: str
     paths: Sequence[str]
     is_merge: bool
+    renames: Sequence[tuple[str, str]] = ()
 
 
 def load_shas(store: Store, project_id: int) -> set[str]:
@@ -28,8 +29,8 @@ def load_shas(store: Store, project_id: int) -> set[str]:
 def save_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
     """Write commits that are not here yet. In a transaction."""
     sql = """
-        INSERT INTO commits (project_id, sha, author, login, authored_at, committed_at, message, is_merge)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO commits (project_id, sha, author, login, authored_at, committed_at, message, is_merge, has_renames)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
         ON CONFLICT (project_id, sha) DO NOTHING
     """
     touched = "INSERT INTO commit_paths (project_id, commit_id, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -41,8 +42,32 @@ def save_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) ->
         facts = (one.sha, one.author, one.login, one.authored_at, one.committed_at, one.message, int(one.is_merge))
         commit_id = store.insert(sql, project_id, *facts)
         store.run_many(touched, [(project_id, commit_id, path) for path in one.paths])
+        _add_renames(store, project_id, commit_id, one)
         words.append(_word_row(commit_id, one))
     add_code_words(store, "commits", words)
+
+
+def list_without_renames(store: Store, project_id: int) -> list[str]:
+    """Return the commits that were written before anybody asked what they renamed."""
+    sql = "SELECT sha FROM commits WHERE project_id = ? AND NOT has_renames"
+    return [row[0] for row in store.rows(sql, project_id)]
+
+
+def save_renames(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
+    """Write what known commits renamed. In a transaction."""
+    for one in commits:
+        commit_id = store.value("SELECT id FROM commits WHERE project_id = ? AND sha = ?", project_id, one.sha)
+        _add_renames(store, project_id, commit_id, one)
+        store.run("UPDATE commits SET has_renames = 1 WHERE id = ?", commit_id)
+
+
+def _add_renames(store: Store, project_id: int, commit_id: int, commit: NewCommit) -> None:
+    sql = """
+        INSERT INTO commit_renames (project_id, commit_id, old_path, new_path)
+        VALUES (?, ?, ?, ?)
+        ON CONFLICT DO NOTHING
+    """
+    store.run_many(sql, [(project_id, commit_id, old, new) for old, new in commit.renames])
 
 
 def _word_row(commit_id: int, commit: NewCommit) -> WordRow:

@@ -150,7 +150,7 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
     found += _item_conditions(filters, columns)
     found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
     if filters.paths:
-        found.append(_path_condition(filters.paths, columns.paths))
+        found.append(path_condition(filters.paths, columns.paths))
     return [*found, *(_negated(_conditions(one, columns)) for one in filters.without)]
 
 
@@ -202,7 +202,8 @@ def _type_condition(types: tuple[str, ...], columns: Columns, *, with_threads: b
     return Condition(f"({' OR '.join(either)})", kinds)
 
 
-def _path_condition(paths: tuple[str, ...], values: Values) -> Condition:
+def path_condition(paths: tuple[str, ...], values: Values) -> Condition:
+    """Return the condition that one of these columns holds one of these paths: a file, `src/`, a glob."""
     either: list[str] = []
     bindings: list[object] = []
     for path in paths:

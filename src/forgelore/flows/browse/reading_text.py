@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable
 from forgelore.core.code.pages import commit_page, file_page
 from forgelore.core.marker import is_report
 from forgelore.core.names import shown_ref
-from forgelore.core.reading import ReadingText, ReadNote, ReadThread, build_lines, hash_lines, split_lines
+from forgelore.core.reading import (
+    ReadingText,
+    ReadNote,
+    ReadThread,
+    WrittenPart,
+    build_lines,
+    hash_lines,
+    list_parts,
+    split_lines,
+)
 from forgelore.core.search.documents import ShownHeader, build_header
 from forgelore.core.times import format_ms
 from forgelore.errors import InvalidValue, NotFound
@@ -59,6 +68,7 @@ def _build(row: ShownRow, labels: list[str], threads: list[ReadThread]) -> Readi
     return ReadingText(
         f"item:{row.id}", row.kind, ref, row.title, row.url, lines, hash_lines(lines), sections,
         bool(row.is_confidential),
+        list_parts(WrittenPart("", row.author, row.created_at, 0, 0), sections, threads),
     )  # fmt: skip
 
 
@@ -96,8 +106,12 @@ def _read_commit(store: Store, commit_id: int) -> ReadingText | None:
         "Author": row.login or row.author, "Date": when,
     }  # fmt: skip
     header = [f"[[Commit]] {row.sha[:12]}: {subject}", *(f"{name}: {value}" for name, value in facts.items() if value)]
-    lines = (*header, "", "--- Message ---", "", *split_lines(row.message), "", "--- Files ---", "", *paths)
-    return ReadingText(f"commit:{commit_id}", "commit", row.sha[:12], subject, url, lines, hash_lines(lines))
+    message, first = split_lines(row.message), len(header) + 4
+    lines = (*header, "", "--- Message ---", "", *message, "", "--- Files ---", "", *paths)
+    part = WrittenPart("", row.login or row.author, row.authored_at, first, first + len(message) - 1)
+    return ReadingText(
+        f"commit:{commit_id}", "commit", row.sha[:12], subject, url, lines, hash_lines(lines), parts=(part,)
+    )
 
 
 _READERS: dict[str, Callable[[Store, int], ReadingText | None]] = {

@@ -8,7 +8,15 @@ from msgspec import Struct
 
 from forgelore.flows.code.files import CodeSetup
 from forgelore.store.code_files import load_code_tree, save_code_tree
-from forgelore.store.commits import NewCommit, count_commits, load_shas, remove_commits, save_commits
+from forgelore.store.commits import (
+    NewCommit,
+    count_commits,
+    list_without_renames,
+    load_shas,
+    remove_commits,
+    save_commits,
+    save_renames,
+)
 from forgelore.store.db import Store
 
 MAX_COMMITS = 200_000  # the newest; older ones are left out
@@ -42,6 +50,7 @@ def index_commits(store: Store, setup: CodeSetup, commit: str, *, limit: int = M
             raise KeyboardInterrupt
     if missing:
         setup.watcher.done("commits")
+    _complete_renames(store, setup, shas)
     is_cut = len(shas) >= limit
     gone = [] if setup.clone.is_shallow or is_cut else sorted(known.difference(shas))
     with store.transaction():
@@ -49,3 +58,14 @@ def index_commits(store: Store, setup: CodeSetup, commit: str, *, limit: int = M
         tree = load_code_tree(store, setup.project_id)
         save_code_tree(store, setup.project_id, tree._replace(history_commit=commit), setup.now_ms())
     return IndexedCommits(count_commits(store, setup.project_id), len(missing), len(gone), is_cut)
+
+
+def _complete_renames(store: Store, setup: CodeSetup, shas: list[str]) -> None:
+    """Ask the clone what commits renamed that were indexed before anybody wanted to know."""
+    wanted = sorted(set(list_without_renames(store, setup.project_id)).intersection(shas))
+    for at in range(0, len(wanted), _BATCH):
+        batch = setup.clone.read_commits(wanted[at : at + _BATCH])
+        with store.transaction():
+            save_renames(store, setup.project_id, [NewCommit(*one) for one in batch])
+        if setup.should_stop():
+            raise KeyboardInterrupt

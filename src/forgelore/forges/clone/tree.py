@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from forgelore.code_port import TreeCommit, TreeFile
 from forgelore.errors import NotFound
-from forgelore.forges.clone.commits import parse_commit, parse_paths
+from forgelore.forges.clone.commits import TouchedPaths, parse_commit, parse_paths
 from forgelore.forges.clone.git import GitReader, read_environ
 
 
@@ -56,9 +56,10 @@ class LocalClone:
         it changed is not known.
         """
         diff = ("diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv")
-        paths = parse_paths(self._git.ask(*diff, feed=_lines(commits)))
-        ends = self._shallow_ends() if self.is_shallow else frozenset()
-        return [parse_commit(sha, data, () if sha in ends else paths.get(sha, ())) for sha, data in self._read(commits)]
+        touched = parse_paths(self._git.ask(*diff, feed=_lines(commits)))
+        for end in self._shallow_ends() if self.is_shallow else ():
+            touched.pop(end, None)
+        return [parse_commit(sha, data, touched.get(sha, TouchedPaths())) for sha, data in self._read(commits)]
 
     def _shallow_ends(self) -> frozenset[str]:
         git_dir = self._git.ask("rev-parse", "--git-common-dir").decode().strip()

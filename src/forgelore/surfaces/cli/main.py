@@ -58,6 +58,7 @@ COMMANDS = {
     "list": ("read", "list issues, changes, discussions or releases"),
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
+    "history": ("read", "what happened to a file, decisions first"),
     "mcp": ("serve", "let agents search and read, over MCP"),
 }
 COLORS = ("auto", "always", "never")

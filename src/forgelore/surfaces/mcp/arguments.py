@@ -95,6 +95,18 @@ class ShowArguments(Struct, forbid_unknown_fields=True):
     project: _Project | None = None
 
 
+class HistoryArguments(Struct, forbid_unknown_fields=True):
+    """What `history` takes."""
+
+    path: Annotated[
+        str, Meta(min_length=1, max_length=4_096, description="a file, a folder (src/) or a glob such as src/**.py")
+    ]
+    after: Annotated[str, Meta(max_length=100, description="since: 2026-03-01, 7d, 3 months ago")] | None = None
+    before: Annotated[str, Meta(max_length=100, description="before")] | None = None
+    project: _Project | None = None
+    limit: _Limit = 10
+
+
 class StatusArguments(Struct, forbid_unknown_fields=True):
     """What `sync_status` takes."""
 

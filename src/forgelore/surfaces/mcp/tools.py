@@ -12,6 +12,7 @@ from forgelore.surfaces.mcp.answers import ToolAnswer
 from forgelore.surfaces.mcp.arguments import (
     AskArguments,
     Given,
+    HistoryArguments,
     ReadArguments,
     SearchArguments,
     ShowArguments,
@@ -22,8 +23,9 @@ from forgelore.surfaces.mcp.arguments import (
     read_arguments,
 )
 from forgelore.surfaces.mcp.asking import AskedAnswer, answer_ask
-from forgelore.surfaces.mcp.fence import DATA_NOTE
+from forgelore.surfaces.mcp.fence import DATA_NOTE, fence, one_line
 from forgelore.surfaces.mcp.finding import FoundItems, SimilarItems, answer_search, answer_similar
+from forgelore.surfaces.mcp.path_history import FileHistory, answer_history
 from forgelore.surfaces.mcp.reading import ItemOutline, ReadWindow, answer_read, answer_show
 from forgelore.surfaces.mcp.status import ProjectStatuses, SyncReport, answer_status, answer_sync
 from forgelore.surfaces.present.data import JsonValue
@@ -83,6 +85,12 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             "show", "Show an item", ShowArguments, ItemOutline, _show,
             "Show the facts of an item (state, people, labels, links, files) and the beginning of its text and"
             f" comments. {DATA_NOTE}",
+        ),
+        _tool(
+            "history", "What happened to a file", HistoryArguments, FileHistory, _history,
+            "Tell what happened to a file, a folder or what a glob names: what was decided about it first, quoted with"
+            " ref and lines for `read`, then changes, commits, review threads and mentions, newest first."
+            f" {DATA_NOTE}",
         ),
         _tool(
             "sync_status", "How fresh the history is", StatusArguments, ProjectStatuses, _status,
@@ -151,6 +159,17 @@ def _similar(history: "History", given: SimilarArguments) -> ToolAnswer:
 
 def _show(history: "History", given: ShowArguments) -> ToolAnswer:
     return answer_show(history.show(given.ref, project=history.name_project(given.project)))
+
+
+def _history(history: "History", given: HistoryArguments) -> ToolAnswer:
+    limit, notes = _clamp(given.limit)
+    try:
+        found = history.history_of(
+            given.path, project=given.project, after=given.after, before=given.before, limit=limit
+        )
+    except NotFound as error:  # the nearest path is a stranger's word
+        raise NotFound(error.message, hint=fence(one_line(error.hint, 300))) from error
+    return answer_history(found, notes)
 
 
 def _status(history: "History", given: StatusArguments) -> ToolAnswer:

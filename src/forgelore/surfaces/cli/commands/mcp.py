@@ -112,8 +112,7 @@ def _tell(context: "Context", url: str, address: list[str], *, is_open: bool) ->
 
 
 def _install(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
-    from forgelore.surfaces.mcp.clients import find_file, write_lines
-    from forgelore.surfaces.mcp.install import apply_change, own_command, plan_change
+    from forgelore.surfaces.mcp.clients import apply_change, find_file, own_command, plan_change, write_lines
 
     client = CLIENTS[arguments.install]
     flags = [f"--{name.replace('_', '-')}" for name in ("allow_write", "include_internal") if getattr(arguments, name)]

@@ -1,0 +1,24 @@
+"""The part of the facade that tells what happened to a path."""
+
+from typing import TYPE_CHECKING
+
+from forgelore.api.methods.history_ask import AskingHistory
+
+if TYPE_CHECKING:
+    from forgelore.flows.paths.path_history import PathHistory
+    from forgelore.words import Moment
+
+
+class PathsHistory(AskingHistory):
+    """What `History` can do for a file, a folder or a glob."""
+
+    def history_of(
+        self, path: str, *, project: str | None = None, after: "Moment" = None, before: "Moment" = None, limit: int = 30
+    ) -> "PathHistory":
+        """Return what happened to a file, a folder (`src/`) or what a glob names: decisions first, each with the words
+        it stands in, then changes, commits, threads and mentions, newest first. A file is followed through renamings.
+        Raises NotFound, with the nearest path, for one that nobody knows.
+        """
+        from forgelore.api.paths import history_of
+
+        return history_of(self.app, path, project=project, after=after, before=before, limit=limit)

@@ -1,0 +1,234 @@
+"""`history PATH`: what happened to a file, a folder or what a glob names. Decisions first, then the rest, newest first.
+
+    typed path -> its names -> sources (changes, threads, mentions, commits) -> decisions, entries -> one answer
+
+A decision cites its words: the key of a reading text, its lines, and the hash of that version. Decisions that a model
+has extracted before (`flows/paths/extract`) come first, those that rules find behind them.
+"""
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from forgelore.core.decisions.graph import find_superseded
+from forgelore.core.decisions.statements import DecisionRule
+from forgelore.core.times import as_time
+from forgelore.errors import NotFound
+from forgelore.flows.dedupe.maintainers import find_maintainers
+from forgelore.flows.paths.found_decisions import (
+    FoundDecision,
+    IsMaintainer,
+    ItemReader,
+    find_in_commit,
+    find_in_item,
+    find_in_records,
+)
+from forgelore.flows.paths.meant_path import ClonePlace, MeantPath, PathKind, find_path, suggest_path
+from forgelore.flows.paths.sources import MOST_COMMITS, MOST_ITEMS, PathSources, SourceCommit, SourceItem, load_sources
+from forgelore.store.db import Store
+from forgelore.store.path_history import PathScope
+from forgelore.store.projects import StoredProject
+
+EntryHow = Literal["touched", "discussed", "mentioned"]
+_SQUASHED = re.compile(r"\((?:#|!)(\d{1,9})\)\Z")  # what forges write behind the title of a change that they squash
+
+
+class PathDecision(NamedTuple):
+    """What was decided, in whose words, and where they stand: lines of the reading text `key`, in the version `hash`.
+    `summary`: in a model's words, where one read it. `is_by_maintainer`: null where nobody knows. `superseded_by`: what
+    replaced it, as far as anybody said. `is_stale`: the conversation went on since a model read it.
+    """
+
+    rule: DecisionRule | Literal["model"]
+    quote: str
+    summary: str
+    author: str | None
+    decided_at: dt.datetime | None
+    is_by_maintainer: bool | None
+    ref: str
+    kind: str
+    title: str
+    url: str | None
+    key: str
+    first_line: int
+    last_line: int
+    hash: str
+    superseded_by: tuple[str, ...] = ()
+    is_stale: bool = False
+
+
+class PathEntry(NamedTuple):
+    """Something that happened to a file: a change or commit that touched it, a thread on it, an item that names it.
+    `line`: of the reading text `key`.
+    """
+
+    how: EntryHow
+    kind: str
+    ref: str
+    title: str
+    state: str | None
+    author: str | None
+    happened_at: dt.datetime | None
+    url: str | None
+    key: str
+    line: int
+
+
+class PathHistory(NamedTuple):
+    """What happened to a path. `names`: of a file also those that it had before, or got later. `decision_count` and
+    `entry_count` are of all that was found, whatever the limit.
+    """
+
+    project: str
+    path: str
+    kind: PathKind
+    names: tuple[str, ...]
+    decisions: list[PathDecision]
+    entries: list[PathEntry]
+    decision_count: int
+    entry_count: int
+    warnings: tuple[str, ...] = ()
+
+
+class PathRequest(NamedTuple):
+    """What is asked. Times are milliseconds: since `after`, before `before`."""
+
+    text: str
+    place: ClonePlace = ClonePlace()
+    after: int | None = None
+    before: int | None = None
+    limit: int = 30
+    maintainers: Sequence[str] = ()
+
+
+def load_history(store: Store, project: StoredProject, request: PathRequest, *, is_public: bool = False) -> PathHistory:
+    """Return what happened to a path. Raises NotFound, with the nearest path, for one that nobody knows."""
+    scope = PathScope(project.id, is_public)
+    meant = find_path(store, scope, request.text, request.place)
+    sources = load_sources(store, scope, meant)
+    if not meant.is_known and not sources.items:
+        raise _unknown(store, scope, project, meant)
+    found = find_decisions(store, project, meant, sources, request.maintainers)
+    decisions = [one for one in build_decisions(found) if _is_within(request, one.decided_at)]
+    entries = [one for one in _build_entries(sources) if _is_within(request, one.happened_at)]
+    decisions.sort(key=_moment_of_decision, reverse=True)
+    entries.sort(key=_moment_of_entry, reverse=True)
+    return PathHistory(
+        str(project.name), meant.shown, meant.kind, meant.names, decisions[: request.limit],
+        entries[: max(0, request.limit - len(decisions))], len(decisions), len(entries), _warnings(sources, meant),
+    )  # fmt: skip
+
+
+def find_decisions(
+    store: Store, project: StoredProject, meant: MeantPath, sources: PathSources, maintainers: Sequence[str]
+) -> list[FoundDecision]:
+    """Return the decisions that rules find in the sources of a path."""
+    logins = {part.author for item in sources.items for part in item.text.parts if part.author}
+    known = find_maintainers(store, project, logins, named=maintainers)
+    is_maintainer: IsMaintainer = lambda login: known.get(login) if login else None  # noqa: E731
+    reader = ItemReader(project, meant, is_maintainer)
+    squashed = _find_squashed(sources)
+    found = [
+        one for item in sources.items for one in find_in_item(reader, item, squashed.get(item.row.number, ()))
+    ]  # fmt: skip
+    said = {one.sentence.text for one in found}
+    for commit in _own_commits(sources):
+        decision = find_in_commit(commit)
+        if decision and decision.sentence.text not in said:
+            found.append(decision)
+    return [*found, *find_in_records(store, project, meant)]
+
+
+def build_decisions(found: Sequence[FoundDecision]) -> list[PathDecision]:
+    """Return decisions as they are shown, each with what superseded it."""
+    replaced = find_superseded([one.node for one in found])
+    return [_as_shown(one, by) for one, by in zip(found, replaced, strict=True)]
+
+
+def _as_shown(one: FoundDecision, superseded_by: tuple[str, ...]) -> PathDecision:
+    text, sentence = one.text, one.sentence
+    return PathDecision(
+        one.rule, sentence.text, "", one.author, as_time(one.at), one.is_by_maintainer, text.ref, text.kind, text.title,
+        text.url, text.key, sentence.first, sentence.last, text.hash, superseded_by,
+    )  # fmt: skip
+
+
+def _build_entries(sources: PathSources) -> list[PathEntry]:
+    entries = [entry for item in sources.items for entry in _item_entries(item)]
+    return [*entries, *(_commit_entry(commit) for commit in _own_commits(sources))]
+
+
+def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
+    row, text = item.row, item.text
+    at = row.merged_at or row.closed_at or row.created_at
+    if item.is_touching or "" in item.mentions:
+        how: EntryHow = "touched" if item.is_touching else "mentioned"
+        yield PathEntry(
+            how, row.kind, text.ref, row.title, row.state, row.author, as_time(at), row.url, text.key,
+            1 if item.is_touching else item.mentions[""],
+        )  # fmt: skip
+    for section in text.sections[1:]:
+        parts = [part for part in text.parts if part.section == section.key]
+        if not parts or not (section.key in item.threads or section.key in item.mentions):
+            continue
+        first = next((part for part in parts if part.first <= item.mentions.get(section.key, 0) <= part.last), parts[0])
+        line = item.mentions.get(section.key, first.first)
+        yield PathEntry(
+            "discussed" if section.key in item.threads else "mentioned", "thread", text.ref,
+            text.lines[line - 1].strip() or row.title, row.state, first.author, as_time(first.written_at), row.url,
+            text.key, line,
+        )  # fmt: skip
+
+
+def _commit_entry(commit: SourceCommit) -> PathEntry:
+    row, text = commit.row, commit.text
+    author, at = row.login or row.author, as_time(row.authored_at)
+    return PathEntry("touched", "commit", text.ref, text.title, None, author, at, text.url, text.key, 1)
+
+
+def _find_squashed(sources: PathSources) -> dict[int, list[str]]:
+    """Return number of a change -> the commits that it became, of the changes that are here."""
+    changes = {item.row.number for item in sources.items if item.row.kind == "change" and item.is_touching}
+    found: dict[int, list[str]] = {}
+    for commit in sources.commits:
+        named = _SQUASHED.search(commit.text.title)
+        if named and int(named[1]) in changes:
+            found.setdefault(int(named[1]), []).append(commit.row.sha)
+    return found
+
+
+def _own_commits(sources: PathSources) -> list[SourceCommit]:
+    """Return the commits that are no change which is here already."""
+    squashed = {sha for shas in _find_squashed(sources).values() for sha in shas}
+    return [commit for commit in sources.commits if commit.row.sha not in squashed]
+
+
+def _is_within(request: PathRequest, moment: dt.datetime | None) -> bool:
+    if request.after is None and request.before is None:
+        return True
+    at = int(moment.timestamp() * 1000) if moment else None
+    return at is not None and (request.after or 0) <= at and (request.before is None or at < request.before)
+
+
+def _moment_of_decision(one: PathDecision) -> float:
+    return one.decided_at.timestamp() if one.decided_at else 0.0
+
+
+def _moment_of_entry(one: PathEntry) -> float:
+    return one.happened_at.timestamp() if one.happened_at else 0.0
+
+
+def _warnings(sources: PathSources, meant: MeantPath) -> tuple[str, ...]:
+    found = []
+    if sources.is_cut:
+        found.append(f"only the newest {MOST_ITEMS} changes and threads and {MOST_COMMITS} commits were looked at")
+    if not meant.is_known:
+        found.append("nothing that is stored touches this path: these only name it")
+    return tuple(found)
+
+
+def _unknown(store: Store, scope: PathScope, project: StoredProject, meant: MeantPath) -> NotFound:
+    near = suggest_path(store, scope, meant.shown)
+    hint = f"did you mean {near}?" if near else "paths come with changes, and with: forgelore index-code"
+    return NotFound(f"nothing in {project.name} is known to touch {meant.shown!r}", hint=hint)

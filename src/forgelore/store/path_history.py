@@ -1,0 +1,138 @@
+"""What is stored of a path: changes and commits that touched it, threads on it, and its other names.
+
+Paths are those of filters: a file, everything below `src/`, a glob. In the public view confidential items are not
+there, nor is a path that only they touch.
+"""
+
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+from forgelore.store.filter_columns import Values
+from forgelore.store.filters import path_condition
+
+
+class PathScope(NamedTuple):
+    """A project, and whether only what is public counts."""
+
+    project_id: int
+    is_public: bool = False
+
+    @property
+    def items(self) -> str:
+        """The condition on items `i`."""
+        return f"i.deleted_at IS NULL{' AND NOT i.is_confidential' if self.is_public else ''}"
+
+
+class ThreadPlace(NamedTuple):
+    item_id: int
+    thread_key: str
+
+
+def load_known_paths(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[str]:
+    """Return stored paths that these name, each once, not more than so many."""
+    project, parts, bindings = scope.project_id, [], []
+    for column in ("new_path", "old_path"):
+        where, values = _match(paths, f"f.{column}")
+        parts.append(f"""
+            SELECT f.{column} AS path
+            FROM item_files f
+            JOIN items i ON i.id = f.item_id
+            WHERE f.project_id = ? AND {where} AND {scope.items}
+        """)
+        bindings += [project, *values]
+    where, values = _match(paths, "n.path")
+    parts.append(f"""
+        SELECT n.path
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE n.project_id = ? AND {where} AND NOT n.is_internal AND {scope.items}
+    """)
+    bindings += [project, *values]
+    for table in ("commit_paths", "code_files", "code_left_out"):
+        where, values = _match(paths, "path")
+        parts.append(f"SELECT path FROM {table} WHERE project_id = ? AND {where}")
+        bindings += [project, *values]
+    return [row[0] for row in store.rows(f"{' UNION '.join(parts)} LIMIT ?", *bindings, limit)]
+
+
+def list_touching_items(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[int]:
+    """Return the changes that touched a path, newest first."""
+    where, values = _match(paths, "f.new_path", "f.old_path")
+    sql = f"""
+        SELECT i.id
+        FROM items i
+        WHERE i.id IN (SELECT f.item_id FROM item_files f WHERE f.project_id = ? AND {where}) AND {scope.items}
+        ORDER BY coalesce(i.merged_at, i.closed_at, i.created_at, 0) DESC, i.id DESC
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, scope.project_id, *values, limit)]
+
+
+def list_touching_commits(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[int]:
+    """Return the commits that touched a path, newest first."""
+    where, values = _match(paths, "p.path")
+    sql = f"""
+        SELECT m.id
+        FROM commits m
+        WHERE m.project_id = ? AND m.id IN (SELECT p.commit_id FROM commit_paths p WHERE {where})
+        ORDER BY coalesce(m.authored_at, 0) DESC, m.id
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, scope.project_id, *values, limit)]
+
+
+def list_threads_on(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[ThreadPlace]:
+    """Return the threads that are about a line of such a file, those of the newest items first."""
+    where, values = _match(paths, "coalesce(t.path, n.path)")
+    sql = f"""
+        SELECT t.item_id, t.key
+        FROM notes n
+        JOIN threads t ON t.id = n.thread_id
+        JOIN items i ON i.id = t.item_id
+        WHERE n.project_id = ? AND (n.path NOTNULL OR t.path NOTNULL) AND {where} AND {scope.items}
+        GROUP BY t.id
+        ORDER BY max(coalesce(i.updated_at, i.created_at, 0)) DESC, t.id DESC
+        LIMIT ?
+    """
+    return [ThreadPlace(*row) for row in store.rows(sql, scope.project_id, *values, limit)]
+
+
+def load_renames(store: Store, scope: PathScope, path: str) -> list[str]:
+    """Return the names that a file had before or got later, by one renaming each, as merged changes and commits say."""
+    sql = f"""
+        SELECT f.old_path, f.new_path
+        FROM item_files f
+        JOIN items i ON i.id = f.item_id
+        WHERE f.project_id = ?1 AND (f.new_path = ?2 OR f.old_path = ?2) AND f.status = 'renamed'
+          AND i.state = 'merged' AND {scope.items}
+        UNION
+        SELECT r.old_path, r.new_path
+        FROM commit_renames r
+        WHERE r.project_id = ?1 AND (r.new_path = ?2 OR r.old_path = ?2)
+    """
+    pairs = store.rows(sql, scope.project_id, path)
+    return sorted({one for pair in pairs for one in pair if one and one != path})
+
+
+def list_code_paths(store: Store, project_id: int) -> list[tuple[int, str]]:
+    """Return the files of a project's tree that have text: id and path."""
+    return [(row[0], row[1]) for row in store.rows("SELECT id, path FROM code_files WHERE project_id = ?", project_id)]
+
+
+def load_last_touch(store: Store, project_id: int, path: str) -> tuple[str | None, int | None]:
+    """Return who touched a file last, and when, as the commits say."""
+    sql = """
+        SELECT coalesce(m.login, m.author), m.authored_at
+        FROM commits m
+        JOIN commit_paths p ON p.commit_id = m.id
+        WHERE p.path = ?2 AND m.project_id = ?1
+        ORDER BY m.authored_at DESC
+        LIMIT 1
+    """
+    row = store.row(sql, project_id, path)
+    return (row[0], row[1]) if row else (None, None)
+
+
+def _match(paths: tuple[str, ...], *columns: str) -> tuple[str, tuple[object, ...]]:
+    condition = path_condition(paths, Values("", "", "", columns))
+    return condition.sql, condition.bindings

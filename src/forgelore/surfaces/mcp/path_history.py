@@ -1,0 +1,113 @@
+"""What `history` answers to an agent: decisions about a file with their lines, then what else happened to it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
+from forgelore.surfaces.mcp.fence import fence, one_line
+from forgelore.surfaces.present.text import day
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from forgelore.api import PathDecision, PathEntry, PathHistory
+
+_MOST_NAMES = 5
+_PATH = 200
+
+
+class FileDecision(NamedTuple):
+    """What was decided: a quote, and its lines for `read`. `rule`: how it was found. `summary`: in a model's words.
+    `is_by_maintainer`: null where nobody knows.
+    """
+
+    ref: str
+    first_line: int
+    last_line: int
+    hash: str
+    day: str
+    author: str | None
+    is_by_maintainer: bool | None
+    rule: str
+    summary: str
+    quote: str
+    superseded_by: list[str]
+    url: str | None
+
+
+class FileEvent(NamedTuple):
+    """A change, commit, thread or item; `how` it concerns the file."""
+
+    ref: str
+    line: int
+    kind: str
+    how: str
+    day: str
+    author: str | None
+    title: str
+
+
+class FileHistory(NamedTuple):
+    """Decisions, then events, newest first. `names`: of a file also its former ones. Counts are of all there is."""
+
+    path: str
+    project: str
+    names: list[str]
+    decisions: list[FileDecision]
+    events: list[FileEvent]
+    decision_count: int
+    event_count: int
+    notes: list[str]
+
+
+def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = ()) -> ToolAnswer:
+    notes = [one_line(warning, 200) for warning in (*about_limit, *found.warnings)]
+
+    def build(width: int) -> ToolAnswer:
+        data = FileHistory(
+            one_line(found.path, _PATH), found.project, [one_line(name, _PATH) for name in found.names[:_MOST_NAMES]],
+            [_decision(one, width) for one in found.decisions], [_event(one, width) for one in found.entries],
+            found.decision_count, found.entry_count, notes,
+        )  # fmt: skip
+        return ToolAnswer(_write(data), data)
+
+    return fit_answer(build)
+
+
+def _decision(one: "PathDecision", width: int) -> FileDecision:
+    return FileDecision(
+        _ref(one), one.first_line, one.last_line, one.hash, day(one.decided_at), one_line(one.author, 40) or None,
+        one.is_by_maintainer, one.rule, one_line(one.summary, width), one_line(one.quote, max(2 * width, 40)),
+        [one_line(by, 60) for by in one.superseded_by[:_MOST_NAMES]], one_line(one.url, 300) or None,
+    )  # fmt: skip
+
+
+def _event(one: "PathEntry", width: int) -> FileEvent:
+    title = one_line(one.title, min(90, max(width, 30)))
+    author = one_line(one.author, 40) or None
+    return FileEvent(_ref(one), one.line, one.kind, one.how, day(one.happened_at), author, title)
+
+
+def _ref(one: "PathDecision | PathEntry") -> str:
+    """What `read` takes: a commit and a file are read by their key."""
+    return one_line(one.ref, 90) if one.key.startswith("item:") else one.key
+
+
+def _write(found: FileHistory) -> str:
+    counts = f"{found.decision_count} decisions, {found.event_count} events"
+    shown = f"{len(found.decisions)} and {len(found.events)} of them below"
+    first = f"{counts}; {shown}; cite as ref and lines"
+    lines = [f"{found.path} in {found.project}"]
+    lines += (
+        [f"also known as {', '.join(names)}"] if (names := [one for one in found.names if one != found.path]) else []
+    )
+    for one in found.decisions:
+        author = f"@{one.author}" if one.author else ""
+        facts = ", ".join(fact for fact in ("decision", one.rule, author, one.day) if fact)
+        lines.append(f"{one.ref} lines {one.first_line}-{one.last_line} ({facts}): {one.summary}".rstrip())
+        lines.append(f'    "{one.quote}"')
+        lines += [f"    superseded by {', '.join(one.superseded_by)}"] if one.superseded_by else []
+    for event in found.events:
+        author = f"@{event.author}" if event.author else ""
+        facts = ", ".join(fact for fact in (event.kind, event.how, author, event.day) if fact)
+        lines.append(f"{event.ref} line {event.line} ({facts}): {event.title}")
+    return "\n".join([first, *found.notes, fence("\n".join(lines))])

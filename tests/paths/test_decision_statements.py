@@ -1,0 +1,132 @@
+"""Sentences that decide: which do, which do not, and where they stand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgelore.core.ask.citations import find_quote
+from forgelore.core.decisions.graph import DecisionNode, find_superseded
+from forgelore.core.decisions.records import is_record, read_record
+from forgelore.core.decisions.statements import DecisionEdge, find_reason, find_statements, read_target, split_sentences
+
+
+def rules(text):
+    lines = text.split("\n")
+    return [one.rule for one in find_statements(lines, 1, len(lines))]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("We decided to keep the old format.", "decided"),
+        ("we've agreed on a window of 90 days, it is not worth more.", "decided"),
+        ("Let's go with option B.", "decided"),
+        ("We\u2019ll stick with files as locks.", "decided"),
+        ("Decision: no third state.", "decided"),
+        ("Won't fix: this is what the flag is for.", "declined"),
+        ("Closing this as out of scope.", "declined"),
+        ("Superseded by #12.", "superseded"),
+        ("This replaces !34, which was too slow.", "superseded"),
+        ("This reverts commit 1a2b3c4d5e6f.", "reverted"),
+        ('Revert "Keep locks in memory"', "reverted"),
+    ],
+)
+def test_a_sentence_that_decides(text, rule):
+    assert rules(text) == [rule]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Should we go with option B?",
+        "If we decided this today, it would break.",
+        "We haven't decided yet.",
+        "Have you decided anything?",
+        "I propose that we will keep it.",
+        "Maybe let's use files.",
+        "> We decided to keep the old format.",
+        "    we decided x",
+        "```\nwe decided x\n```",
+        "<!-- Tell us what\nwe decided -->",
+        "| we decided | x |",
+        "The files were replaced by the new ones.",
+        "",
+    ],
+)
+def test_a_sentence_that_decides_nothing(text):
+    assert rules(text) == []
+
+
+def test_a_sentence_over_two_lines_is_cited_with_both():
+    lines = ["Thanks!", "", "After some thought we decided to", "keep the old format. And more.", "Bye."]
+    (found,) = find_statements(lines, 1, len(lines))
+    assert found.sentence == ("After some thought we decided to keep the old format.", 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("word", "target"),
+    [
+        ("#12.", "#12"), ("!34", "#34"), ("acme/Web#5,", "acme/web#5"), ("1a2b3c4d", "1a2b3c4d"),
+        ("https://github.com/acme/web/pull/7).", "github.com/acme/web#7"), ("[0009](0009-Leases.md)", "0009-leases.md"),
+        ("http://[broken", ""), ("something", ""), ("deadbeefs", ""), ("#" + "9" * 40, ""),
+    ],
+)  # fmt: skip
+def test_what_a_word_names(word, target):
+    assert read_target(word) == target
+
+
+@given(st.text(alphabet=st.sampled_from("ab .!?\n>`<-#*|we decided'\u2019\u0130"), max_size=300))
+def test_every_sentence_stands_where_it_says(text):
+    lines = text.split("\n")
+    for one in split_sentences(lines, 1, len(lines)):
+        within = lines[one.first - 1 : one.last]
+        assert find_quote(within, one.text) or not any(sign.isalnum() for sign in one.text)
+
+
+@pytest.mark.parametrize(
+    "text", ["we decided " * 20_000, "in favor of " * 20_000, "a" * 200_000, "[" * 100_000 + "x.md", "<!--" * 50_000]
+)
+def test_a_hostile_text_takes_no_time(text):
+    lines = text.split("\n")
+    list(find_statements(lines, 1, 1))
+    find_reason(lines, 1, 1)
+    read_target(text)
+
+
+def test_a_record_is_known_by_its_place_and_read_by_its_headings():
+    assert is_record("docs/adr/0005-locks.md")
+    assert is_record("ADR-12-locks.md")
+    assert not is_record("docs/adr/README.md")
+    assert not is_record("src/adr.py")
+    found = read_record(
+        [
+            "# 5. Locks are files",
+            "",
+            "Date: 2024-05-01",
+            "",
+            "## Status",
+            "",
+            "Superseded by [0009](0009-leases.md)",
+            "",
+            "## Decision",
+            "",
+            "We use files as locks,",
+            "because processes die. More.",
+            "",
+        ]
+    )
+    assert found.title == "5. Locks are files"
+    assert found.sentence == ("We use files as locks, because processes die.", 11, 12)
+    assert (found.edges, found.day) == ((DecisionEdge("superseded_by", "0009-leases.md"),), "2024-05-01")
+    assert read_record(["# Only a title", "", "Text."]).sentence == ("Only a title", 1, 1)
+    assert read_record(["", "---"]) is None
+
+
+def test_a_decision_is_superseded_by_later_ones_alone():
+    old = DecisionNode(frozenset({"#1"}), "#1", 100)
+    new = DecisionNode(frozenset({"#2", "1a2b3c4d5e"}), "#2", 200, (DecisionEdge("supersedes", "#1"),))
+    early = DecisionNode(frozenset({"#3"}), "#3", 50, (DecisionEdge("supersedes", "#1"),))
+    says = DecisionNode(
+        frozenset({"#4"}), "#4", None, (DecisionEdge("superseded_by", "1a2b3c4"), DecisionEdge("superseded_by", "#99"))
+    )
+    assert find_superseded([old, new, early, says]) == [("#2",), (), (), ("#2", "#99")]

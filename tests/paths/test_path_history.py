@@ -1,0 +1,246 @@
+"""`history_of`: what happened to a file, decisions first, cited so that a program can look them up."""
+
+import pytest
+
+from clones.repositories import commit_files, git, make_repository
+from forgelore.core.ask.citations import find_quote
+from forgelore.errors import InvalidValue, NotFound
+from paths.conftest import FILE, change, quoted
+
+STATED = "After all this we decided to retry three times."
+
+
+def test_decisions_come_first_and_are_cited(synced, github):
+    project = github.project
+    number = project.add_change("Retry", "Retries, because sockets time out.", files=[("modified", FILE)])
+    project.review_comment(number, "Why three?", author="eve", path=FILE)
+    project.review_comment(number, STATED, author="ben", path=FILE)
+    project.review_comment(number, "We decided to paint it green.", author="eve", path=FILE)
+    project.merge(number)
+    project.add_issue("It hangs", f"See `{FILE}`, it hangs.", author="eve")
+    found = synced().history_of(FILE)
+    assert [one.quote for one in found.decisions] == [STATED]
+    (decision,) = found.decisions
+    assert (decision.rule, decision.author, decision.is_by_maintainer, decision.ref) == ("decided", "ben", True, "#1")
+    kinds = [(one.kind, one.how) for one in found.entries]
+    assert sorted(kinds) == [("change", "touched"), ("issue", "mentioned"), *[("thread", "discussed")] * 3]
+
+
+def test_every_citation_can_be_looked_up(synced, github):
+    project = github.project
+    number = project.add_change(
+        "Retry", "Text.\r\n\r\nRetries, because\r\nsockets time out.", files=[("modified", FILE)]
+    )
+    project.merge(number)
+    project.comment(number, f"First line.\n\n@ben (2020-01-01 00:00):\n{STATED}", author="eve")
+    project.comment(number, f"Thanks.\n{STATED}", author="ben")
+    history = synced()
+    found = history.history_of(FILE).decisions
+    assert [one.author for one in found] == ["ben"]
+    for one in found:
+        assert quoted(history, one).endswith(one.quote)
+        text = history.read_text(one.key)
+        assert find_quote(text.lines[one.first_line - 1 : one.last_line], one.quote)
+
+
+def test_a_merged_change_says_why(imported):
+    history = imported(change(1, body="Sockets hang.\n\nThis retries, because one try is not enough.\nMore."))
+    (decision,) = history.history_of(FILE).decisions
+    assert (decision.rule, decision.quote) == ("reason", "This retries, because one try is not enough.")
+    assert quoted(history, decision) == decision.quote
+    assert str(decision.decided_at.date()) == "2026-03-01"
+
+
+def test_what_was_closed_with_a_reason_is_a_decision(imported):
+    note = {"author": "ben", "created_at": "2026-03-01", "body": "No, because it would break the protocol."}
+    history = imported(
+        change(1, state="closed", notes=[note]),
+        {"kind": "issue", "number": 2, "title": "Ask", "state": "closed", "state_reason": "not_planned", "author": "eve",
+         "body": f"Change {FILE}!", "closed_at": "2026-03-01", "created_at": "2026-02-01", "notes": [note]},
+        change(3, state="closed", notes=[{**note, "created_at": "2026-01-01"}]),
+    )  # fmt: skip
+    found = history.history_of(FILE).decisions
+    assert sorted((one.ref, one.rule) for one in found) == [("#1", "declined"), ("#2", "declined")]
+
+
+def test_a_revert_supersedes_what_it_reverts(imported):
+    history = imported(
+        change(1, body="Keeps locks in memory, because that is fast.", day="2026-01-01"),
+        change(2, title='Revert "Keep locks in memory"', body="Reverts acme/web#1", day="2026-02-01"),
+        change(3, body="Unrelated, because of that.", day="2026-01-15"),
+    )
+    found = {one.ref: one for one in history.history_of(FILE).decisions}
+    assert found["#1"].superseded_by == ("#2",)
+    assert (found["#2"].rule, found["#2"].superseded_by) == ("reverted", ())
+    assert found["#3"].superseded_by == ()
+
+
+def test_a_thread_on_another_file_decides_nothing_about_this_one(imported):
+    notes = [
+        {"author": "ben", "body": "We decided to keep it.", "path": "src/other.py", "line": 3, "thread": "t1"},
+        {"author": "ben", "body": "Let's go with three.", "path": FILE, "line": 9, "thread": "t2"},
+    ]
+    history = imported(change(1, state="open", files=(FILE, "src/other.py"), notes=notes))
+    assert [one.quote for one in history.history_of(FILE).decisions] == ["Let's go with three."]
+    assert [one.quote for one in history.history_of("src/other.py").decisions] == ["We decided to keep it."]
+    assert len(history.history_of("src/").decisions) == 2
+    assert len(history.history_of("src/**.py").decisions) == 2
+
+
+def test_a_file_is_followed_through_renames_of_changes(synced, github):
+    project = github.project
+    for title, files in [
+        ("Old", [("modified", "conn.py")]), ("Move", [("renamed", "conn.py", FILE)]), ("New", [("modified", FILE)]),
+    ]:  # fmt: skip
+        project.merge(project.add_change(title, files=files))
+    project.add_change("Never merged", files=[("renamed", FILE, "away.py")])
+    history = synced()
+    for path in (FILE, "conn.py"):
+        found = history.history_of(path)
+        assert set(found.names) == {FILE, "conn.py"}
+        assert sorted(one.title for one in found.entries) == ["Move", "Never merged", "New", "Old"]
+
+
+def test_commits_are_followed_through_files_that_moved(lore, tmp_path):
+    folder = make_repository(tmp_path / "web", {"conn.py": "x = 1\n", "empty.py": ""}, "Begin")
+    commit_files(folder, {FILE: "x = 1\n", "other.py": ""}, "Move it", gone=("conn.py", "empty.py"))
+    commit_files(folder, {FILE: "x = 2\n"}, "Raise it\n\nOne was too little, because two are.")
+    lore.index_code(str(folder), project="acme/web")
+    found = lore.history_of(FILE)
+    assert found.names == (FILE, "conn.py")
+    assert [one.title for one in found.entries] == ["Raise it", "Move it", "Begin"]
+    assert [one.quote for one in found.decisions] == ["One was too little, because two are."]
+    assert quoted(lore, found.decisions[0]) == found.decisions[0].quote
+    assert lore.history_of("other.py").names == ("other.py",)  # an empty file is like any other
+
+
+def test_commits_of_an_older_store_learn_what_they_renamed(lore, tmp_path):
+    folder = make_repository(tmp_path / "web", {"conn.py": "x = 1\n"})
+    commit_files(folder, {FILE: "x = 1\n"}, "Move it", gone=("conn.py",))
+    lore.index_code(str(folder), project="acme/web")
+    store = lore.app.store()
+    with store.transaction():
+        store.run("DELETE FROM commit_renames")
+        store.run("UPDATE commits SET has_renames = 0")
+        store.run("UPDATE code_trees SET history_commit = ''")
+    assert lore.history_of(FILE).names == (FILE,)
+    lore.index_code(str(folder), project="acme/web")
+    assert lore.history_of(FILE).names == (FILE, "conn.py")
+
+
+def test_a_squashed_change_is_told_once(imported, tmp_path):
+    history = imported(change(7, title="Retry", body="Retries, because sockets hang.", day="2024-01-01"))
+    folder = make_repository(tmp_path / "web", {FILE: "x\n"}, "Retry (#7)\n\nRetries, because sockets hang.")
+    sha = git(folder, "rev-parse", "HEAD")
+    commit_files(folder, {FILE: "y\n"}, f'Revert "Retry (#7)"\n\nThis reverts commit {sha}.')
+    history.index_code(str(folder), project="acme/web")
+    found = history.history_of(FILE)
+    assert sorted(one.kind for one in found.entries) == ["change", "commit"]
+    by_rule = {one.rule: one for one in found.decisions}
+    assert by_rule["reason"].superseded_by == (by_rule["reverted"].ref,)
+
+
+def test_decision_records_that_name_the_file(lore, tmp_path):
+    record = f"# 1. Files as locks\n\n## Decision\n\nLocks are files, see `{FILE}`.\n"
+    folder = make_repository(
+        tmp_path / "web",
+        {FILE: "x\n", "docs/adr/0001-locks.md": record, "docs/adr/0002-other.md": "# 2. Other\n",
+         "docs/adr/0003-leases.md": f"# 3. Leases\n\nSupersedes 0001-locks.md\n\n## Decision\n\n{FILE} leases.\n"},
+    )  # fmt: skip
+    lore.index_code(str(folder), project="acme/web")
+    found = {one.ref: one for one in lore.history_of(FILE).decisions}
+    assert set(found) == {"docs/adr/0001-locks.md", "docs/adr/0003-leases.md"}
+    first = found["docs/adr/0001-locks.md"]
+    assert (first.quote, first.superseded_by) == (f"Locks are files, see `{FILE}`.", ("docs/adr/0003-leases.md",))
+    assert quoted(lore, first) == first.quote
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["src\\net\\conn.py", "./src/net/conn.py", "src//net/./conn.py", "/src/net/conn.py", "src/../src/net/conn.py"],
+)
+def test_a_path_may_be_spelled_in_many_ways(imported, typed):
+    history = imported(change(1))
+    assert history.history_of(typed).path == FILE
+
+
+def test_a_path_may_be_that_of_the_clone_one_is_in(imported, tmp_path, monkeypatch):
+    folder = make_repository(tmp_path / "clone", {FILE: "x\n"})
+    history = imported(change(1), change(2, files=("README.md",)))
+    history.app.cwd = str(folder / "src")
+    for typed in (str(folder / FILE), "net/conn.py", "./net/conn.py", "../src/net/conn.py", "src/net/conn.py"):
+        assert history.history_of(typed).path == FILE
+    assert history.history_of("../README.md").path == "README.md"
+    assert history.history_of(str(folder)).entry_count == 2
+    with pytest.raises(InvalidValue, match="outside"):
+        history.history_of("../../other.py")
+
+
+def test_an_unknown_path_is_refused_with_the_nearest(imported):
+    history = imported(change(1))
+    with pytest.raises(NotFound) as found:
+        history.history_of("src/net/con.py")
+    assert FILE in found.value.hint
+    with pytest.raises(NotFound) as found:
+        history.history_of("lib/conn.py")
+    assert FILE in found.value.hint
+    with pytest.raises(NotFound) as found:
+        history.history_of("*.rs")
+    assert "index-code" in found.value.hint
+    for wrong in ("", "\0", "x" * 5_000, "*a" * 20):
+        with pytest.raises(InvalidValue):
+            history.history_of(wrong)
+
+
+def test_a_path_that_is_only_named_is_known_by_that(imported):
+    history = imported({"kind": "issue", "number": 1, "title": "Old", "body": "What became of lib/gone.c?"})
+    found = history.history_of("lib/gone.c")
+    assert [one.ref for one in found.entries] == ["#1"]
+    assert "only name it" in found.warnings[0]
+    with pytest.raises(NotFound):
+        history.history_of("lib/gone.cpp")
+
+
+def test_names_are_not_taken_for_longer_ones(imported):
+    texts = [
+        f"see {FILE}i here",
+        f"see x{FILE}",
+        f"other/{FILE}",
+        f"see {FILE}.",
+        f"https://h/acme/web/blob/main/{FILE}#L3",
+    ]
+    items = [{"kind": "issue", "number": at, "title": "T", "body": text} for at, text in enumerate(texts, 10)]
+    history = imported(change(1), *items)
+    assert sorted(one.ref for one in history.history_of(FILE).entries) == ["#1", "#13", "#14"]
+
+
+def test_times_and_limits(imported):
+    days = ("2026-01-01", "2026-02-01", "2026-03-01")
+    history = imported(*(change(at, day=day, body="So, because of it.") for at, day in enumerate(days, 1)))
+    found = history.history_of(FILE, after="2026-01-15", before="2026-02-15")
+    assert ([one.ref for one in found.decisions], [one.ref for one in found.entries]) == (["#2"], ["#2"])
+    found = history.history_of(FILE, limit=4)
+    assert [one.ref for one in found.decisions] == ["#3", "#2", "#1"]
+    assert ([one.ref for one in found.entries], found.entry_count) == (["#3"], 3)
+
+
+def test_the_public_view_knows_nothing_of_what_is_hidden(imported, tmp_path):
+    from forgelore.api import make_history
+
+    secret = {"is_confidential": True, "body": "Because zanzibar."}
+    imported(
+        change(1, notes=[{"author": "ben", "body": "We decided zanzibar.", "is_internal": True, "path": FILE}]),
+        change(2, **secret), change(3, files=("src/zanzibar.py",), **secret),
+    ).close()  # fmt: skip
+    environ = {"FORGELORE_EMBEDDER": "none"}
+    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=False) as public:
+        found = public.history_of(FILE)
+        assert "zanzibar" not in repr(found)
+        assert [one.ref for one in found.entries] == ["#1"]
+        with pytest.raises(NotFound) as refused:
+            public.history_of("src/zanziba.py")
+        assert "zanzibar.py" not in refused.value.hint
+        with pytest.raises(NotFound):
+            public.history_of("src/zanzibar.py")
+    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db")) as member:
+        assert member.history_of("src/zanzibar.py").decision_count == 1
