@@ -35,7 +35,8 @@ def commit_files(folder, files, message="Change", gone=(), **environ):
         target = pathlib.Path(folder, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content if isinstance(content, bytes) else content.encode())
-        git(folder, "add", "--force", "--", path)
+    if files:
+        git(folder, "add", "--force", "--", *files)
     for path in gone:
         git(folder, "rm", "--quiet", "--", path)
     git(folder, "commit", "--quiet", "--allow-empty", "--no-gpg-sign", "-m", message, **environ)

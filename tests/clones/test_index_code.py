@@ -129,6 +129,42 @@ def test_odd_entries_are_counted_and_nothing_outside_is_read(lore, repository):
     assert lore.index_code(str(repository), project="acme/web").files.unchanged == 1
 
 
+def write_tree(repository, *entries):
+    """Commit a tree whose names no git would take from anybody: raw bytes of the object."""
+    raw = b"".join(b"%b %b\0%b" % (mode, name, bytes.fromhex(id_)) for mode, name, id_ in entries)
+    return git(repository, "hash-object", "-t", "tree", "-w", "--stdin", "--literally", feed=raw)
+
+
+def test_paths_that_lead_out_of_the_tree_are_left_out(lore, repository):
+    """`../secret.py`, `.git/config` and an absolute path, as a hostile server could send them in a pack."""
+    (repository.parent / "secret.py").write_text("password = 1\n")
+    blob = write_blob(repository, b"x = 1\n")
+    inner = write_tree(repository, (b"100644", b"secret.py", blob))
+    tree = write_tree(
+        repository,
+        (b"40000", b"..", inner), (b"40000", b".GIT", inner), (b"100644", b"/etc", blob), (b"100644", b"good.py", blob),
+    )  # fmt: skip
+    commit = git(repository, "commit-tree", tree, "-m", "Odd")
+    git(repository, "update-ref", "refs/heads/main", commit)
+    done = lore.index_code(str(repository), project="acme/web")
+    assert paths(lore) == {"good.py"}
+    assert done.files.left_out == {"odd_path": 3}
+    assert "password" not in str(dump(lore))
+
+
+def test_bare_and_shallow_clones_are_indexed_like_the_whole_one(lore, repository, tmp_path):
+    commit_files(repository, {"src/late.py": "x = 2\n"}, "Late")
+    git(tmp_path, "clone", "--quiet", "--bare", str(repository), "bare.git")
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{repository}", "shallow")
+    wanted = fresh(lore, tmp_path, repository)
+    lore.index_code(str(tmp_path / "bare.git"), project="acme/web")
+    assert dump(lore) == wanted
+    done = lore.index_code(str(tmp_path / "shallow"), project="acme/other")
+    assert (done.is_shallow, done.commits.total) == (True, 1)
+    assert any("shallow" in warning for warning in done.warnings)
+    assert done.files.total == len({path for path, *_ in wanted[0]})
+
+
 def test_a_large_file_is_never_read(lore, repository, monkeypatch):
     commit_files(repository, {"big.sql": b"-- x\n" * 30_000_000})
     read = []
