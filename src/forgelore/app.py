@@ -188,7 +188,7 @@ class App:
             ca_file=self.config.ca_file or None,
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, on_wait=on_wait,
         )  # fmt: skip
-        return Connection(host, graphql_url, access, client)
+        return Connection(host, graphql_url, access, client, self.config.sync_window_days)
 
     def payload_reader(self, name: ProjectName) -> "PayloadReader | None":
         """Return what reads a forge's stored answers again; None for an imported tracker, which has none."""

@@ -33,6 +33,14 @@ SETTINGS = (
     Setting("projects", (), 0, 0, True, "what `forgelore sync` without names brings up to date"),
     Setting("requests_per_second", 10.0, 0.1, 100, True, "how fast a forge is asked, at most, over all threads"),
     Setting("workers", 4, 1, 16, True, "how many requests are under way at once"),
+    Setting(
+        "sync_window_days",
+        14,
+        1,
+        365,
+        False,
+        "how far back a sync looks once a day, for what changed without a new date",
+    ),
     Setting("code_max_kb", 1000, 1, 100_000, True, "the largest file, in kB, that `index-code` makes searchable"),
     Setting(
         "max_wait_s",
@@ -141,6 +149,7 @@ class Config(NamedTuple):
     projects: tuple[str, ...] = ()
     requests_per_second: float = 10.0
     workers: int = 4
+    sync_window_days: int = 14
     code_max_kb: int = 1000
     max_wait_s: float = 900.0
     ca_file: str = ""

@@ -16,6 +16,7 @@ class Connection(NamedTuple):
     graphql_url: str
     access: "TokenAccess"
     client: "Callable[[dict[str, str]], Client]"  # given the headers that the API wants
+    window_days: int
 
 
 class Adapter(NamedTuple):
@@ -28,7 +29,7 @@ class Adapter(NamedTuple):
 def _github(to: Connection) -> "Forge":
     from forgelore.forges.github.forge import HEADERS, GitHub
 
-    return GitHub(to.client(HEADERS), to.graphql_url, host=to.host, access=to.access)
+    return GitHub(to.client(HEADERS), to.graphql_url, host=to.host, access=to.access, window_days=to.window_days)
 
 
 def _github_payloads() -> "PayloadReader":
@@ -40,7 +41,7 @@ def _github_payloads() -> "PayloadReader":
 def _gitlab(to: Connection) -> "Forge":
     from forgelore.forges.gitlab.forge import HEADERS, GitLab
 
-    return GitLab(to.client(HEADERS), host=to.host, access=to.access)
+    return GitLab(to.client(HEADERS), host=to.host, access=to.access, window_days=to.window_days)
 
 
 def _gitlab_payloads() -> "PayloadReader":
@@ -52,7 +53,7 @@ def _gitlab_payloads() -> "PayloadReader":
 def _forgejo(to: Connection) -> "Forge":
     from forgelore.forges.forgejo.forge import HEADERS, Forgejo
 
-    return Forgejo(to.client(HEADERS), host=to.host, access=to.access)
+    return Forgejo(to.client(HEADERS), host=to.host, access=to.access, window_days=to.window_days)
 
 
 def _forgejo_payloads() -> "PayloadReader":

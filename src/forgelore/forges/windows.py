@@ -6,10 +6,10 @@ from forgelore.model import Cursor
 
 OVERLAP_MS = 5 * 60_000
 DAY_MS = 86_400_000
-WINDOW_DAYS = 14
+WINDOW_DAYS = 14  # of the wider net, unless a setting says another number
 
 
-def since(cursor: Cursor, now_ms: int, window_days: int = WINDOW_DAYS) -> int | None:
+def since(cursor: Cursor, now_ms: int, window_days: int) -> int | None:
     """Return the moment to read from, None for the beginning.
 
     `now_ms` is the forge's clock. Five minutes below the cursor always; `window_days` back when the last wide look is
@@ -41,11 +41,11 @@ def looks_again(cursor: Cursor, now_ms: int) -> bool:
     return not cursor.is_complete or is_wide(cursor, now_ms)
 
 
-def distrusted_from(cursor: Cursor, now_ms: int) -> float:
+def distrusted_from(cursor: Cursor, now_ms: int, window_days: int) -> float:
     """Return the moment of an item's last change from which on its conversation is looked at again."""
     if not looks_again(cursor, now_ms):
         return math.inf
-    return now_ms - WINDOW_DAYS * DAY_MS if cursor.is_complete else 0
+    return now_ms - window_days * DAY_MS if cursor.is_complete else 0
 
 
 def advance(cursor: Cursor, updated_at: int | None, tie_id: int | None, *, is_last: bool, now_ms: int) -> Cursor:

@@ -22,6 +22,7 @@ from forgelore.forges.forgejo.pages import LIMIT, total_of, walk_pages
 from forgelore.forges.forgejo.payloads import ForgejoPayloads
 from forgelore.forges.forgejo.rest import ForgejoRest, item_path, repo_path
 from forgelore.forges.metered import MeteredForge
+from forgelore.forges.windows import WINDOW_DAYS
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
@@ -48,12 +49,12 @@ class Forgejo(ForgejoClosings, MeteredForge):
 
     name = "forgejo"
 
-    def __init__(self, client: Client, *, host: str, access: TokenAccess) -> None:
+    def __init__(self, client: Client, *, host: str, access: TokenAccess, window_days: int = WINDOW_DAYS) -> None:
         self.host = host
         super().__init__(client)
         self._access = access
         self._rest = ForgejoRest(client, host, access)
-        self._lists = ForgejoLists(self._rest, has_token=access.has_token)
+        self._lists = ForgejoLists(self._rest, has_token=access.has_token, window_days=window_days)
         self._details = ForgejoDetails(self._rest)
         self._comments = ForgejoComments(self._rest)
         self.payloads = ForgejoPayloads()

@@ -21,13 +21,13 @@ _WHOLE = {"releases": "/releases", "labels": "/labels", "members": "/collaborato
 class ForgejoLists:
     """The lists of one server."""
 
-    def __init__(self, rest: ForgejoRest, *, has_token: bool) -> None:
-        self._rest, self._has_token = rest, has_token
+    def __init__(self, rest: ForgejoRest, *, has_token: bool, window_days: int) -> None:
+        self._rest, self._has_token, self._window_days = rest, has_token, window_days
 
     def items(self, project: Project, kind: Kind | None, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         """Read issues and changes, or one kind of them where the other is switched off."""
         wide = looks_again(cursor, now_ms)
-        for page in self._items(project, kind).pages(cursor, since(cursor, now_ms), now_ms):
+        for page in self._items(project, kind).pages(cursor, since(cursor, now_ms, self._window_days), now_ms):
             yield Page(
                 cursor=page.cursor, items=page.values, server_ms=page.answer.date_ms, is_wide=wide,
                 warnings=page.warnings,
@@ -60,7 +60,7 @@ class ForgejoLists:
             return read_rows(self._rest.checked(answer, "comments").body, parse, "comments")
 
         walk = Walk(self._rest.client, f"{repo_path(project)}/issues/comments", {}, rows)
-        for page in walk.pages(cursor, since(cursor, now_ms), now_ms):
+        for page in walk.pages(cursor, since(cursor, now_ms, self._window_days), now_ms):
             kinds = known.kinds([found.number for found in page.values])
             threads = [_thread(found, kinds) for found in page.values]
             yield Page(cursor=page.cursor, threads=threads, warnings=page.warnings)

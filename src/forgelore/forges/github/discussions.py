@@ -24,10 +24,12 @@ from forgelore.words import NoteScope
 PAGE_SIZE = 25
 
 
-def discussion_pages(graph: Graph, path: str, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
+def discussion_pages(
+    graph: Graph, path: str, cursor: Cursor, known: Known, now_ms: int, *, window_days: int
+) -> Iterator[Page]:
     """Yield pages of discussions with all their comments and replies."""
-    start = since(cursor, now_ms) if cursor.is_complete else None
-    read_from = distrusted_from(cursor, now_ms)
+    start = since(cursor, now_ms, window_days) if cursor.is_complete else None
+    read_from = distrusted_from(cursor, now_ms, window_days)
     direction = "DESC" if cursor.is_complete else "ASC"
     position = cursor.token
     newest: tuple[int | None, int | None] = (cursor.updated_at, cursor.tie_id)

@@ -30,6 +30,7 @@ from forgelore.forges.github.project import parse_project
 from forgelore.forges.github.rest import GitHubRest, object_in, quoted, repo_path
 from forgelore.forges.github.sso import sso_hint
 from forgelore.forges.metered import MeteredForge
+from forgelore.forges.windows import WINDOW_DAYS
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import split_rows
@@ -62,14 +63,17 @@ class GitHub(GitHubClosings, MeteredForge):
 
     name = "github"
 
-    def __init__(self, client: Client, graphql_url: str, *, host: str, access: TokenAccess) -> None:
+    def __init__(
+        self, client: Client, graphql_url: str, *, host: str, access: TokenAccess, window_days: int = WINDOW_DAYS
+    ) -> None:
         self.host = host
         super().__init__(client)
         self._access = access
         self._has_token = has_token = access.has_token
         self._rest = GitHubRest(client, host, access)
         self._graph = Graph(client, graphql_url, access)
-        self._lists = GitHubLists(self._rest, has_token=has_token)
+        self._window_days = window_days
+        self._lists = GitHubLists(self._rest, has_token=has_token, window_days=window_days)
         self._details = Details(self._rest, self._graph, has_token=has_token)
         self._comments = Comments(self._rest)
         self.payloads = GitHubPayloads()
@@ -138,7 +142,9 @@ class GitHub(GitHubClosings, MeteredForge):
             yield Page(warnings=[f"{needs}: {self._access.advice}"])
             return
         try:
-            yield from discussion_pages(self._graph, project.name.path, cursor, known, now_ms)
+            yield from discussion_pages(
+                self._graph, project.name.path, cursor, known, now_ms, window_days=self._window_days
+            )
         except AuthError as error:
             hint = f"they need discussions=read; {error.hint}"
             yield Page(warnings=[f"discussions are left out: {error.message} ({hint})"])

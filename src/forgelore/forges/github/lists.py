@@ -20,12 +20,12 @@ _WHOLE = {"releases": "/releases", "labels": "/labels", "members": "/collaborato
 class GitHubLists:
     """The lists of one server. `root` is `/repos/owner/name`."""
 
-    def __init__(self, rest: GitHubRest, *, has_token: bool) -> None:
-        self._rest, self._has_token = rest, has_token
+    def __init__(self, rest: GitHubRest, *, has_token: bool, window_days: int) -> None:
+        self._rest, self._has_token, self._window_days = rest, has_token, window_days
 
     def items(self, root: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         params = {"state": "all", "sort": "updated", "direction": "asc"}
-        start, wide = since(cursor, now_ms), looks_again(cursor, now_ms)
+        start, wide = since(cursor, now_ms, self._window_days), looks_again(cursor, now_ms)
         for part in walk(
             self._rest.client, f"{root}/issues", params, since_name="since", since_ms=start, parse=self._item_rows
         ):
@@ -43,7 +43,7 @@ class GitHubLists:
 
     def changes(self, root: str, cursor: Cursor, now_ms: int) -> Iterator[Page]:
         """Read changes, newest first, down to the cursor: this list has no `since`."""
-        start, wide = since(cursor, now_ms), looks_again(cursor, now_ms)
+        start, wide = since(cursor, now_ms, self._window_days), looks_again(cursor, now_ms)
         newest: tuple[int | None, int | None] = (None, None)
         params = {"state": "all", "sort": "updated", "direction": "desc"}
         for answer in walk_links(self._rest.client, f"{root}/pulls", params):
@@ -75,7 +75,7 @@ class GitHubLists:
             return Thread(key, found.thread, [found.note]) if is_plain else review_thread(found)
 
         params = {"sort": "updated", "direction": "asc"}
-        start = since(cursor, now_ms)
+        start = since(cursor, now_ms, self._window_days)
         for part in walk(self._rest.client, path, params, since_name="since", since_ms=start, parse=rows):
             cursor = advance(cursor, part.updated_at, part.tie_id, is_last=part.is_last, now_ms=now_ms)
             kinds = known.kinds([found.number for found in part.values]) if is_plain else {}

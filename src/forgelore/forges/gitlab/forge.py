@@ -22,7 +22,7 @@ from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path
 from forgelore.forges.metered import MeteredForge
-from forgelore.forges.windows import OVERLAP_MS, advance, is_wide, looks_again, since
+from forgelore.forges.windows import OVERLAP_MS, WINDOW_DAYS, advance, is_wide, looks_again, since
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.jsontext import split_rows
@@ -48,8 +48,9 @@ class GitLab(GitLabClosings, MeteredForge):
 
     name = "gitlab"
 
-    def __init__(self, client: Client, *, host: str, access: TokenAccess) -> None:
+    def __init__(self, client: Client, *, host: str, access: TokenAccess, window_days: int = WINDOW_DAYS) -> None:
         self.host = host
+        self._window_days = window_days
         super().__init__(client)
         self._access = access
         self._has_token = access.has_token
@@ -121,7 +122,7 @@ class GitLab(GitLabClosings, MeteredForge):
             return read_rows(self._rest.checked(answer, resource).body, parse, resource.replace("_", " "))
 
         params = {"order_by": "updated_at", "sort": "asc", "state": "all", "scope": "all"}
-        start, wide = since(cursor, now_ms), looks_again(cursor, now_ms)
+        start, wide = since(cursor, now_ms, self._window_days), looks_again(cursor, now_ms)
         for part in walk(
             self._client, f"{root}/{resource}", params, since_name="updated_after", since_ms=start, parse=rows
         ):
