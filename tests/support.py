@@ -113,6 +113,7 @@ class Lab:
         environ = {**self.environ(self.good_token if token is None else token), "FORGELORE_REQUESTS_PER_SECOND": "100"}
         app = App({**environ, **more}, cwd=str(self.folder), db=db)
         app.sleep, app.clock, app.wall_clock = self.time.sleep, self.time.clock, self.time.wall_clock
+        app.jitter = lambda: 0.0
         self.apps.append(app)
         return app
 

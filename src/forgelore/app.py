@@ -52,10 +52,11 @@ class App:
         self.config: Config = load_config(environ, cwd=cwd, db=db)
         self.hosts: Hosts = hosts_of(self.config, environ)
         self.stop = threading.Event()
-        # Time, for tests to replace: every client is made with these three.
+        # Time and chance, for tests to replace: every client is made with these four.
         self.sleep: Callable[[float], None] = self._sleep
         self.clock: Callable[[], float] = time.monotonic
         self.wall_clock: Callable[[], float] = time.time
+        self.jitter: Callable[[], float] = _draw_share
         self._is_closed = False
         self._store: Store | None = None
         self._forges: dict[str, Forge] = {}
@@ -186,7 +187,7 @@ class App:
             Client, api_url, secret_headers=PROFILES[kind].token_headers(token) if token else None,
             rate=self.config.requests_per_second, max_wait_s=self.config.max_wait_s,
             ca_file=self.config.ca_file or None,
-            sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, on_wait=on_wait,
+            sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, on_wait=on_wait,
         )  # fmt: skip
         return Connection(host, graphql_url, access, client, self.config.sync_window_days)
 
@@ -272,7 +273,9 @@ class App:
         from forgelore.net.model_server import Manners
 
         config = self.config
-        return Manners(config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait)
+        return Manners(
+            config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait, self.jitter
+        )
 
     def _sleep(self, seconds: float) -> None:
         """Sleep in a way that Ctrl-C ends at once, in every thread."""
@@ -288,6 +291,12 @@ class App:
         from forgelore.net.probe import probe_forge
 
         return probe_forge(host, self.config.ca_file or None)
+
+
+def _draw_share() -> float:
+    import random  # for those who wait: reading commands never do
+
+    return random.random()  # noqa: S311 - jitter, not a secret
 
 
 def _make_folder_for(path: str) -> None:

@@ -22,7 +22,7 @@ def make(server):
 
     def build(kind, url=None, model="nomic-embed-text", **options):
         time = FakeTime(server)
-        manners = Manners(sleep=time.sleep, clock=time.clock, wall_clock=time.wall_clock)
+        manners = Manners(sleep=time.sleep, clock=time.clock, wall_clock=time.wall_clock, jitter=lambda: 0.0)
         place = url or (server.v1 if kind is OpenAI else server.url)
         embedder = kind(place, model, manners=manners, **options)
         embedder.time = time

@@ -45,8 +45,11 @@ def make(server):
     def build(*, key="", real=False, **settings):
         profile = LlmProfile("default", **{"base_url": server.v1, "model": "scripted-model", **settings})
         fake = FakeTime(server)
-        manners = Manners(sleep=fake.sleep, clock=time.monotonic if real else fake.clock, wall_clock=fake.wall_clock)
-        model = ServedChatModel(profile, key=key, manners=manners, jitter=lambda: 0.0)
+        manners = Manners(
+            sleep=fake.sleep, clock=time.monotonic if real else fake.clock, wall_clock=fake.wall_clock,
+            jitter=lambda: 0.0,
+        )  # fmt: skip
+        model = ServedChatModel(profile, key=key, manners=manners)
         model.time = fake
         made.append(model)
         return model

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.server
+import random
 import socket
 import ssl
 import threading
@@ -37,7 +38,8 @@ def echo():
 @contextlib.contextmanager
 def connected(url, **options):
     time = FakeTime()
-    settings = {"rate": 100, "sleep": time.sleep, "clock": time.clock, "wall_clock": time.wall_clock, **options}
+    clocks = {"sleep": time.sleep, "clock": time.clock, "wall_clock": time.wall_clock}
+    settings = {"rate": 100, "jitter": lambda: 0.0, **clocks, **options}
     client = Client(url, {}, secret_headers={"Authorization": f"Bearer {SECRET}"}, **settings)
     client.time = time
     try:
@@ -116,6 +118,41 @@ def test_waits_are_told_before_they_begin(echo):
         client.get("/x")
         assert told == [(30, "asked to wait")]
         assert sum(client.time.waits) >= 30
+
+
+def test_retries_are_a_little_later_by_chance_and_never_earlier(echo):
+    """Those that a broken server turned away together do not come back together."""
+    fixed = [1, 2, 4, 8]
+
+    def waits(seed):
+        echo.fail(path="/x", status=502, times=len(fixed))
+        with connected(echo.url, jitter=random.Random(seed).random) as client:
+            assert client.get("/x").status == 200
+            return client.time.waits
+
+    first, again, other = waits(1), waits(1), waits(2)
+    assert first == again != other
+    for waited in (first, other):
+        assert all(least < seconds <= least * 1.25 for least, seconds in zip(fixed, waited, strict=True))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("asked", "most"), [(1, 1.25), (30, 37.5), (600, 610)])
+def test_what_a_server_asks_for_is_never_undercut(echo, share, asked, most):
+    told = []
+    echo.fail(path="/x", status=429, headers={"Retry-After": str(asked)}, times=1)
+    with connected(echo.url, jitter=lambda: share, on_wait=lambda seconds, _: told.append(seconds)) as client:
+        client.get("/x")
+        waited = sum(client.time.waits)
+    assert asked <= waited <= most
+    assert told == [waited], "people are told how long it really is"
+
+
+def test_a_limit_that_may_just_be_sat_out_still_is(echo):
+    """The longest wait that is allowed is compared with what was asked, without the chance on top."""
+    echo.fail(path="/x", status=429, headers={"Retry-After": "600"}, times=1)
+    with connected(echo.url, max_wait_s=600, jitter=lambda: 1.0) as client:
+        assert client.get("/x").status == 200
 
 
 def test_a_limit_pauses_everybody(echo):

@@ -9,8 +9,7 @@
 Answers come in one piece (`stream` is not asked for): what reads them needs all of it.
 """
 
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -42,7 +41,7 @@ from forgelore.net.model_server import (
     said_in,
 )
 from forgelore.net.pace import Manner
-from forgelore.net.policy import Fail, NextStep, Wait, with_jitter
+from forgelore.net.policy import Fail, NextStep
 
 PATH = "/chat/completions"
 MAX_CHARS = 100_000  # of an answer's text and calls
@@ -58,9 +57,9 @@ class ChatClient(ModelClient):
 
     max_limits = MAX_LIMITS
 
-    def __init__(self, url: str, manners: Manners, *, timeout_s: float, key: str, jitter: Callable[[], float]) -> None:
+    def __init__(self, url: str, manners: Manners, *, timeout_s: float, key: str) -> None:
         super().__init__(url, manners, answer_s=timeout_s, max_wait_s=manners.max_wait_s, key=key)
-        self._timeout_s, self._clock, self._jitter = timeout_s, manners.clock, jitter
+        self._timeout_s, self._clock = timeout_s, manners.clock
 
     def ask(self, payload: Mapping[str, object]) -> HttpAnswer:
         body = msgspec.json.encode(payload)
@@ -93,22 +92,16 @@ class ChatClient(ModelClient):
             return Fail()
         return super()._judge(answer, tries)
 
-    def _wait(self, decision: Wait) -> None:
-        super()._wait(with_jitter(decision, self._jitter()))
-
 
 class ServedChatModel:
     """A model behind an address that ends before `/chat/completions`, most often in `/v1`."""
 
-    def __init__(
-        self, profile: LlmProfile, *, key: str = "", manners: Manners | None = None,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:  # fmt: skip
+    def __init__(self, profile: LlmProfile, *, key: str = "", manners: Manners | None = None) -> None:
         self._profile, self._has_key = profile, bool(key)
         url = check_server_url(profile.base_url, name="base_url", what="what is asked")
         self._url = url
         self._dialect = Dialect(profile.json_mode, bool(profile.reasoning))
-        self._client = ChatClient(url, manners or Manners(), timeout_s=profile.timeout, key=key, jitter=jitter)
+        self._client = ChatClient(url, manners or Manners(), timeout_s=profile.timeout, key=key)
 
     @property
     def profile(self) -> str:

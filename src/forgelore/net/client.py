@@ -5,6 +5,7 @@ One client talks to one forge. The token is sent to the origin (scheme, host, po
 as httpx reads them: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
 """
 
+import random
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +20,16 @@ from forgelore.net.connecting import connect
 from forgelore.net.connecting import verify_with as verify_with  # noqa: PLC0414 - users of a client find it here
 from forgelore.net.pace import ONCE, OPTIONAL_TEXT, USUAL, Manner, Pace, Quota
 from forgelore.net.pace import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
-from forgelore.net.policy import Accepted, NextStep, Wait, after_failure, decide, decide_graphql, may_have_happened
+from forgelore.net.policy import (
+    Accepted,
+    NextStep,
+    Wait,
+    after_failure,
+    decide,
+    decide_graphql,
+    may_have_happened,
+    with_jitter,
+)
 from forgelore.ports import LostWrite
 from forgelore.version import __version__
 
@@ -51,7 +61,9 @@ class HttpAnswer:
 
 
 class Client:
-    """An HTTP client for one forge. `on_wait(seconds, reason)` is told before every wait of a second or more."""
+    """An HTTP client for one forge. `on_wait(seconds, reason)` is told before every wait of a second or more; `jitter`
+    draws from 0 to 1 how much longer each is.
+    """
 
     max_limits = MAX_LIMITS  # of one request
 
@@ -59,7 +71,8 @@ class Client:
         self, base_url: str, headers: Mapping[str, str], *, secret_headers: Mapping[str, str] | None = None,
         rate: float = 10.0, max_wait_s: float = 900.0, ca_file: str | None = None,
         sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time, on_wait: Callable[[float, str], None] | None = None,
+        wall_clock: Callable[[], float] = time.time, jitter: Callable[[], float] = random.random,
+        on_wait: Callable[[float, str], None] | None = None,
     ) -> None:  # fmt: skip
         split = urlsplit(base_url)
         if split.scheme != "https" and not is_loopback(split.netloc):
@@ -77,7 +90,7 @@ class Client:
         self._base = base_url.rstrip("/")
         self._secrets = dict(secret_headers or {})
         self._max_wait_s = max_wait_s
-        self._sleep, self._wall_clock = sleep, wall_clock
+        self._sleep, self._wall_clock, self._jitter = sleep, wall_clock, jitter
         self._pace = Pace(rate, clock=clock, sleep=sleep)
         self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
         self._quota = Quota()
@@ -276,6 +289,7 @@ class Client:
             )
         if decision.is_limit:
             self._pace.pause(decision.seconds)
+        decision = with_jitter(decision, self._jitter())
         if self.on_wait and decision.seconds >= 1:
             self.on_wait(decision.seconds, decision.reason)
         self._sleep(decision.seconds)

@@ -5,6 +5,7 @@ an address                  https:// or this machine: the text of private projec
 a key                       in one header, to that origin alone
 """
 
+import random
 import re
 import time
 from collections.abc import Callable
@@ -40,6 +41,7 @@ class Manners(NamedTuple):
     clock: Callable[[], float] = time.monotonic
     wall_clock: Callable[[], float] = time.time
     on_wait: Callable[[float, str], None] | None = None
+    jitter: Callable[[], float] = random.random
 
 
 class ModelClient(Client):
@@ -51,7 +53,7 @@ class ModelClient(Client):
             url, {"Accept": "application/json"}, secret_headers={"Authorization": f"Bearer {key}"} if key else None,
             rate=NO_PACE if self.is_local else 10.0, max_wait_s=max_wait_s,
             ca_file=manners.ca_file, sleep=manners.sleep, clock=manners.clock, wall_clock=manners.wall_clock,
-            on_wait=manners.on_wait,
+            jitter=manners.jitter, on_wait=manners.on_wait,
         )  # fmt: skip
         self._http.timeout = httpx.Timeout(answer_s, connect=CONNECT_S)
         if self.is_local:

@@ -14,7 +14,7 @@
     a POST that may have happened (408, 5xx, silence)  nothing: only who looks first may send it again
 
 A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come
-back. https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
+back. Each is a little longer, by chance (`with_jitter`). https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api
 """
 
 import math
@@ -26,6 +26,7 @@ from forgelore.core.times import parse_http_date
 
 ATTEMPTS = 6
 SECONDARY_S = 60.0
+MOST_JITTER_S = 10.0
 _TROUBLE = re.compile(rb'"errors"|"data"\s*:\s*null')
 
 
@@ -92,11 +93,12 @@ def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> Nex
 
 
 def with_jitter(wait: Wait, share: float) -> Wait:
-    """Return a wait that is up to a quarter longer, by a share from 0 to 1: those that failed together come back apart.
+    """Return a wait that is up to a quarter longer, or 10 s, by a share from 0 to 1: those that failed together come
+    back apart. It is never shorter: what a server asks for is the least.
 
     with_jitter(Wait(4, "HTTP 502"), 0.5) -> Wait(4.5, "HTTP 502")
     """
-    return wait._replace(seconds=wait.seconds * (1 + share / 4))
+    return wait._replace(seconds=wait.seconds + min(wait.seconds / 4, MOST_JITTER_S) * share)
 
 
 def decide_graphql(headers: Mapping[str, str], body: bytes, *, limits: int, failures: int, now_s: float) -> NextStep:
