@@ -10,7 +10,7 @@ AGENTS := $(VENV)/agents
 NODE_PACKAGE := node-$(if $(filter Darwin,$(shell uname -s)),darwin,linux)-$(if $(filter x86_64,$(shell uname -m)),x64,arm64)
 AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 $(NODE_PACKAGE)@22.23.3
 
-.PHONY: coverage demo test check lint types imports docs docs-check bench lock setup shells clean smoke try-triage
+.PHONY: coverage demo test check lint types imports docs docs-check bench lock setup shells browser clean smoke try-triage
 
 demo: setup
 	$(BIN)/forgelore demo
@@ -22,7 +22,7 @@ MEASURED := $(addprefix tests/,core store net api index embedders search quality
 OTHERS := $(filter-out $(MEASURED) tests/contracts tests/servers tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
 MEASURE := $(if $(COVERAGE),$(BIN)/coverage run -m,$(BIN)/python -m)
 
-test: setup shells $(TORCH) $(AGENTS)/.installed
+test: setup shells browser $(TORCH) $(AGENTS)/.installed
 	rm -rf $(TRAFFIC) && mkdir -p $(TRAFFIC)
 	rm -f .coverage .coverage.*
 	FORGELORE_TRAFFIC=$(TRAFFIC) $(MEASURE) pytest -n 2 $(MEASURED)
@@ -92,6 +92,14 @@ shells:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq > /dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing > /dev/null; \
 	then exit 0; fi; echo "not installed:$$missing; their completion will not be tested"
+
+# A test of the page for reviewers wants a real browser. Where none can be found or installed, it is skipped.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+		if command -v $$name > /dev/null; then exit 0; fi; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq > /dev/null \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; \
+	then exit 0; fi; echo "not installed: a browser; the page for reviewers will not be tested in one"
 
 # The tests of the MCP server want them. Where they can be neither found nor installed, these are skipped. Scripts of
 # packages are not run: none of these needs its own. In the folder, not by --prefix, which hides the system's npmrc.

@@ -21,6 +21,11 @@ def clean(text: str | None) -> str:
     return " ".join(printable(text or "").split())
 
 
+def counted_noun(count: int, noun: str) -> str:
+    """`1 audit`, `2 audits`, `1,200 audits`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def cells(text: str) -> int:
     """Return how many columns the text takes: East Asian letters take two, combining marks none."""
     if "\x1b" in text:

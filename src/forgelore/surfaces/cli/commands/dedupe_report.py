@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from forgelore.errors import StoreError, UsageError
 from forgelore.surfaces.cli.deduping.audit_tables import print_report, print_simulation, print_sweeps
 from forgelore.surfaces.present.review_page.page import WrittenPage, build_page
+from forgelore.surfaces.present.text import counted_noun
 
 if TYPE_CHECKING:
     from forgelore.api import AuditAnalysis
@@ -55,5 +56,6 @@ def _write_page(context: "Context", arguments: argparse.Namespace) -> WrittenPag
             f"{arguments.html} cannot be written: {error.strerror}", hint="name another file with --html"
         ) from error
     written = WrittenPage(arguments.html, overview.project, len(overview.clusters), len(overview.audits))
-    context.print(f"{arguments.html}: {written.clusters} clusters, {written.audits} audits")
+    counted = f"{counted_noun(written.clusters, 'cluster')}, {counted_noun(written.audits, 'audit')}"
+    context.print(f"{arguments.html}: {counted}")
     return written

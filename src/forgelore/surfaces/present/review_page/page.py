@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.surfaces.present.audit_words import in_words
-from forgelore.surfaces.present.review_page.markup import Html, item_link, join, marked, rows_of, tag, title
+from forgelore.surfaces.present.review_page.markup import Html, item_link, marked, rows_of, tag, title
 from forgelore.surfaces.present.review_page.plots import NAMES, legend, plot_sweep
 from forgelore.surfaces.present.review_page.sheet import STYLE
-from forgelore.surfaces.present.text import format_ms
+from forgelore.surfaces.present.text import counted_noun, format_ms
 
 if TYPE_CHECKING:
     from forgelore.api import (
@@ -70,7 +70,7 @@ def _plan(plan: "ClosingPlan | None") -> Html:
     closing = [line for line in plan.lines if not line.reason]
     kept = [line for line in plan.lines if line.reason]
     rule = f"{plan.policy}, confidence from {plan.min_close:g}"
-    counted = f"{len(closing)} items would be closed, {len(kept)} stay open ({rule})."
+    counted = f"{counted_noun(len(closing), 'item')} would be closed; to stay open: {len(kept)} ({rule})."
     parts: list[str] = [tag("h2", f"Plan {plan.run}"), tag("p", counted)]
     if closing:
         head = ("close", "onto", "confidence", "title", "title of the other")
@@ -89,7 +89,8 @@ def _closing_row(line: "PlanLine") -> list[Html]:
 
 
 def _kept_row(line: "PlanLine") -> list[Html]:
-    return [item_link(line.number, line.url), join([MEANINGS[ReasonCode(line.reason)]]), title(line.title)]
+    why = tag("span", MEANINGS[ReasonCode(line.reason)], class_="words")
+    return [item_link(line.number, line.url), why, title(line.title)]
 
 
 def _audits(audits: "list[AuditAnalysis]") -> Html:

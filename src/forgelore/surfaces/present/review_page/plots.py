@@ -13,7 +13,7 @@ NAMES = {
     "confidence_min": "confidence at least",
 }  # fmt: skip
 _WIDTH, _HEIGHT = 360, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 34, 18, 10, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 38, 18, 10, 34
 _STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 

@@ -20,10 +20,12 @@ nav a { margin-right: 1rem; }
 .number { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line);
-  overflow-wrap: break-word; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); }
 th { color: var(--dim); font-weight: 600; white-space: nowrap; }
 td { min-width: 4rem; }
+td:last-child { min-width: 14rem; }
+td bdi { display: inline-block; max-width: 36rem; }
+.words { display: inline-block; min-width: 11rem; }
 details { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem;
   margin: .5rem 0; }
 summary { cursor: pointer; }
@@ -39,7 +41,7 @@ mark { background: var(--mark); color: inherit; border-radius: .15rem; }
 figure { margin: 0; }
 figcaption { font-size: .85rem; color: var(--dim); text-align: center; }
 svg { width: 100%; height: auto; display: block; }
-svg text { fill: var(--dim); font: 11px system-ui, sans-serif; }
+svg text { fill: var(--dim); font: 13px system-ui, sans-serif; }
 .grid { stroke: var(--line); stroke-width: 1; }
 .curve { fill: none; stroke-width: 2; }
 .curve.precision { stroke: var(--precision); }
