@@ -1,4 +1,4 @@
-"""The git clone that a command runs in: where it is, and where it came from.
+"""The git clone that a command runs in: where it is, where it came from, and who commits there.
 
 The configuration file is read directly: starting git costs a listing command more than its own work. A layout that is
 not plain (a worktree, an include) is left to git.
@@ -6,7 +6,9 @@ not plain (a worktree, an include) is left to git.
 
 import os
 import re
+from typing import NamedTuple
 
+_ORIGIN = ("--get", "remote.origin.url")
 _SECTION = re.compile(r"\s*\[(?P<name>[^\]]*)\]")
 _URL = re.compile(r"\s*url\s*=\s*(?P<url>\S.*?)\s*\Z")
 
@@ -18,10 +20,10 @@ def origin_of(folder: str) -> str | None:
         return None
     config = os.path.join(git, "config")
     if not os.path.isfile(config):
-        return _ask_git(folder)
+        return _ask_git(folder, *_ORIGIN)
     with open(config, encoding="utf-8", errors="replace") as file:
         text = file.read()
-    return _ask_git(folder) if "[include" in text.lower() else _origin_in(text)
+    return _ask_git(folder, *_ORIGIN) if "[include" in text.lower() else _origin_in(text)
 
 
 def clone_root(folder: str) -> str | None:
@@ -52,12 +54,28 @@ def _origin_in(text: str) -> str | None:
     return None
 
 
-def _ask_git(folder: str) -> str | None:
+def person_of(folder: str) -> "GitPerson":
+    """Return who commits in a folder, by git's settings; empty words where git knows nothing."""
+    said = _ask_git(folder, "--null", "--get-regexp", r"^(user\.(name|email)|[a-z]+\.user)$") or ""
+    found = dict(entry.partition("\n")[::2] for entry in said.split("\0") if entry)
+    accounts = {key.removesuffix(".user"): login for key, login in found.items() if key.endswith(".user")}
+    return GitPerson(found.get("user.name", ""), found.get("user.email", ""), accounts)
+
+
+class GitPerson(NamedTuple):
+    """A name, an address, and accounts by forge, as git's settings have them."""
+
+    name: str
+    email: str
+    accounts: dict[str, str]
+
+
+def _ask_git(folder: str, *words: str) -> str | None:
     import subprocess
 
-    command = ["git", "-C", folder, "config", "--get", "remote.origin.url"]
+    command = ["git", "-C", folder, "config", *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)  # noqa: S603 - fixed words
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=5, check=False)  # noqa: S603 - fixed words
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() or None

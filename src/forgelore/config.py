@@ -30,6 +30,9 @@ class Setting(NamedTuple):
 
 SETTINGS = (
     Setting("db", "", 0, 0, False, "the database file; empty: `forgelore.db` in the user's data folder"),
+    Setting(
+        "me", "", 0, 0, False, "your login, for `forgelore me`; empty: the token's owner, or what git knows of you"
+    ),
     Setting("projects", (), 0, 0, True, "what `forgelore sync` without names brings up to date"),
     Setting("requests_per_second", 10.0, 0.1, 100, True, "how fast a forge is asked, at most, over all threads"),
     Setting("workers", 4, 1, 16, True, "how many requests are under way at once"),
@@ -146,6 +149,7 @@ class ForgeSetting(NamedTuple):
 
 class Config(NamedTuple):
     db: str
+    me: str = ""
     projects: tuple[str, ...] = ()
     requests_per_second: float = 10.0
     workers: int = 4

@@ -43,6 +43,8 @@ OFFLINE = {
     "dedupe audit": ["dedupe", "audit", "--against", "history", "--kind", "issue", "--sample", "5", "--others", "2"],
     "dedupe runs": ["dedupe", "runs"],
     "list": ["list", "issues"],
+    "who": ["who", "mira-k"],
+    "me": ["me", "--as", "mira-k"],
     "count": ["count", "notes"],
     "show": ["show", "#41", "--document"],
     "history": ["history", "**"],

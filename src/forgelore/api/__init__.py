@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from forgelore.api.history import make_history as make_history
     from forgelore.api.history import open_history as open_history
     from forgelore.api.index import BuiltDocuments as BuiltDocuments
-    from forgelore.api.index import IndexedCode as IndexedCode
     from forgelore.api.index import IndexParts as IndexParts
+    from forgelore.api.index import IndexedCode as IndexedCode
     from forgelore.api.index import UpdatedIndex as UpdatedIndex
     from forgelore.api.setup import AddedHost as AddedHost
     from forgelore.api.setup import SetupAnswer as SetupAnswer
@@ -51,19 +51,20 @@ if TYPE_CHECKING:
     from forgelore.core.compare.scoring import Score as Score
     from forgelore.core.dedupe.closings import TargetPolicy as TargetPolicy
     from forgelore.core.own_pages import check_page as check_page
+    from forgelore.core.people.places import KnownPlace as KnownPlace
     from forgelore.core.reading import ReadingText as ReadingText
     from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import Event as Event
+    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
     from forgelore.core.triage.events import parse_event as parse_event
     from forgelore.core.triage.inputs import Inputs as Inputs
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
     from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskedTool as AskedTool
     from forgelore.flows.ask.answers import AskStep as AskStep
+    from forgelore.flows.ask.answers import AskedTool as AskedTool
     from forgelore.flows.ask.answers import BestPassage as BestPassage
     from forgelore.flows.audit.analysis import AuditAnalysis as AuditAnalysis
     from forgelore.flows.audit.human import BlindItem as BlindItem
@@ -128,6 +129,11 @@ if TYPE_CHECKING:
     from forgelore.flows.paths.path_history import PathDecision as PathDecision
     from forgelore.flows.paths.path_history import PathEntry as PathEntry
     from forgelore.flows.paths.path_history import PathHistory as PathHistory
+    from forgelore.flows.people.person import LabelCount as LabelCount
+    from forgelore.flows.people.person import PersonAnswer as PersonAnswer
+    from forgelore.flows.people.person import PersonCounts as PersonCounts
+    from forgelore.flows.people.person_items import PersonItem as PersonItem
+    from forgelore.flows.people.work import MyWork as MyWork
     from forgelore.flows.progress import Watcher as Watcher
     from forgelore.flows.search.hit import Hit as Hit
     from forgelore.flows.search.run import SearchAnswer as SearchAnswer
@@ -156,8 +162,8 @@ if TYPE_CHECKING:
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
-    from forgelore.words import KINDS as KINDS
     from forgelore.words import FilterWords as FilterWords
+    from forgelore.words import KINDS as KINDS
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {
@@ -233,6 +239,8 @@ _HOMES = {
     "IntentAnswer": "forgelore.api.dedupe",
     "JobCount": "forgelore.flows.sync.status",
     "KINDS": "forgelore.words",
+    "KnownPlace": "forgelore.core.people.places",
+    "LabelCount": "forgelore.flows.people.person",
     "LaneAnswer": "forgelore.core.audit.classes",
     "LeftOutEdge": "forgelore.flows.dedupe.canonicalize",
     "LinePart": "forgelore.core.ask.windows",
@@ -244,6 +252,7 @@ _HOMES = {
     "Maintainers": "forgelore.flows.dedupe.maintainers",
     "Match": "forgelore.flows.compare.rank",
     "MeasuredShare": "forgelore.core.audit.classes",
+    "MyWork": "forgelore.flows.people.work",
     "NAMING": "forgelore.profiles",
     "OverrideAction": "forgelore.flows.dedupe.overrides",
     "OverviewCluster": "forgelore.flows.audit.overview",
@@ -253,6 +262,9 @@ _HOMES = {
     "PathDecision": "forgelore.flows.paths.path_history",
     "PathEntry": "forgelore.flows.paths.path_history",
     "PathHistory": "forgelore.flows.paths.path_history",
+    "PersonAnswer": "forgelore.flows.people.person",
+    "PersonCounts": "forgelore.flows.people.person",
+    "PersonItem": "forgelore.flows.people.person_items",
     "PlanLine": "forgelore.flows.dedupe.plan",
     "Posted": "forgelore.flows.triage.posting",
     "ProjectName": "forgelore.words",

@@ -14,6 +14,7 @@ from forgelore.api.deduping.history_audit import AuditingHistory
 from forgelore.api.methods.history_fetch import FetchingHistory
 from forgelore.api.methods.history_index import IndexingHistory
 from forgelore.api.methods.history_paths import PathsHistory
+from forgelore.api.methods.history_people import PeopleHistory
 from forgelore.api.projects import maybe_project, one_project
 from forgelore.app import App
 from forgelore.core.values import check_filled
@@ -57,7 +58,7 @@ def make_history(
     return History(App(environ, cwd=cwd, db=db, include_internal=include_internal, for_reading=for_reading))
 
 
-class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory):
+class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, PeopleHistory):
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:

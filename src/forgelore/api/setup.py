@@ -107,4 +107,15 @@ def find_token_owner(app: App, project: str | None = None) -> TokenOwner:
     identity = app.forge(name).fetch_identity() if source else None
     if identity is None:
         raise AuthError(f"no token for {name.host}", hint=advice)
+    _remember_owner(app, name.host, identity.login)
     return TokenOwner(name.host, identity.login, identity.name, identity.scopes, identity.expires_at, source)
+
+
+def _remember_owner(app: App, host: str, login: str) -> None:
+    """Keep whose token it is, for `me`, where there is a store that can be written."""
+    from forgelore.store.persons import save_token_owner
+
+    store = app.store() if app.has_store else None
+    if store is not None and not store.is_read_only:
+        with store.transaction():
+            save_token_owner(store, host, login, app.now_ms())

@@ -48,3 +48,10 @@ def _not_spoken(text: str) -> list[list[tuple[int, int]]]:
         if mark in text:
             found.append([match.span() for match in pattern.finditer(text)])
     return found
+
+
+def line_calling(text: str | None, login: str) -> str:
+    """Return the first line of a text that calls somebody, or else its first line."""
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    called = f"@{login}".lower()
+    return next((line for line in lines if called in line.lower()), lines[0] if lines else "")

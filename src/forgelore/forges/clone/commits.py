@@ -12,6 +12,7 @@ import re
 from typing import NamedTuple
 
 from forgelore.code_port import TreeCommit
+from forgelore.core.people.logins import login_in_address
 from forgelore.core.text import storable
 
 MAX_MESSAGE = 64_000  # characters
@@ -21,8 +22,6 @@ _EMPTY = (  # git's names of an empty file: one is like the other
     b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
 _PERSON = re.compile(r"(?P<name>[^<]*?)\s*<(?P<address>[^>]*)>\s*(?P<seconds>-?\d{1,12})")
-# 12345+ana@users.noreply.github.com: the number is the account's, and older addresses have none.
-_NOREPLY = re.compile(r"(?:\d+[+-])?(?P<login>[\w.-]+)@users\.noreply\.[\w.-]+\Z")
 
 
 class TouchedPaths(NamedTuple):
@@ -100,8 +99,7 @@ def _person(line: bytes, encoding: str) -> tuple[str | None, str | None, int | N
     found = _PERSON.match(_decode(line, encoding))
     if not found:
         return None, None, None
-    known = _NOREPLY.match(found["address"])
-    return found["name"] or None, known["login"] if known else None, int(found["seconds"]) * 1000
+    return found["name"] or None, login_in_address(found["address"]), int(found["seconds"]) * 1000
 
 
 def _decode(data: bytes, encoding: str) -> str:

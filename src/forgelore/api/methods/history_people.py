@@ -1,0 +1,34 @@
+"""The part of the facade that tells of people: who they are, what waits for them."""
+
+from typing import TYPE_CHECKING
+
+from forgelore.app import App
+from forgelore.words import Moment
+
+if TYPE_CHECKING:
+    from forgelore.flows.people.person import PersonAnswer
+    from forgelore.flows.people.work import MyWork
+
+
+class PeopleHistory:
+    """What `History` knows of people."""
+
+    app: App
+
+    def who(self, person: str, *, project: str | None = None, after: Moment = None, limit: int = 10) -> "PersonAnswer":
+        """Return what a person wrote, reviewed, resolved and knows best: `who("ana")`, `who("@Ana", after="1y")`.
+        Raises NotFound, with the nearest name, for somebody nobody here has heard of.
+        """
+        from forgelore.api.people import find_who
+
+        return find_who(self.app, person, project=project, after=after, limit=limit)
+
+    def me(
+        self, login: str | None = None, *, project: str | None = None, after: Moment = None, limit: int = 10
+    ) -> "MyWork":
+        """Return what waits for you: reviews, questions, threads, what is assigned to you, where you are mentioned.
+        Without a login you are whoever the setting `me`, the token or git says; raises ConfigError where none does.
+        """
+        from forgelore.api.people import find_my_work
+
+        return find_my_work(self.app, login, project=project, after=after, limit=limit)

@@ -1,0 +1,87 @@
+"""People, put together: whose history is asked for, and who the person at the keyboard is."""
+
+import datetime as dt
+from collections.abc import Iterator
+
+from forgelore.api.projects import maybe_project
+from forgelore.app import App
+from forgelore.core.dates import parse_when
+from forgelore.core.people.logins import possible_logins
+from forgelore.core.times import as_ms
+from forgelore.core.values import check_filled, check_whole
+from forgelore.errors import ConfigError
+from forgelore.flows.people.find_person import find_login, resolve_person
+from forgelore.flows.people.person import PersonAnswer, load_person
+from forgelore.flows.people.work import MyWork, load_work
+from forgelore.store.persons import PersonScope, load_token_owners
+from forgelore.store.projects import StoredProject, list_projects
+from forgelore.words import Moment
+
+MOST = 1_000
+
+
+def find_who(app: App, person: str, *, project: str | None, after: Moment, limit: int) -> PersonAnswer:
+    """Return what is known of a person."""
+    found = maybe_project(app, project)
+    login = resolve_person(app.store(), person, is_public=not app.include_internal)
+    return load_person(app.store(), _scope(app, login, found, after, limit), project)
+
+
+def find_my_work(app: App, login: str | None, *, project: str | None, after: Moment, limit: int) -> MyWork:
+    """Return what waits for a person, or for whoever asks."""
+    found = maybe_project(app, project)
+    is_public = not app.include_internal
+    if login is not None:
+        name, known_from = resolve_person(app.store(), login, is_public=is_public), "the command"
+    else:
+        name, known_from = _who_asks(app, found)
+    work = load_work(app.store(), _scope(app, name, found, after, limit), known_from=known_from, project=project)
+    if find_login(app.store(), name, is_public=is_public) is None:
+        return work._replace(warnings=(f"@{name} (from {known_from}) has not been seen in this database",))
+    return work
+
+
+def _scope(app: App, login: str, project: StoredProject | None, after: Moment, limit: int) -> PersonScope:
+    check_whole("limit", limit, MOST)
+    ids = (project.id,) if project else ()
+    return PersonScope(login, ids, _since(app, after), not app.include_internal, limit)
+
+
+def _since(app: App, after: Moment) -> int | None:
+    if after is None:
+        return None
+    if isinstance(after, dt.datetime):
+        return as_ms(after)
+    text = after if isinstance(after, str) else after.isoformat()
+    return parse_when(check_filled("after", text), app.now_ms())
+
+
+def _who_asks(app: App, project: StoredProject | None) -> tuple[str, str]:
+    """Return the login of whoever asks, and what told it. Raises ConfigError when nothing does."""
+    if app.config.me:
+        name = app.config.me.strip().removeprefix("@")
+        return find_login(app.store(), name, is_public=not app.include_internal) or name, "the settings"
+    places = [project.name] if project else [one.name for one in list_projects(app.store())]
+    owners = load_token_owners(app.store(), [place.host for place in places])
+    if len(owners) == 1:
+        return owners[0], "the token"
+    for name, known_from in _git_names(app, {place.forge for place in places}):
+        found = find_login(app.store(), name, is_public=not app.include_internal)
+        if found:
+            return found, known_from
+    several = f": tokens of {' and '.join(f'@{one}' for one in owners[:3])} are in use" if owners else ""
+    raise ConfigError(
+        f"who you are is not known here{several}",
+        hint='say it: forgelore me --as LOGIN; for good: FORGELORE_ME, or me = "LOGIN" in your config.toml;'
+        " or let the forge tell: forgelore auth-test",
+    )
+
+
+def _git_names(app: App, forges: set[str]) -> Iterator[tuple[str, str]]:
+    from forgelore.checkout import person_of
+
+    person = person_of(app.cwd)
+    for forge in sorted(forges & set(person.accounts)):
+        yield person.accounts[forge], f"git's {forge}.user"
+    for login in possible_logins(person.name, person.email):
+        yield login, "git's user.name" if login == person.name else "git's user.email"

@@ -1,0 +1,45 @@
+"""What a text asks last, and what only looks like a question."""
+
+import time
+
+import pytest
+
+from forgelore.core.people.logins import login_in_address, possible_logins
+from forgelore.core.people.questions import question_in
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Does it fail?", "Does it fail?"),
+        ("Thanks. Which version? Ours is 3.", "Which version?"),
+        ("First? Second?\nNo more.", "Second?"),
+        ("see https://x.io/?q=1", ""),
+        ("`a ? b : c`", ""),
+        ("```\nwhy?\n```", ""),
+        ("> why?\nBecause.", ""),
+        ("a?.b and x?y", ""),
+        ("???", ""),
+        ("<!-- did you search? -->\nIt crashes.", ""),
+        ("本当ですか\uff1f", "本当ですか\uff1f"),
+        (None, ""),
+    ],
+)
+def test_the_last_question_is_found(text, asked):
+    assert question_in(text) == asked
+
+
+def test_a_text_full_of_marks_is_read_soon():
+    began = time.perf_counter()
+    for text in ("?" * 200_000, "a?b" * 100_000, "> ?\n" * 50_000, "`?" * 100_000, "x " * 100_000 + "?"):
+        question_in(text)
+    assert time.perf_counter() - began < 2
+
+
+def test_logins_come_from_addresses_that_forges_give_out():
+    assert login_in_address("12+ana@users.noreply.github.com") == "ana"
+    assert login_in_address("7-ben@users.noreply.gitlab.com") == "ben"
+    assert login_in_address("ana@example.org") is None
+    assert possible_logins("Ana Lee", "12+ana@users.noreply.github.com") == ["ana", "12+ana"]
+    assert possible_logins("ben", "b.lee@example.org") == ["ben", "b.lee"]
+    assert possible_logins("", "") == []
