@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from forgelore.flows.index.stats import IndexStats as IndexStats
     from forgelore.flows.index.stats import VectorStats as VectorStats
     from forgelore.flows.index.vectors import Embedded as Embedded
+    from forgelore.flows.paths.extract import ExtractedDecisions as ExtractedDecisions
     from forgelore.flows.paths.path_history import PathDecision as PathDecision
     from forgelore.flows.paths.path_history import PathEntry as PathEntry
     from forgelore.flows.paths.path_history import PathHistory as PathHistory
@@ -215,6 +216,7 @@ _HOMES = {
     "Event": "forgelore.core.triage.events",
     "Explanation": "forgelore.core.compare.facts",
     "Exported": "forgelore.flows.transfer.exporting",
+    "ExtractedDecisions": "forgelore.flows.paths.extract",
     "FORGE_NAMES": "forgelore.profiles",
     "Fact": "forgelore.core.compare.facts",
     "FailedJob": "forgelore.flows.sync.status",

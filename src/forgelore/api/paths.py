@@ -6,18 +6,39 @@ from forgelore.api.projects import meant_project
 from forgelore.app import App
 from forgelore.checkout import clone_root
 from forgelore.core.values import check_whole
+from forgelore.errors import InvalidValue
+from forgelore.flows.paths.extract import ExtractedDecisions, ExtractionSetting
 from forgelore.flows.paths.meant_path import ClonePlace
-from forgelore.flows.paths.path_history import PathHistory, PathRequest, load_history
+from forgelore.flows.paths.path_history import PathHistory, PathRequest, extract_history, load_history
+from forgelore.flows.progress import Watcher
 from forgelore.flows.search.filters import parse_filters
 from forgelore.words import Moment
 
 MOST = 1_000
+_BUDGET = (2_000, 10_000_000)
 
 
 def history_of(app: App, path: str, *, project: str | None, after: Moment, before: Moment, limit: int) -> PathHistory:
     """Return what happened to a path. Raises NotFound and InvalidValue."""
     request = make_request(app, path, after=after, before=before, limit=limit)
     return load_history(app.store(), meant_project(app, project), request, is_public=not app.include_internal)
+
+
+def extract_decisions(
+    app: App, path: str, *, project: str | None, profile: str | None, budget: int, include_internal: bool,
+    watcher: Watcher | None,
+) -> ExtractedDecisions:  # fmt: skip
+    """Let the language model of a profile read the conversations of a path's history. Raises ConfigError where the
+    settings name none.
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int) or not _BUDGET[0] <= budget <= _BUDGET[1]:
+        hint = f"{_BUDGET[0]:,} to {_BUDGET[1]:,} tokens"
+        raise InvalidValue(f"a budget of {str(budget)[:60]!r} tokens is no budget", hint=hint)
+    request = make_request(app, path, after=None, before=None, limit=1)
+    setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, watcher)
+    store, meant = app.store(create=True), meant_project(app, project)
+    internal = include_internal and app.include_internal
+    return extract_history(store, meant, request, setting, include_internal=internal)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:

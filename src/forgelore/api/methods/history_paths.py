@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 from forgelore.api.methods.history_ask import AskingHistory
 
 if TYPE_CHECKING:
+    from forgelore.flows.paths.extract import ExtractedDecisions
     from forgelore.flows.paths.path_history import PathHistory
+    from forgelore.flows.progress import Watcher
     from forgelore.words import Moment
 
 
@@ -22,3 +24,18 @@ class PathsHistory(AskingHistory):
         from forgelore.api.paths import history_of
 
         return history_of(self.app, path, project=project, after=after, before=before, limit=limit)
+
+    def extract_decisions(
+        self, path: str, *, project: str | None = None, profile: str | None = None, budget: int = 60_000,
+        include_internal: bool = False, watcher: "Watcher | None" = None,
+    ) -> "ExtractedDecisions":  # fmt: skip
+        """Let the language model of the settings read the conversations of a path's history, and keep what was decided
+        in them: who decided what, where, and what replaced it. `history_of` tells it from then on. Every quote is
+        looked up; what does not stand there is thrown away. What did not change is not asked about again.
+        """
+        from forgelore.api.paths import extract_decisions
+
+        return extract_decisions(
+            self.app, path, project=project, profile=profile, budget=budget, include_internal=include_internal,
+            watcher=watcher,
+        )  # fmt: skip

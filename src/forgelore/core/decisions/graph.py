@@ -32,7 +32,7 @@ def find_superseded(nodes: Sequence[DecisionNode]) -> list[tuple[str, ...]]:
                 found[at].update(dict.fromkeys(shown[:1]))
                 continue
             for other in meant:
-                if nodes[other].shown != node.shown and not _is_later(nodes[other], node):
+                if nodes[other].shown != node.shown and not _is_later(nodes[other], node):  # no item replaces itself
                     found[other][node.shown] = None
     return [tuple(names) for names in found]
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.core.names import page_in_url
 
-DecisionRule = Literal["decided", "declined", "superseded", "reverted", "reason", "record"]
+DecisionRule = Literal["decided", "declined", "superseded", "reverted", "reason", "record", "model"]
 EdgeRelation = Literal["supersedes", "superseded_by"]
 MAX_SENTENCE = 400  # characters that are quoted
 _MAX_PARAGRAPH = 8_000

@@ -46,6 +46,8 @@ class FoundDecision(NamedTuple):
     at: int | None
     is_by_maintainer: bool | None
     node: DecisionNode
+    summary: str = ""  # in a model's words
+    is_stale: bool = False
 
 
 class ItemReader(NamedTuple):
@@ -62,7 +64,7 @@ def find_in_item(reader: ItemReader, item: SourceItem, shas: Iterable[str] = ())
     found = [
         _decision(reader, item, names, statement, part)
         for part in concerned_parts(reader.meant, item)
-        if _may_decide(reader, item.row, part)
+        if may_decide(reader, item.row, part)
         for statement in find_statements(item.text.lines, part.first, part.last)
     ]
     is_merged = item.row.state == "merged" and item.is_touching
@@ -138,8 +140,8 @@ def _decision(
     return FoundDecision(statement.rule, statement.sentence, item.text, part.author, at, by_maintainer, node)
 
 
-def _may_decide(reader: ItemReader, row: ShownRow, part: WrittenPart) -> bool:
-    """Who merges a change agrees with its body."""
+def may_decide(reader: ItemReader, row: ShownRow, part: WrittenPart) -> bool:
+    """Whether words count: a maintainer's, or of somebody who may be one; who merges a change agrees with its body."""
     return (part.section == "" and row.state == "merged") or reader.is_maintainer(part.author) is not False
 
 

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.core.decisions.graph import find_superseded
+from forgelore.core.decisions.graph import DecisionNode, find_superseded
 from forgelore.core.decisions.statements import DecisionRule
 from forgelore.core.times import as_time
 from forgelore.errors import NotFound
 from forgelore.flows.dedupe.maintainers import find_maintainers
+from forgelore.flows.paths.extract import ExtractedDecisions, ExtractionSetting, extract_decisions
 from forgelore.flows.paths.found_decisions import (
     FoundDecision,
     IsMaintainer,
@@ -24,6 +25,7 @@ from forgelore.flows.paths.found_decisions import (
     find_in_item,
     find_in_records,
 )
+from forgelore.flows.paths.kept_decisions import join_found, load_kept, load_superseding
 from forgelore.flows.paths.meant_path import ClonePlace, MeantPath, PathKind, find_path, suggest_path
 from forgelore.flows.paths.sources import MOST_COMMITS, MOST_ITEMS, PathSources, SourceCommit, SourceItem, load_sources
 from forgelore.store.db import Store
@@ -40,7 +42,7 @@ class PathDecision(NamedTuple):
     replaced it, as far as anybody said. `is_stale`: the conversation went on since a model read it.
     """
 
-    rule: DecisionRule | Literal["model"]
+    rule: DecisionRule
     quote: str
     summary: str
     author: str | None
@@ -89,6 +91,7 @@ class PathHistory(NamedTuple):
     decision_count: int
     entry_count: int
     warnings: tuple[str, ...] = ()
+    extracted: ExtractedDecisions | None = None  # what a model was asked before, where it was
 
 
 class PathRequest(NamedTuple):
@@ -110,9 +113,10 @@ def load_history(store: Store, project: StoredProject, request: PathRequest, *, 
     if not meant.is_known and not sources.items:
         raise _unknown(store, scope, project, meant)
     found = find_decisions(store, project, meant, sources, request.maintainers)
-    decisions = [one for one in build_decisions(found) if _is_within(request, one.decided_at)]
+    others = load_superseding(store, project, found, is_public=is_public)
+    decisions = [one for one in build_decisions(found, others) if _is_within(request, one.decided_at)]
     entries = [one for one in _build_entries(sources) if _is_within(request, one.happened_at)]
-    decisions.sort(key=_moment_of_decision, reverse=True)
+    decisions.sort(key=_turn_of_decision, reverse=True)
     entries.sort(key=_moment_of_entry, reverse=True)
     return PathHistory(
         str(project.name), meant.shown, meant.kind, meant.names, decisions[: request.limit],
@@ -120,10 +124,24 @@ def load_history(store: Store, project: StoredProject, request: PathRequest, *, 
     )  # fmt: skip
 
 
+def extract_history(
+    store: Store, project: StoredProject, request: PathRequest, setting: ExtractionSetting, *, include_internal: bool
+) -> ExtractedDecisions:
+    """Let a model read the conversations of a path's history, and keep their decisions. Raises NotFound as above.
+    Without `include_internal` it reads nothing that is confidential.
+    """
+    scope = PathScope(project.id, is_public=not include_internal)
+    meant = find_path(store, scope, request.text, request.place)
+    sources = load_sources(store, scope, meant)
+    if not meant.is_known and not sources.items:
+        raise _unknown(store, scope, project, meant)
+    return extract_decisions(store, project.id, sources.items, setting)
+
+
 def find_decisions(
     store: Store, project: StoredProject, meant: MeantPath, sources: PathSources, maintainers: Sequence[str]
 ) -> list[FoundDecision]:
-    """Return the decisions that rules find in the sources of a path."""
+    """Return the decisions that a model has read before in the sources of a path, and those that rules find."""
     logins = {part.author for item in sources.items for part in item.text.parts if part.author}
     known = find_maintainers(store, project, logins, named=maintainers)
     is_maintainer: IsMaintainer = lambda login: known.get(login) if login else None  # noqa: E731
@@ -137,20 +155,20 @@ def find_decisions(
         decision = find_in_commit(commit)
         if decision and decision.sentence.text not in said:
             found.append(decision)
-    return [*found, *find_in_records(store, project, meant)]
+    return join_found(load_kept(store, reader, sources.items), [*found, *find_in_records(store, project, meant)])
 
 
-def build_decisions(found: Sequence[FoundDecision]) -> list[PathDecision]:
-    """Return decisions as they are shown, each with what superseded it."""
-    replaced = find_superseded([one.node for one in found])
-    return [_as_shown(one, by) for one, by in zip(found, replaced, strict=True)]
+def build_decisions(found: Sequence[FoundDecision], others: Sequence[DecisionNode] = ()) -> list[PathDecision]:
+    """Return decisions as they are shown, each with what superseded it. `others`: decisions that are not shown."""
+    replaced = find_superseded([*(one.node for one in found), *others])
+    return [_as_shown(one, by) for one, by in zip(found, replaced, strict=False)]
 
 
 def _as_shown(one: FoundDecision, superseded_by: tuple[str, ...]) -> PathDecision:
     text, sentence = one.text, one.sentence
     return PathDecision(
-        one.rule, sentence.text, "", one.author, as_time(one.at), one.is_by_maintainer, text.ref, text.kind, text.title,
-        text.url, text.key, sentence.first, sentence.last, text.hash, superseded_by,
+        one.rule, sentence.text, one.summary, one.author, as_time(one.at), one.is_by_maintainer, text.ref, text.kind,
+        text.title, text.url, text.key, sentence.first, sentence.last, text.hash, superseded_by, one.is_stale,
     )  # fmt: skip
 
 
@@ -211,8 +229,8 @@ def _is_within(request: PathRequest, moment: dt.datetime | None) -> bool:
     return at is not None and (request.after or 0) <= at and (request.before is None or at < request.before)
 
 
-def _moment_of_decision(one: PathDecision) -> float:
-    return one.decided_at.timestamp() if one.decided_at else 0.0
+def _turn_of_decision(one: PathDecision) -> tuple[bool, float]:
+    return one.rule == "model", one.decided_at.timestamp() if one.decided_at else 0.0
 
 
 def _moment_of_entry(one: PathEntry) -> float:

@@ -4,11 +4,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.filtering import Once, print_warnings, read_limit
+from forgelore.surfaces.cli.indexing import stopping_on_interrupt
+from forgelore.surfaces.cli.progress import make_watcher
 from forgelore.surfaces.cli.terminal import clean, number, table, width, wrap
 from forgelore.surfaces.present.text import day
 
 if TYPE_CHECKING:
-    from forgelore.api import PathDecision, PathEntry, PathHistory
+    from forgelore.api import ExtractedDecisions, PathDecision, PathEntry, PathHistory
     from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
@@ -16,6 +18,8 @@ EXAMPLES = (
     "forgelore history ./conn.py --since '3 months ago' --limit 10",
     "forgelore history src/net/ --project acme/web --until 2026-01-01",
     "forgelore history 'src/**.py' --after 2025 --before 2026",
+    "forgelore history src/net/conn.py --decisions             let your language model read the conversations",
+    "forgelore history src/net/ --decisions --profile cheap --budget 200000 --include-internal",
     "forgelore history src/net/conn.py --db history.db --color always --no-pager",
     "forgelore history src/net/conn.py --json",
 )
@@ -34,17 +38,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--before", "--until", metavar="DATE", action=Once, help="before")
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many, decisions first (default: 30)")
+    group = parser.add_argument_group("decisions", "Your language model reads the conversations; what holds is kept.")
+    group.add_argument(
+        "--decisions", action="store_true", help="let it read those that it has not read as they are now"
+    )
+    group.add_argument("--profile", choices=("cheap", "strong"), help="which language model of your settings")
+    group.add_argument(
+        "--budget", type=int, default=60_000, metavar="TOKENS", help="for prompts and answers (default %(default)s)"
+    )
+    group.add_argument(
+        "--include-internal", action="store_true", help="confidential items may be read, and sent to the model"
+    )
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "PathHistory":
     limit = read_limit(context, arguments, most=_MOST)
+    extracted = _extract(context, arguments) if arguments.decisions else None
     found = context.history.history_of(
         arguments.path, project=arguments.project, after=arguments.after, before=arguments.before, limit=limit
-    )
+    )._replace(extracted=extracted)
     print_warnings(context, found.warnings)
     if not context.is_data:
         _print(context, found)
     return found
+
+
+def _extract(context: "Context", arguments: argparse.Namespace) -> "ExtractedDecisions":
+    with stopping_on_interrupt(context), make_watcher(arguments.path, is_quiet=context.is_data) as watcher:
+        done = context.history.extract_decisions(
+            arguments.path, project=arguments.project, profile=arguments.profile, budget=arguments.budget,
+            include_internal=arguments.include_internal, watcher=watcher,
+        )  # fmt: skip
+    counts = (
+        (done.asked, "read"), (done.known, "known already"), (done.failed, "without an answer"),
+        (done.invalid, "answered with something else than a list"),
+    )  # fmt: skip
+    read = ", ".join(f"{number(count)} {what}" for count, what in counts if count) or "none to read"
+    mark = context.style.green("✓") if not done.left else context.style.yellow("!")
+    context.print(f"{mark} conversations: {read}; decisions: {number(done.kept)} kept, {number(done.refused)} refused")
+    if done.tokens_in or done.tokens_out:
+        cost = f", cost {done.cost:,.4f}" if done.cost else ""
+        context.print(f"    {number(done.tokens_in)} tokens asked, {number(done.tokens_out)} answered{cost}")
+    if done.left:
+        context.warn(f"{number(done.left)} conversations were not read: the budget is spent; run it again to go on")
+    context.print("")
+    return done
 
 
 def _print(context: "Context", found: "PathHistory") -> None:

@@ -1,0 +1,159 @@
+"""Project decisions that a language model read in conversations: the graph of what was decided, where, by whom, and
+what replaced it. A conversation that is read again loses what was kept of it before.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from forgelore.store.db import Store
+from forgelore.store.item_parts import grouped
+
+
+class DecisionSource(NamedTuple):
+    """A conversation that a model read, in which version, with which prompt."""
+
+    item_id: int
+    content_hash: str
+    prompt_version: int
+    model: str
+    tokens_in: int
+    tokens_out: int
+    refused: int
+
+
+class ReadDecision(NamedTuple):
+    """A decision as it is written. `edges`: (relation, target). `replaces_line`: of an earlier one of the same text."""
+
+    summary: str
+    quote: str
+    first_line: int
+    last_line: int
+    author: str | None
+    decided_at: int | None
+    paths: Sequence[str]
+    edges: Sequence[tuple[str, str]]
+    replaces_line: int | None
+
+
+class KeptDecision(NamedTuple):
+    """A decision as it is kept. `edges`: (relation, target, decision of the same item)."""
+
+    id: int
+    item_id: int
+    summary: str
+    quote: str
+    first_line: int
+    last_line: int
+    author: str | None
+    decided_at: int | None
+    content_hash: str
+    paths: tuple[str, ...] = ()
+    edges: tuple[tuple[str, str, int | None], ...] = ()
+
+
+def load_decision_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DecisionSource]:
+    """Return item -> how it was read; items that no model has read are missing."""
+    sql = f"""
+        SELECT {", ".join(DecisionSource._fields)}
+        FROM decision_sources
+        WHERE item_id IN (SELECT value FROM json_each(?))
+    """
+    return {row[0]: DecisionSource._make(row) for row in store.rows(sql, json.dumps(list(item_ids)))}
+
+
+def save_decisions(
+    store: Store, project_id: int, source: DecisionSource, decisions: Sequence[ReadDecision], now_ms: int
+) -> None:
+    """Write what was read in a conversation, in place of what was kept of it. In a transaction."""
+    store.run("DELETE FROM decision_sources WHERE item_id = ?", source.item_id)
+    sql = f"""
+        INSERT INTO decision_sources ({", ".join(DecisionSource._fields)}, project_id, asked_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+    store.run(sql, *source, project_id, now_ms)
+    sql = """
+        INSERT INTO project_decisions (
+          project_id, item_id, summary, quote, first_line, last_line, author, decided_at
+        )
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    """
+    ids = [store.insert(sql, project_id, source.item_id, *one[:6]) for one in decisions]
+    for decision_id, one in zip(ids, decisions, strict=True):
+        _add_parts(store, decision_id, one)
+        earlier = _find_at(ids, decisions, one)
+        if earlier is not None:
+            _add_edge(store, decision_id, "supersedes", "", earlier)
+
+
+def load_kept_decisions(store: Store, item_ids: Iterable[int]) -> dict[int, list[KeptDecision]]:
+    """Return item -> what is kept of its decisions, in the order of their lines."""
+    sql = """
+        SELECT d.id, d.item_id, d.summary, d.quote, d.first_line, d.last_line, d.author, d.decided_at, s.content_hash
+        FROM project_decisions d
+        JOIN decision_sources s ON s.item_id = d.item_id
+        WHERE d.item_id IN (SELECT value FROM json_each(?))
+        ORDER BY d.item_id, d.first_line, d.id
+    """
+    found = [KeptDecision(*row) for row in store.rows(sql, json.dumps(list(item_ids)))]
+    ids = json.dumps([one.id for one in found])
+    sql = "SELECT decision_id, path FROM decision_paths WHERE decision_id IN (SELECT value FROM json_each(?))"
+    paths = grouped((row[0], row[1]) for row in store.rows(sql, ids))
+    sql = """
+        SELECT decision_id, relation, target, target_id
+        FROM decision_edges
+        WHERE decision_id IN (SELECT value FROM json_each(?))
+        ORDER BY id
+    """
+    edges = grouped((row[0], (row[1], row[2], row[3])) for row in store.rows(sql, ids))
+    whole = (one._replace(paths=tuple(paths.get(one.id, ())), edges=tuple(edges.get(one.id, ()))) for one in found)
+    return grouped((one.item_id, one) for one in whole)
+
+
+class EdgeRow(NamedTuple):
+    """A decision that says it replaces `target`, with its item."""
+
+    target: str
+    kind: str
+    number: int
+    tag: str | None
+    first_line: int
+    decided_at: int | None
+
+
+def load_edges_to(store: Store, project_id: int, targets: Iterable[str], *, is_public: bool) -> list[EdgeRow]:
+    """Return the kept decisions of a project that say they replace one of these."""
+    sql = f"""
+        SELECT e.target, i.kind, i.number, i.tag, d.first_line, d.decided_at
+        FROM decision_edges e
+        JOIN project_decisions d ON d.id = e.decision_id
+        JOIN items i ON i.id = d.item_id
+        WHERE d.project_id = ? AND e.relation = 'supersedes' AND e.target IN (SELECT value FROM json_each(?))
+          AND i.deleted_at IS NULL {"AND NOT i.is_confidential" if is_public else ""}
+        ORDER BY e.id
+    """
+    return [EdgeRow._make(row) for row in store.rows(sql, project_id, json.dumps(sorted(targets)))]
+
+
+def _add_parts(store: Store, decision_id: int, decision: ReadDecision) -> None:
+    sql = "INSERT INTO decision_paths (decision_id, path) VALUES (?, ?) ON CONFLICT DO NOTHING"
+    store.run_many(sql, [(decision_id, path) for path in decision.paths])
+    for relation, target in decision.edges:
+        _add_edge(store, decision_id, relation, target, None)
+
+
+def _add_edge(store: Store, decision_id: int, relation: str, target: str, target_id: int | None) -> None:
+    sql = "INSERT INTO decision_edges (decision_id, relation, target, target_id) VALUES (?, ?, ?, ?)"
+    store.run(sql, decision_id, relation, target, target_id)
+
+
+def _find_at(ids: Sequence[int], decisions: Sequence[ReadDecision], of: ReadDecision) -> int | None:
+    """Return the earlier decision that stands at the line which this one replaces."""
+    if of.replaces_line is None:
+        return None
+    meant = (
+        decision_id
+        for decision_id, one in zip(ids, decisions, strict=True)
+        if one.last_line < of.first_line and one.first_line <= of.replaces_line <= one.last_line
+    )
+    return next(meant, None)
