@@ -65,7 +65,7 @@ class ClosingLab:
 
     def decide(
         self, number, target, *, kind="issue", confidence=0.97, judge="builtin", model="rules-1", min_edge=0.85,
-        min_gap=0.25,
+        min_gap=0.26,
     ):  # fmt: skip
         """As a run of `dedupe judge` with these thresholds would."""
         facts = dict.fromkeys(NewDecision._fields) | {"policy": "batch", "prompt_hash": "", "verdict": "", "reason": ""}

@@ -121,7 +121,7 @@ def test_an_audit_of_lanes_is_kept_and_proves_nothing(store):
     report = audit_lanes(context(store), RuleJudge(), NamingJudge({101: 102}), ISSUES)
     run = list_runs(store, 1, step="audit")[0]
     assert (run.id, run.status, run.parameters["policy"]) == (report.run, "done", "batch")
-    assert (run.parameters["min_edge"], run.parameters["min_gap"]) == (0.85, 0.25)
+    assert (run.parameters["min_edge"], run.parameters["min_gap"]) == (0.85, 0.26)
     assert load_audits(store, 1) == []
 
 

@@ -120,7 +120,7 @@ def test_a_second_run_has_nothing_to_do_and_a_stopped_one_goes_on(store):
     assert (again.decided_before, again.run_id) == (64, None)
     (run, *_) = list_runs(store, 1, step="judge")
     assert run.counters["accepted"] == rest.accepted
-    assert (run.parameters["min_edge"], run.parameters["min_gap"]) == (0.85, 0.25)
+    assert (run.parameters["min_edge"], run.parameters["min_gap"]) == (0.85, 0.26)
 
 
 def test_an_accepted_edge_stays_until_it_is_rejudged(store):

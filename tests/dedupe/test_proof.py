@@ -18,7 +18,7 @@ def closing(github):
 
 def audit(
     closing, *, status="done", judge="builtin", model="rules-1", policy="batch", against="history", min_edge=0.85,
-    min_gap=0.25, kinds="issue,change", **classes,
+    min_gap=0.26, kinds="issue,change", **classes,
 ):  # fmt: skip
     parameters = {"judge": judge, "model": model, "policy": policy, "against": against, "kinds": kinds}
     parameters |= {"min_edge": min_edge, "min_gap": min_gap}
@@ -48,7 +48,7 @@ GOOD = {"tp": 95, "fp": 5}
         ([GOOD, {"tp": 70, "fp": 40, "against": "human"}], "against human"),
         ([{"fn": 500, "tn": 500, "tp": 3}], "on 3 accepted edges"),
         ([{**GOOD, "min_edge": 0.95}], "from a confidence of 0.9 "),
-        ([{**GOOD, "min_gap": 0.3}], "a gap of 0.25 "),
+        ([{**GOOD, "min_gap": 0.3}], "a gap of 0.26 "),
         ([{**GOOD, "min_edge": None}], "what was measured was stricter"),
         ([{**GOOD, "min_gap": None}], "what was measured was stricter"),
         ([{**GOOD, "kinds": "change"}], "or of another kind"),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from forgelore.api.history import make_history as make_history
     from forgelore.api.history import open_history as open_history
     from forgelore.api.index import BuiltDocuments as BuiltDocuments
-    from forgelore.api.index import IndexParts as IndexParts
     from forgelore.api.index import IndexedCode as IndexedCode
+    from forgelore.api.index import IndexParts as IndexParts
     from forgelore.api.index import UpdatedIndex as UpdatedIndex
     from forgelore.api.setup import AddedHost as AddedHost
     from forgelore.api.setup import SetupAnswer as SetupAnswer
@@ -55,16 +55,16 @@ if TYPE_CHECKING:
     from forgelore.core.reading import ReadingText as ReadingText
     from forgelore.core.reading import Section as Section
     from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import Event as Event
     from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+    from forgelore.core.triage.events import Event as Event
     from forgelore.core.triage.events import parse_event as parse_event
     from forgelore.core.triage.inputs import Inputs as Inputs
     from forgelore.core.triage.inputs import parse_inputs as parse_inputs
     from forgelore.core.triage.report_rows import ReportRow as ReportRow
     from forgelore.core.values import check_filled as check_filled
     from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskStep as AskStep
     from forgelore.flows.ask.answers import AskedTool as AskedTool
+    from forgelore.flows.ask.answers import AskStep as AskStep
     from forgelore.flows.ask.answers import BestPassage as BestPassage
     from forgelore.flows.audit.analysis import AuditAnalysis as AuditAnalysis
     from forgelore.flows.audit.human import BlindItem as BlindItem
@@ -163,8 +163,8 @@ if TYPE_CHECKING:
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
-    from forgelore.words import FilterWords as FilterWords
     from forgelore.words import KINDS as KINDS
+    from forgelore.words import FilterWords as FilterWords
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {

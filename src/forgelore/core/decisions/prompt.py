@@ -7,7 +7,7 @@ characters is not sent: nobody decides anything there.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from forgelore.core.ask.prompt import fence_in
+from forgelore.core.fence import fence_in
 from forgelore.core.text import printable
 
 VERSION = 1  # grows with every change of the words: what was read with an earlier version is read again
