@@ -77,7 +77,8 @@ class Retriever:
         expression = raw or build_and(query.words)
         if expression is None:
             return 0, True
-        if not raw and len(search_words(self.store, expression, enough, allowed, of_cards=of_cards)) < enough:
+        _, is_too_little = count_items(self.store, expression, allowed, of_cards=of_cards, most=enough)
+        if is_too_little and not raw:
             rare = build_or(self._rare(loosen(query.words)))
             expression = f"({expression}) OR ({rare})" if rare else expression
         return count_items(self.store, expression, allowed, of_cards=of_cards)

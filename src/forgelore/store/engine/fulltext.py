@@ -76,9 +76,9 @@ def search_words(
 
 
 def count_items(
-    store: Store, expression: str, allowed: Allowed | None = None, *, of_cards: bool = False
+    store: Store, expression: str, allowed: Allowed | None = None, *, of_cards: bool = False, most: int = MOST_COUNTED
 ) -> tuple[int, bool]:
-    """Return how many items have matching documents, and whether that is exact: so many documents are looked at, no
+    """Return how many items have matching documents, and whether that is exact: `most` documents are looked at, no
     more, since counting takes as long for a common word as the search.
     """
     table = _table(of_cards)
@@ -93,9 +93,9 @@ def count_items(
         ) f
         JOIN documents d ON d.id = f.rowid
     """
-    given = (expression, *(allowed.bindings if allowed else ()), MOST_COUNTED)
+    given = (expression, *(allowed.bindings if allowed else ()), most)
     ((documents, items),) = store.rows(sql, *given)
-    return items, documents < MOST_COUNTED
+    return items, documents < most
 
 
 def has_words(expression: str, *, of_cards: bool = False) -> Condition:
