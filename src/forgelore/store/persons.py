@@ -27,6 +27,7 @@ class PersonScope(NamedTuple):
         return (self.login, projects, self.since_ms or 0, int(self.is_public))
 
 
+_SAMPLE = 200  # rows that tell how a login is spelled
 # Conditions on an item `i` and a note `n`, in terms of `PersonScope.values`.
 VISIBLE = """
     i.deleted_at IS NULL AND NOT (?4 AND i.is_confidential)
@@ -45,20 +46,32 @@ def find_spelling(store: Store, scope: PersonScope) -> str | None:
     by_index = f"""
         SELECT login
         FROM (
-          SELECT i.author AS login, 2 AS weight
-          FROM items i
-          WHERE {is_person("i.author")} AND {VISIBLE}
+          SELECT *
+          FROM (
+            SELECT i.author AS login, 2 AS weight
+            FROM items i
+            WHERE {is_person("i.author")} AND {VISIBLE}
+            LIMIT {_SAMPLE}
+          )
           UNION ALL
-          SELECT n.author, 2
-          FROM notes n
-          JOIN items i ON i.id = n.item_id
-          WHERE {is_person("n.author")} AND {SAID} AND {VISIBLE}
+          SELECT *
+          FROM (
+            SELECT n.author, 2
+            FROM notes n
+            JOIN items i ON i.id = n.item_id
+            WHERE {is_person("n.author")} AND {SAID} AND {VISIBLE}
+            LIMIT {_SAMPLE}
+          )
           UNION ALL
-          SELECT x.login, x.role <> 'mentioned'
-          FROM item_people x
-          JOIN items i ON i.id = x.item_id
-          LEFT JOIN notes n ON n.id = x.note_id
-          WHERE {is_person("x.login")} AND {SAID} AND {VISIBLE}
+          SELECT *
+          FROM (
+            SELECT x.login, x.role <> 'mentioned'
+            FROM item_people x
+            JOIN items i ON i.id = x.item_id
+            LEFT JOIN notes n ON n.id = x.note_id
+            WHERE {is_person("x.login")} AND {SAID} AND {VISIBLE}
+            LIMIT {_SAMPLE}
+          )
         )
         WHERE ?3 NOTNULL
         GROUP BY login

@@ -33,15 +33,15 @@ CREATE TABLE token_owners (
   seen_at BIGINT NOT NULL
 ) WITHOUT ROWID;
 
--- The next sync or replay reads what may tell of people again: changes that have a payload, and whatever has an @ or a
--- thread to resolve.
+-- The next sync or replay reads what may tell of people again: changes, and whatever has an @ or a thread to resolve. Not
+-- in the bot's index, which has no payloads and no replays.
 INSERT INTO jobs (project_id, kind, key, version, queued_at)
-SELECT i.project_id, 'replay', i.id, 1, 0 FROM items i
-WHERE instr(i.body, '@')
-OR (i.kind = 'change' AND EXISTS (
+SELECT i.project_id, 'replay', i.id, 1, 0 FROM items i JOIN projects p ON p.id = i.project_id
+WHERE (p.forge = 'local' OR EXISTS (
   SELECT 1 FROM raw_payloads r WHERE r.project_id = i.project_id AND r.hash IN (i.row_hash, i.detail_hash)))
-OR EXISTS (SELECT 1 FROM notes n WHERE n.item_id = i.id AND instr(n.body, '@'))
-OR EXISTS (SELECT 1 FROM threads t WHERE t.item_id = i.id AND t.is_resolvable)
+AND (i.kind = 'change' OR instr(i.body, '@')
+  OR EXISTS (SELECT 1 FROM notes n WHERE n.item_id = i.id AND instr(n.body, '@'))
+  OR EXISTS (SELECT 1 FROM threads t WHERE t.item_id = i.id AND t.is_resolvable))
 ON CONFLICT (project_id, kind, key) DO UPDATE SET version = version + 1;
 
 -- Who is asked for a review on GitHub was never asked for: 25 open changes a request.
