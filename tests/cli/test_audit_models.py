@@ -1,8 +1,10 @@
 """`dedupe audit` with language models as lanes: profiles, budgets, costs, and servers that fail."""
 
+import threading
+
 import pytest
 
-from dedupe.scripted_models import copies_of
+from dedupe.scripted_models import copies_of, none_of_them
 from servers.chat import ChatServer
 
 BODY = "Opening the settings twice empties the list of folders, and it ends with ERROR: no folder left to sync"
@@ -87,6 +89,38 @@ def test_kept_decisions_of_a_model_are_measured_by_people_without_asking_it(lane
     found = lanes("audit", "--against", "human", "--judge", "strong", "--labels", "labels.jsonl", "--json").data
     assert (found["counters"]["tp"], found["precision"]["of"]) == (1, 1)
     assert len(lanes.server.asked) == asked
+
+
+class CrowdedChat(ChatServer):
+    """Answers no question before three are there."""
+
+    def __init__(self):
+        super().__init__(lambda asked: none_of_them())
+        self.most = self._here = 0
+        self._door = threading.Condition()
+
+    def answer(self, request, target):
+        with self._door:
+            self._here += 1
+            self.most = max(self.most, self._here)
+            self._door.notify_all()
+            self._door.wait_for(lambda: self.most >= 3, 10)
+        try:
+            return super().answer(request, target)
+        finally:
+            with self._door:
+                self._here -= 1
+
+
+def test_a_model_is_asked_several_questions_at_once_about_the_past(demo):
+    with CrowdedChat() as server:
+        environ = {"FORGELORE_LLM_BASE_URL": server.v1, "FORGELORE_LLM_MODEL": "scripted-model"}
+        audit = ("dedupe", "audit", "--against", "history", "--judge", "llm", "--kind", "issue", "--others", "3")
+        done = demo(*audit, "--workers", "3", "--json", **environ)
+        assert done.code == 0, done.err
+        assert server.most == 3
+        assert done.data["counters"]["known"] > 3
+        assert demo(*audit, "--workers", "0", **environ).code == 13
 
 
 def test_the_chain_asks_the_model_that_it_is_given(lanes):

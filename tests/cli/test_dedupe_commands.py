@@ -5,6 +5,11 @@ import json
 import pytest
 
 from dedupe.closing_lab import ClosingLab
+from dedupe.scripted_models import none_of_them
+from forgelore.api.patches import PatchReader
+from forgelore.net.policy import ATTEMPTS
+from forgelore.store.judged_items import load_judged
+from forgelore.store.projects import list_projects
 from forgelore.surfaces.cli.main import ALIASES, COMMANDS
 from servers.chat import ChatServer, prompt_of
 
@@ -154,6 +159,36 @@ def test_a_hit_in_a_card_is_never_told_as_what_a_person_wrote(demo):
     assert said.count("by its card, which a program wrote") == said.count("card: ") > 0
     assert demo("search", "deleted files come back", "--json").data == before
     assert demo("search", "--similar-to", "#157", "--source", "intent").code == 2
+
+
+def test_a_model_that_judges_many_changes_is_shown_their_patches_with_a_token(github, cli, github_env):
+    text = "Opening the settings twice empties the list of folders; it ends with ERROR: no folder left to sync"
+    for _ in range(2):
+        github.project.add_change("Keep the folders of the settings", text, files=[("modified", "src/folders.py")])
+    with ChatServer(lambda asked: none_of_them()) as model:
+        environ = github_env | {"FORGELORE_LLM_BASE_URL": model.v1, "FORGELORE_LLM_MODEL": "scripted-model"}
+        assert cli("sync", "acme/web", **environ).code == 0
+        assert cli("dedupe", "candidates", "--kind", "change", **environ).code == 0
+        judge = ("dedupe", "judge", "--judge", "llm", "--kind", "change", "--rejudge", "--workers", "2", "--json")
+        assert cli(*judge, **environ).data[0]["rejected"] == 2
+        with_patch = [prompt_of(one).count("\npatch:\na/src/folders.py") for one in model.asked]
+        asked, requests = len(model.asked), len(github.server.requests)
+        assert cli(*judge, **environ | {"GITHUB_TOKEN": ""}).data[0]["rejected"] == 2
+        assert len(github.server.requests) == requests, "unnamed, hundreds of patches are more than a forge shows"
+    assert with_patch == [1, 1], "of the source; candidates are shown by their files"
+    assert not [one for one in model.asked[asked:] if "\npatch:" in prompt_of(one)]
+
+
+def test_a_forge_that_does_not_answer_is_not_asked_for_every_patch(github):
+    numbers = [github.project.add_change(f"Change {at}", files=[("modified", "src/a.py")]) for at in range(8)]
+    github.sync()
+    items = {item.number: item for item in load_judged(github.app.store(), range(1, 100)).values()}
+    project = list_projects(github.app.store())[0]
+    assert PatchReader(github.app, project).fetch(items[numbers[0]]).startswith("diff --git")
+    reader, before = PatchReader(github.app, project), len(github.server.requests)
+    github.server.fail(path=r"/repos/acme/web$", status=500, times=1000)
+    assert [reader.fetch(items[number]) for number in numbers] == [""] * 8
+    assert len(github.server.requests) - before == 3 * ATTEMPTS
 
 
 def test_a_model_is_shown_the_files_and_the_patch_of_a_change(github, cli, github_env):

@@ -1,6 +1,7 @@
 """`dedupe audit`: two judges through the same gates, and one judge beside what the project knows, as of then."""
 
 import json
+import threading
 
 import pytest
 
@@ -175,6 +176,36 @@ def test_what_the_judge_accepts_of_other_items_is_shown_and_counts_for_nothing(p
     ]
     assert report.precision.of == 2
     assert report.counters["unlabelled"] == 1
+
+
+class CrowdedJudge(NamingJudge):
+    """Answers nobody before so many ask at once."""
+
+    def __init__(self, targets, wanted):
+        super().__init__(targets)
+        self.wanted, self.most, self._here, self._door = wanted, 0, 0, threading.Condition()
+
+    def ask(self, question):
+        with self._door:
+            self._here += 1
+            self.most = max(self.most, self._here)
+            self._door.notify_all()
+            self._door.wait_for(lambda: self.most >= self.wanted, 10)
+        try:
+            return super().ask(question)
+        finally:
+            with self._door:
+                self._here -= 1
+
+
+def test_a_replay_asks_several_questions_at_once(past):
+    targets = {121: 120, 122: 120}
+    alone = audit_history(context(past), words_only(past), NamingJudge(targets), ISSUES)
+    judge = CrowdedJudge(targets, 2)
+    together = audit_history(context(past), words_only(past), judge, ISSUES._replace(workers=2))
+    assert judge.most == 2
+    assert together.counters == alone.counters
+    assert together.counters["tp"] == 2
 
 
 def test_a_sample_of_known_duplicates_is_as_large_as_was_asked(past):

@@ -3,7 +3,8 @@
 import os
 from typing import NamedTuple
 
-from forgelore.api.judging import fetch_start_of_diff, make_judge
+from forgelore.api.judging import make_judge
+from forgelore.api.patches import fetch_start_of_diff
 from forgelore.app import App
 from forgelore.core.dedupe.question import AnyJudge, JudgedItem
 from forgelore.core.triage.events import Event

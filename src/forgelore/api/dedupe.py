@@ -3,15 +3,14 @@
 import getpass
 import os
 from collections.abc import Callable, Sequence
-from functools import cache, partial
 from typing import Literal, NamedTuple
 
 from forgelore.api.index import update_index
+from forgelore.api.patches import PatchReader
 from forgelore.api.projects import meant_project
 from forgelore.app import App
-from forgelore.core.dedupe.question import JudgedItem
 from forgelore.core.names import parse_ref
-from forgelore.errors import InvalidValue, LoreError
+from forgelore.errors import InvalidValue
 from forgelore.flows.browse.refs import find_row
 from forgelore.flows.closing.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
 from forgelore.flows.closing.journal import RunClock
@@ -26,11 +25,9 @@ from forgelore.store.hits import load_subject
 from forgelore.store.intent_cards import has_cards
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.sync_history import has_cursors
-from forgelore.words import ItemKey
 
 CardStates = Literal["open", "closed", "all"]
 CARD_MAKERS = ("auto", "builtin", "llm")
-_READ_PATCH = 60_000  # characters, of which a model is shown the beginning of each file
 _STATES: dict[str, Sequence[str] | None] = {"open": ("open",), "closed": ("closed", "merged"), "all": None}
 
 
@@ -106,28 +103,12 @@ def card_maker(app: App, project: StoredProject, choice: CardChoice) -> CardMake
         return RuleCards()
     from forgelore.flows.dedupe.llm_cards import ModelCards
 
-    fetch_patch = _PatchReader(app, project).fetch if has_cursors(app.store(), project.id) else None
+    fetch_patch = PatchReader(app, project).fetch if has_cursors(app.store(), project.id) else None
     return ModelCards(app.chat_model(choice.profile), workers=choice.workers, fetch_patch=fetch_patch)
 
 
 def _has_model(app: App) -> bool:
     return any(one.name == "default" and one.base_url and one.model for one in app.config.llm)
-
-
-class _PatchReader:
-    """Reads the diffs of changes from their forge; the project is asked for once."""
-
-    def __init__(self, app: App, project: StoredProject) -> None:
-        self._forge = app.forge(project.name)
-        self._current = cache(partial(self._forge.fetch_project, project.name))
-
-    def fetch(self, item: JudgedItem) -> str:
-        """Return the beginning of a change's diff; "" where the forge does not show it: a card can do without."""
-        try:
-            key = ItemKey("change", item.number)
-            return self._forge.fetch_diff(self._current(), key, max_chars=_READ_PATCH) or ""
-        except LoreError:
-            return ""
 
 
 def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watcher | None) -> tuple[str, ...]:

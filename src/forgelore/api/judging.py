@@ -8,6 +8,7 @@ from typing import NamedTuple, get_args
 
 from forgelore.api.dedupe import check_cards, make_card
 from forgelore.api.find import check_source, make_retriever
+from forgelore.api.patches import PatchReader, make_patch_reader
 from forgelore.api.projects import one_project
 from forgelore.app import App
 from forgelore.core.dedupe.question import AnyJudge, JudgedItem
@@ -26,8 +27,6 @@ from forgelore.flows.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.triage.item import TriageContext, fetch_current, save_fetched
-from forgelore.model import Project
-from forgelore.ports import ForgeReader
 from forgelore.profiles import profile_of
 from forgelore.store.projects import StoredProject
 from forgelore.store.sync_history import has_cursors
@@ -36,7 +35,6 @@ from forgelore.words import ItemKey, Kind
 JUDGES = ("builtin", "llm")
 MOST_CANDIDATES = 50
 _KEYS: tuple[Kind, ...] = ("issue", "change")
-_READ_PATCH = 60_000  # characters: thirty files of two thousand
 
 
 def make_candidates(
@@ -67,7 +65,7 @@ class JudgeChoice(NamedTuple):
 
 
 def judge_candidates(
-    app: App, project_id: int, setting: JudgeSetting, choice: JudgeChoice, *, kind: str | None,
+    app: App, project: StoredProject, setting: JudgeSetting, choice: JudgeChoice, *, kind: str | None,
     watcher: Watcher | None,
 ) -> list[DecisionsMade]:  # fmt: skip
     """Decide on the candidates of every open item of the kinds that are meant."""
@@ -76,12 +74,13 @@ def judge_candidates(
         check_source(setting.source)
     check_workers(setting.workers)
     judge = make_judge(
-        app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements, budget=setting.budget
-    )
+        app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements, budget=setting.budget,
+        fetch_patch=make_patch_reader(app, project) if choice.name == "llm" else None,
+    )  # fmt: skip
     store = app.store(create=True)
     return [
         judge_sets(
-            store, project_id, one, judge, setting, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms
+            store, project.id, one, judge, setting, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms
         )
         for one in meant_kinds(kind)
         if not app.stop.is_set()
@@ -132,7 +131,7 @@ def detect_new(
     is_synced = project is not None and has_cursors(store, project.id)
     judge = make_judge(
         app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements,
-        fetch_patch=partial(_fetch_patch, app, project) if project and is_synced else None,
+        fetch_patch=PatchReader(app, project).fetch if project and is_synced else None,
     )  # fmt: skip
     if project and parsed.number is not None and is_synced:
         warnings = _refresh(app, retriever, project, parsed)
@@ -141,23 +140,6 @@ def detect_new(
         warnings += make_card(app, item_id)
     found = detect_flow(retriever, item_id, judge, setting, now_ms=app.now_ms)
     return found._replace(warnings=(*warnings, *found.warnings))
-
-
-def _fetch_patch(app: App, project: StoredProject, item: JudgedItem) -> str:
-    try:
-        forge = app.forge(project.name)
-        current = forge.fetch_project(project.name)
-    except LoreError:
-        return ""
-    return fetch_start_of_diff(forge, current, item.number)
-
-
-def fetch_start_of_diff(forge: ForgeReader, project: Project, number: int) -> str:
-    """Return the beginning of a change's diff; "" where the forge does not show it: a judge can do without."""
-    try:
-        return forge.fetch_diff(project, ItemKey("change", number), max_chars=_READ_PATCH) or ""
-    except LoreError:
-        return ""
 
 
 def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from forgelore.api.dedupe import user_name
 from forgelore.api.judging import check_share, check_workers, make_judge, meant_kinds
+from forgelore.api.patches import make_patch_reader
 from forgelore.api.projects import meant_project
 from forgelore.app import App
 from forgelore.core.audit.pair_labels import PairLabel, parse_labels
@@ -21,6 +22,7 @@ from forgelore.flows.audit.recording import AuditContext, AuditReport, AuditSett
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.transfer.importing import open_source
+from forgelore.store.projects import StoredProject
 
 LANES = ("builtin", "statements", "llm", "cheap", "strong")
 MOST = 100_000
@@ -40,7 +42,8 @@ def audit_judges(
     if cheap == strong:
         raise InvalidValue(f"both lanes are {cheap}", hint="a judge always agrees with itself; name another one")
     context = make_context(app, project, setting, watcher)
-    lanes = [make_lane(app, name, budget=budget) for name in (cheap, strong)]
+    meant = meant_project(app, project)
+    lanes = [make_lane(app, name, budget=budget, project=meant) for name in (cheap, strong)]
     return audit_lanes(context, lanes[0], lanes[1], setting)
 
 
@@ -55,7 +58,8 @@ def audit_by_history(
             hint="measure that judge by people: forgelore dedupe audit --against human",
         )
     context = make_context(app, project, setting, watcher)
-    return audit_history(context, retriever, make_lane(app, judge, budget=budget), setting)
+    lane = make_lane(app, judge, budget=budget, project=meant_project(app, project))
+    return audit_history(context, retriever, lane, setting)
 
 
 def list_blind_pairs(app: App, project: str | None, judge: str, setting: AuditSetting) -> list[BlindPair]:
@@ -115,16 +119,18 @@ def make_setting(
     return AuditSetting(meant_kinds(kind), sample, seed, min_edge, others, workers)
 
 
-def make_lane(app: App, name: str, *, budget: int | None = None) -> AnyJudge:
+def make_lane(app: App, name: str, *, budget: int | None = None, project: StoredProject | None = None) -> AnyJudge:
     """Return the judge of that name: the builtin rules, without or with what maintainers wrote, or the model of a
-    profile. A budget is of a model's tokens.
+    profile. A budget is of a model's tokens; a model that is to be asked is shown the patches of a project's changes.
     """
     if name not in LANES:
         raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(LANES)}")
     if name in ("builtin", "statements"):
         return make_judge(app, "builtin", trusts_statements=name == "statements")
     try:
-        return make_judge(app, "llm", profile=None if name == "llm" else name, budget=budget)
+        profile = None if name == "llm" else name
+        fetch_patch = make_patch_reader(app, project) if project else None
+        return make_judge(app, "llm", profile=profile, budget=budget, fetch_patch=fetch_patch)
     except ConfigError as error:
         hint = f"{error.hint}; the builtin rules are measured by: forgelore dedupe audit --against history"
         raise ConfigError(error.message, hint=hint) from error

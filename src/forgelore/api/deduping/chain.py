@@ -55,7 +55,7 @@ def run_chain(
         watcher=watcher,
     )  # fmt: skip
     _go_on(app)
-    decided = judge_candidates(app, meant.id, setting.judge, setting.choice, kind=setting.kind, watcher=watcher)
+    decided = judge_candidates(app, meant, setting.judge, setting.choice, kind=setting.kind, watcher=watcher)
     _go_on(app)
     clusters = make_clusters(app, name, bound=setting.bound, is_dry=False)
     kinds = (setting.kind,) if setting.kind else CLUSTERED

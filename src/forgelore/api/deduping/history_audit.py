@@ -56,15 +56,16 @@ class AuditingHistory(DedupingHistory):
 
     def audit_by_history(
         self, *, judge: str = "builtin", project: str | None = None, kind: str | None = None,
-        sample: int | None = None, seed: int = 0, min_edge: float = 0.85, others: int = 100,
+        sample: int | None = None, seed: int = 0, min_edge: float = 0.85, others: int = 100, workers: int = 1,
         budget: int | None = None, watcher: "Watcher | None" = None,
     ) -> "AuditReport":  # fmt: skip
         """Measure a judge by the project's own known duplicates, each judged as of its filing; all of them, or a
-        sample. Of `others`, items that nobody called a duplicate, what it would accept is listed.
+        sample. Of `others`, items that nobody called a duplicate, what it would accept is listed. `workers`:
+        questions at once, to a model.
         """
         from forgelore.api.deduping.audits import audit_by_history, make_setting
 
-        setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, others=others)
+        setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, others=others, workers=workers)
         return audit_by_history(self.app, self.retriever(), project, judge, setting, budget=budget, watcher=watcher)
 
     def list_blind_pairs(

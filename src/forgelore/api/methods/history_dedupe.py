@@ -147,8 +147,8 @@ class DedupingHistory(FindingHistory):
 
         setting = JudgeSetting(min_edge, rejudge, allow_stale, workers=workers, budget=budget, source=source)
         choice = JudgeChoice(judge, profile, trust_statements)
-        project_id = meant_project(self.app, project).id
-        return judge_candidates(self.app, project_id, setting, choice, kind=kind, watcher=watcher)
+        meant = meant_project(self.app, project)
+        return judge_candidates(self.app, meant, setting, choice, kind=kind, watcher=watcher)
 
     def detect_new(
         self, ref: str, *, project: str | None = None, k: int = 8, min_score: float = 0.75, maybe: float = 0.85,

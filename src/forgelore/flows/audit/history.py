@@ -8,7 +8,7 @@ items is unknown, not wrong; of those a few are asked about as well, and what th
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from forgelore.core.audit.classes import LaneAnswer, classify_answers, without_early_skips
@@ -26,8 +26,9 @@ from forgelore.flows.audit.recording import (
     recording,
     reload_report,
 )  # fmt: skip
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, rank_source
-from forgelore.flows.dedupe.deciding import Decider
+from forgelore.flows.dedupe.asking import ask_all
+from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, RankedSource, rank_source
+from forgelore.flows.dedupe.deciding import Decider, PreparedCase, SetDecision
 from forgelore.flows.search.retriever import Retriever
 from forgelore.store.audits import StoredCase
 from forgelore.store.calibrations import load_duplicates
@@ -47,6 +48,14 @@ class ReplayedItem(NamedTuple):
     right: frozenset[int]
 
 
+class ReplayedCase(NamedTuple):
+    """An item with its candidates of then, and the question that they make."""
+
+    replayed: ReplayedItem
+    ranked: RankedSource
+    prepared: PreparedCase
+
+
 def audit_history(
     context: AuditContext, retriever: Retriever, judge: AnyJudge, setting: AuditSetting,
     candidates: CandidateSetting = DEFAULTS,
@@ -57,8 +66,9 @@ def audit_history(
     parameters = as_parameters(judge, setting) | candidates._asdict() | {"others": setting.others}
     with recording(context, "history", parameters) as recorder:
         replay = _Replay(retriever, decider, candidates, recorder)
-        for one in recorder.each(todo, len(todo), "items replayed"):
-            replay.take(one)
+        cases = replay.cases(recorder.each(todo, len(todo), "items replayed"))
+        for case, answer in ask_all(judge, cases, workers=setting.workers):
+            replay.take(case.replayed, case.ranked, decider.weigh(case.prepared, answer))
     return reload_report(context.store, recorder.run_id)
 
 
@@ -99,13 +109,22 @@ class _Replay:
     ) -> None:
         self._retriever, self._decider, self._setting, self._recorder = retriever, decider, setting, recorder
 
-    def take(self, one: ReplayedItem) -> None:
-        store, counts = self._retriever.store, self._recorder.counts
-        filed_at = load_subject(store, one.item_id).created_at
-        ranked = rank_source(self._retriever, one.item_id, self._setting, as_of=filed_at) if filed_at else None
-        decided = self._decider.decide(one.item_id, ranked.members) if ranked else None
-        if ranked is None or decided is None:  # not for everybody to read, or without a time
-            return
+    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[ReplayedCase]:
+        """Yield what the judge is to be asked; what needs none is taken on the way."""
+        for one in todo:
+            filed_at = load_subject(self._retriever.store, one.item_id).created_at
+            ranked = rank_source(self._retriever, one.item_id, self._setting, as_of=filed_at) if filed_at else None
+            prepared = self._decider.prepare(one.item_id, ranked.members) if ranked else None
+            if ranked is None or prepared is None:  # not for everybody to read, or without a time
+                continue
+            if isinstance(prepared, SetDecision):
+                self.take(one, ranked, prepared)
+            else:
+                yield ReplayedCase(one, ranked, prepared)
+
+    def take(self, one: ReplayedItem, ranked: RankedSource, decided: SetDecision) -> None:
+        """Keep what was decided of an item."""
+        counts = self._recorder.counts
         self._recorder.spend(decided.answer)
         answer = without_early_skips(as_answer(decided))
         if not one.right:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from forgelore.core.dedupe.question import AnyJudge, JudgeAnswer
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError
@@ -30,6 +30,13 @@ class JudgePatience:
             raise answer.error
 
 
+class HasQuestion(Protocol):
+    """Whatever a judge is asked about: it carries the question."""
+
+    @property
+    def prepared(self) -> PreparedCase: ...
+
+
 class AskedCase(NamedTuple):
     """A set of candidates with the question that it makes."""
 
@@ -39,11 +46,10 @@ class AskedCase(NamedTuple):
 
 _FAILURES = 5
 _FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)
-_Todo = SimpleQueue[AskedCase | None]
-_Done = SimpleQueue[tuple[AskedCase, JudgeAnswer | BaseException]]
+_Case = TypeVar("_Case", bound=HasQuestion)
 
 
-def ask_all(judge: AnyJudge, cases: Iterable[AskedCase], *, workers: int) -> Iterator[tuple[AskedCase, JudgeAnswer]]:
+def ask_all(judge: AnyJudge, cases: Iterable[_Case], *, workers: int) -> Iterator[tuple[_Case, JudgeAnswer]]:
     """Yield each case with its answer. A case is taken when there is somebody to ask about it, so that whoever makes
     them may stop; what was asked is waited for.
     """
@@ -51,7 +57,9 @@ def ask_all(judge: AnyJudge, cases: Iterable[AskedCase], *, workers: int) -> Ite
         for case in cases:
             yield case, judge.ask(case.prepared.question)
         return
-    waiting, todo, done = iter(cases), _Todo(), _Done()
+    waiting = iter(cases)
+    todo: SimpleQueue[_Case | None] = SimpleQueue()
+    done: SimpleQueue[tuple[_Case, JudgeAnswer | BaseException]] = SimpleQueue()
     for _ in range(workers):
         threading.Thread(target=_work, args=(judge, todo, done), daemon=True).start()
     under_way = 0
@@ -73,7 +81,9 @@ def ask_all(judge: AnyJudge, cases: Iterable[AskedCase], *, workers: int) -> Ite
             todo.put(None)
 
 
-def _work(judge: AnyJudge, todo: _Todo, done: _Done) -> None:
+def _work(
+    judge: AnyJudge, todo: "SimpleQueue[_Case | None]", done: "SimpleQueue[tuple[_Case, JudgeAnswer | BaseException]]"
+) -> None:
     while (case := todo.get()) is not None:
         try:
             done.put((case, judge.ask(case.prepared.question)))

@@ -71,7 +71,7 @@ def _audit(context: "Context", arguments: argparse.Namespace, watcher: "Watcher"
     if arguments.against == "history":
         return history.audit_by_history(
             judge=arguments.judge, project=arguments.project, kind=arguments.kind, sample=arguments.sample,
-            seed=arguments.seed, min_edge=arguments.min_edge, others=arguments.others,
+            seed=arguments.seed, min_edge=arguments.min_edge, others=arguments.others, workers=arguments.workers,
             budget=arguments.budget, watcher=watcher,
         )  # fmt: skip
     if arguments.against == "human":
