@@ -49,6 +49,14 @@ def test_scroll_and_search_within_move_one_window(history, server):
     assert inside.first_line > 0
 
 
+def test_a_scroll_beyond_the_end_says_so_and_repeats_nothing(history, server):
+    server.replies = [call("read", id="#45"), call("scroll", direction="down", call_id="call_2"), answer("No.")]
+    read, moved = (step.calls[0] for step in history.ask("why?").steps[:2])
+    assert "The window did not move: this is the end of the item." in moved.result
+    assert (moved.first_line, moved.last_line) == (read.first_line, read.last_line)
+    assert len(moved.result) < 200 < len(read.result)
+
+
 @pytest.mark.parametrize("tool", [call("scroll", direction="up"), call("search_within_item", keywords="x")])
 def test_a_window_needs_an_item_that_was_read(history, server, tool):
     server.replies = [tool, answer("No.")]

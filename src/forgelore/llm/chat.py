@@ -29,7 +29,7 @@ from forgelore.errors import (
     ToolsRefused,
 )
 from forgelore.llm.refusals import Dialect, is_about_tools, learn
-from forgelore.llm.wire import build_format, build_messages, build_tools, read_reply
+from forgelore.llm.wire import build_format, build_messages, build_tools, count_chars, read_reply
 from forgelore.llm_settings import LlmProfile
 from forgelore.net.client import HttpAnswer, Tries
 from forgelore.net.model_server import (
@@ -139,7 +139,7 @@ class ServedChatModel:
             payload = self._payload(dialect, messages, tools, schema, max_tokens or self._profile.max_tokens)
             answer = self._fetch(payload)
             if answer.status == 200:
-                return self._read(answer, messages)
+                return self._read(answer, count_chars(messages, tools))
             learned = learn(dialect, answer, payload)
             if learned is None:
                 break
@@ -181,8 +181,7 @@ class ServedChatModel:
             hint = f"raise timeout under [llm] (now {self._profile.timeout:g} s)" if is_late else self._start_hint()
             raise ChatUnreachable(error.message, hint=hint) from error
 
-    def _read(self, answer: HttpAnswer, messages: Sequence[ChatMessage]) -> ChatReply:
-        sent = sum(len(one.text) for one in messages)
+    def _read(self, answer: HttpAnswer, sent: int) -> ChatReply:
         reply = read_reply(answer.body, self.host, sent_chars=sent, model=self.model)
         said = len(reply.text) + sum(len(call.arguments) for call in reply.tool_calls)
         if said > MAX_CHARS:

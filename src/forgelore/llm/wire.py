@@ -80,6 +80,12 @@ def build_tools(tools: Sequence[ChatTool]) -> list[dict[str, object]]:
     ]
 
 
+def count_chars(messages: Sequence[ChatMessage], tools: Sequence[ChatTool] | None) -> int:
+    """Return how many characters a model reads of a request: texts, calls that were made, tools that are offered."""
+    said = sum(len(one.text) + sum(len(call.name) + len(call.arguments) for call in one.tool_calls) for one in messages)
+    return said + (len(msgspec.json.encode(build_tools(tools))) if tools else 0)
+
+
 def build_format(mode: str, schema: Mapping[str, object]) -> dict[str, object] | None:
     """Return the `response_format` that asks for JSON in one of the ways; None: in words alone."""
     if mode == "schema":

@@ -153,3 +153,14 @@ def load_read_file(store: Store, file_id: int) -> ReadFileRow | None:
     """
     row = store.row(sql, file_id)
     return ReadFileRow(*row) if row else None
+
+
+def find_files_at(store: Store, path: str, project_id: int | None) -> list[int]:
+    """Return the files at a path: one in each project that has it, or that of one project."""
+    sql = """
+        SELECT id
+        FROM code_files
+        WHERE path = ?1 AND (?2 IS NULL OR project_id = ?2)
+        ORDER BY id
+    """
+    return [file_id for (file_id,) in store.rows(sql, path, project_id)]

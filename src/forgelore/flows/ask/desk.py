@@ -72,9 +72,9 @@ class ReadingDesk:
         is_same = window == self._window and item == self._item
         self._item, self._window = item, window
         head = f"{item.id}: {item.title} (lines {window.first} to {window.last} of {window.total})"
-        edge = "\nThe window did not move: this is the end of the item." if is_same else ""
         gist = f"read {item.id}, lines {window.first} to {window.last} of {window.total} (read it again to see them)"
-        return ToolResult(f"{head}\n{window}{edge}", gist, item.id, window.first, window.last)
+        shown = "The window did not move: this is the end of the item." if is_same else str(window)
+        return ToolResult(f"{head}\n{shown}", gist, item.id, window.first, window.last)
 
     def _search_within(self, item: OpenedItem, words: str) -> ToolResult:
         places = find_lines(item.lines, words)
@@ -92,18 +92,23 @@ class ReadingDesk:
         return ToolResult(text, f"{words!r} in {item.id}: lines {numbers}", item.id, window.first, window.last)
 
     def _get(self, call: AskCall) -> ToolResult:
-        item = self._library.load(call.text)
         opened = self._library.open(call.text)
+        lines = len(opened.lines)
+        if not opened.text.key.startswith("item:"):
+            kind, url = opened.text.kind, opened.text.url or "-"
+            text = f"id: {opened.id}\ntype: {kind}\ntitle: {opened.title}\nurl: {url}\nlines: {lines}"
+            return ToolResult(text, f"get {opened.id}: {kind}, {lines} lines")
+        item = self._library.load(call.text)
         facts = {
             "id": opened.id, "type": item.kind, "title": item.title, "url": item.url or "-", "state": item.state or "-",
             "reason": item.state_reason or "", "author": item.author or "-", "labels": ", ".join(item.labels),
             "created": str(item.created_at or ""), "closed": str(item.closed_at or item.merged_at or ""),
             "links": ", ".join(f"{link.relation} {link.ref}" for link in item.links[:20]),
             "linked from": ", ".join(f"{back.ref} ({back.relation})" for back in item.linked_from[:20]),
-            "files": ", ".join(file.new_path for file in item.files[:20]), "lines": str(len(opened.lines)),
+            "files": ", ".join(file.new_path for file in item.files[:20]), "lines": str(lines),
         }  # fmt: skip
         text = "\n".join(f"{name}: {value}" for name, value in facts.items() if value)
-        return ToolResult(text, f"get {opened.id}: {item.kind}, {item.state or '-'}, {len(opened.lines)} lines")
+        return ToolResult(text, f"get {opened.id}: {item.kind}, {item.state or '-'}, {lines} lines")
 
     def _need_open(self, tool: str) -> tuple[OpenedItem, ReadingWindow]:
         if self._item is None or self._window is None:

@@ -1,8 +1,8 @@
 """The library: what a model may look up. Search results with lines, and items as numbered lines.
 
 An id is what `show` takes (#41, !12, a tag), with its project where several are in reach, so that a citation can be
-followed by a person too. Confidential items are not in it unless that was said; internal notes
-never are.
+followed by a person too; of files and commits the key of a search result, or the path. Confidential items are not in it
+unless that was said; internal notes never are.
 """
 
 import re
@@ -12,13 +12,14 @@ from forgelore.core.ask.citations import CitedText
 from forgelore.core.ask.tool_calls import AskCall
 from forgelore.core.names import parse_ref
 from forgelore.core.reading import ReadingText
-from forgelore.errors import LoreError
+from forgelore.errors import InvalidValue, LoreError
 from forgelore.flows.browse.items import ShownItem, load_item
 from forgelore.flows.browse.reading_text import load_reading
 from forgelore.flows.code.search import EVERYTHING, search_everything
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.typed import QuerySetting, build_request
+from forgelore.store.code_hits import find_files_at
 from forgelore.store.engine.code_words import CodeWords, count_code_words
 from forgelore.words import FilterWords
 
@@ -81,10 +82,24 @@ class Library:
     def open(self, id_: str) -> OpenedItem:
         """Return an item by its id. Raises NotFound, also for what may not leave, and InvalidValue."""
         if id_ not in self._opened:
-            key = id_ if _KEY.match(id_) else self.load(id_).reading_id
+            key = id_ if _KEY.match(id_) else self._find_key(id_)
             text = load_reading(self._retriever.store, key, is_public=self._setting.is_public)
             self._opened[id_] = OpenedItem(id_, text)
         return self._opened[id_]
+
+    def _find_key(self, id_: str) -> str:
+        """Return the key of an item by its ref, or of a file by its path."""
+        try:
+            return self.load(id_).reading_id
+        except LoreError:
+            project = self._setting.project
+            files = find_files_at(self._retriever.store, id_.removeprefix("./"), project.id if project else None)
+            if not files:
+                raise
+        if len(files) > 1:
+            keys = ", ".join(f"file:{one}" for one in files[:5])
+            raise InvalidValue(f"{id_} stands in several projects", hint=f"say which: {keys}")
+        return f"file:{files[0]}"
 
     def find(self, id_: str) -> OpenedItem | None:
         """Return an item by its id; None where there is none that may be read."""
@@ -104,5 +119,5 @@ class Library:
         id_ = f"{hit.project}{hit.ref}" if self._has_several and hit.ref[:1] in "#!" else hit.ref
         if not hit.key.startswith("item:"):
             id_ = hit.key
-        kind = "thread" if hit.row.representation == "thread" else hit.kind
+        kind = "thread" if hit.row.representation == "thread" else "code" if hit.kind == "file" else hit.kind
         return FoundSource(id_, kind, hit.title, hit.url, hit.line or 1, hit.snippet.text)
