@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.core.ask.citations import find_quote
+from forgelore.core.decisions import statements
 from forgelore.core.decisions.graph import DecisionNode, find_superseded
 from forgelore.core.decisions.records import is_record, read_record
 from forgelore.core.decisions.statements import DecisionEdge, find_reason, find_statements, read_target, split_sentences
@@ -66,8 +67,8 @@ def test_a_sentence_over_two_lines_is_cited_with_both():
 @pytest.mark.parametrize(
     ("word", "target"),
     [
-        ("#12.", "#12"), ("!34", "#34"), ("acme/Web#5,", "acme/web#5"), ("1a2b3c4d", "1a2b3c4d"),
-        ("https://github.com/acme/web/pull/7).", "github.com/acme/web#7"), ("[0009](0009-Leases.md)", "0009-leases.md"),
+        ("#12.", "#12"), ("!34", "!34"), ("acme/Web#5,", "acme/web#5"), ("1a2b3c4d", "1a2b3c4d"),
+        ("https://github.com/acme/web/pull/7).", "github.com/acme/web!7"), ("[0009](0009-Leases.md)", "0009-leases.md"),
         ("http://[broken", ""), ("something", ""), ("deadbeefs", ""), ("#" + "9" * 40, ""),
     ],
 )  # fmt: skip
@@ -91,6 +92,97 @@ def test_a_hostile_text_takes_no_time(text):
     list(find_statements(lines, 1, 1))
     find_reason(lines, 1, 1)
     read_target(text)
+
+
+WORDS = [
+    "we",
+    "i",
+    "decided",
+    "agreed",
+    "have",
+    "now",
+    "it",
+    "was",
+    "is",
+    "the",
+    "decision",
+    ":",
+    "let's",
+    "go",
+    "with",
+    "keep",
+    "not",
+    "we'll",
+    "will",
+    "we're",
+    "going",
+    "to",
+    "i'm",
+    "with",
+    "won't",
+    "fix",
+    "wontfix",
+    "do",
+    "don't",
+    "want",
+    "plan",
+    "intend",
+    "are",
+    "closing",
+    "this",
+    "as",
+    "because",
+    "out",
+    "of",
+    "scope",
+    "working",
+    "intended",
+    "by",
+    "design",
+    "planned",
+    "no",
+    "plans",
+    "superseded",
+    "replaced",
+    "in",
+    "favor",
+    "of",
+    "supersedes",
+    "reverts",
+    "revert",
+    "#12",
+    "1a2b3c4d",
+    ".",
+    "?",
+    "if",
+    "maybe",
+    "chosen",
+    "option",
+    "final",
+    "our",
+    "closed",
+    "team",
+    "voted",
+    "chose",
+    "opted",
+    "settled",
+    "on",
+    "concluded",
+    "resolved",
+    "went",
+    "stick",
+    "use",
+    "remove",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12))
+def test_looking_for_key_words_first_loses_nothing(words):
+    lines = [" ".join(words)]
+    fast = list(find_statements(lines, 1, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statements, "_KEYS", ("",))
+        assert list(find_statements(lines, 1, 1)) == fast
 
 
 def test_a_record_is_known_by_its_place_and_read_by_its_headings():

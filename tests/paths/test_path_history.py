@@ -1,8 +1,11 @@
 """`history_of`: what happened to a file, decisions first, cited so that a program can look them up."""
 
+import re
+
 import pytest
 
 from clones.repositories import commit_files, git, make_repository
+from forgelore.api import History
 from forgelore.core.ask.citations import find_quote
 from forgelore.errors import InvalidValue, NotFound
 from paths.conftest import FILE, change, quoted
@@ -244,3 +247,55 @@ def test_the_public_view_knows_nothing_of_what_is_hidden(imported, tmp_path):
             public.history_of("src/zanzibar.py")
     with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db")) as member:
         assert member.history_of("src/zanzibar.py").decision_count == 1
+
+
+def test_on_gitlab_an_issue_and_a_change_of_one_number_are_two(gitlab):
+    project = gitlab.project
+    project.add_member("ben")
+    project.add_issue("Wish", f"Change {FILE}, please.", author="eve")
+    project.comment("issue", 1, "Let's keep it as it is.", author="ben")
+    project.add_change("First", "Retries, because sockets hang.", files=[("modified", FILE)])
+    project.merge(1)
+    project.add_change("Second", "This replaces !1.", files=[("modified", FILE)])
+    thread = project.discuss("change", 2, "Why not four?", author="eve", path=FILE, line=3)
+    project.reply("change", 2, thread, "We decided that three are enough.", author="ben")
+    project.merge(2)
+    with History(gitlab.new_app(FORGELORE_EMBEDDER="none")) as history:
+        history.sync("gitlab:group/app")
+        found = history.history_of(FILE)
+        assert {(one.ref, one.rule): one.superseded_by for one in found.decisions} == {
+            ("#1", "decided"): (), ("!1", "reason"): ("!2",), ("!2", "superseded"): (), ("!2", "decided"): (),
+        }  # fmt: skip
+        assert ("thread", "discussed") in [(one.kind, one.how) for one in found.entries]
+
+
+def test_on_forgejo_review_threads_decide_too(forgejo):
+    project = forgejo.project
+    project.add_collaborator("ben")
+    number = project.add_change("Retry", files=[("modified", FILE)])
+    project.review_comment(number, STATED, author="ben", path=FILE)
+    project.review_comment(number, "We decided otherwise.", author="eve", path=FILE)
+    with History(forgejo.new_app(FORGELORE_EMBEDDER="none")) as history:
+        history.sync("forgejo:acme/web")
+        found = {one.author: one.is_by_maintainer for one in history.history_of(FILE).decisions}
+        assert found == {"ben": True, "eve": None}  # Forgejo does not say who else may write
+
+
+def test_files_of_changes_and_commits_are_found_by_their_path(imported, monkeypatch):
+    """Not by reading those of all changes: with 10,000 of them that took four times as long."""
+    history = imported(change(1))
+    store, seen = history.app.store(), []
+    ask = type(store).rows
+    monkeypatch.setattr(
+        type(store), "rows", lambda self, sql, *given: seen.append((sql, given)) or ask(self, sql, *given)
+    )
+    history.history_of(FILE)
+    plans = [
+        row[3]
+        for sql, given in seen
+        if "GLOB" not in sql and any(table in sql for table in ("item_files f", "commit_paths", "commit_renames"))
+        for row in ask(store, f"EXPLAIN QUERY PLAN {sql}", *given)
+    ]
+    found = [plan for plan in plans if re.search(r" (f|p|r|commit_paths) USING ", plan)]
+    assert len(found) >= 6
+    assert [plan for plan in found if "path=?" not in plan and "path>" not in plan and "PRIMARY KEY" not in plan] == []

@@ -52,20 +52,35 @@ def load_known_paths(store: Store, scope: PathScope, paths: tuple[str, ...], lim
         where, values = _match(paths, "path")
         parts.append(f"SELECT path FROM {table} WHERE project_id = ? AND {where}")
         bindings += [project, *values]
-    return [row[0] for row in store.rows(f"{' UNION '.join(parts)} LIMIT ?", *bindings, limit)]
+    # UNION would walk each index in the order of what it returns, not by what is asked.
+    sql = f"""
+        SELECT DISTINCT path
+        FROM ({" UNION ALL ".join(parts)})
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, *bindings, limit)]
 
 
 def list_touching_items(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[int]:
     """Return the changes that touched a path, newest first."""
-    where, values = _match(paths, "f.new_path", "f.old_path")
+    (new, values), (old, _) = _match(paths, "f.new_path"), _match(paths, "f.old_path")
+    # Two questions, each with its own index: an OR of both columns reads the files of all changes.
     sql = f"""
         SELECT i.id
         FROM items i
-        WHERE i.id IN (SELECT f.item_id FROM item_files f WHERE f.project_id = ? AND {where}) AND {scope.items}
+        WHERE {scope.items} AND i.id IN (
+          SELECT f.item_id
+          FROM item_files f
+          WHERE f.project_id = ? AND {new}
+          UNION ALL
+          SELECT f.item_id
+          FROM item_files f
+          WHERE f.project_id = ? AND {old}
+        )
         ORDER BY coalesce(i.merged_at, i.closed_at, i.created_at, 0) DESC, i.id DESC
         LIMIT ?
     """
-    return [row[0] for row in store.rows(sql, scope.project_id, *values, limit)]
+    return [row[0] for row in store.rows(sql, scope.project_id, *values, scope.project_id, *values, limit)]
 
 
 def list_touching_commits(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[int]:
@@ -99,19 +114,21 @@ def list_threads_on(store: Store, scope: PathScope, paths: tuple[str, ...], limi
 
 def load_renames(store: Store, scope: PathScope, path: str) -> list[str]:
     """Return the names that a file had before or got later, by one renaming each, as merged changes and commits say."""
-    sql = f"""
-        SELECT f.old_path, f.new_path
-        FROM item_files f
-        JOIN items i ON i.id = f.item_id
-        WHERE f.project_id = ?1 AND (f.new_path = ?2 OR f.old_path = ?2) AND f.status = 'renamed'
-          AND i.state = 'merged' AND {scope.items}
-        UNION
-        SELECT r.old_path, r.new_path
-        FROM commit_renames r
-        WHERE r.project_id = ?1 AND (r.new_path = ?2 OR r.old_path = ?2)
-    """
-    pairs = store.rows(sql, scope.project_id, path)
-    return sorted({one for pair in pairs for one in pair if one and one != path})
+    found: set[str] = set()
+    for column, other in (("new_path", "old_path"), ("old_path", "new_path")):
+        sql = f"""
+            SELECT f.{other}
+            FROM item_files f
+            JOIN items i ON i.id = f.item_id
+            WHERE f.project_id = ?1 AND f.{column} = ?2 AND f.status = 'renamed'
+              AND i.state = 'merged' AND {scope.items}
+            UNION ALL
+            SELECT r.{other}
+            FROM commit_renames r
+            WHERE r.project_id = ?1 AND r.{column} = ?2
+        """
+        found.update(row[0] for row in store.rows(sql, scope.project_id, path) if row[0])
+    return sorted(found - {path})
 
 
 def list_code_paths(store: Store, project_id: int) -> list[tuple[int, str]]:

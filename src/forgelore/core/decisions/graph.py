@@ -40,7 +40,7 @@ def find_superseded(nodes: Sequence[DecisionNode]) -> list[tuple[str, ...]]:
 def _is_named(target: str, names: frozenset[str]) -> bool:
     if target in names:
         return True
-    is_sha = len(target) >= _MIN_SHA and "#" not in target and "." not in target
+    is_sha = len(target) >= _MIN_SHA and not set("#!.").intersection(target)
     return is_sha and any(name.startswith(target) for name in names)
 
 

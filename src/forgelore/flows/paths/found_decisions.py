@@ -26,6 +26,7 @@ from forgelore.core.times import parse_ms
 from forgelore.flows.browse.reading_text import load_reading
 from forgelore.flows.paths.meant_path import MeantPath
 from forgelore.flows.paths.sources import SourceCommit, SourceItem
+from forgelore.profiles import profile_of
 from forgelore.store.browse import ShownRow
 from forgelore.store.db import Store
 from forgelore.store.path_history import list_code_paths, load_last_touch
@@ -124,9 +125,14 @@ def find_in_records(store: Store, project: StoredProject, meant: MeantPath) -> I
 
 
 def item_names(project: StoredProject, row: ShownRow, shas: Iterable[str] = ()) -> frozenset[str]:
-    """Return what edges may call an item: #12, acme/web#12, github.com/acme/web#12, the commits that it became."""
-    number, path = f"#{row.number}", project.name.path.lower()
-    return frozenset((number, path + number, f"{project.name.host}/{path}{number}".lower(), *shas))
+    """Return what edges may call an item: #12, acme/web#12, github.com/acme/web#12, the commits that it became. Where
+    issues and changes are numbered apart, !12 is another one than #12.
+    """
+    path = project.name.path.lower()
+    places = ("", path, f"{project.name.host}/{path}".lower())
+    is_apart = profile_of(project.name.forge).numbering == "apart"
+    signs = ("!" if row.kind == "change" else "#",) if is_apart else ("#", "!")
+    return frozenset((*(f"{place}{sign}{row.number}" for place in places for sign in signs), *shas))
 
 
 def _decision(
