@@ -98,6 +98,15 @@ def test_who_tells_what_somebody_wrote_reviewed_and_knows(office, history):
     assert [(item.path, item.number) for item in ana.resolved] == [("src/app/start.py", office.change)]
 
 
+def test_an_item_shows_its_reviewers_and_who_resolved_its_threads(office, history):
+    shown = history.show("change", str(office.change))
+    reviewers = {one.login: (one.verdict, one.is_awaited) for one in shown.reviewers}
+    assert reviewers["ben"] == ("approved", False)
+    assert reviewers["cid"][1]
+    assert "ana" not in reviewers
+    assert [thread.resolved_by for thread in shown.threads if thread.is_resolved] == ["ana"]
+
+
 def test_an_approval_is_the_verdict_until_a_later_one(office, history):
     if office.lab.has_shared_numbers:
         later = office.lab.project.review

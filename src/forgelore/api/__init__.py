@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.items import ShownFile as ShownFile
     from forgelore.flows.browse.items import ShownItem as ShownItem
     from forgelore.flows.browse.items import ShownNote as ShownNote
+    from forgelore.flows.browse.items import ShownReviewer as ShownReviewer
     from forgelore.flows.browse.items import ShownThread as ShownThread
     from forgelore.flows.browse.lists import COUNTABLE as COUNTABLE
     from forgelore.flows.browse.lists import ListedItem as ListedItem
@@ -294,6 +295,7 @@ _HOMES = {
     "ShownFile": "forgelore.flows.browse.items",
     "ShownItem": "forgelore.flows.browse.items",
     "ShownNote": "forgelore.flows.browse.items",
+    "ShownReviewer": "forgelore.flows.browse.items",
     "ShownThread": "forgelore.flows.browse.items",
     "SimilarAnswer": "forgelore.flows.compare.similar",
     "SimilarHit": "forgelore.flows.compare.similar",

@@ -115,6 +115,10 @@ class NoteRow(NamedTuple):
     type: str | None
     url: str | None
     key: str
+    resolved_by: str | None
+    resolved_at: int | None
+    position_type: str | None
+    is_note_resolved: int
 
 
 def load_listed(
@@ -199,7 +203,8 @@ def load_notes_of(store: Store, item_id: int) -> list[NoteRow]:
     """Return the notes of an item in their order."""
     sql = """
         SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line, n.author, n.body, n.created_at, n.path,
-          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url, n.key
+          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url, n.key, t.resolved_by, t.resolved_at,
+          n.position_type, n.is_resolved
         FROM threads t
         JOIN notes n ON n.thread_id = t.id
         WHERE t.item_id = ?

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from forgelore.store.db import Store
 from forgelore.store.person_work import ITEM_COLUMNS
 from forgelore.store.persons import SAID, VISIBLE, PersonScope, is_person
+from forgelore.store.reviewers import RANK
 
 
 class DoneRow(NamedTuple):
@@ -62,11 +63,11 @@ def count_notes(store: Store, scope: PersonScope) -> tuple[int, int | None, int 
 
 
 def count_verdicts(store: Store, scope: PersonScope) -> dict[str, int]:
-    """Return verdict -> how many changes got it from the person, by their last review of each."""
+    """Return verdict -> how many changes got it from the person in the end."""
     sql = f"""
         SELECT verdict, count(*)
         FROM (
-          SELECT x.verdict AS verdict, max(coalesce(x.created_at, 0))
+          SELECT x.verdict AS verdict, max({RANK.format("x")})
           FROM {_REVIEWED}
           GROUP BY i.id
         )
@@ -115,11 +116,11 @@ def load_written(store: Store, scope: PersonScope) -> list[DoneRow]:
 
 
 def load_reviewed(store: Store, scope: PersonScope) -> list[DoneRow]:
-    """Return the changes the person reviewed with their last verdict on each, newest first."""
+    """Return the changes the person reviewed with what they said of each in the end, newest first."""
     sql = f"""
         SELECT {ITEM_COLUMNS}, r.at, r.verdict, NULL, NULL
         FROM (
-          SELECT i.id AS id, x.verdict AS verdict, max(coalesce(x.created_at, 0)) AS at
+          SELECT i.id AS id, x.verdict AS verdict, max({RANK.format("x")}) % 1000000000000000 AS at
           FROM {_REVIEWED}
           GROUP BY i.id
         ) r

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from forgelore.store.db import Store
 from forgelore.store.persons import SAID, VISIBLE, PersonScope, is_person
+from forgelore.store.reviewers import CURRENT_REQUEST, is_awaited
 
 MOST_NOTES = 2_000  # that are looked at for questions and for mentions
 MOST_CHARS = 20_000  # of a note
@@ -61,33 +62,24 @@ def load_assigned(store: Store, scope: PersonScope) -> list[WorkRow]:
 
 
 def load_requested(store: Store, scope: PersonScope) -> list[WorkRow]:
-    """Return open changes whose review the person is asked for and has not given since.
-
-    A forge that takes a request away with the review (GitHub, Forgejo) tells no time of it: what is there is open.
-    GitLab keeps reviewers; there the last request is compared with the last review.
-    """
-    asked = f"x.item_id = i.id AND x.role = 'requested' AND {is_person('x.login')}"
-    gave = f"g.item_id = i.id AND g.role = 'reviewed' AND {is_person('g.login')}"
+    """Return open changes whose review the person is asked for and has not given since."""
     sql = f"""
         SELECT {ITEM_COLUMNS},
-          (SELECT max(x.created_at) FROM item_people x WHERE {asked}) AS asked_at, i.author, NULL, NULL, NULL, NULL,
-          NULL, 0
+          (
+            SELECT max(x.created_at)
+            FROM item_people x
+            WHERE x.item_id = i.id AND x.role = 'requested' AND {is_person("x.login")}
+          ) AS asked_at,
+          i.author, NULL, NULL, NULL, NULL, NULL, 0
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.id IN (
             SELECT item_id
-            FROM item_people r
-            WHERE {is_person("r.login")} AND r.role = 'requested' AND r.source IN ('forge', 'detail')
+            FROM item_people
+            WHERE {is_person("login")} AND {CURRENT_REQUEST}
           )
           AND i.kind = 'change' AND {_OPEN} AND {VISIBLE} AND coalesce(i.updated_at, i.created_at, 0) >= ?3
-          AND coalesce((
-            SELECT g.verdict = 'dismissed' OR g.created_at < (SELECT max(x.created_at) FROM item_people x WHERE {asked})
-              OR (SELECT max(x.created_at) FROM item_people x WHERE {asked}) IS NULL
-            FROM item_people g
-            WHERE {gave}
-            ORDER BY g.created_at DESC
-            LIMIT 1
-          ), 1)
+          AND {is_awaited("i.id", "?1")}
         ORDER BY coalesce(asked_at, i.updated_at) DESC, i.id DESC
     """
     return _rows(store, sql, scope)

@@ -11,6 +11,7 @@ from forgelore.store.browse import ShownRow, load_backlinks, load_links, load_no
 from forgelore.store.db import Store
 from forgelore.store.item_parts import load_files_of, load_labels_of
 from forgelore.store.projects import StoredProject
+from forgelore.store.reviewers import load_reviewers
 from forgelore.words import ProjectName
 
 
@@ -57,10 +58,25 @@ class ShownNote(NamedTuple):
     is_answer: bool
     type: str | None
     url: str | None
+    position_type: str | None = None  # of a note on a change: text, image, file
+    is_resolved: bool = False  # by itself, where the forge resolves notes one by one
+
+
+class ShownReviewer(NamedTuple):
+    """Somebody who is to review a change or did: what they said in the end, and whether a review is asked for and not
+    given since.
+    """
+
+    login: str
+    verdict: str | None
+    reviewed_at: dt.datetime | None
+    is_awaited: bool
 
 
 class ShownThread(NamedTuple):
-    """A conversation of an item; `path` and `line` where it is about a line of a change."""
+    """A conversation of an item; `path` and `line` where it is about a line of a change. Not every forge tells who
+    resolved it, or when.
+    """
 
     key: str
     is_resolvable: bool
@@ -68,6 +84,8 @@ class ShownThread(NamedTuple):
     path: str | None
     line: int | None
     notes: list[ShownNote]
+    resolved_by: str | None = None
+    resolved_at: dt.datetime | None = None
 
 
 class ShownItem(NamedTuple):
@@ -106,6 +124,7 @@ class ShownItem(NamedTuple):
     links: list[ShownLink]
     linked_from: list[Backlink]
     threads: list[ShownThread]
+    reviewers: list[ShownReviewer]
     document: str | None = None  # the reading text, for agents, where it was asked for
 
 
@@ -149,7 +168,15 @@ def load_item(
         links=_links(store, row, is_public=is_public),
         linked_from=_backlinks(store, row, is_public=is_public),
         threads=_threads(store, row, is_public=is_public),
+        reviewers=_reviewers(store, row, is_public=is_public),
     )
+
+
+def _reviewers(store: Store, row: ShownRow, *, is_public: bool) -> list[ShownReviewer]:
+    return [
+        ShownReviewer(one.login, one.verdict, as_time(one.reviewed_at), bool(one.is_awaited))
+        for one in load_reviewers(store, row.id, is_public=is_public)
+    ]
 
 
 def _links(store: Store, row: ShownRow, *, is_public: bool) -> list[ShownLink]:
@@ -179,12 +206,30 @@ def _threads(store: Store, item: ShownRow, *, is_public: bool) -> list[ShownThre
         thread = threads.setdefault(
             row.thread_id,
             ShownThread(
-                row.thread_key, bool(row.is_resolvable), bool(row.is_resolved), row.thread_path, row.thread_line, []
+                row.thread_key,
+                bool(row.is_resolvable),
+                bool(row.is_resolved),
+                row.thread_path,
+                row.thread_line,
+                [],
+                row.resolved_by,
+                as_time(row.resolved_at),
             ),
         )
         flags = (bool(row.is_system), bool(row.is_internal), bool(row.is_answer))
         url = note_page(item.forge, item.url, row.key, row.url)
         thread.notes.append(
-            ShownNote(row.author, row.body, as_time(row.created_at), row.path, row.line, *flags, row.type, url)
+            ShownNote(
+                row.author,
+                row.body,
+                as_time(row.created_at),
+                row.path,
+                row.line,
+                *flags,
+                row.type,
+                url,
+                row.position_type,
+                bool(row.is_note_resolved),
+            )
         )
     return list(threads.values())

@@ -7,7 +7,7 @@ from forgelore.surfaces.cli.terminal import Style, clean, width, wrap
 from forgelore.surfaces.present.text import day, printable
 
 if TYPE_CHECKING:
-    from forgelore.api import ShownFile, ShownItem, ShownThread
+    from forgelore.api import ShownFile, ShownItem, ShownReviewer, ShownThread
     from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
@@ -101,6 +101,7 @@ def _print_item(context: "Context", item: "ShownItem", *, with_system: bool) -> 
         ("labels", ", ".join(map(clean, item.labels))),
         ("url", clean(item.url)),
         ("branch", _branch(item)),
+        ("reviews", ", ".join(map(_reviewer, item.reviewers))),
     ):
         if value:
             context.print(f"{style.dim(name + ':'):<10} {value}")
@@ -122,6 +123,11 @@ def _branch(item: "ShownItem") -> str:
         if item.source_branch and item.target_branch
         else ""
     )
+
+
+def _reviewer(one: "ShownReviewer") -> str:
+    said = (one.verdict or "").replace("_", " ")
+    return f"@{clean(one.login)} {', '.join(part for part in (said, 'awaited' if one.is_awaited else '') if part)}"
 
 
 def _file(style: Style, file: "ShownFile") -> str:
@@ -151,7 +157,8 @@ def _print_thread(context: "Context", thread: "ShownThread", columns: int, *, wi
         return
     place = f"{clean(thread.path)}:{thread.line or ''}" if thread.path else ""
     if place:
-        resolved = style.green(" resolved") if thread.is_resolved else ""
+        by = f" by @{clean(thread.resolved_by)}" if thread.resolved_by else ""
+        resolved = style.green(f" resolved{by}") if thread.is_resolved else ""
         context.print("", style.yellow(place) + resolved)
     for note in notes:
         flags = [
