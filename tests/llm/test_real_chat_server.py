@@ -84,3 +84,19 @@ def test_a_real_server_judges_and_doctor_finds_it_well(address, cli, tmp_path): 
     assert sum(made["reasons"].values()) + made["accepted"] == 2
     assert set(made["reasons"]) <= {str(code) for code in ReasonCode}
     assert made["model"] == "smollm2 prompt 2"
+
+
+def test_a_real_server_reads_decisions(address, cli, tmp_path):  # noqa: F811 - the fixture
+    """Whatever it lists is taken by the letter: kept where its quote stands in the text, else refused or no list."""
+    line = {"kind": "change", "number": 1, "title": "Retry", "state": "merged", "author": "ana", "files": ["src/conn.py"],
+            "body": BODY, "notes": [{"author": "ben", "body": "We decided to keep three tries."}]}  # fmt: skip
+    path = tmp_path / "tracker.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    environ = {"FORGELORE_LLM_BASE_URL": address, "FORGELORE_LLM_MODEL": "smollm2", "FORGELORE_LLM_TIMEOUT": "300",
+               "FORGELORE_LLM_CONTEXT": "2048", "FORGELORE_LLM_MAX_TOKENS": "200"}  # fmt: skip
+    assert cli("import", str(path), "--project", "tracker", **environ).code == 0
+    found = cli("history", "src/conn.py", "--decisions", "--json").data
+    done = found["extracted"]
+    assert (done["asked"], done["failed"], done["tokens_in"] > 300, done["tokens_out"] > 5) == (1, 0, True, True)
+    assert sum(one["rule"] == "model" for one in found["decisions"]) <= done["kept"]
+    assert "We decided to keep three tries." in [one["quote"] for one in found["decisions"]] or done["kept"]

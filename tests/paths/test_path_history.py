@@ -8,6 +8,7 @@ from clones.repositories import commit_files, git, make_repository
 from forgelore.api import History
 from forgelore.core.ask.citations import find_quote
 from forgelore.errors import InvalidValue, NotFound
+from forgelore.flows.paths.meant_path import ClonePlace, spell_path
 from paths.conftest import FILE, change, quoted
 
 STATED = "After all this we decided to retry three times."
@@ -104,6 +105,17 @@ def test_a_file_is_followed_through_renames_of_changes(synced, github):
         assert sorted(one.title for one in found.entries) == ["Move", "Never merged", "New", "Old"]
 
 
+def test_what_a_change_closes_belongs_to_the_history(synced, github):
+    project = github.project
+    wish = project.add_issue("Three tries", "One is not enough.", author="eve")
+    project.comment(wish, "Let's go with three.", author="ben")
+    project.comment(wish, "We decided on nine.", author="eve")
+    project.merge(project.add_change("Retry", f"Fixes #{wish}", files=[("modified", FILE)]))
+    found = synced().history_of(FILE)
+    assert [(one.ref, one.quote) for one in found.decisions] == [(f"#{wish}", "Let's go with three.")]
+    assert ("issue", "closed") in [(one.kind, one.how) for one in found.entries]
+
+
 def test_commits_are_followed_through_files_that_moved(lore, tmp_path):
     folder = make_repository(tmp_path / "web", {"conn.py": "x = 1\n", "empty.py": ""}, "Begin")
     commit_files(folder, {FILE: "x = 1\n", "other.py": ""}, "Move it", gone=("conn.py", "empty.py"))
@@ -165,6 +177,14 @@ def test_decision_records_that_name_the_file(lore, tmp_path):
 def test_a_path_may_be_spelled_in_many_ways(imported, typed):
     history = imported(change(1))
     assert history.history_of(typed).path == FILE
+
+
+def test_a_path_of_a_clone_on_windows():
+    place = ClonePlace(("C:\\work\\web",), "src")
+    assert list(spell_path("c:\\Work\\web\\src\\net\\conn.py", place)) == [FILE]
+    assert list(spell_path("net\\conn.py", place)) == ["net/conn.py", FILE, "net\\conn.py", "src/net\\conn.py"]
+    assert list(spell_path("D:\\other\\conn.py", place)) == []
+    assert list(spell_path("C:\\work\\website\\conn.py", ClonePlace(("C:/work/web",)))) == []
 
 
 def test_a_path_may_be_that_of_the_clone_one_is_in(imported, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from forgelore.flows.search.filters import parse_filters
 from forgelore.words import Moment
 
 MOST = 1_000
-_BUDGET = (2_000, 10_000_000)
+_BUDGET = (4_000, 10_000_000)
 
 
 def history_of(app: App, path: str, *, project: str | None, after: Moment, before: Moment, limit: int) -> PathHistory:

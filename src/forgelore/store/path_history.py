@@ -4,6 +4,8 @@ Paths are those of filters: a file, everything below `src/`, a glob. In the publ
 there, nor is a path that only they touch.
 """
 
+import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.store.db import Store
@@ -110,6 +112,22 @@ def list_threads_on(store: Store, scope: PathScope, paths: tuple[str, ...], limi
         LIMIT ?
     """
     return [ThreadPlace(*row) for row in store.rows(sql, scope.project_id, *values, limit)]
+
+
+def list_closed_by(store: Store, scope: PathScope, item_ids: Iterable[int], limit: int) -> list[int]:
+    """Return the items that these close, as the forge or their words say: what led to a change stands there."""
+    sql = f"""
+        SELECT i.id
+        FROM item_links l
+        JOIN items i ON i.project_id = l.project_id AND i.number = l.target_number
+          AND i.kind = coalesce(l.target_kind, 'issue')
+        WHERE l.item_id IN (SELECT value FROM json_each(?)) AND l.relation = 'closes' AND l.target_project = ''
+          AND NOT l.is_withdrawn AND {scope.items}
+        GROUP BY i.id
+        ORDER BY max(coalesce(i.closed_at, i.created_at, 0)) DESC
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, json.dumps(list(item_ids)), limit)]
 
 
 def load_renames(store: Store, scope: PathScope, path: str) -> list[str]:

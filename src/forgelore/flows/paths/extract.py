@@ -37,7 +37,7 @@ from forgelore.store.changed_paths import load_paths_of
 from forgelore.store.db import Store
 from forgelore.store.project_decisions import DecisionSource, ReadDecision, load_decision_sources, save_decisions
 
-ANSWER_TOKENS = 1_200
+ANSWER_TOKENS = 1_200  # what a list takes, about
 _MIN_BODY = 40  # characters of an item without comments: less decides nothing
 _FAILURES = 3  # in a row
 _FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)  # what one conversation is refused for, all are

@@ -82,9 +82,9 @@ def find_in_item(reader: ItemReader, item: SourceItem, shas: Iterable[str] = ())
 
 def concerned_parts(meant: MeantPath, item: SourceItem) -> list[WrittenPart]:
     """Return the parts of an item that are about the path: threads on it and those that name it; of a change that
-    touched it, or an item whose body names it, also whatever is about no other file.
+    touched it, an item that such a change closes, or one whose body names it, also whatever is about no other file.
     """
-    is_all = item.is_touching or "" in item.mentions
+    is_all = item.is_touching or item.is_linked or "" in item.mentions
     return [
         part
         for part in item.text.parts

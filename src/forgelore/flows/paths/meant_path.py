@@ -87,7 +87,8 @@ def spell_path(text: str, place: ClonePlace) -> Iterator[str]:
         raise InvalidValue(f"{text[:60]!r}… cannot be a path", hint=f"{MAX_PATH:,} characters are the most")
     if count_stars(text) > MAX_STARS:
         raise InvalidValue(f"{text[:60]!r} has more than {MAX_STARS} stars", hint="write ** for everything in between")
-    for spelled in dict.fromkeys((text, text.replace("\\", "/"))):
+    slashed = text.replace("\\", "/")
+    for spelled in (slashed,) if _ABSOLUTE.match(slashed) else dict.fromkeys((slashed, text)):
         if _ABSOLUTE.match(spelled):
             yield from _inside(spelled, place)
             continue

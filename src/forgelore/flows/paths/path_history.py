@@ -32,7 +32,7 @@ from forgelore.store.db import Store
 from forgelore.store.path_history import PathScope
 from forgelore.store.projects import StoredProject
 
-EntryHow = Literal["touched", "discussed", "mentioned"]
+EntryHow = Literal["touched", "discussed", "mentioned", "closed"]
 _SQUASHED = re.compile(r"\((?:#|!)(\d{1,9})\)\Z")  # what forges write behind the title of a change that they squash
 
 
@@ -61,8 +61,8 @@ class PathDecision(NamedTuple):
 
 
 class PathEntry(NamedTuple):
-    """Something that happened to a file: a change or commit that touched it, a thread on it, an item that names it.
-    `line`: of the reading text `key`.
+    """Something that happened to a file: a change or commit that touched it, a thread on it, an item that names it or
+    that was closed by a change of it. `line`: of the reading text `key`.
     """
 
     how: EntryHow
@@ -180,12 +180,10 @@ def _build_entries(sources: PathSources) -> list[PathEntry]:
 def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
     row, text = item.row, item.text
     at = row.merged_at or row.closed_at or row.created_at
-    if item.is_touching or "" in item.mentions:
-        how: EntryHow = "touched" if item.is_touching else "mentioned"
-        yield PathEntry(
-            how, row.kind, text.ref, row.title, row.state, row.author, as_time(at), row.url, text.key,
-            1 if item.is_touching else item.mentions[""],
-        )  # fmt: skip
+    if item.is_touching or item.is_linked or "" in item.mentions:
+        how: EntryHow = "touched" if item.is_touching else "mentioned" if "" in item.mentions else "closed"
+        line = 1 if item.is_touching else item.mentions.get("", 1)
+        yield PathEntry(how, row.kind, text.ref, row.title, row.state, row.author, as_time(at), row.url, text.key, line)
     for section in text.sections[1:]:
         parts = [part for part in text.parts if part.section == section.key]
         if not parts or not (section.key in item.threads or section.key in item.mentions):

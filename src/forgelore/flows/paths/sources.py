@@ -18,6 +18,7 @@ from forgelore.store.engine.fulltext import search_words
 from forgelore.store.filters import Filters, build_allowed
 from forgelore.store.path_history import (
     PathScope,
+    list_closed_by,
     list_threads_on,
     list_touching_commits,
     list_touching_items,
@@ -32,13 +33,15 @@ _BATCH = 100
 
 
 class SourceItem(NamedTuple):
-    """An item that a path's history is made from. `threads`: those that are about the file. `mentions`: section -> the
+    """An item that a path's history is made from. `is_linked`: a change that touched the file closes it. `threads`:
+    those that are about the file. `mentions`: section -> the
     line that names it.
     """
 
     row: ShownRow
     text: ReadingText
     is_touching: bool
+    is_linked: bool
     threads: frozenset[str]
     mentions: dict[str, int]
 
@@ -68,14 +71,15 @@ def load_sources(store: Store, scope: PathScope, meant: MeantPath) -> PathSource
     for place in threads[:MOST_ITEMS]:
         on_path.setdefault(place.item_id, set()).add(place.thread_key)
     touched = frozenset(touching[:MOST_ITEMS])
-    ids = list(dict.fromkeys([*touching[:MOST_ITEMS], *on_path, *mentioning]))
+    linked = frozenset(list_closed_by(store, scope, touched, MOST_ITEMS))
+    ids = list(dict.fromkeys([*touching[:MOST_ITEMS], *on_path, *mentioning, *linked]))
     pattern = _mention_pattern(names, meant)
     items = []
     for row, text in _load_items(store, ids):
         mentions = _find_mentions(text, pattern) if pattern else {}
         keys = frozenset(on_path.get(row.id, ())) & {section.key for section in text.sections}
-        if row.id in touched or keys or mentions:
-            items.append(SourceItem(row, text, row.id in touched, keys, mentions))
+        if row.id in touched or row.id in linked or keys or mentions:
+            items.append(SourceItem(row, text, row.id in touched, row.id in linked, keys, mentions))
     return PathSources(items, _load_commits(store, commits[:MOST_COMMITS]), is_cut)
 
 
