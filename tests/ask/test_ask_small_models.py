@@ -72,6 +72,12 @@ def test_one_that_has_called_a_tool_keeps_them(history, server):
     assert all("tools" in asked for asked in server.asked)
 
 
+def test_a_call_in_text_is_no_proof_that_tools_were_seen(history, server):
+    server.replies = [in_text("search", keywords="deleted files"), "Well, it is so.", in_text("answer", text="No.")]
+    assert history.ask("why?").ended_by == "answer"
+    assert ["tools" in asked for asked in server.asked[:3]] == [True, True, False]
+
+
 def test_a_small_context_holds_the_newest_result_and_not_the_models_own_words(open_demo, server):
     """2,048 tokens: what many local servers give. What was found last is seen in every prompt, cut if need be."""
     history = open_demo(FORGELORE_LLM_CONTEXT="2048")

@@ -41,6 +41,23 @@ def test_an_answer_with_its_citations(asking):
     assert " 1 read" in done.err
 
 
+def test_an_answer_keeps_its_headings_and_its_lists(asking):
+    said = "# Why\n\nThere are two reasons:\n\n- Purged early [1].\n- Purged early. [1]\n- Purged early."
+    lines = [line for line in asking("why?", replies=[answer(said)]).out.splitlines() if line.strip()][:5]
+    assert lines == [
+        "# Why", "There are two reasons:", "- Purged early [1].", "- Purged early. [1]", "- Purged early. (unchecked)",
+    ]  # fmt: skip
+
+
+def test_marks_are_coloured_and_nothing_else_of_an_answer_is(asking, monkeypatch):
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = asking("why?", replies=[answer("So \x1b[31mbe it.")]).out
+    assert "\x1b[33m(unchecked)\x1b[0m" in out
+    assert "\x1b[31m" not in out
+    assert "\ufffd[33m" not in out
+
+
 def test_a_citation_that_does_not_hold_is_told(asking):
     done = asking("why?", replies=[answer("So [1].", quote="words that nobody wrote")])
     assert "NOT FOUND: the quote does not stand there" in done.out

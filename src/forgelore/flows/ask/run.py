@@ -113,7 +113,7 @@ class _Run:
         try:
             if not calls:
                 self._refuse(asked, "", "", self._miss_call(reply), "")
-            self.has_called = self.has_called or bool(calls)
+            self.has_called = self.has_called or bool(reply.tool_calls)
             for at, call in enumerate(calls):
                 self._carry_out(asked, call, is_allowed=at < MAX_CALLS)
         except _Ended as found:

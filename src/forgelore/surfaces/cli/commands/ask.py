@@ -24,6 +24,7 @@ _ENDS = {
     "budget": "the budget of tokens was used up", "steps": "the limit of steps was met",
     "time": "the limit of time was met", "error": "the run broke off",
 }  # fmt: skip
+_UNCHECKED = "(unchecked)"
 _STATUS = {
     "found": "", "moved": "found on other lines than the answer said", "no_quote": "NOT CHECKED: nothing is quoted",
     "quote_not_found": "NOT FOUND: the quote does not stand there",
@@ -112,12 +113,20 @@ def _print(context: "Context", answer: "AskAnswer") -> None:
         context.print("What the model had noted, unchecked:" if answer.text else "It had noted nothing.", "")
         context.print(*wrap(clean_lines(answer.text), columns))
     else:
-        for claim in answer.claims:
-            mark = "" if claim.is_checked else style.yellow(" (unchecked)")
-            context.print(*wrap(clean_lines(claim.text) + mark, columns))
+        lines = wrap(clean_lines(_mark_claims(answer)), columns)
+        context.print(*(line.replace(_UNCHECKED, style.yellow(_UNCHECKED)) for line in lines))
     if answer.citations:
         context.print("", style.bold("Citations"), *(_citation(context, one) for one in answer.citations))
     _print_end(context, answer)
+
+
+def _mark_claims(answer: "AskAnswer") -> str:
+    """Return the text of an answer, headings and all, with a mark behind each claim that nothing proves."""
+    marked, rest = "", answer.text
+    for claim in answer.claims:
+        before, text, rest = rest.partition(claim.text)
+        marked += before + text + ("" if claim.is_checked else f" {_UNCHECKED}")
+    return marked + rest
 
 
 def _print_end(context: "Context", answer: "AskAnswer") -> None:
