@@ -16,11 +16,10 @@ _SORTS = {
     "number": "i.number",
     "comments": f"(SELECT count(*) {SAID})",
 }
-# The note that begins a thread stands beside it: a thread that nobody began has no row here.
 _DISCUSSIONS = f"""threads t
 JOIN items i ON i.id = t.item_id AND i.deleted_at IS NULL
-JOIN projects p ON p.id = t.project_id AND p.id IN ({CALLED_DISCUSSIONS})
-JOIN notes f ON f.id = (SELECT s.id {SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)"""
+WHERE t.project_id IN ({CALLED_DISCUSSIONS}) AND EXISTS (SELECT 1 {SAID})"""
+_FIRST = f"SELECT s.id {SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1"
 
 
 class ThreadRow(NamedTuple):
@@ -50,13 +49,22 @@ def load_discussion_threads(
     """Return matching threads in the order of a list of items; types do not count."""
     where, values = build_where(filters._replace(types=()), THREADS)
     direction = "ASC" if is_ascending else "DESC"
+    # Chosen first and looked at after: of 100,000 threads the other way round took a second instead of half of one.
     sql = f"""
+        WITH chosen AS (
+          SELECT t.id AS thread_id, {_SORTS[sort]} AS rank
+          FROM {_DISCUSSIONS} AND {where}
+          ORDER BY rank {direction}, t.project_id, i.number {direction}, t.id
+          LIMIT ?
+        )
         SELECT i.id, i.kind, i.number, i.url, t.is_resolvable, t.is_resolved, f.author, f.body, f.key, f.url,
-          {THREADS.created_at}, {THREADS.updated_at}, p.forge, p.host, p.path, {_SORTS[sort]} AS rank
-        FROM {_DISCUSSIONS}
-        WHERE {where}
-        ORDER BY rank {direction}, t.project_id, i.number {direction}, t.id
-        LIMIT ?
+          {THREADS.created_at}, {THREADS.updated_at}, p.forge, p.host, p.path, c.rank
+        FROM chosen c
+        JOIN threads t ON t.id = c.thread_id
+        JOIN items i ON i.id = t.item_id
+        JOIN projects p ON p.id = t.project_id
+        JOIN notes f ON f.id = ({_FIRST})
+        ORDER BY c.rank {direction}, t.project_id, i.number {direction}, t.id
     """
     return [ThreadRow._make(row) for row in store.rows(sql, *values, limit)]
 
@@ -66,7 +74,6 @@ def count_discussion_threads(store: Store, filters: Filters) -> int:
     where, values = build_where(filters._replace(types=()), THREADS)
     sql = f"""
         SELECT count(*)
-        FROM {_DISCUSSIONS}
-        WHERE {where}
+        FROM {_DISCUSSIONS} AND {where}
     """
     return int(store.value(sql, *values))
