@@ -163,14 +163,18 @@ def test_the_first_signal_ends_a_request_that_hangs(lab, tmp_path, place):
     assert_reaches_the_truth(lab, tmp_path)
 
 
-@pytest.mark.parametrize("words", [["import"], ["embed"], ["search", "crash"]])
-def test_the_first_signal_ends_an_embedder_that_hangs(tmp_path, words):
+@pytest.mark.parametrize(
+    ("words", "at_once"), [(["import"], 1), (["embed"], 1), (["embed"], 3), (["search", "crash"], 1)]
+)
+def test_the_first_signal_ends_an_embedder_that_hangs(tmp_path, words, at_once):
     db, source = str(tmp_path / "lore.db"), tmp_path / "x.jsonl"
-    source.write_text(json.dumps({"kind": "issue", "number": 1, "title": "Crash", "body": "It falls over."}))
+    rows = [{"kind": "issue", "number": 1 + at, "title": f"Crash {at}", "body": "It falls over."} for at in
+            range(1 if at_once == 1 else 100)]  # fmt: skip
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     load = ["import", str(source), "--project", "p"]
     with EmbeddingServer() as server:
         env = environ(tmp_path, FORGELORE_EMBEDDER="ollama", FORGELORE_EMBEDDER_URL=server.url)
-        env["PATH"] = "/usr/bin:/bin"
+        env |= {"PATH": "/usr/bin:/bin", "FORGELORE_EMBEDDER_CONCURRENCY": str(at_once)}
         if words != ["import"]:
             ready = [] if words[0] == "search" else ["--no-embed"]
             assert subprocess.run([*FORGELORE, *load, *ready, "--db", db], env=env, capture_output=True).returncode == 0
