@@ -36,6 +36,12 @@ def test_code_is_found_with_its_line_and_read_there(agent):
     assert '5:     """Open a socket, and retry on timeout."""' in read["text"]
 
 
+def test_code_is_read_by_its_path(agent):
+    read = agent.data("read", ref="src/net/conn.py", find="retry on timeout")
+    assert [place["line"] for place in read["found"]] == [5]
+    assert "src/net/other.py is not in acme/web" in agent.refusal("read", ref="src/net/other.py")
+
+
 def test_commits_are_found_and_read(agent):
     hit = agent.data("search", query="type:commit", type=["commit"])["hits"][0]
     assert hit["ref"].startswith("commit:")

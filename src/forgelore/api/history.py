@@ -131,19 +131,35 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         self, *ref: str, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
         find: str = "", project: str | None = None,
     ) -> "ReadItem":  # fmt: skip
-        """Return a window on the reading text of an item, or of what a search result's key names, with line numbers:
-        the first one, the one around a line, or with a direction ("down", "up") the one that begins or ends at that
-        line. `column`: of a line that is longer than a window. `find`: words; all their places are told, and the window
-        is around the first.
+        """Return a window on the reading text of an item, of a file by its path, or of what a search result's key
+        names, with line numbers: the first one, the one around a line, or with a direction ("down", "up") the one that
+        begins or ends at that line. `column`: of a line that is longer than a window. `find`: words; all their places
+        are told, and the window is around the first.
         """
         from forgelore.core.ask.windows import TextPlace
-        from forgelore.flows.browse.reading_window import is_key, read_item
+        from forgelore.flows.browse.reading_window import read_item
 
         place = None if line is None else TextPlace(line, column)
+        key, name = self._find_reading(ref, project)
+        return read_item(self.read_text(key), name, place, direction=direction, find=find)
+
+    def _find_reading(self, ref: tuple[str, ...], project: str | None) -> tuple[str, str]:
+        """Return the key of what is to be read, and its project where the ref was one of an item."""
+        from forgelore.errors import InvalidValue, NotFound
+        from forgelore.flows.browse.reading_text import find_file_key
+        from forgelore.flows.browse.reading_window import is_key
+
         if len(ref) == 1 and is_key(ref[0]):
-            return read_item(self.read_text(ref[0]), project or "", place, direction=direction, find=find)
-        item = self.show(*ref, project=project)
-        return read_item(self.read_text(item.reading_id), item.project, place, direction=direction, find=find)
+            return ref[0], project or ""
+        try:
+            item = self.show(*ref, project=project)
+        except (InvalidValue, NotFound):
+            meant = maybe_project(self.app, project)
+            key = find_file_key(self.app.store(), ref[0], meant.id if meant else None) if len(ref) == 1 else None
+            if key is None:
+                raise
+            return key, project or ""
+        return item.reading_id, item.project
 
     def find_page(self, *ref: str, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""

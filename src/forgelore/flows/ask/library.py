@@ -12,14 +12,13 @@ from forgelore.core.ask.citations import CitedText
 from forgelore.core.ask.tool_calls import AskCall
 from forgelore.core.names import parse_ref
 from forgelore.core.reading import ReadingText
-from forgelore.errors import InvalidValue, LoreError
+from forgelore.errors import LoreError
 from forgelore.flows.browse.items import ShownItem, load_item
-from forgelore.flows.browse.reading_text import load_reading
+from forgelore.flows.browse.reading_text import find_file_key, load_reading
 from forgelore.flows.code.search import EVERYTHING, search_everything
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.typed import QuerySetting, build_request
-from forgelore.store.code_hits import find_files_at
 from forgelore.store.engine.code_words import CodeWords, count_code_words
 from forgelore.words import FilterWords
 
@@ -93,13 +92,10 @@ class Library:
             return self.load(id_).reading_id
         except LoreError:
             project = self._setting.project
-            files = find_files_at(self._retriever.store, id_.removeprefix("./"), project.id if project else None)
-            if not files:
+            key = find_file_key(self._retriever.store, id_, project.id if project else None)
+            if key is None:
                 raise
-        if len(files) > 1:
-            keys = ", ".join(f"file:{one}" for one in files[:5])
-            raise InvalidValue(f"{id_} stands in several projects", hint=f"say which: {keys}")
-        return f"file:{files[0]}"
+            return key
 
     def find(self, id_: str) -> OpenedItem | None:
         """Return an item by its id; None where there is none that may be read."""

@@ -23,7 +23,7 @@ from forgelore.core.search.documents import ShownHeader, build_header
 from forgelore.core.times import format_ms
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.browse import ShownRow
-from forgelore.store.code_hits import load_commit_hits, load_commit_paths, load_read_file
+from forgelore.store.code_hits import find_files_at, load_commit_hits, load_commit_paths, load_read_file
 from forgelore.store.db import Store
 from forgelore.store.item_parts import load_labels_of
 from forgelore.store.reading import ReadNoteRow, load_read_items, load_read_notes
@@ -43,6 +43,17 @@ def load_reading(store: Store, key: str, *, is_public: bool = False) -> ReadingT
     if found is None or (is_public and found.is_confidential):
         raise NotFound(f"{key} is not in this database", hint="use the key of a search result")
     return found
+
+
+def find_file_key(store: Store, path: str, project_id: int | None) -> str | None:
+    """Return the key of the file at a path; None where there is none. Raises InvalidValue where several projects have
+    one, and none was named.
+    """
+    files = find_files_at(store, path.strip().removeprefix("./"), project_id)
+    if len(files) > 1:
+        keys = ", ".join(f"file:{one}" for one in files[:5])
+        raise InvalidValue(f"{path} stands in several projects", hint=f"say which: {keys}")
+    return f"file:{files[0]}" if files else None
 
 
 def load_item_readings(store: Store, item_ids: Iterable[int]) -> dict[int, ReadingText]:

@@ -67,7 +67,13 @@ class SearchArguments(Struct, forbid_unknown_fields=True):
 class ReadArguments(Struct, forbid_unknown_fields=True):
     """What `read` takes."""
 
-    ref: _Ref
+    ref: Annotated[
+        str,
+        Meta(
+            max_length=_MAX_NAME,
+            description="as answers name it: #12, !34, owner/repo#12, a tag, file:7; its page's URL; a file's path",
+        ),
+    ]
     line: (
         Annotated[int, Meta(description="the line to read around; with a direction, where to begin or end")] | None
     ) = None
