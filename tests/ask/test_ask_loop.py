@@ -138,6 +138,16 @@ def test_the_limit_of_time(history, server):
     assert history.ask("why?", seconds=250).ended_by == "time"
 
 
+def test_a_model_that_fails_when_the_time_is_up_ended_by_time(history, server):
+    times = iter(range(0, 100_000, 100))
+    history.app.clock = lambda: float(next(times))
+    history.app.sleep = lambda seconds: None
+    server.replies = [call("search", keywords="tombstone", observations="I look."), Response(500)]
+    found = history.ask("why?", seconds=650)
+    assert (found.ended_by, found.text) == ("time", "I look.")
+    assert "500" in found.problem
+
+
 def test_a_quote_that_stands_nowhere_goes_back_once_and_is_then_marked(history, server):
     wrong = answer("The cache is guilty [1]. It was so [2].", cite("#41", 1, 2, "the cache is the guilty part"))
     server.replies = [*READ, wrong, wrong]

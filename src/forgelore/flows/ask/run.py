@@ -82,6 +82,10 @@ class _Run:
         return 2 * self.room if self.room == ANSWER_ROOM else self.room
 
     @property
+    def is_late(self) -> bool:
+        return self.setting.clock() - self.began >= self.request.seconds
+
+    @property
     def left(self) -> int:
         return self.request.budget - self.tokens_in - self.tokens_out
 
@@ -91,7 +95,7 @@ class _Run:
             raise KeyboardInterrupt
         if len(self.steps) >= self.request.steps:
             raise _Ended("steps")
-        if self.setting.clock() - self.began >= self.request.seconds:
+        if self.is_late:
             raise _Ended("time")
         prompt = min(self.talk.count(), self.most)
         if prompt >= self.left:
@@ -158,7 +162,8 @@ class _Run:
                 self.most = min(most, self.talk.count()) * 2 // 3
                 self.room = min(self.room, self.most // 2)
             except LoreError as problem:
-                raise _Ended("error", f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}") from None
+                by: EndedBy = "time" if self.is_late else "error"
+                raise _Ended(by, f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}") from None
 
     def _miss_call(self, reply: ChatReply) -> str:
         """Return what to say of a reply without a call. A model that has never called a tool may not have seen any: a
