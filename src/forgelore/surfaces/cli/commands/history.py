@@ -33,10 +33,10 @@ _RULES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a file, a folder (src/) or a glob (src/**.py)")
     parser.add_argument("--project", metavar="NAME", help="whose path it is; default: the clone's, or the only one")
-    parser.add_argument(
-        "--after", "--since", metavar="DATE", action=Once, help="since: 2026-03-01, 7d, 3 months ago, yesterday …"
-    )
-    parser.add_argument("--before", "--until", metavar="DATE", action=Once, help="before")
+    parser.add_argument("--after", metavar="DATE", action=Once, help="since: 2026-03-01, 7d, 3 months ago, yesterday …")
+    parser.add_argument("--since", dest="after", metavar="DATE", action=Once, help="the same, in the words of git")
+    parser.add_argument("--before", metavar="DATE", action=Once, help="before this day")
+    parser.add_argument("--until", dest="before", metavar="DATE", action=Once, help="the same, in the words of git")
     parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many, decisions first (default: 30)")
     group = parser.add_argument_group("decisions", "Your language model reads the conversations; what holds is kept.")
     group.add_argument(
