@@ -37,12 +37,7 @@ SETTINGS = (
     Setting("requests_per_second", 10.0, 0.1, 100, True, "how fast a forge is asked, at most, over all threads"),
     Setting("workers", 4, 1, 16, True, "how many requests are under way at once"),
     Setting(
-        "sync_window_days",
-        14,
-        1,
-        365,
-        False,
-        "how far back a sync looks once a day, for what changed without a new date",
+        "sync_window_days", 14, 1, 365, False, "how many days back a sync looks once a day, for edits without a date"
     ),
     Setting("code_max_kb", 1000, 1, 100_000, True, "the largest file, in kB, that `index-code` makes searchable"),
     Setting(
@@ -99,12 +94,7 @@ SETTINGS = (
         " api.openai.com alone",
     ),
     Setting(
-        "embedder_concurrency",
-        1,
-        1,
-        16,
-        False,
-        "how many requests are under way at once at a served embedder (ollama, openai); it must work on several too",
+        "embedder_concurrency", 1, 1, 16, False, "requests under way at once at a served embedder (ollama, openai)"
     ),
     Setting(
         "close_message",

@@ -88,7 +88,7 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
         ),
         _tool(
             "history", "What happened to a file", HistoryArguments, FileHistory, _history,
-            "Tell what happened to a file, a folder or what a glob names: what was decided about it first, quoted with"
+            "Tell what happened to a file, a folder or a glob: what was decided about it first, quoted with"
             " ref and lines for `read`, then changes, commits, review threads and mentions, newest first."
             f" {DATA_NOTE}",
         ),
