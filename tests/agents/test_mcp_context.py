@@ -67,6 +67,7 @@ def test_prompts_are_filled_in(agent):
     assert "Triage #41 with" in message.content.text
     (message,) = agent.ask("get_prompt", "why_decided", {"topic": "  why\nsync {keeps} tombstones "}).messages
     assert "server: why sync {keeps} tombstones\n" in message.content.text
+    assert "`history`" in message.content.text
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("triage", {}), ("triage", {"ref": "  "}), ("no such", {"ref": "#1"})])

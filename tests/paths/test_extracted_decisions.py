@@ -131,7 +131,7 @@ def line_of(text, words):
 
 
 def test_a_decision_about_other_files_is_not_told_of_this_one(open_lore, server):
-    server.replies = [listed(said(paths=["src/other.py", "invented.py"]))]
+    server.replies = [listed(said(paths=["src/other.py", "invented.py", "So", ""]))]
     lore = open_lore(change(1, files=(FILE, "src/other.py"), notes=[note(f"So {QUOTE}.")]))
     lore.extract_decisions(FILE)
     assert lore.history_of(FILE).decisions == []
@@ -174,6 +174,13 @@ def test_a_quote_that_is_nobodys_is_refused(open_lore, server):
     lore = open_lore(change(1, notes=[note(QUOTE), note("I agree with that", author="ana", created_at="2026-03-02")]))
     done = lore.extract_decisions(FILE)
     assert (done.kept, done.refused) == (0, 2)
+
+
+def test_what_a_maintainer_only_quotes_is_not_his_word(open_lore, server):
+    server.replies = [listed(said(), said("that would be the end of it"))]
+    lore = open_lore(change(1, notes=[note(f"> {QUOTE}\n> and so on\n\nNo, that would be the end of it.")]))
+    done = lore.extract_decisions(FILE)
+    assert (done.kept, done.refusals) == (1, {"nobody_wrote_it": 1})
 
 
 def test_planted_text_stays_inside_the_fence(open_lore, server):

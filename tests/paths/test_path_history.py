@@ -91,6 +91,13 @@ def test_a_thread_on_another_file_decides_nothing_about_this_one(imported):
     assert len(history.history_of("src/**.py").decisions) == 2
 
 
+def test_a_stream_of_comments_is_about_a_file_from_where_it_is_named(imported):
+    said = ("We decided to drop the mailing list.", f"What of {FILE}?", "Let's keep it.")
+    notes = [{"author": "ben", "body": text, "created_at": f"2026-03-0{at}"} for at, text in enumerate(said, 1)]
+    history = imported(change(1), {"kind": "issue", "number": 2, "title": "All kinds of things", "notes": notes})
+    assert [one.quote for one in history.history_of(FILE).decisions] == ["Let's keep it."]
+
+
 def test_a_file_is_followed_through_renames_of_changes(synced, github):
     project = github.project
     for title, files in [

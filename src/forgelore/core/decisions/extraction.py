@@ -96,7 +96,11 @@ def check_decision(said: SaidDecision, text: ReadingText, paths: Collection[str]
 
 
 def find_part(text: ReadingText, first: int, last: int) -> WrittenPart | None:
-    """Return the part that holds these lines; None where they are not of one person at one time."""
+    """Return the part that holds these lines; None where they are not of one person at one time, or only repeat what
+    somebody else wrote ("> …").
+    """
+    if all(line.lstrip().startswith(">") for line in text.lines[first - 1 : last]):
+        return None
     return next((part for part in text.parts if part.first <= first and last <= part.last), None)
 
 
@@ -115,10 +119,14 @@ def decisions_schema() -> dict[str, object]:
 
 
 def _known_paths(said: SaidDecision, text: ReadingText, paths: Collection[str]) -> tuple[str, ...]:
-    """Return the files that a decision names and that are written in the text, or touched by the item."""
-    named = (storable(path.strip()).removeprefix("./") for path in said.paths)
+    """Return the files that a decision names and that are written in the text, or touched by the item. A word without
+    a slash or a dot is no file that could be told from other words.
+    """
+    named = dict.fromkeys(storable(path.strip()).removeprefix("./") for path in said.paths)
     return tuple(
-        dict.fromkeys(path for path in named if path and (path in paths or any(path in line for line in text.lines)))
+        path
+        for path in named
+        if path in paths or (set("/.").intersection(path.strip("/.")) and any(path in line for line in text.lines))
     )
 
 

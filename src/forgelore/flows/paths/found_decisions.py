@@ -81,15 +81,16 @@ def find_in_item(reader: ItemReader, item: SourceItem, shas: Iterable[str] = ())
 
 
 def concerned_parts(meant: MeantPath, item: SourceItem) -> list[WrittenPart]:
-    """Return the parts of an item that are about the path: threads on it and those that name it; of a change that
-    touched it, an item that such a change closes, or one whose body names it, also whatever is about no other file.
+    """Return the parts of an item that are about the path: threads on it, and those that name it, from there on; of a
+    change that touched it, an item that such a change closes, or one whose body names it, also whatever is about no
+    other file.
     """
     is_all = item.is_touching or item.is_linked or "" in item.mentions
     return [
         part
         for part in item.text.parts
         if part.section in item.threads
-        or part.section in item.mentions
+        or part.last >= item.mentions.get(part.section, part.last + 1)
         or (is_all and (part.path is None or meant.matches(part.path)))
     ]
 
