@@ -260,8 +260,8 @@ def test_a_server_that_fails_is_not_asked_for_ever(open_lore, server):
 def test_what_is_confidential_is_read_only_when_that_is_said(open_lore, server):
     secret = change(1, is_confidential=True, notes=[note(QUOTE), note("zanzibar", is_internal=True)])
     server.replies = [listed(said())]
-    lore = open_lore(secret, change(2))
-    assert lore.extract_decisions(FILE).asked == 0
+    lore = open_lore(secret, change(2), change(3, files=("secret.py",), is_confidential=True, notes=[note(QUOTE)]))
+    assert lore.extract_decisions(FILE).asked == lore.extract_decisions("secret.py").asked == 0
     assert lore.extract_decisions(FILE, include_internal=True).kept == 1
     assert "zanzibar" not in prompt_of(server.asked[0])
     assert lore.history_of(FILE).decision_count == 1

@@ -37,8 +37,8 @@ def extract_decisions(
     request = make_request(app, path, after=None, before=None, limit=1)
     setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, watcher)
     store, meant = app.store(create=True), meant_project(app, project)
-    internal = include_internal and app.include_internal
-    return extract_history(store, meant, request, setting, include_internal=internal)
+    is_public = not app.include_internal
+    return extract_history(store, meant, request, setting, is_public=is_public, include_internal=include_internal)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:

@@ -153,7 +153,7 @@ class _Run:
             item.row.id, hash_content(item.text), VERSION, self.setting.model.model, self.tokens_in - before[0],
             self.tokens_out - before[1], self.counts["refused"] - before[2],
         )  # fmt: skip
-        rows = [ReadDecision(*one._replace(edges=tuple(map(tuple, one.edges)))) for one in decisions]  # type: ignore[arg-type]
+        rows = [ReadDecision(*one) for one in decisions]
         with self.store.transaction():
             save_decisions(self.store, self.project_id, source, rows, self.setting.now_ms())
 

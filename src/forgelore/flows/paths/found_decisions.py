@@ -99,11 +99,11 @@ def find_in_commit(commit: SourceCommit) -> FoundDecision | None:
     """Return what the message of a commit decides, or the reason that it gives."""
     (part,) = commit.text.parts
     statements = list(find_statements(commit.text.lines, part.first, part.last))
-    statement = next((one for one in statements if one.edges), statements[0] if statements else None)
-    reason = None if statement else find_reason(commit.text.lines, part.first, part.last)
-    if statement is None and reason is None:
+    if not statements and (reason := find_reason(commit.text.lines, part.first, part.last)):
+        statements = [Statement("reason", reason)]
+    if not statements:
         return None
-    said = statement or Statement("reason", reason)  # type: ignore[arg-type]  # one of them is there
+    said = next((one for one in statements if one.edges), statements[0])
     node = DecisionNode(frozenset({commit.row.sha}), commit.row.sha[:12], part.written_at, said.edges)
     return FoundDecision(said.rule, said.sentence, commit.text, part.author, part.written_at, True, node)
 

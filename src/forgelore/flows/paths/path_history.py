@@ -19,7 +19,6 @@ from forgelore.flows.dedupe.maintainers import find_maintainers
 from forgelore.flows.paths.extract import ExtractedDecisions, ExtractionSetting, extract_decisions
 from forgelore.flows.paths.found_decisions import (
     FoundDecision,
-    IsMaintainer,
     ItemReader,
     find_in_commit,
     find_in_item,
@@ -125,16 +124,17 @@ def load_history(store: Store, project: StoredProject, request: PathRequest, *, 
 
 
 def extract_history(
-    store: Store, project: StoredProject, request: PathRequest, setting: ExtractionSetting, *, include_internal: bool
-) -> ExtractedDecisions:
+    store: Store, project: StoredProject, request: PathRequest, setting: ExtractionSetting, *, is_public: bool,
+    include_internal: bool,
+) -> ExtractedDecisions:  # fmt: skip
     """Let a model read the conversations of a path's history, and keep their decisions. Raises NotFound as above.
-    Without `include_internal` it reads nothing that is confidential.
+    Without `include_internal` it reads nothing that is confidential, whoever asks.
     """
-    scope = PathScope(project.id, is_public=not include_internal)
-    meant = find_path(store, scope, request.text, request.place)
-    sources = load_sources(store, scope, meant)
+    view = PathScope(project.id, is_public)
+    meant = find_path(store, view, request.text, request.place)
+    sources = load_sources(store, PathScope(project.id, is_public or not include_internal), meant)
     if not meant.is_known and not sources.items:
-        raise _unknown(store, scope, project, meant)
+        raise _unknown(store, view, project, meant)
     return extract_decisions(store, project.id, sources.items, setting)
 
 
@@ -144,12 +144,9 @@ def find_decisions(
     """Return the decisions that a model has read before in the sources of a path, and those that rules find."""
     logins = {part.author for item in sources.items for part in item.text.parts if part.author}
     known = find_maintainers(store, project, logins, named=maintainers)
-    is_maintainer: IsMaintainer = lambda login: known.get(login) if login else None  # noqa: E731
-    reader = ItemReader(project, meant, is_maintainer)
+    reader = ItemReader(project, meant, lambda login: known.get(login) if login else None)
     squashed = _find_squashed(sources)
-    found = [
-        one for item in sources.items for one in find_in_item(reader, item, squashed.get(item.row.number, ()))
-    ]  # fmt: skip
+    found = [one for item in sources.items for one in find_in_item(reader, item, squashed.get(item.row.id, ()))]
     said = {one.sentence.text for one in found}
     for commit in _own_commits(sources):
         decision = find_in_commit(commit)
@@ -204,13 +201,13 @@ def _commit_entry(commit: SourceCommit) -> PathEntry:
 
 
 def _find_squashed(sources: PathSources) -> dict[int, list[str]]:
-    """Return number of a change -> the commits that it became, of the changes that are here."""
-    changes = {item.row.number for item in sources.items if item.row.kind == "change" and item.is_touching}
+    """Return change -> the commits that it became, of the changes that are here."""
+    changes = {item.row.number: item.row.id for item in sources.items if item.row.kind == "change" and item.is_touching}
     found: dict[int, list[str]] = {}
     for commit in sources.commits:
         named = _SQUASHED.search(commit.text.title)
         if named and int(named[1]) in changes:
-            found.setdefault(int(named[1]), []).append(commit.row.sha)
+            found.setdefault(changes[int(named[1])], []).append(commit.row.sha)
     return found
 
 
