@@ -16,9 +16,7 @@ _PATH = 200
 
 
 class FileDecision(NamedTuple):
-    """What was decided: a quote, and its lines for `read`. `rule`: how it was found. `summary`: in a model's words.
-    `is_by_maintainer`: null where nobody knows.
-    """
+    """A quote with its lines for `read`; `summary` is a model's. `is_stale`: people wrote there since it was read."""
 
     ref: str
     first_line: int
@@ -31,11 +29,11 @@ class FileDecision(NamedTuple):
     summary: str
     quote: str
     superseded_by: list[str]
-    url: str | None
+    is_stale: bool
 
 
 class FileEvent(NamedTuple):
-    """A change, commit, thread or item; `how` it concerns the file."""
+    """A change, commit, thread or item."""
 
     ref: str
     line: int
@@ -47,7 +45,7 @@ class FileEvent(NamedTuple):
 
 
 class FileHistory(NamedTuple):
-    """Decisions, then events, newest first. `names`: of a file also its former ones. Counts are of all there is."""
+    """Decisions and events, newest first; the counts are of all there is."""
 
     path: str
     project: str
@@ -77,7 +75,7 @@ def _decision(one: "PathDecision", width: int) -> FileDecision:
     return FileDecision(
         _ref(one), one.first_line, one.last_line, one.hash, day(one.decided_at), one_line(one.author, 40) or None,
         one.is_by_maintainer, one.rule, one_line(one.summary, width), one_line(one.quote, max(2 * width, 40)),
-        [one_line(by, 60) for by in one.superseded_by[:_MOST_NAMES]], one_line(one.url, 300) or None,
+        [one_line(by, 60) for by in one.superseded_by[:_MOST_NAMES]], one.is_stale,
     )  # fmt: skip
 
 
@@ -106,6 +104,7 @@ def _write(found: FileHistory) -> str:
         lines.append(f"{one.ref} lines {one.first_line}-{one.last_line} ({facts}): {one.summary}".rstrip())
         lines.append(f'    "{one.quote}"')
         lines += [f"    superseded by {', '.join(one.superseded_by)}"] if one.superseded_by else []
+        lines += ["    the conversation went on since a model read it"] if one.is_stale else []
     for event in found.events:
         author = f"@{event.author}" if event.author else ""
         facts = ", ".join(fact for fact in (event.kind, event.how, author, event.day) if fact)

@@ -88,9 +88,8 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
         ),
         _tool(
             "history", "What happened to a file", HistoryArguments, FileHistory, _history,
-            "Tell what happened to a file, a folder or a glob: what was decided about it first, quoted with"
-            " ref and lines for `read`, then changes, commits, review threads and mentions, newest first."
-            f" {DATA_NOTE}",
+            "Tell what happened to a file or folder: first what was decided, quoted with ref and lines for `read`, then"
+            f" changes, commits, threads and mentions. {DATA_NOTE}",
         ),
         _tool(
             "sync_status", "How fresh the history is", StatusArguments, ProjectStatuses, _status,
