@@ -58,6 +58,17 @@ def test_questions_wait_until_they_are_answered(office, history):
     assert history.me("dee").questions == ()
 
 
+def test_what_is_asked_in_a_thread_is_told_once_and_not_when_it_is_resolved(office, history):
+    assert history.me("ana").questions == ()
+    later = {"author": "cid", "at": "2026-03-04T10:00:00Z"}
+    if office.lab.has_shared_numbers:
+        office.lab.project.comment(office.change, "Is this ready?", **later)
+    else:
+        office.lab.project.comment("change", office.change, "Is this ready?", **later)
+    office.lab.sync()
+    assert [item.text for item in history.me("ana").questions] == ["Is this ready?"]
+
+
 def test_mentions_are_found_in_any_case_and_say_whether_they_were_answered(office, history):
     found = history.me("Ben").mentioned
     assert {(item.kind, item.by) for item in found} == {("issue", "dee"), ("change", "ana")}

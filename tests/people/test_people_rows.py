@@ -1,8 +1,11 @@
 """Reviewers, requests, mentions and resolutions as rows: from a sync, and from stored payloads alone."""
 
 from forgelore.flows.sync.replay import replay_project
+from forgelore.store.migrate import open_store
 from forgelore.store.projects import list_projects
 from old_stores import forget_migrations
+from people.office import Office
+from support import ForgejoLab
 
 
 def test_who_is_asked_for_a_review_is_known(office):
@@ -52,6 +55,37 @@ def test_an_older_store_is_filled_by_replay_without_a_request(office):
     replay(office)
     assert office.everything() == before
     assert len(office.lab.server.requests) == requests
+
+
+def test_a_sync_fills_an_older_store_and_asks_github_for_requests_once(github):
+    office = Office(github)
+    before = office.everything()
+    forget_migrations(github.app.store().run, after=16)
+    github.app.close()
+    github.app = github.new_app(db=github.app.config.db)
+    asked = len(github.graphql_requests("Changes"))
+    github.sync()
+    assert office.everything() == before
+    assert len(github.graphql_requests("Changes")) == asked + 2, "changes with review threads, and those without"
+    github.sync()
+    assert len(github.graphql_requests("Changes")) == asked + 2
+
+
+def test_commands_say_that_columns_wait_until_they_are_filled(office):
+    lab = office.lab
+    assert lab.command("sync", lab.name_text).returncode == 0
+    store = open_store(str(lab.folder / "own.db"))
+    forget_migrations(store.run, after=16)
+    store.close()
+    waiting = lab.command("who", "ben")
+    assert "3 items wait to be read again, after an upgrade; run: forgelore replay" in waiting.stderr
+    assert "reviews" not in waiting.stdout
+    assert lab.command("replay").returncode == 0
+    filled = lab.command("who", "ben")
+    assert filled.stderr == ""
+    is_told = not isinstance(lab, ForgejoLab)  # its reviews without words are in no payload that was kept
+    assert ("reviewed (1)" in filled.stdout) == is_told
+    assert "2 items with a mention" in filled.stdout
 
 
 def test_an_update_replaces_what_was_said(office):

@@ -126,13 +126,15 @@ def load_open_threads(store: Store, scope: PersonScope) -> list[WorkRow]:
 
 def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[WorkRow]:
     """Return what others wrote on open items after the person's last word there, and that has a question mark. `bot` is
-    how the logins of programs end: these ask nothing.
+    how the logins of programs end: these ask nothing. Threads that were resolved, and those that `load_open_threads`
+    tells of, are left out.
     """
     sql = f"""
         SELECT {ITEM_COLUMNS}, n.created_at, n.author, n.path, n.line, substr(n.body, -{MOST_CHARS}), n.key, n.url, 0
         FROM items i
         JOIN projects p ON p.id = i.project_id
         JOIN notes n ON n.item_id = i.id
+        JOIN threads t ON t.id = n.thread_id
         WHERE i.id IN (
             SELECT id
             FROM items
@@ -145,6 +147,7 @@ def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[WorkRow
           AND {_OPEN} AND {VISIBLE} AND {SAID} AND NOT n.is_system AND n.created_at >= ?3
           AND (instr(n.body, '?') OR instr(n.body, char(65311)))
           AND NOT coalesce({is_person("n.author")}, 0) AND coalesce(substr(n.author, -length(?5)), '') <> ?5
+          AND NOT t.is_resolved AND NOT (t.is_resolvable AND i.kind = 'change' AND {is_person("i.author")} IS TRUE)
           AND n.created_at > {_LAST_WORD}
         ORDER BY n.created_at DESC, n.id DESC
         LIMIT {MOST_NOTES}

@@ -7,6 +7,7 @@ a slash (the end of an address). `@scope/package` is a team where the scope owns
 and never a person. Names are kept as they are spelled; whoever compares them ignores capitals, as forges do.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -17,20 +18,20 @@ _MORE = re.compile(r"[\w@/\\\-]")  # behind a name: it is longer than names are,
 _QUOTED = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 MOST = 100  # of one text: whoever lists more means nobody
+_LOOKED_AT = 5_000
 
 
 def mentions_in_text(text: str | None, owner: str = "") -> list[str]:
     """Return who is called, each once, as first spelled. `owner`: the first part of the project's path."""
     if not text or "@" not in text:
         return []
-    spans = _not_spoken(text)
+    names = list(itertools.islice(_names(text, owner.lower()), _LOOKED_AT))
+    spans = _not_spoken(text) if names else []
     found: dict[str, str] = {}
-    for start, name in _names(text, owner.lower()):
-        if not (spans and any(is_inside(start, part) for part in spans)):
+    for start, name in names:
+        if not any(is_inside(start, part) for part in spans):
             found.setdefault(name.lower(), name)
-        if len(found) == MOST:
-            break
-    return list(found.values())
+    return list(found.values())[:MOST]
 
 
 def _names(text: str, owner: str) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,7 @@ from forgelore.surfaces.cli.terminal import clean, number, table, width
 from forgelore.surfaces.present.text import day
 
 if TYPE_CHECKING:
-    from forgelore.api import KnownPlace, PersonAnswer, PersonCounts
+    from forgelore.api import KnownPlace, PersonAnswer
     from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
@@ -47,24 +47,28 @@ def _print_head(context: "Context", person: "PersonAnswer") -> None:
     style = context.style
     where = f" in {person.project}" if person.project else ""
     context.print(f"{style.bold(style.cyan(f'@{clean(person.login)}'))}{where}")
-    parts = [f"{number(count)} {word}" for word, count in _counted(person.counts) if count]
+    parts = [
+        f"{number(count)} {one if count == 1 else many}{more}" for one, many, more, count in _counted(person) if count
+    ]
     context.print(f"  {', '.join(parts) or 'nothing here'}")
     if person.first_note_at and person.last_note_at:
         context.print(style.dim(f"  comments from {day(person.first_note_at)} to {day(person.last_note_at)}"))
 
 
-def _counted(counts: "PersonCounts") -> list[tuple[str, int]]:
+def _counted(person: "PersonAnswer") -> list[tuple[str, str, str, int]]:
+    """Return what was done: for one, for many, what is said behind it, and how often."""
+    counts = person.counts
     verdicts = ", ".join(f"{number(count)} {verdict_words(name)}" for name, count in counts.verdicts.items())
     return [
-        ("issues", counts.issues),
-        (f"changes ({number(counts.merged)} merged)", counts.changes),
-        ("discussions", counts.discussions),
-        ("releases", counts.releases),
-        ("comments", counts.notes),
-        (f"changes reviewed ({verdicts})", counts.reviews),
-        ("threads resolved", counts.resolved),
-        ("commits", counts.commits),
-        ("items that mention them", counts.mentions),
+        ("issue", "issues", "", counts.issues),
+        ("change", "changes", f" ({number(counts.merged)} merged)", counts.changes),
+        ("discussion", "discussions", "", counts.discussions),
+        ("release", "releases", "", counts.releases),
+        ("comment", "comments", "", counts.notes),
+        ("review", "reviews", f" ({verdicts})", counts.reviews),
+        ("thread resolved", "threads resolved", "", counts.resolved),
+        ("commit", "commits", "", counts.commits),
+        ("item with a mention", "items with a mention", "", counts.mentions),
     ]
 
 
