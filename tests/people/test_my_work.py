@@ -196,6 +196,13 @@ def test_whoever_asks_is_known_by_setting_token_and_git_in_that_order(office, hi
     assert stranger.warnings == ("@nobody (from the settings) has not been seen in this database",)
 
 
+def test_whose_token_it_is_can_be_told_beside_a_damaged_store(office):
+    lab = office.lab
+    (lab.folder / "own.db").write_bytes(b"no database" * 500)
+    done = lab.command("auth-test", lab.name_text)
+    assert done.returncode == 0, done.stderr
+
+
 def history_in(lab, folder, **more):
     app = App({**lab.app.environ, **more}, cwd=folder, db=lab.app.config.db)
     lab.apps.append(app)

@@ -45,6 +45,17 @@ def test_a_replay_finds_nothing_to_mend(office):
     assert office.everything() == before
 
 
+def test_what_was_tampered_with_is_as_before(office):
+    before, store = office.everything(), office.lab.app.store()
+    store.run("DELETE FROM item_people WHERE role = 'mentioned'")
+    store.run("UPDATE item_people SET login = 'eve', verdict = 'dismissed' WHERE source <> 'review'")
+    store.run("UPDATE threads SET resolved_by = 'eve', resolved_at = 5 WHERE is_resolvable")
+    store.run("UPDATE notes SET position_type = 'image', is_resolved = 1, resolved_by = 'eve', resolved_at = 5")
+    assert office.everything() != before
+    replay(office)
+    assert office.everything() == before
+
+
 def test_an_older_store_is_filled_by_replay_without_a_request(office):
     before, requests = office.everything(), len(office.lab.server.requests)
     forget_migrations(office.lab.app.store().run, after=16)

@@ -2,6 +2,7 @@
 used.
 """
 
+import contextlib
 import json
 import os
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from forgelore.app import App
 from forgelore.config import CLONE_FILE, user_file
 from forgelore.core.names import without_userinfo
-from forgelore.errors import AuthError, ConfigError, InvalidValue
+from forgelore.errors import AuthError, ConfigError, InvalidValue, Locked, StoreError
 
 
 class SetupAnswer(NamedTuple):
@@ -112,10 +113,13 @@ def find_token_owner(app: App, project: str | None = None) -> TokenOwner:
 
 
 def _remember_owner(app: App, host: str, login: str) -> None:
-    """Keep whose token it is, for `me`, where there is a store that can be written."""
+    """Keep whose token it is, for `me`. A store that is missing, damaged or busy is no reason to fail here."""
     from forgelore.store.persons import save_token_owner
 
-    store = app.store() if app.has_store else None
-    if store is not None and not store.is_read_only:
-        with store.transaction():
-            save_token_owner(store, host, login, app.now_ms())
+    if not app.has_store:
+        return
+    with contextlib.suppress(StoreError, Locked):
+        store = app.store()
+        if not store.is_read_only:
+            with store.transaction():
+                save_token_owner(store, host, login, app.now_ms())

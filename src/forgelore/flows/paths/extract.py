@@ -28,6 +28,7 @@ from forgelore.core.decisions.prompt import (
     build_decision_prompt,
     split_pages,
 )
+from forgelore.core.fence import name_fence
 from forgelore.core.reading import ReadingText, hash_lines
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, LoreError, PromptTooLong
 from forgelore.flows.dedupe.llm_judge import TokenBudget
@@ -181,7 +182,7 @@ class _Run:
         found: dict[CheckedDecision, None] = {}
         refusals: Counter[str] = Counter()
         for page in pages[:MAX_PAGES]:
-            prompt = build_decision_prompt(text.lines, page, paths, f"=== data {secrets.token_hex(6)} ===")
+            prompt = build_decision_prompt(text.lines, page, paths, name_fence(secrets.token_hex(8)))
             said = parse_decisions(self._send(prompt).text)
             if isinstance(said, InvalidList):
                 return None
