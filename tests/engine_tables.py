@@ -6,8 +6,13 @@ SQL runs without foreign keys, as another program would run it; `document` and `
 
 import random
 from collections.abc import Callable
+from unittest import mock
 
 import apsw
+
+from forgelore.store.embedders import list_embedders
+from forgelore.store.engine import vector_file
+from forgelore.store.migrate import open_store
 
 VECTORS = "chunks"  # the table whose rows are vectors, and whose ids are never used twice
 DROPPED = (
@@ -143,10 +148,24 @@ def vector_damages(document: str, other: str) -> list[tuple[str, str | Callable[
         ("vector of an older text", f"UPDATE chunks SET text_hash = x'0011223344556677' WHERE document_id = {document}", "vector_of_other_text"),
         ("vector's place in the text altered", f"UPDATE chunks SET start_at = 3, end_at = 9 WHERE document_id = {document}", "vector_differs"),
         ("second vector damaged", f"INSERT INTO second_vectors SELECT id, project_id, 'minilm:x:1', substr(content_hash, 1, 8), 9.0, x'0102' FROM documents WHERE id = {document}", "second_vector_wrong"),
+        ("file of vectors altered", _alter_file, "vector_file_differs"),
         ("vectors of a document that is gone", "UPDATE chunks SET document_id = 9999 WHERE id = 1", "broken_references"),
         ("vectors of an embedder that is gone", "UPDATE chunks SET embedder_id = 9 WHERE id < 5", "broken_references"),
         ("vectors given to another embedder", "INSERT INTO embedders VALUES (9, 'other', 'other', 'other', 64, 0); UPDATE chunks SET embedder_id = 9 WHERE id < 5", "document_without_vectors"),
     ]  # fmt: skip
+
+
+def _alter_file(path: str) -> None:
+    """Write the file of vectors that a larger store would have, and change some of its bytes."""
+    store = open_store(path)
+    with mock.patch.object(vector_file, "MIN_ROWS", 1):
+        (embedder,) = list_embedders(store)
+        assert vector_file.refresh_file(store, embedder)
+    store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    with open(path + "-vectors", "rb+") as file:
+        file.seek(4100)
+        file.write(b"\x01\x02\x03")
 
 
 def _rewrite(change: Callable[[list], list]) -> Callable[[str], None]:

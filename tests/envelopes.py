@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 
-from forgelore.surfaces.cli.main import COMMANDS
+from forgelore.surfaces.cli.main import ALIASES, COMMANDS
 from forgelore.surfaces.cli.schemas import command_schema
 
 
@@ -19,7 +19,8 @@ def validator(command):
 def check_envelope(words, out):
     """Fail when a command's JSON is not what its schema says."""
     pairs = [f"{first} {second}" for first, second in itertools.pairwise([word for word in words if word[:1] != "-"])]
-    command = next((one for one in (*pairs, *words) if one in COMMANDS), None)
+    named = [ALIASES.get(one, one) for one in (*pairs, *words)]
+    command = next((one for one in named if one in COMMANDS), None)
     if "--json" not in words or command is None or not out.strip():
         return
     if command == "completion" and words[0] != "--json":

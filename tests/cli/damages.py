@@ -32,11 +32,16 @@ class Damage(NamedTuple):
     why: str = ""  # it is unseen; or what a person does: "sync", "import", "anew", "embed"
 
 
-def pages(start: int, step: int) -> Callable[[str], None]:
+def pages(start: int | None, step: int) -> Callable[[str], None]:
+    """Garble every so many pages, from one on; None: behind those that every file has, however empty."""
+
     def act(path: str) -> None:
+        connection = apsw.Connection(path)
+        first = start or connection.execute("SELECT max(rootpage) FROM sqlite_schema").get
+        connection.close()
         with open(path, "r+b") as file:
             size = file.seek(0, 2)
-            for at in range(start * PAGE, size - PAGE, step * PAGE):
+            for at in range(first * PAGE, size - PAGE, step * PAGE):
                 file.seek(at)
                 file.write(b"\xff" * 300)
 
@@ -190,7 +195,7 @@ DAMAGES = [
     Damage("bytes of notes garbled", garbled_text("notes", "body", "project_id = 1"), "text_unreadable"),
     Damage("bytes of documents garbled", garbled_text("document_texts", "text"), "text_unreadable"),
     Damage("bytes of an imported text garbled", garbled_text("items", "body", f"id = {IMPORTED}"), "text_unreadable", "told", "import"),
-    Damage("pages garbled", pages(130, 3), "damaged_file", "told", "anew"),
+    Damage("pages garbled", pages(None, 3), "damaged_file", "told", "anew"),
     Damage("first pages garbled", pages(1, 1), outcome="refused"),
     Damage("file cut in half", truncated, outcome="refused"),
     Damage("log lost", without_its_log, outcome="unseen", why="what is left is whole, and older; the next sync brings the rest"),

@@ -200,6 +200,6 @@ def test_a_model_is_shown_the_files_and_the_patch_of_a_change(github, cli, githu
         assert cli("sync", "acme/web", **environ).code == 0
         made = cli("dedupe", "intent", "--kind", "change", "--json", **environ).data["kinds"][0]
         assert (made["model"], made["fallbacks"]) == ("scripted-model", 0)
-        (asked,) = [text for text in map(prompt_of, model.asked) if f"item change {change}\n" in text]
+        (asked,) = [text for text in map(prompt_of, model.asked) if f"item change {change}>\n" in text]
     assert "files:\nsrc/new_part.py\nsrc/old.py\npatch:\na/src/new_part.py b/src/new_part.py" in asked
     assert github.good_token not in asked

@@ -92,7 +92,7 @@ def test_sync_that_may_not_write_any_more_is_clear_and_goes_on_later(ground, tmp
     assert ground.go_on(db) == ""
 
 
-@pytest.mark.parametrize(("pages", "batches"), [(40, 0), (700, 1)])
+@pytest.mark.parametrize(("pages", "batches"), [(40, 0), (800, 1)])
 def test_import_out_of_pages_keeps_whole_batches(archive, tmp_path, forker, pages, batches):
     path, whole = archive
     db = tmp_path / "lore.db"

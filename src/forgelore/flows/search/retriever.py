@@ -1,11 +1,14 @@
 """The two lists a search is made of: documents by words, documents by meaning, each within what is allowed.
 
 Words are ANDed first; when that gives too little, the rarest are ORed behind it. Vectors are kept in memory between
-queries, and read anew only as far as they changed.
+queries, and read anew only as far as they changed. While SQLite looks for the words, another thread compares vectors,
+if the machine has a core to spare: both work outside of Python's lock, and whoever asks waits for the longer one.
 """
 
+import os
+import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000
+_WORTH_A_THREAD = 20_000  # vectors, which take a millisecond to compare: ten times what a thread takes to begin
 
 
 class SearchScope(NamedTuple):
@@ -108,8 +112,10 @@ class Retriever:
 
         return SearchScope(allowed, np.fromstring(load_allowed(self.store, allowed), np.int64, sep=","))
 
-    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False) -> "list[Near]":
-        """Return the nearest documents, or the nearest cards."""
+    def begin_by_vector(
+        self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False
+    ) -> "Callable[[], list[Near]]":
+        """Begin to look for the nearest documents, or the nearest cards, and return what waits for them."""
         from forgelore.store.engine.vectors import VectorCache
 
         stored = self.stored_embedder()
@@ -117,7 +123,12 @@ class Retriever:
         if vectors is None or vectors.embedder != stored:
             vectors = self._vectors[of_cards] = VectorCache(self.store, stored, of_cards=of_cards)
         vectors.refresh()
-        return vectors.nearest(vector, depth, scope.ids)
+        call = partial(vectors.nearest, vector, depth, scope.ids)
+        return _begin(call) if vectors.rows.total >= _WORTH_A_THREAD and _has_core_to_spare() else call
+
+    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False) -> "list[Near]":
+        """Return the nearest documents, or the nearest cards."""
+        return self.begin_by_vector(vector, depth, scope, of_cards=of_cards)()
 
     def query_vector(self, text: str) -> "Vector":
         """Return the vector of what a person typed. Raises LoreError when there is none to be had."""
@@ -164,3 +175,38 @@ def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> 
     if isinstance(vector, str):
         raise EmbeddingFailed(vector, hint="search in mode lexical")
     return vector
+
+
+def _has_core_to_spare() -> bool:
+    """Whether fewer processes than there are cores wanted one in the last minute. Two threads take a tenth more of the
+    processor than one, which is too much where others wait for it.
+    """
+    try:
+        return os.getloadavg()[0] < (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # not told on every system
+        return False
+
+
+def _begin(call: "Callable[[], list[Near]]") -> "Callable[[], list[Near]]":
+    """Call in another thread, and return what waits for the result, or for the error. (An executor would do the same,
+    and importing one takes longer than a search.)
+    """
+    found: list[list[Near]] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            errors.append(error)
+
+    thread = threading.Thread(target=work, name="forgelore-nearest", daemon=True)
+    thread.start()
+
+    def wait() -> "list[Near]":
+        thread.join()
+        for error in errors:
+            raise error
+        return found[0]
+
+    return wait

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.core.search.vectors import pack_vector
 from forgelore.store.engine.byte_products import choose_kernel
-from forgelore.store.engine.vector_blocks import VectorRows
+from forgelore.store.engine.vector_blocks import VectorRows, split_places
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,9 +37,11 @@ class VectorScan:
         packed = pack_vector(query)
         rounded = np.frombuffer(packed.data, np.int8)
         self._rows, self._query, self._places = rows, query.astype(np.float64), places
-        is_gathered = places is not None and len(places) < _GATHERED * rows.total
-        scores = _score(rows.take(places) if places is not None and is_gathered else rows, rounded)
-        self._scores = scores if places is None or is_gathered else scores[places]
+        if places is not None and len(places) < _GATHERED * rows.total:
+            self._scores = _score_some(rows, rounded, places)
+        else:
+            scores = _score(rows, rounded)
+            self._scores = scores if places is None else scores[places]
         error = float(np.linalg.norm(self._query - rounded * packed.scale)) + _FLOAT_SLACK
         self._error = error / packed.scale  # scores are not scaled: one pass less
 
@@ -74,6 +76,24 @@ def _score(rows: VectorRows, query: "Bytes") -> "Vector":
         end = at + len(block)
         np.multiply(multiply(block, query), rows.scales[at:end], out=scores[at:end])
         at = end
+    return scores
+
+
+def _score_some(rows: VectorRows, query: "Bytes", places: "Places") -> "Vector":
+    """The same of some rows, which are fetched block by block into one piece of memory: what is asked of the system for
+    each query anew costs more than the copy.
+    """
+    import numpy as np
+
+    multiply, parts = choose_kernel().multiply, split_places(rows.blocks, places)
+    scores, at = np.empty(len(places), np.float32), 0
+    fetched = np.empty((max(map(len, parts), default=0), len(query)), np.int8)
+    for block, within in zip(rows.blocks, parts, strict=True):
+        if len(within):
+            end = at + len(within)
+            some = np.take(block, within, axis=0, out=fetched[: len(within)], mode="clip")
+            np.multiply(multiply(some, query), rows.scales[places[at:end]], out=scores[at:end])
+            at = end
     return scores
 
 
