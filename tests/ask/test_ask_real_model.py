@@ -6,29 +6,20 @@ refused with a reason, a context of 1,200 tokens is enough, and the run ends as 
 """
 
 import json
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
 from forgelore.core.ask.tool_calls import TOOLS
+from servers.model_process import running_model
 
-PROGRAM = pathlib.Path(__file__).parents[1] / "servers" / "model.py"
 NAMES = {tool.name for tool in TOOLS}
 
 
 @pytest.fixture(scope="module")
 def address():
-    """One server for all tests; it ends when its standard input closes, even if this process is killed."""
-    with subprocess.Popen(
-        [sys.executable, str(PROGRAM), "chat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:  # fmt: skip
-        place = process.stdout.readline().strip()
-        assert place.startswith("http://127.0.0.1:"), "the model server did not start"
-        yield f"{place}/v1"
-        process.stdin.close()
+    """One server for all tests."""
+    with running_model("chat") as place:
+        yield place
 
 
 def test_a_real_model_is_asked_to_the_end_and_its_run_can_be_played_again(open_demo, address):

@@ -1,9 +1,6 @@
 """The wire, against a server that nobody here wrote: llama.cpp with a small model, in a process of its own."""
 
 import math
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
@@ -11,8 +8,8 @@ from forgelore.embedders.openai import OpenAI
 from forgelore.errors import EmbeddingFailed
 from forgelore.words import Passage
 from servers.embedding import cosine
+from servers.model_process import running_model
 
-PROGRAM = pathlib.Path(__file__).parents[1] / "servers" / "model.py"
 CRASH = Passage("Crash when the file is empty", "The program crashes when I open an empty file.")
 SAME_CRASH = Passage("Segfault on empty file", "Opening an empty file crashes the program.")
 THEME = Passage("Add a dark theme", "White is too bright at night; please add dark colours.")
@@ -21,14 +18,9 @@ LONG = Passage("The cache is written twice", "when the disk is full and another 
 
 @pytest.fixture(scope="session")
 def address():
-    """One server for all tests; it ends when its standard input closes, even if this process is killed."""
-    with subprocess.Popen(
-        [sys.executable, str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:  # fmt: skip
-        place = process.stdout.readline().strip()
-        assert place.startswith("http://127.0.0.1:"), "the model server did not start"
-        yield f"{place}/v1"
-        process.stdin.close()
+    """One server for all tests."""
+    with running_model() as place:
+        yield place
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """The wire of chat, against a server that nobody here wrote: llama.cpp with a small model, in a process of its own."""
 
 import json
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
@@ -13,8 +10,8 @@ from forgelore.core.dedupe.reasons import ReasonCode
 from forgelore.errors import PromptTooLong
 from forgelore.llm.chat import ServedChatModel
 from forgelore.llm_settings import LlmProfile
+from servers.model_process import running_model
 
-PROGRAM = pathlib.Path(__file__).parents[1] / "servers" / "model.py"
 OK = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}
 SEARCH = ChatTool("search", "Find items", {"type": "object", "properties": {"q": {"type": "string"}}})
 BODY = "Opening the settings twice empties the list of folders, and it ends with ERROR: no folder left to sync"
@@ -22,15 +19,9 @@ BODY = "Opening the settings twice empties the list of folders, and it ends with
 
 @pytest.fixture(scope="module")
 def address():
-    """One server for all tests; it ends when its standard input closes, even if this process is killed."""
-    with subprocess.Popen(
-        [sys.executable, str(PROGRAM), "chat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:  # fmt: skip
-        place = process.stdout.readline().strip()
-        assert place.startswith("http://127.0.0.1:"), "the model server did not start"
-        yield f"{place}/v1"
-        process.stdin.close()
+    """One server for all tests."""
+    with running_model("chat") as place:
+        yield place
 
 
 @pytest.fixture

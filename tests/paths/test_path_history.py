@@ -187,11 +187,11 @@ def test_a_path_may_be_spelled_in_many_ways(imported, typed):
 
 
 def test_a_path_of_a_clone_on_windows():
-    place = ClonePlace(("C:\\work\\web",), "src")
-    assert list(spell_path("c:\\Work\\web\\src\\net\\conn.py", place)) == [FILE]
+    place = ClonePlace(("C:\\code\\web",), "src")
+    assert list(spell_path("c:\\Code\\web\\src\\net\\conn.py", place)) == [FILE]
     assert list(spell_path("net\\conn.py", place)) == ["net/conn.py", FILE, "net\\conn.py", "src/net\\conn.py"]
     assert list(spell_path("D:\\other\\conn.py", place)) == []
-    assert list(spell_path("C:\\work\\website\\conn.py", ClonePlace(("C:/work/web",)))) == []
+    assert list(spell_path("C:\\code\\website\\conn.py", ClonePlace(("C:/code/web",)))) == []
 
 
 def test_a_path_may_be_that_of_the_clone_one_is_in(imported, tmp_path, monkeypatch):

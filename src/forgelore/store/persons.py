@@ -41,72 +41,75 @@ def is_person(column: str) -> str:
     return f"{column} COLLATE NOCASE IN (?1, '@' || ?1)"
 
 
+# How a login is mostly spelled, by indexes; then where no index helps.
+_BY_INDEX = f"""
+    SELECT login
+    FROM (
+      SELECT *
+      FROM (
+        SELECT i.author AS login, 2 AS weight
+        FROM items i
+        WHERE {is_person("i.author")} AND {VISIBLE}
+        LIMIT {_SAMPLE}
+      )
+      UNION ALL
+      SELECT *
+      FROM (
+        SELECT n.author, 2
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE {is_person("n.author")} AND {SAID} AND {VISIBLE}
+        LIMIT {_SAMPLE}
+      )
+      UNION ALL
+      SELECT *
+      FROM (
+        SELECT x.login, x.role <> 'mentioned'
+        FROM item_people x
+        JOIN items i ON i.id = x.item_id
+        LEFT JOIN notes n ON n.id = x.note_id
+        WHERE {is_person("x.login")} AND {SAID} AND {VISIBLE}
+        LIMIT {_SAMPLE}
+      )
+    )
+    WHERE ?3 NOTNULL
+    GROUP BY login
+    ORDER BY sum(weight) DESC, login
+    LIMIT 1
+"""
+_BY_LOOK = f"""
+    SELECT login
+    FROM (
+      SELECT a.value AS login
+      FROM items i
+      JOIN json_each(i.assignees) a
+      WHERE i.assignees <> '[]' AND {is_person("a.value")} AND {VISIBLE}
+      UNION ALL
+      SELECT t.resolved_by
+      FROM threads t
+      JOIN items i ON i.id = t.item_id
+      WHERE {is_person("t.resolved_by")} AND {VISIBLE}
+      UNION ALL
+      SELECT c.login
+      FROM commits c
+      WHERE {is_person("c.login")}
+      UNION ALL
+      SELECT c.author
+      FROM commits c
+      WHERE {is_person("c.author")}
+      UNION ALL
+      SELECT m.login
+      FROM members m
+      WHERE NOT ?4 AND {is_person("m.login")}
+    )
+    WHERE ?3 NOTNULL
+    LIMIT 1
+"""
+
+
 def find_spelling(store: Store, scope: PersonScope) -> str | None:
     """Return a login as it is mostly spelled; None when nobody here has it. First by indexes, then by a look at all."""
-    by_index = f"""
-        SELECT login
-        FROM (
-          SELECT *
-          FROM (
-            SELECT i.author AS login, 2 AS weight
-            FROM items i
-            WHERE {is_person("i.author")} AND {VISIBLE}
-            LIMIT {_SAMPLE}
-          )
-          UNION ALL
-          SELECT *
-          FROM (
-            SELECT n.author, 2
-            FROM notes n
-            JOIN items i ON i.id = n.item_id
-            WHERE {is_person("n.author")} AND {SAID} AND {VISIBLE}
-            LIMIT {_SAMPLE}
-          )
-          UNION ALL
-          SELECT *
-          FROM (
-            SELECT x.login, x.role <> 'mentioned'
-            FROM item_people x
-            JOIN items i ON i.id = x.item_id
-            LEFT JOIN notes n ON n.id = x.note_id
-            WHERE {is_person("x.login")} AND {SAID} AND {VISIBLE}
-            LIMIT {_SAMPLE}
-          )
-        )
-        WHERE ?3 NOTNULL
-        GROUP BY login
-        ORDER BY sum(weight) DESC, login
-        LIMIT 1
-    """
-    by_look = f"""
-        SELECT login
-        FROM (
-          SELECT a.value AS login
-          FROM items i
-          JOIN json_each(i.assignees) a
-          WHERE i.assignees <> '[]' AND {is_person("a.value")} AND {VISIBLE}
-          UNION ALL
-          SELECT t.resolved_by
-          FROM threads t
-          JOIN items i ON i.id = t.item_id
-          WHERE {is_person("t.resolved_by")} AND {VISIBLE}
-          UNION ALL
-          SELECT c.login
-          FROM commits c
-          WHERE {is_person("c.login")}
-          UNION ALL
-          SELECT c.author
-          FROM commits c
-          WHERE {is_person("c.author")}
-          UNION ALL
-          SELECT m.login
-          FROM members m
-          WHERE NOT ?4 AND {is_person("m.login")}
-        )
-        WHERE ?3 NOTNULL
-        LIMIT 1
-    """
-    found: str | None = store.value(by_index, *scope.values) or store.value(by_look, *scope.values)
+    found: str | None = store.value(_BY_INDEX, *scope.values) or store.value(_BY_LOOK, *scope.values)
     return found.removeprefix("@") if found else None
 
 

@@ -15,7 +15,7 @@ VERDICTS: dict[str, ReviewVerdict] = {
     "APPROVED": "approved", "CHANGES_REQUESTED": "changes_requested", "REQUEST_CHANGES": "changes_requested",
     "COMMENTED": "commented", "COMMENT": "commented", "DISMISSED": "dismissed", "DiffNote": "commented",
 }  # fmt: skip
-# GitLab's own sentences: gitlab.com/gitlab-org/gitlab, app/services/system_notes/merge_requests_service.rb
+# GitLab's own sentences, in system notes.
 _EVENTS: tuple[tuple[str, ReviewVerdict], ...] = (
     ("approved this merge request", "approved"),
     ("unapproved this merge request", "dismissed"),

@@ -190,11 +190,12 @@ def _rank(
     scope = retriever.scope(filters, further, with_vectors=vector is not None)
 
     def gather(depth: int) -> RankedLists:
-        find_near = vector is not None and retriever.begin_by_vector(vector, depth, scope, of_cards=request.of_cards)
+        cards = request.of_cards
+        wait = None if vector is None else retriever.begin_by_vector(vector, depth, scope, of_cards=cards)
         words: list[Found] = []
         if mode != "semantic":
             words = list_by_words(retriever, request, query, depth, scope.allowed, weighed.literal)
-        vectors = find_near() if find_near else []
+        vectors = wait() if wait else []
         if mode == "hybrid" and not words and retriever.embedder:
             # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
