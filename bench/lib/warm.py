@@ -119,7 +119,8 @@ def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
         "hybrid": lambda text: ask(retriever, text),
     }
     for name, (filters, _) in desk.filters.items():
-        parts[f"hybrid, {name}"] = functools.partial(ask, retriever, filters=filters)
+        parts[f"hybrid, {name}"] = functools.partial(ask_anew, retriever, filters=filters)
+        parts[f"hybrid, {name}, again"] = functools.partial(ask, retriever, filters=filters)
     return parts
 
 
@@ -139,6 +140,12 @@ def ask(
     answer = search(retriever, SearchRequest(text, mode, filters))
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
+
+
+def ask_anew(retriever: Retriever, text: str, *, filters: Filters) -> flow.SearchAnswer:
+    """Ask as who uses a filter for the first time: what it allows is not known yet."""
+    retriever._scopes.clear()  # noqa: SLF001 - nothing was written that would make it forget them
+    return ask(retriever, text, filters=filters)
 
 
 def take_times(desk: Desk, questions: list[Question], *, rounds: int) -> dict[str, Timed]:

@@ -56,6 +56,7 @@ def marked(text, typed, **options):
         ("naïve café", "naive CAFE", ["naïve", "café"]),
         ("how the merge\n\n  base moved", "how the merge_base", ["merge base"]),
         ("read-only", "readonly", ["read-only"]),
+        ("in scriptPubKey", "key", ["scriptPubKey"]),
     ],
 )
 def test_what_matched_is_marked(text, typed, expected):

@@ -157,9 +157,8 @@ def ids_of(store, kind, words):
     allowed = build_allowed(filters)
     ids = load_allowed(store, allowed)
     searched = store.rows(f"SELECT item_id FROM documents WHERE id IN ({ids}) AND representation = 'item'")
-    matched = store.rows(
-        f"SELECT id FROM document_texts t WHERE {allowed.condition('t.id')} ORDER BY id", *allowed.bindings
-    )
+    within = allowed.condition("t.id")
+    matched = store.rows(f"SELECT id FROM document_texts t WHERE {within.sql} ORDER BY id", *within.bindings)
     assert [row[0] for row in matched] == sorted(map(int, ids.split(","))) if ids else not matched
     return (
         {(one.kind, one.number) for one in listed},

@@ -8,6 +8,7 @@ from forgelore.core.dates import parse_when
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.lists import count_rows, list_items
 from forgelore.flows.search.filters import parse_filters
+from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
 
@@ -94,8 +95,12 @@ def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters, f
         assert len(expected) == demo.value("SELECT count(*) FROM documents")
     else:
         assert {int(one) for one in load_allowed(demo, allowed).split(",") if one} == expected
-        found = demo.rows(f"SELECT id FROM document_texts t WHERE {allowed.condition('t.id')}", *allowed.bindings)
-        assert {row[0] for row in found} == expected
+        marked = Retriever(demo).scope(filters, with_vectors=True).allowed
+        assert marked.marks is not None
+        for one in (allowed, marked):
+            within = one.condition("t.id")
+            found = demo.rows(f"SELECT id FROM document_texts t WHERE {within.sql}", *within.bindings)
+            assert {row[0] for row in found} == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)

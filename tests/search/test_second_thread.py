@@ -1,13 +1,15 @@
 """Vectors compared in another thread: the same answers, and errors where they are waited for."""
 
 import os
+import threading
 
 import pytest
 
 from forgelore.errors import StoreError
 from forgelore.flows.search import retriever as module
 from forgelore.flows.search.run import SearchRequest, search
-from forgelore.store.engine.vectors import VectorCache
+from forgelore.store.engine import vector_blocks
+from forgelore.store.engine.vector_scan import VectorScan
 from forgelore.store.filters import Filters
 
 QUERIES = ["deleted files come back", "watcher", '"connection reset"', "zzzz qqqq", "E0308 mismatched types"]
@@ -26,18 +28,55 @@ def test_answers_are_the_same(retriever, monkeypatch, mode, filters):
     monkeypatch.setattr(module, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     began = []
-    monkeypatch.setattr(module, "_begin", lambda call, begin=module._begin: began.append(1) or begin(call))
+    monkeypatch.setattr(module, "_begin", lambda one, begin=module._begin: began.append(1) or begin(one))
     assert [search(retriever, SearchRequest(text, mode, filters)) for text in QUERIES] == alone
     assert began
 
 
-def test_what_fails_in_the_thread_is_raised_by_the_search(retriever, threaded, monkeypatch):
-    def fail(*_):
-        raise StoreError("the disk is gone")
+def is_main():
+    return threading.current_thread() is threading.main_thread()
 
-    monkeypatch.setattr(VectorCache, "nearest", fail)
+
+@pytest.mark.parametrize("where", ["in the thread", "where it is waited for"])
+def test_what_fails_is_raised_by_the_search(retriever, threaded, monkeypatch, where):
+    """Whoever of the two compares the rows at which it happens; the other one has some rows of its own."""
+    monkeypatch.setattr(vector_blocks, "_BLOCK", 50)
+    failed, score = threading.Event(), VectorScan._score
+
+    def fail(self, *given):
+        if is_main() == (where == "where it is waited for"):
+            failed.set()
+            raise StoreError("the disk is gone")
+        assert failed.wait(30)
+        score(self, *given)
+
+    monkeypatch.setattr(VectorScan, "_score", fail)
     with pytest.raises(StoreError, match="the disk is gone"):
         search(retriever, SearchRequest("watcher"))
+
+
+def test_who_waits_gets_what_the_thread_found_in_the_end(retriever, threaded, monkeypatch):
+    """The thread has taken the last rows, and ends after the other one saw that there are none left."""
+    expected = retriever.by_vector(retriever.query_vector("watcher"), 20, module.SearchScope())
+    taken, none_left, score, take = threading.Event(), threading.Event(), VectorScan._score, VectorScan._take
+
+    def score_late(self, *given):
+        taken.set()
+        assert not is_main() and none_left.wait(30)
+        score(self, *given)
+
+    def take_told(self):
+        piece = take(self)
+        if is_main():
+            assert piece is None
+            none_left.set()
+        return piece
+
+    monkeypatch.setattr(VectorScan, "_score", score_late)
+    monkeypatch.setattr(VectorScan, "_take", take_told)
+    wait = retriever.begin_by_vector(retriever.query_vector("watcher"), 20, module.SearchScope())
+    assert taken.wait(30)
+    assert wait() == expected
 
 
 @pytest.mark.parametrize("load", [None, 64.0])

@@ -1,6 +1,7 @@
 """The pass over bytes: whoever multiplies gives the same numbers, and the answer is that of a scan in floats."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -40,9 +41,15 @@ def drawn_rows(rng, count, width, *, repeats):
 def scan_in_floats(rows, query, places, count):
     """The oracle: every row as floats, sorted whole."""
     matrix = np.concatenate(rows.blocks).astype(np.float64)[places]
-    cosines = (matrix * query.astype(np.float64)).sum(axis=1) * rows.scales[places]
+    cosines = np.einsum("ij,j->i", matrix, query.astype(np.float64)) * rows.scales[places]
     order = np.lexsort((rows.document_ids[places], -cosines))[:count]
     return places[order], cosines[order]
+
+
+def scan_whole(rows, query, places=None):
+    scan = VectorScan(rows, query, places)
+    assert scan.work() or not len(scan)
+    return scan
 
 
 @given(seed=SEEDS, rows=st.integers(1, 3000), width=st.integers(1, 1600))
@@ -68,11 +75,40 @@ def test_the_best_rows_are_those_of_a_scan_in_floats(seed, width, repeats, share
     query = check_vector(rng.standard_normal(width).tolist(), width)
     places = np.flatnonzero(rng.random(400) < share)
     for count in (1, 7, 64, 1000):
-        found, cosines = VectorScan(rows, query, places).best(count)
+        found, cosines = scan_whole(rows, query, places).best(count)
         expected, exact = scan_in_floats(rows, query, places, count)
         assert np.array_equal(rows.document_ids[found], rows.document_ids[expected])
         assert cosines.tolist() == exact.tolist()
-    assert np.array_equal(VectorScan(rows, query).best(9)[1], scan_in_floats(rows, query, np.arange(400), 9)[1])
+    assert np.array_equal(scan_whole(rows, query).best(9)[1], scan_in_floats(rows, query, np.arange(400), 9)[1])
+
+
+@given(seed=SEEDS, repeats=st.sampled_from([0.0, 0.01, 0.9]), count=st.integers(1, 11))
+@settings(max_examples=40, deadline=None)
+def test_the_best_of_many_rows_are_those_of_a_scan_in_floats(seed, repeats, count):
+    """Enough of them that the last wanted score is looked for among the best of each column."""
+    rng = np.random.default_rng(seed)
+    rows = drawn_rows(rng, 6_000, 8, repeats=repeats)
+    query = check_vector(rng.standard_normal(8).tolist(), 8)
+    found, cosines = scan_whole(rows, query).best(count)
+    expected, exact = scan_in_floats(rows, query, np.arange(6_000), count)
+    assert np.array_equal(rows.document_ids[found], rows.document_ids[expected])
+    assert cosines.tolist() == exact.tolist()
+
+
+@given(seed=SEEDS, share=st.sampled_from([None, 0.0, 0.1, 0.9]), threads=st.integers(2, 6))
+@settings(max_examples=60, deadline=None)
+def test_threads_that_share_the_rows_find_what_one_finds(seed, share, threads):
+    """And one of them knows that it was the last."""
+    rng = np.random.default_rng(seed)
+    rows = drawn_rows(rng, 900, 16, repeats=0.1)
+    query = check_vector(rng.standard_normal(16).tolist(), 16)
+    places = None if share is None else np.flatnonzero(rng.random(900) < share)
+    scan = VectorScan(rows, query, places)
+    with ThreadPoolExecutor(threads) as pool:
+        ends = [one.result() for one in [pool.submit(scan.work) for _ in range(threads)]]
+    assert sum(ends) == (len(scan) > 0)
+    for one, other in zip(scan.best(20), scan_whole(rows, query, places).best(20), strict=True):
+        assert one.tolist() == other.tolist()
 
 
 @pytest.mark.parametrize("kernel", ["numkong", "numpy"])

@@ -153,6 +153,13 @@ class Store:
     def total_changes(self) -> int:
         return self.connection.total_changes()
 
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """What is another one after anything was written, by this thread or by others; another one for each thread
+        too, since each of them counts from its own beginning.
+        """
+        return id(self.connection), int(self.value("PRAGMA data_version")), self.total_changes
+
     def close(self) -> None:
         with self._guard:
             for connection in self._all:

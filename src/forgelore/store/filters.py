@@ -89,16 +89,23 @@ _MOST_EXISTS = 8
 class Allowed(NamedTuple):
     """Documents that filters allow, twice: `sql` returns their ids, and `condition` asks whether one is among them.
 
-    Full text asks the condition of each match. Making a set of ten thousand ids first takes longer than most queries.
-    Both have the same bindings.
+    Full text asks the condition of each match. Making a set of ten thousand ids first takes longer than most queries;
+    where they are known, because vectors need them, `marks` has a byte for each id, 1 for those that are allowed, and a
+    byte is looked at instead of a row.
     """
 
     sql: str
     conditions: tuple[Condition, ...]
-    bindings: tuple[object, ...]
+    bindings: tuple[object, ...]  # of `sql`
+    marks: bytes | None = None
 
-    def condition(self, document_id: str) -> str:
+    def condition(self, document_id: str) -> Condition:
         """Return the condition on a column that holds the id of a document."""
+        if self.marks is not None:
+            return Condition(f"substr(?, {document_id} + 1, 1) = x'01'", (self.marks,))
+        return Condition(self._asked(document_id), self.bindings)
+
+    def _asked(self, document_id: str) -> str:
         if len(self.conditions) <= _MOST_EXISTS and all(one.values for one in self.conditions):
             return " AND ".join(one.of_row(document_id) for one in self.conditions)
         asked = " AND ".join(one.of_row() for one in self.conditions)

@@ -38,5 +38,6 @@ def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = (), *, is_pu
 def load_permitted(store: Store, allowed: Allowed, document_ids: tuple[int, ...]) -> set[int]:
     """Return those of these documents that are allowed."""
     marks = ", ".join("?" * len(document_ids))
-    sql = f"SELECT o.id FROM documents o WHERE o.id IN ({marks}) AND {allowed.condition('o.id')}"
-    return {row[0] for row in store.rows(sql, *document_ids, *allowed.bindings)}
+    within = allowed.condition("o.id")
+    sql = f"SELECT o.id FROM documents o WHERE o.id IN ({marks}) AND {within.sql}"
+    return {row[0] for row in store.rows(sql, *document_ids, *within.bindings)}

@@ -60,7 +60,6 @@ class Wanted(NamedTuple):
     heads: _Heads  # what is wanted by its first stem
     prefixes: _Prefixes  # words that are a single prefix
     beginnings: Beginnings
-    parts: frozenset[str]  # letters of which an identifier must hold one
     has_special: bool  # something that C++, C#, .NET and their like may be found by
 
 
@@ -76,9 +75,9 @@ def wanted_of(query: Query, tokenize: Callable[[str], list[str]]) -> Wanted:
     words = tuple(_wanted_word(word, tokenize) for word in without_stops(query.words))
     heads, prefixes = _heads(words)
     longest = max((len(sought.stems) for word in words for sought in word.sought), default=1)
-    parts = frozenset(head[:_HEAD] for head in (*heads, *prefixes))
+    parts = {head[:_HEAD] for head in (*heads, *prefixes)}
     has_special = bool(prefixes) or any(map(may_be_special, heads))
-    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), parts, has_special)
+    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), has_special)
 
 
 def char_offsets(data: bytes, tokens: Iterable[Token]) -> list[Token]:
@@ -186,7 +185,7 @@ def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[
         for run in word.runs:
             yield from ((*match.span(), place) for match in re.finditer(re.escape(run), text, re.IGNORECASE))
     heads, prefixes = wanted.heads, wanted.prefixes
-    if not wanted.parts:
+    if not wanted.beginnings.letters:
         return
     stems = [stem for _, _, stem in tokens]
     for first, last, place in _find_stems(stems, heads, prefixes):
@@ -240,29 +239,31 @@ def _find_identifiers(text: str, wanted: Wanted, places_of: Callable[[str], set[
     """Yield the identifiers that were found by their entries in the terms column. First which, then where: most
     texts have none, and walking through every word is the slow part.
     """
-    known = {
-        word: set().union(*map(places_of, word_terms(word)))
-        for word in identifiers(_fields_with(text, wanted.beginnings))
-        if any(letters in word.lower() for letters in wanted.parts)
-    }
+    known: dict[str, set[int]] = {}
+    fields = _fields_with(text, wanted.beginnings)
+    for word in identifiers(" ".join(text[start:end] for start, end in fields)):
+        terms = word_terms(word)
+        if any(part.startswith(wanted.beginnings.letters) for part in " ".join(terms).split()):
+            known[word] = set().union(*map(places_of, terms))
     if any(known.values()):
-        for match in find_words(text):
-            yield from ((*match.span(), place) for place in known.get(match[0], ()))
+        for start, end in fields:
+            for match in find_words(text, start, end):
+                yield from ((*match.span(), place) for place in known.get(match[0], ()))
 
 
-def _fields_with(text: str, beginnings: Beginnings) -> str:
-    """Return what stands between blanks around such letters: no identifier reaches further, and most texts have few."""
+def _fields_with(text: str, beginnings: Beginnings) -> list[tuple[int, int]]:
+    """Return where such letters stand, from blank to blank: no identifier reaches further, and most texts have few."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters grow when they are folded, and offsets with them
-        return text
+        return [(0, len(text))]
     fields, behind = [], 0
     for place in find_letters(lowered, beginnings):
         if place >= behind:
             first = max(lowered.rfind(" ", behind, place) + 1, lowered.rfind("\n", behind, place) + 1, behind)
             ends = (lowered.find(" ", place), lowered.find("\n", place))
             behind = min(end if end >= 0 else len(text) for end in ends)
-            fields.append(text[first:behind])
-    return " ".join(fields)
+            fields.append((first, behind))
+    return fields
 
 
 def _best_core(marks: list[MarkedSpan], width: int) -> tuple[int, int]:

@@ -19,6 +19,7 @@ DataChunk and CacheLine. That is rare, and `snippets` marks nothing there: no wo
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -130,9 +131,9 @@ def identifiers(text: str) -> list[str]:
     return [word for word in dict.fromkeys(_compiled(_TELLING_WORD).findall(text)) if word_terms(word)]
 
 
-def find_words(text: str) -> Iterator[re.Match[str]]:
-    """Yield every ASCII word as these rules see it: letters and digits, joined by `_` or `-`."""
-    return _compiled(_WORD).finditer(text)
+def find_words(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+    """Yield every ASCII word in a part of a text as these rules see it: letters and digits, joined by `_` or `-`."""
+    return _compiled(_WORD).finditer(text, start, end)
 
 
 def find_specials(text: str) -> list[Special]:

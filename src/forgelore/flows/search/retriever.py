@@ -2,11 +2,11 @@
 
 Words are ANDed first; when that gives too little, the rarest are ORed behind it. Vectors are kept in memory between
 queries, and read anew only as far as they changed. While SQLite looks for the words, another thread compares vectors,
-if the machine has a core to spare: both work outside of Python's lock, and whoever asks waits for the longer one.
+if the machine has a core to spare: both work outside of Python's lock, and who has the words compares the rest.
 """
 
+import _thread
 import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from forgelore.ports import Embedder
     from forgelore.store.embedders import StoredEmbedder
     from forgelore.store.engine.vector_blocks import Ids
-    from forgelore.store.engine.vectors import Near, VectorCache
+    from forgelore.store.engine.vectors import Near, NearestSearch, VectorCache
 
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000
 _WORTH_A_THREAD = 20_000  # vectors, which take a millisecond to compare: ten times what a thread takes to begin
+_MOST_SCOPES = 8  # whose ids are kept: 1 MB each of a million documents
 
 
 class SearchScope(NamedTuple):
@@ -50,6 +51,8 @@ class Retriever:
         self.stem: Stemmer = make_stemmer(store)
         self.stems = make_stems(store)
         self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
+        self._scopes: dict[object, SearchScope] = {}  # what the last filters allow
+        self._scopes_of: tuple[int, int, int] | None = None  # the version of the store that they are of
 
     @cached_property
     def second(self) -> "Embedder | None":
@@ -104,13 +107,27 @@ class Retriever:
         return {word: min((counts.get(stem, 0) for stem in each), default=0) for word, each in stems.items()}
 
     def scope(self, filters: Filters, further: Sequence[Condition] = (), *, with_vectors: bool) -> SearchScope:
-        """Resolve filters and further conditions for both lists."""
+        """Resolve filters and further conditions for both lists. The ids are kept until something is written: people
+        ask again within the same project.
+        """
         allowed = build_allowed(filters, further)
         if allowed is None or not with_vectors:
             return SearchScope(allowed)
+        version = self.store.version
+        if version != self._scopes_of or len(self._scopes) >= _MOST_SCOPES:
+            self._scopes, self._scopes_of = {}, version
+        key = (allowed.sql, allowed.bindings)
+        if key not in self._scopes:
+            self._scopes[key] = self._resolve(allowed)
+        return self._scopes[key]
+
+    def _resolve(self, allowed: Allowed) -> SearchScope:
         import numpy as np
 
-        return SearchScope(allowed, np.fromstring(load_allowed(self.store, allowed), np.int64, sep=","))
+        ids = np.fromstring(load_allowed(self.store, allowed), np.int64, sep=",")
+        marks = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
+        marks[ids] = True
+        return SearchScope(allowed._replace(marks=marks.tobytes()), ids)
 
     def begin_by_vector(
         self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False
@@ -123,8 +140,9 @@ class Retriever:
         if vectors is None or vectors.embedder != stored:
             vectors = self._vectors[of_cards] = VectorCache(self.store, stored, of_cards=of_cards)
         vectors.refresh()
-        call = partial(vectors.nearest, vector, depth, scope.ids)
-        return _begin(call) if vectors.rows.total >= _WORTH_A_THREAD and _has_core_to_spare() else call
+        if vectors.rows.total >= _WORTH_A_THREAD and _has_core_to_spare():
+            return _begin(vectors.prepare(vector, depth, scope.ids))
+        return partial(vectors.nearest, vector, depth, scope.ids)
 
     def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False) -> "list[Near]":
         """Return the nearest documents, or the nearest cards."""
@@ -187,26 +205,35 @@ def _has_core_to_spare() -> bool:
         return False
 
 
-def _begin(call: "Callable[[], list[Near]]") -> "Callable[[], list[Near]]":
-    """Call in another thread, and return what waits for the result, or for the error. (An executor would do the same,
-    and importing one takes longer than a search.)
+def _begin(search: "NearestSearch") -> "Callable[[], list[Near]]":
+    """Look in another thread, and return what waits for the result, or for the error: it takes part in what is left.
+    (An executor would do the same, and importing one takes longer than a search. `threading` waits until the thread
+    runs, a tenth of a search.)
     """
-    found: list[list[Near]] = []
+    found: list[list[Near] | None] = []
     errors: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
 
     def work() -> None:
         try:
-            found.append(call())
+            found.append(search.work())
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             errors.append(error)
+        finally:
+            done.release()
 
-    thread = threading.Thread(target=work, name="forgelore-nearest", daemon=True)
-    thread.start()
+    _thread.start_new_thread(work, ())
 
     def wait() -> "list[Near]":
-        thread.join()
+        if (mine := search.work()) is not None:
+            return mine
+        with done:
+            pass
         for error in errors:
             raise error
-        return found[0]
+        (theirs,) = found
+        assert theirs is not None
+        return theirs
 
     return wait

@@ -25,6 +25,7 @@ with modules that give the same names; a test compares this list with what other
                      load_vectors, load_starts              what is stored of a document, of chunks
                      load_unembedded                        the texts of documents that have no vectors
                      VectorCache -> Near                    the nearest documents, within Ids that filters allow
+                     NearestSearch                          the same, shared by several threads
     vector_blocks    Ids                                    ids of documents, as an array of numpy
     vector_file      refresh_file, drop_file,               the same vectors in a file beside a large store, for
                      is_file_true                           processes that come and go

@@ -63,16 +63,15 @@ def search_words(
     that people wrote; otherwise no cards.
     """
     table = _table(of_cards)
-    # Asked of each match before it is scored. (`rowid IN (…)` would ask the index once per allowed id.)
-    within = f"AND {allowed.condition(f'{table}.rowid')}" if allowed else ""
+    within = _within(table, allowed)
     sql = f"""
         SELECT rowid, -bm25({table}, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
         FROM {table}
-        WHERE {table} MATCH ? {within}
+        WHERE {table} MATCH ? AND {within.sql}
         ORDER BY score DESC, rowid
         LIMIT ?
     """
-    return [Found(*row) for row in store.rows(sql, expression, *(allowed.bindings if allowed else ()), limit)]
+    return [Found(*row) for row in store.rows(sql, expression, *within.bindings, limit)]
 
 
 def count_items(
@@ -82,20 +81,24 @@ def count_items(
     more, since counting takes as long for a common word as the search.
     """
     table = _table(of_cards)
-    within = f"AND {allowed.condition(f'{table}.rowid')}" if allowed else ""
+    within = _within(table, allowed)
     sql = f"""
         SELECT count(*), count(DISTINCT d.item_id)
         FROM (
             SELECT rowid
             FROM {table}
-            WHERE {table} MATCH ? {within}
+            WHERE {table} MATCH ? AND {within.sql}
             LIMIT ?
         ) f
         JOIN documents d ON d.id = f.rowid
     """
-    given = (expression, *(allowed.bindings if allowed else ()), most)
-    ((documents, items),) = store.rows(sql, *given)
+    ((documents, items),) = store.rows(sql, expression, *within.bindings, most)
     return items, documents < most
+
+
+def _within(table: str, allowed: Allowed | None) -> Condition:
+    """What is asked of each match before it is scored. (`rowid IN (…)` would ask the index once per allowed id.)"""
+    return allowed.condition(f"{table}.rowid") if allowed else Condition("1", ())
 
 
 def has_words(expression: str, *, of_cards: bool = False) -> Condition:

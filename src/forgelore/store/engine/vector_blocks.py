@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from forgelore.store.engine.byte_products import Block
 
 _BLOCK = 10_000  # ids: 4 MB of 384 dimensions
+# Rows of one piece that nobody reads in parts: between blocks a thread waits for Python's lock. (Small enough that
+# several threads have some to share.)
+_LARGE_BLOCK = 25_000
 # A row of another size, which `vector_check` finds, would shift those behind it. Bytes are joined as text, into which
 # SQLite does not look, and are bytes again.
 _READ = """
@@ -111,7 +114,7 @@ def each_block(
 
 def cut_blocks(vectors: "Block") -> "tuple[Block, ...]":
     """Return rows that lie in one piece as blocks, which are not copied."""
-    return tuple(vectors[at : at + _BLOCK] for at in range(0, len(vectors), _BLOCK))
+    return tuple(vectors[at : at + _LARGE_BLOCK] for at in range(0, len(vectors), _LARGE_BLOCK))
 
 
 def load_ids(store: Store, embedder: StoredEmbedder, *, upto: int, of_cards: bool = False) -> "Ids":

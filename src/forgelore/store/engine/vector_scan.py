@@ -9,7 +9,8 @@ million, and the answer is that of a scan in floats.
 
 """
 
-from typing import TYPE_CHECKING
+from _thread import allocate_lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.vectors import pack_vector
 from forgelore.store.engine.byte_products import choose_kernel
@@ -19,34 +20,77 @@ if TYPE_CHECKING:
     import numpy as np
 
     from forgelore.core.search.vectors import Vector
-    from forgelore.store.engine.byte_products import Bytes
-    from forgelore.store.engine.vector_blocks import Places
+    from forgelore.store.engine.byte_products import Block
+    from forgelore.store.engine.vector_blocks import Places, Scales
 
+    Scores = np.ndarray[tuple[int], np.dtype[np.float32]]
     Cosines = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 _FLOAT_SLACK = 1e-5  # of scores, which are floats of 32 bits
 _GATHERED = 0.25  # of all rows: fetching more of them one by one takes longer than a pass over everything
+_PER_COLUMN, _MANY_COLUMNS = 64, 8  # rows that are looked at as one, where eight times as many are left as are wanted
+
+
+class _Piece(NamedTuple):
+    """Rows of a block, all of them or those `within`, and where their scores go."""
+
+    block: "Block"
+    within: "Places | None"
+    scales: "Scales"
+    scores: "Scores"
 
 
 class VectorScan:
-    """The scores of one query, from which the nearest rows are told. `places`: of these rows alone, in order."""
+    """The scores of one query, from which the nearest rows are told. `places`: of these rows alone, in order.
+
+    Several threads may `work` at once: each scores pieces that nobody has taken, outside of Python's lock.
+    """
 
     def __init__(self, rows: VectorRows, query: "Vector", places: "Places | None" = None) -> None:
         import numpy as np
 
         packed = pack_vector(query)
-        rounded = np.frombuffer(packed.data, np.int8)
+        self._rounded = np.frombuffer(packed.data, np.int8)
         self._rows, self._query, self._places = rows, query.astype(np.float64), places
-        if places is not None and len(places) < _GATHERED * rows.total:
-            self._scores = _score_some(rows, rounded, places)
-        else:
-            scores = _score(rows, rounded)
-            self._scores = scores if places is None else scores[places]
-        error = float(np.linalg.norm(self._query - rounded * packed.scale)) + _FLOAT_SLACK
+        is_some = places is not None and len(places) < _GATHERED * rows.total
+        self._scores = np.empty(len(places) if places is not None and is_some else rows.total, np.float32)
+        self._left = _cut(rows, self._scores, places if is_some else None)
+        self._lock, self._unfinished = allocate_lock(), len(self._left)
+        error = float(np.linalg.norm(self._query - self._rounded * packed.scale)) + _FLOAT_SLACK
         self._error = error / packed.scale  # scores are not scaled: one pass less
 
     def __len__(self) -> int:
-        return len(self._scores)
+        return self._rows.total if self._places is None else len(self._places)
+
+    def work(self) -> bool:
+        """Score what nobody has taken. True for one thread alone, which finished the last piece: now `best` is known.
+        Where there are no rows, for none.
+        """
+        is_last = False
+        room: list[Block] = []
+        while (piece := self._take()) is not None:
+            self._score(piece, room)
+            with self._lock:
+                self._unfinished -= 1
+                is_last = not self._unfinished
+        return is_last
+
+    def _take(self) -> _Piece | None:
+        with self._lock:
+            return self._left.pop() if self._left else None
+
+    def _score(self, piece: _Piece, room: "list[Block]") -> None:
+        """Multiply each row, at length 1, with the rounded query, whose length is what it is. What a filter allows is
+        fetched into one piece of memory: asking the system for some each time costs more than the copy.
+        """
+        import numpy as np
+
+        block = piece.block
+        if piece.within is not None:
+            if not room or len(room[0]) < len(piece.within):
+                room[:] = [np.empty((len(piece.within), block.shape[1]), np.int8)]
+            block = np.take(block, piece.within, axis=0, out=room[0][: len(piece.within)], mode="clip")
+        np.multiply(choose_kernel().multiply(block, self._rounded), piece.scales, out=piece.scores)
 
     def best(self, count: int) -> "tuple[Places, Cosines]":
         """Return the places of the `count` nearest rows and their cosines, best first; ties in the order of documents.
@@ -55,51 +99,47 @@ class VectorScan:
         """
         import numpy as np
 
+        scores = self._scores if len(self._scores) == len(self) else self._scores[self._places]
+        within = np.arange(len(self))
         if count < len(self):
-            last = np.partition(self._scores, -count)[-count]
-            within = np.flatnonzero(self._scores >= last - 2 * self._error)
-        else:
-            within = np.arange(len(self))
+            within = np.flatnonzero(scores >= _reached(scores, count) - 2 * self._error)
         places = within if self._places is None else self._places[within]
         cosines = _measure(self._rows.take(places), self._query)
         order = np.lexsort((self._rows.document_ids[places], -cosines))[:count]
         return places[order], cosines[order]
 
 
-def _score(rows: VectorRows, query: "Bytes") -> "Vector":
-    """Return the product of each row, at length 1, with the rounded query, whose length is what it is."""
-    import numpy as np
-
-    multiply = choose_kernel().multiply
-    scores, at = np.empty(rows.total, np.float32), 0
-    for block in rows.blocks:
-        end = at + len(block)
-        np.multiply(multiply(block, query), rows.scales[at:end], out=scores[at:end])
+def _cut(rows: VectorRows, scores: "Scores", places: "Places | None") -> list[_Piece]:
+    """Return the rows at these places, or all, block by block."""
+    pieces, at = [], 0
+    parts = [None] * len(rows.blocks) if places is None else split_places(rows.blocks, places)
+    for block, within in zip(rows.blocks, parts, strict=True):
+        end = at + len(block if within is None else within)
+        scales = rows.scales[at:end] if places is None else rows.scales[places[at:end]]
+        if end > at:
+            pieces.append(_Piece(block, within, scales, scores[at:end]))
         at = end
-    return scores
+    return pieces
 
 
-def _score_some(rows: VectorRows, query: "Bytes", places: "Places") -> "Vector":
-    """The same of some rows, which are fetched block by block into one piece of memory: what is asked of the system for
-    each query anew costs more than the copy.
+def _reached(scores: "Scores", count: int) -> "np.float32":
+    """Return a score that at least `count` rows reach, and hardly more do.
+
+    The rows are laid out as a table: `count` columns whose best row reaches it are as many rows. Looking for them
+    among the best of the columns takes a sixth of looking among all rows.
     """
     import numpy as np
 
-    multiply, parts = choose_kernel().multiply, split_places(rows.blocks, places)
-    scores, at = np.empty(len(places), np.float32), 0
-    fetched = np.empty((max(map(len, parts), default=0), len(query)), np.int8)
-    for block, within in zip(rows.blocks, parts, strict=True):
-        if len(within):
-            end = at + len(within)
-            some = np.take(block, within, axis=0, out=fetched[: len(within)], mode="clip")
-            np.multiply(multiply(some, query), rows.scales[places[at:end]], out=scores[at:end])
-            at = end
-    return scores
+    columns = len(scores) // _PER_COLUMN
+    if columns >= _MANY_COLUMNS * count:
+        scores = scores[: columns * _PER_COLUMN].reshape(_PER_COLUMN, columns).max(axis=0)
+    last: np.float32 = np.partition(scores, -count)[-count]
+    return last
 
 
 def _measure(rows: VectorRows, query: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> "Cosines":
     """Return the cosines of rows. Summed row by row: equal vectors get equal cosines wherever they stand."""
     import numpy as np
 
-    parts = [(block * query).sum(axis=1) for block in rows.blocks]
+    parts = [np.einsum("ij,j->i", block.astype(np.float64), query) for block in rows.blocks]
     return np.concatenate([np.empty(0, np.float64), *parts]) * rows.scales

@@ -6,7 +6,8 @@ docs/decisions/0004-vectors.md.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.search.vectors import PackedVector
@@ -109,13 +110,13 @@ class VectorCache:
 
     def __init__(self, store: Store, embedder: StoredEmbedder, *, of_cards: bool = False) -> None:
         self._store, self.embedder, self._of_cards = store, embedder, of_cards
-        self._version = -1
+        self._version: tuple[int, int, int] | None = None
         self.rows = no_rows()
         self._live: Mask | None = None  # which rows are still there; None: all
 
     def refresh(self) -> None:
         """Read what was added and forget what is gone. Ids only grow, so what is new has a larger one."""
-        version = self._store.value("PRAGMA data_version") + self._store.total_changes
+        version = self._store.version
         if version == self._version:
             return
         if not self.rows.total and not self._of_cards:
@@ -150,18 +151,14 @@ class VectorCache:
         """Return the nearest documents, best first, each by its best chunk. Ties go to the older document. `allowed`
         (document ids) is resolved before scoring.
         """
+        found = self.prepare(query, limit, allowed).work()
+        assert found is not None
+        return found
+
+    def prepare(self, query: "Vector", limit: int, allowed: "Ids | None" = None) -> "NearestSearch":
+        """Return what finds the same, in one thread or in several."""
         rows = self.rows
-        scan = VectorScan(rows, query, self._places(allowed))
-        take = max(limit * 2, 64)
-        while True:
-            found: dict[int, Near] = {}
-            best, cosines = scan.best(take)
-            chunks, documents = rows.chunk_ids[best].tolist(), rows.document_ids[best].tolist()
-            for document_id, cosine, chunk_id in zip(documents, cosines.tolist(), chunks, strict=True):
-                found.setdefault(document_id, Near(document_id, cosine, chunk_id))
-            if len(found) >= limit or take >= len(scan):
-                return list(found.values())[:limit]
-            take *= 4  # many chunks of few documents: look deeper
+        return NearestSearch(rows, limit, lambda: VectorScan(rows, query, self._places(allowed)))
 
     def _places(self, allowed: "Ids | None") -> "Places | None":
         """Return where the rows stand that count; None: all of them."""
@@ -172,6 +169,36 @@ class VectorCache:
             wanted = _is_member(self.rows.document_ids, allowed)
             counting = wanted if counting is None else wanted & counting
         return None if counting is None else np.flatnonzero(counting)
+
+
+class NearestSearch:
+    """Looks for the nearest documents. Threads that `work` at once share the rows between them."""
+
+    def __init__(self, rows: VectorRows, limit: int, make_scan: Callable[[], VectorScan]) -> None:
+        self._rows, self._limit, self._make_scan = rows, limit, make_scan
+        self._lock = allocate_lock()
+        self._scan: VectorScan | None = None
+
+    def work(self) -> list[Near] | None:
+        """Return the documents to the thread that ends last, None to the others."""
+        with self._lock:
+            if self._scan is None:
+                self._scan = self._make_scan()
+        if not len(self._scan):
+            return []
+        return self._collect(self._scan) if self._scan.work() else None
+
+    def _collect(self, scan: VectorScan) -> list[Near]:
+        take = max(self._limit * 2, 64)
+        while True:
+            found: dict[int, Near] = {}
+            best, cosines = scan.best(take)
+            chunks, documents = self._rows.chunk_ids[best].tolist(), self._rows.document_ids[best].tolist()
+            for document_id, cosine, chunk_id in zip(documents, cosines.tolist(), chunks, strict=True):
+                found.setdefault(document_id, Near(document_id, cosine, chunk_id))
+            if len(found) >= self._limit or take >= len(scan):
+                return list(found.values())[: self._limit]
+            take *= 4  # many chunks of few documents: look deeper
 
 
 def _is_member(values: "Ids", allowed: "Ids") -> "Mask":

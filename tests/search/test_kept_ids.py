@@ -1,0 +1,74 @@
+"""What a filter allows is kept between queries, and forgotten as soon as anything is written, whoever asks then."""
+
+import threading
+
+import pytest
+from hashed import HashedEmbedder
+
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.vectors import embed_documents
+from forgelore.flows.search import retriever as module
+from forgelore.flows.search.run import SearchRequest, search
+from forgelore.store.db import Store
+from forgelore.store.filters import Filters
+from forgelore.store.jobs import queue_documents
+
+BY_ANA = Filters(authors=("ana-of-the-test",))
+
+
+def found(retriever, mode="hybrid"):
+    return [hit.row.item_id for hit in search(retriever, SearchRequest("zebra crossing", mode, BY_ANA)).hits]
+
+
+def found_elsewhere(retriever):
+    """Asked by a thread of its own, which has a connection of its own."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(found(retriever)))
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+def write(store, item_id):
+    """Make an item one of ana's, about zebras."""
+    with store.transaction():
+        store.run("UPDATE items SET author = ?, title = 'zebra crossing' WHERE id = ?", *BY_ANA.authors, item_id)
+        queue_documents(store, 1, [item_id])
+    index_items(store, [1])
+    embed_documents(store, HashedEmbedder(), [1])
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic"])
+def test_ids_are_asked_for_once_until_something_is_written(retriever, monkeypatch, mode):
+    asked = []
+    load = module.load_allowed
+    monkeypatch.setattr(module, "load_allowed", lambda *given: asked.append(1) or load(*given))
+    times = mode != "lexical"  # where nothing is compared, full text asks of each match
+    write(retriever.store, 3)
+    assert [found(retriever, mode), found(retriever, mode), len(asked)] == [[3], [3], times]
+    write(retriever.store, 5)
+    assert sorted(found(retriever, mode)) == [3, 5]
+    other = Store(retriever.store.path)
+    write(other, 6)
+    other.close()
+    assert sorted(found(retriever, mode)) == [3, 5, 6]
+    assert len(asked) == 3 * times
+
+
+def test_another_thread_sees_what_was_written_since(retriever):
+    """Each thread has its own connection, which counts what others wrote from its own beginning."""
+    writer = Store(retriever.store.path)
+    write(writer, 3)
+    assert found(retriever) == [3]
+    write(writer, 5)
+    assert sorted(found_elsewhere(retriever)) == [3, 5]
+    write(writer, 6)
+    assert sorted(found_elsewhere(retriever)) == [3, 5, 6]
+    assert sorted(found(retriever)) == [3, 5, 6]
+    writer.close()
+
+
+def test_few_filters_are_kept(retriever):
+    for number in range(3 * module._MOST_SCOPES):
+        search(retriever, SearchRequest("watcher", filters=Filters(authors=(f"nobody-{number}",))))
+    assert 0 < len(retriever._scopes) <= module._MOST_SCOPES
