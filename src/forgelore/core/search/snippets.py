@@ -107,11 +107,12 @@ def build_snippet(text: str, marks: list[MarkedSpan], *, width: int = 200, aroun
     kept = []
     for mark_start, mark_end, _ in marks:
         if low + left <= mark_start and mark_end <= high:  # blanks only shrink: who stands before `left` is outside
-            mark = (place(part, mark_start - low), place(part, mark_end - 1 - low) + 1)
-            if mark[0] >= right:
+            begin = place(part, mark_start - low)
+            if begin >= right:
                 break
-            if left <= mark[0] and mark[1] <= right:
-                kept.append((mark[0] - left + len(before), mark[1] - left + len(before)))
+            stop = begin + len(" ".join(text[mark_start:mark_end].split()))
+            if left <= begin and stop <= right:
+                kept.append((begin - left + len(before), stop - left + len(before)))
     return Snippet(f"{before}{flat[left:right]}{after}", merge_marks(kept))
 
 

@@ -7,7 +7,7 @@ from forgelore.core.compare.rarity import weight_of
 from forgelore.core.search.ftsquery import Query, Word, without_stops
 from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
 from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists
-from forgelore.core.text import folded
+from forgelore.core.text import folded, folded_letters
 from forgelore.store.engine.words import estimate_documents
 
 if TYPE_CHECKING:
@@ -51,18 +51,14 @@ def rate_hits(
     furthest = lists.vectors[-1].cosine if lists.vectors else None
     nonsense = nonsense_among(floor, query.documents)
     spelled = [(word.text, folded(word.text)) for word in query.words]
-    has_blanks = any(" " in letters for _, letters in spelled)
-
-    def fold_for(text: str) -> str:
-        """As `folded`; blanks, which take the most of its time, are left where no word has any."""
-        return folded(text) if has_blanks or not text.isascii() else text.lower()
+    fold = folded if any(" " in letters for _, letters in spelled) else folded_letters
 
     def rate(hit: "Hit") -> float:
         cosine = furthest if hit.vector_score is None else hit.vector_score
         found = set(hit.words)
         if missing := [each for each in spelled if each[0] not in found]:
             # Marks are looked for around the snippet alone; a long text holds words elsewhere too.
-            text = fold_for(hit.row.text)
+            text = fold(hit.row.text)
             found.update(word for word, letters in missing if letters in text)
         return rate_hit(query.words, found, cosine=cosine, nonsense=nonsense)
 
