@@ -59,7 +59,9 @@ past 39,793 documents they come again under other numbers, one plain word of eig
 corpus and one new word per copy. Vectors are random, of 384 dimensions, one per chunk that the built-in
 embedder would get; that of the query is given, so that embedding it does not count. {asked} questions: 2 to 6
 neighbouring words of real issue titles, and 40 identifiers. All parts in turn for each question, in one
-process, after 30 questions that are not counted. Vectors are multiplied by {kernel}, with one thread. "Before" is the
+process, after 30 questions that are not counted. What a filter allows is kept: "again" is any further question
+with the same filter. What is kept about words is forgotten before each question, as if nobody had asked about
+them. Vectors are multiplied by {kernel}, with one thread. "Before" is the
 run of 2026-11-15, whose vectors were floats in memory. On average {load:.1f} processes wanted a core during the last
 quarter of an hour: where that is more than the machine has, wall time is a multiple of CPU time."""
 
@@ -191,14 +193,15 @@ def targets_part(found: list[Measured], colds: dict) -> list[str]:
 def goals(one: Measured, colds: dict, target: Target) -> list[tuple[str, str, float, float]]:
     times, name = one.times, f"{one.built.documents:,} documents"
     vectors, words, hybrid = times["vectors alone"], times["words, all of them (AND)"].p50, times["hybrid"]
-    tenth = max((times[f"hybrid, {name}"].p50, name) for name in ("label, 10 %", "author, about 10 %"))
+    tenths = ("label, 10 %", "author, about 10 %")
+    first = max((times[f"hybrid, {name}"].p50 / hybrid.p50, name) for name in tenths)
+    again = max((times[f"hybrid, {name}, again"].p50 / hybrid.p50, name) for name in tenths)
     short = sum(check.short for check in one.checks)
     answers = sum(check.answers for check in one.checks)
     equal = sum(check.equal for check in one.checks)
     lexical_s, hybrid_s = median_cpu(colds["lexical", name]), median_wall(colds["hybrid", name])
     worked_s = median_cpu(colds["hybrid", name])
     python_s, index = median_cpu(colds["python -c pass", ""]), sum(one.bytes_of.values())
-    slower = tenth[0] / hybrid.p50
     return [
         (f"hybrid, p50 <= {target.hybrid_ms:.0f} ms", f"{hybrid.p50:.1f} ms, CPU {hybrid.cpu:.1f}", hybrid.p50,
          target.hybrid_ms),
@@ -206,7 +209,9 @@ def goals(one: Measured, colds: dict, target: Target) -> list[tuple[str, str, fl
         (f"vectors alone <= {target.vectors_ms} ms, one pass over floats",
          f"{vectors.p50:.1f} ms, CPU {vectors.cpu:.1f}", vectors.p50, target.vectors_ms),
         (f"words, AND, p50 <= {target.words_ms:.0f} ms", f"{words:.1f} ms", words, target.words_ms),
-        (f"a tenth allowed <= {target.filtered:.1f}x no filter", f"{slower:.2f}x ({tenth[1]})", slower,
+        (f"a tenth allowed <= {target.filtered:.1f}x no filter", f"{again[0]:.2f}x ({again[1]})", again[0],
+         target.filtered),
+        (f"a tenth allowed, the first time <= {target.filtered:.1f}x", f"{first[0]:.2f}x ({first[1]})", first[0],
          target.filtered),
         ("filtered, never short <= 0", f"{short} short answers", float(short), 0.0),
         ("unlike an exhaustive search <= 0", f"{answers - equal} of {answers}", float(answers - equal), 0.0),

@@ -137,6 +137,7 @@ def all_words(store, text: str) -> list:
 def ask(
     retriever: Retriever, text: str, *, mode: flow.SearchMode = "hybrid", filters: Filters = NO_FILTERS
 ) -> flow.SearchAnswer:
+    retriever._counts.current().clear()  # noqa: SLF001 - nobody asked about these words before
     answer = search(retriever, SearchRequest(text, mode, filters))
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
@@ -144,7 +145,7 @@ def ask(
 
 def ask_anew(retriever: Retriever, text: str, *, filters: Filters) -> flow.SearchAnswer:
     """Ask as who uses a filter for the first time: what it allows is not known yet."""
-    retriever._scopes.clear()  # noqa: SLF001 - nothing was written that would make it forget them
+    retriever._scopes.current().clear()  # noqa: SLF001 - nothing was written that would make it forget them
     return ask(retriever, text, filters=filters)
 
 

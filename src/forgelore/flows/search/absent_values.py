@@ -1,7 +1,7 @@
 """Absent values: what a filter names and nobody has, with what was probably meant.
 
-Labels and authors are looked up by an index whenever they are asked for; milestones and assignees, which have none,
-only when nothing was found.
+Labels and authors are looked up by an index wherever what was found does not tell; milestones and assignees, which have
+none, only when nothing was found.
 """
 
 from collections.abc import Iterator
@@ -34,6 +34,8 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
     is_public = filters.is_public
     for one in (filters, *filters.without):
         for what, values in (("label", one.labels), ("author", one.authors)):
+            if one is filters and not is_empty and (what == "label" or len(values) == 1):
+                continue  # whatever was found has them
             names = ((value, value.removeprefix("@")) for value in values)
             yield from ((what, value) for value, name in names if not has_value(store, what, name, is_public=is_public))
         if not is_empty:

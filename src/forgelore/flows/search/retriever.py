@@ -17,6 +17,7 @@ from forgelore.store.db import Store
 from forgelore.store.engine.fulltext import Found, count_items, search_words
 from forgelore.store.engine.words import Stemmer, estimate_documents, load_document_counts, make_stemmer, make_stems
 from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
+from forgelore.store.kept import KeptAnswers
 
 if TYPE_CHECKING:
     from forgelore.core.search.vectors import Vector
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000
 _WORTH_A_THREAD = 20_000  # vectors, which take a millisecond to compare: ten times what a thread takes to begin
-_MOST_SCOPES = 8  # whose ids are kept: 1 MB each of a million documents
+_MOST_SCOPES = 8  # filters whose ids are kept: 2 MB each of a million documents
+_MOST_COUNTS = 10_000  # stems
 
 
 class SearchScope(NamedTuple):
@@ -51,8 +53,8 @@ class Retriever:
         self.stem: Stemmer = make_stemmer(store)
         self.stems = make_stems(store)
         self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
-        self._scopes: dict[object, SearchScope] = {}  # what the last filters allow
-        self._scopes_of: tuple[int, int, int] | None = None  # the version of the store that they are of
+        self._scopes: KeptAnswers[object, SearchScope] = KeptAnswers(store, _MOST_SCOPES)
+        self._counts: KeptAnswers[str, int] = KeptAnswers(store, _MOST_COUNTS)
 
     @cached_property
     def second(self) -> "Embedder | None":
@@ -101,25 +103,27 @@ class Retriever:
         return choose_rare(words, by_word, total=total, budget=max(_MIN_OR, int(total * _OR_SHARE)))
 
     def count_documents(self, words: list[str]) -> dict[str, int]:
-        """Return in about how many documents each word is: of several stems (`a.b`) the rarest decides."""
+        """Return in about how many documents each word is: of several stems (`a.b`) the rarest decides. A query asks
+        twice, about its words and about the pieces of them.
+        """
         stems = {word: self.stems(word) for word in words}
-        counts = load_document_counts(self.store, (stem for each in stems.values() for stem in each))
-        return {word: min((counts.get(stem, 0) for stem in each), default=0) for word, each in stems.items()}
+        kept = self._counts.current()
+        if unknown := {stem for each in stems.values() for stem in each if stem not in kept}:
+            found = load_document_counts(self.store, unknown)
+            kept.update((stem, found.get(stem, 0)) for stem in unknown)
+        return {word: min((kept[stem] for stem in each), default=0) for word, each in stems.items()}
 
     def scope(self, filters: Filters, further: Sequence[Condition] = (), *, with_vectors: bool) -> SearchScope:
-        """Resolve filters and further conditions for both lists. The ids are kept until something is written: people
-        ask again within the same project.
+        """Resolve filters and further conditions for both lists. The ids are kept: people ask again within the same
+        project.
         """
         allowed = build_allowed(filters, further)
         if allowed is None or not with_vectors:
             return SearchScope(allowed)
-        version = self.store.version
-        if version != self._scopes_of or len(self._scopes) >= _MOST_SCOPES:
-            self._scopes, self._scopes_of = {}, version
-        key = (allowed.sql, allowed.bindings)
-        if key not in self._scopes:
-            self._scopes[key] = self._resolve(allowed)
-        return self._scopes[key]
+        kept, key = self._scopes.current(), (allowed.sql, allowed.bindings)
+        if key not in kept:
+            kept[key] = self._resolve(allowed)
+        return kept[key]
 
     def _resolve(self, allowed: Allowed) -> SearchScope:
         import numpy as np

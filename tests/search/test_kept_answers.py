@@ -1,4 +1,4 @@
-"""What a filter allows is kept between queries, and forgotten as soon as anything is written, whoever asks then."""
+"""What a filter allows, and how rare words are, is kept between queries, and forgotten when anything is written."""
 
 import threading
 
@@ -71,4 +71,15 @@ def test_another_thread_sees_what_was_written_since(retriever):
 def test_few_filters_are_kept(retriever):
     for number in range(3 * module._MOST_SCOPES):
         search(retriever, SearchRequest("watcher", filters=Filters(authors=(f"nobody-{number}",))))
-    assert 0 < len(retriever._scopes) <= module._MOST_SCOPES
+    assert 0 < len(retriever._scopes._answers) <= module._MOST_SCOPES
+
+
+def test_words_are_counted_once_until_something_is_written(retriever, monkeypatch):
+    asked = []
+    load = module.load_document_counts
+    monkeypatch.setattr(module, "load_document_counts", lambda *given: asked.append(set(given[1])) or load(*given))
+    assert retriever.count_documents(["zebra", "watcher"])["zebra"] == 0
+    assert retriever.count_documents(["Watchers", "zebras", "lantern"])["zebras"] == 0
+    assert [len(stems) for stems in asked] == [2, 1]
+    write(retriever.store, 3)
+    assert retriever.count_documents(["zebra"])["zebra"] > 0
