@@ -79,6 +79,16 @@ def test_who_waits_gets_what_the_thread_found_in_the_end(retriever, threaded, mo
     assert wait() == expected
 
 
+def test_where_the_system_gives_no_thread_the_search_does_all_of_it(retriever, threaded, monkeypatch):
+    expected = search(retriever, SearchRequest("watcher"))
+
+    def refuse(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module._thread, "start_new_thread", refuse)
+    assert search(retriever, SearchRequest("watcher")) == expected
+
+
 @pytest.mark.parametrize("load", [None, 64.0])
 def test_a_busy_machine_and_one_that_does_not_tell_get_no_thread(retriever, monkeypatch, load):
     def getloadavg():

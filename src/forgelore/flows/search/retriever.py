@@ -6,6 +6,7 @@ if the machine has a core to spare: both work outside of Python's lock, and who 
 """
 
 import _thread
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 # How many documents the OR of rare words may touch: it bounds the cost, which grows with every match.
 _OR_SHARE, _MIN_OR = 0.05, 5_000
 _WORTH_A_THREAD = 20_000  # vectors, which take a millisecond to compare: ten times what a thread takes to begin
-_MOST_SCOPES = 8  # filters whose ids are kept: 2 MB each of a million documents
+_MOST_SCOPES = 4  # filters whose ids are kept: at most 9 MB each of a million documents
 _MOST_COUNTS = 10_000  # stems
 
 
@@ -227,7 +228,8 @@ def _begin(search: "NearestSearch") -> "Callable[[], list[Near]]":
         finally:
             done.release()
 
-    _thread.start_new_thread(work, ())
+    with contextlib.suppress(RuntimeError):  # the system gives none: who waits does all of it
+        _thread.start_new_thread(work, ())
 
     def wait() -> "list[Near]":
         if (mine := search.work()) is not None:
