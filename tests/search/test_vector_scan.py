@@ -16,7 +16,7 @@ from forgelore.store.engine import vector_blocks
 from forgelore.store.engine.byte_products import NUMKONG, NUMPY, choose_kernel
 from forgelore.store.engine.vector_blocks import VectorRows, load_rows
 from forgelore.store.engine.vector_scan import VectorScan
-from forgelore.store.engine.vectors import VectorCache
+from forgelore.store.engine.vectors import NearestSearch, VectorCache
 from forgelore.store.migrate import open_store
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -109,6 +109,20 @@ def test_threads_that_share_the_rows_find_what_one_finds(seed, share, threads):
     assert sum(ends) == (len(scan) > 0)
     for one, other in zip(scan.best(20), scan_whole(rows, query, places).best(20), strict=True):
         assert one.tolist() == other.tolist()
+
+
+def test_a_document_of_many_chunks_does_not_hide_the_others():
+    """The nearest hundreds of rows are all of the first document: looking deeper finds the other three."""
+    rng = np.random.default_rng(5)
+    rows = drawn_rows(rng, 1_000, 8, repeats=0.0)
+    query = check_vector(rng.standard_normal(8).tolist(), 8)
+    order, _ = scan_in_floats(rows, query, np.arange(1_000), 1_000)
+    documents = np.ones(1_000, np.int64)
+    documents[order[-3:]] = [2, 3, 4]
+    rows = rows._replace(document_ids=documents)
+    found = NearestSearch(rows, 4, lambda: VectorScan(rows, query)).work()
+    assert [one.document_id for one in found] == [1, 2, 3, 4]
+    assert [one.chunk_id for one in found] == [int(rows.chunk_ids[place]) for place in (order[0], *order[-3:])]
 
 
 @pytest.mark.parametrize("kernel", ["numkong", "numpy"])
