@@ -120,7 +120,7 @@ def measure_size(built: Built, questions: list[Question]) -> Measured:
     groups, text = bytes_per_document(desk.store, built.documents)
     share, reading = warm.share_of_or(desk, questions), desk.reading
     matrix = sum(block.nbytes for block in desk.blocks) / 1e6
-    desk.store.close()
+    desk.history.close()
     del desk
     peaks = [peak_of(built.path, kind, questions) for kind in ("random", "model")]
     size = built.path.stat().st_size / built.documents

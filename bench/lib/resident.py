@@ -12,15 +12,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # run b
 
 def main() -> None:
     path, kind, questions = sys.argv[1:]
-    from forgelore.embedders.lore import LoreEmbedder
+    import forgelore
     from forgelore.flows.search.retriever import Retriever
-    from forgelore.flows.search.run import SearchRequest, search
-    from forgelore.store.migrate import open_store
     from lib.tracker import Dice
 
-    retriever = Retriever(open_store(path, create=False), Dice() if kind == "random" else LoreEmbedder())
+    history = forgelore.open(path)
+    if kind == "random":
+        history._retrievers[history.app.config.embedder] = Retriever(history.app.store(), Dice())  # noqa: SLF001
     for text in json.loads(pathlib.Path(questions).read_text(encoding="utf-8")):
-        answer = search(retriever, SearchRequest(text))
+        answer = history.search(text)
         assert answer.mode == "hybrid", answer.warnings
 
 

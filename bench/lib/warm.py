@@ -14,22 +14,22 @@ from unittest import mock
 
 import numpy as np
 
+import forgelore
 from forgelore.core.search.ftsquery import build_and, build_or, loosen, parse_query
 from forgelore.flows.search import run as flow
 from forgelore.flows.search.ranked_lists import RankedLists
 from forgelore.flows.search.retriever import Retriever, SearchScope
-from forgelore.flows.search.run import SearchRequest, best_per_item, fuse_lists, search
+from forgelore.flows.search.run import best_per_item, fuse_lists
 from forgelore.flows.search.weighing import weigh_query
 from forgelore.flows.search.word_list import LITERAL_DEPTH, literal_first
 from forgelore.store.engine.fulltext import search_words
 from forgelore.store.engine.vectors import Near
-from forgelore.store.filters import Filters
-from forgelore.store.migrate import open_store
+from forgelore.words import FilterWords
 from lib.tracker import TENTH, THOUSANDTH, Dice, Question
 
 DEPTH = 100  # of each list, as `search` takes for its 20 hits
 LIMIT = 20
-NO_FILTERS = Filters()
+NO_FILTERS = FilterWords()
 FILTERS = ("label, 10 %", "author, about 10 %", "label, 0.1 %", "author, about 0.1 %")
 READINGS: dict[str, typing.Callable] = {
     "view(int32).max()": lambda rows: rows.view(np.int32).max(),
@@ -58,12 +58,14 @@ class Checked(typing.NamedTuple):
 
 
 class Desk:
-    """An open store with what a search process keeps in memory."""
+    """A history as people open it, with what a search process keeps in memory."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        self.store = open_store(str(path), create=False)
+        self.history = forgelore.open(path)
+        self.store = self.history.app.store()
         self.dice = Dice()
         self.retriever = Retriever(self.store, self.dice)
+        self.history._retrievers[self.history.app.config.embedder] = self.retriever  # noqa: SLF001 - given vectors
         self.retriever.by_vector(self.dice.embed_query(""), 1, SearchScope())
         self.vectors = self.retriever._vectors[False]  # noqa: SLF001 - the bench reads the very bytes that are searched
         self.blocks = self.vectors.rows.blocks
@@ -74,7 +76,7 @@ class Desk:
         return statistics.median(timed(functools.partial(read_all, READINGS[name]), self.blocks) for _ in range(5))
 
 
-def choose_filters(store) -> dict[str, tuple[Filters, list[int]]]:
+def choose_filters(store) -> dict[str, tuple[FilterWords, list[int]]]:
     """Return the filters and the documents they allow, found without the product's own code."""
     total = store.value("SELECT count(*) FROM documents")
     authors = store.rows("SELECT author, count(*) FROM documents WHERE author IS NOT NULL GROUP BY author")
@@ -90,10 +92,10 @@ def choose_filters(store) -> dict[str, tuple[Filters, list[int]]]:
 
     some, few = author_of(0.1), author_of(0.001)
     return {
-        FILTERS[0]: (Filters(labels=(TENTH,)), labelled(TENTH)),
-        FILTERS[1]: (Filters(authors=(some,)), written(some)),
-        FILTERS[2]: (Filters(labels=(THOUSANDTH,)), labelled(THOUSANDTH)),
-        FILTERS[3]: (Filters(authors=(few,)), written(few)),
+        FILTERS[0]: (FilterWords(label=TENTH), labelled(TENTH)),
+        FILTERS[1]: (FilterWords(author=some), written(some)),
+        FILTERS[2]: (FilterWords(label=THOUSANDTH), labelled(THOUSANDTH)),
+        FILTERS[3]: (FilterWords(author=few), written(few)),
     }
 
 
@@ -106,7 +108,7 @@ def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
 
     def rank_only(text: str) -> object:
         with mock.patch.object(flow, "build_hits", return_value=[]):
-            return ask(retriever, text)
+            return ask(desk, text)
 
     parts: dict[str, typing.Callable[[str], object]] = {
         "one pass over the bytes": lambda _: read(blocks),
@@ -114,13 +116,13 @@ def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
         "vectors alone": lambda text: desk.vectors.nearest(desk.dice.embed_query(text), DEPTH),
         "words, all of them (AND)": lambda text: all_words(store, text),
         "words, then the rarest (OR)": lambda text: retriever.by_words(parse_query(text), DEPTH, 1 << 40, None),
-        "lexical search": lambda text: ask(retriever, text, mode="lexical"),
+        "lexical search": lambda text: ask(desk, text, mode="lexical"),
         "hybrid, ranking only": rank_only,
-        "hybrid": lambda text: ask(retriever, text),
+        "hybrid": lambda text: ask(desk, text),
     }
     for name, (filters, _) in desk.filters.items():
-        parts[f"hybrid, {name}"] = functools.partial(ask_anew, retriever, filters=filters)
-        parts[f"hybrid, {name}, again"] = functools.partial(ask, retriever, filters=filters)
+        parts[f"hybrid, {name}"] = functools.partial(ask_anew, desk, filters=filters)
+        parts[f"hybrid, {name}, again"] = functools.partial(ask, desk, filters=filters)
     return parts
 
 
@@ -135,18 +137,19 @@ def all_words(store, text: str) -> list:
 
 
 def ask(
-    retriever: Retriever, text: str, *, mode: flow.SearchMode = "hybrid", filters: Filters = NO_FILTERS
+    desk: Desk, text: str, *, mode: flow.SearchMode = "hybrid", filters: FilterWords = NO_FILTERS
 ) -> flow.SearchAnswer:
-    retriever._counts.current().clear()  # noqa: SLF001 - nobody asked about these words before
-    answer = search(retriever, SearchRequest(text, mode, filters))
+    """Ask as Python does, and commands and agents through it: from the query as typed to hits with their lines."""
+    desk.retriever._counts.current().clear()  # noqa: SLF001 - nobody asked about these words before
+    answer = desk.history.search(text, mode=mode, **filters)
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
 
 
-def ask_anew(retriever: Retriever, text: str, *, filters: Filters) -> flow.SearchAnswer:
+def ask_anew(desk: Desk, text: str, *, filters: FilterWords) -> flow.SearchAnswer:
     """Ask as who uses a filter for the first time: what it allows is not known yet."""
-    retriever._scopes.current().clear()  # noqa: SLF001 - nothing was written that would make it forget them
-    return ask(retriever, text, filters=filters)
+    desk.retriever._scopes.current().clear()  # noqa: SLF001 - nothing was written that would make it forget them
+    return ask(desk, text, filters=filters)
 
 
 def take_times(desk: Desk, questions: list[Question], *, rounds: int) -> dict[str, Timed]:
@@ -194,7 +197,7 @@ def check_filter(desk: Desk, every: "Exhaustive", name: str, case: tuple, questi
     items = len({desk.store.value("SELECT item_id FROM documents WHERE id = ?", int(one)) for one in allowed[:1000]})
     equal = short = 0
     for text, _ in questions:
-        got = [hit.row.document_id for hit in ask(desk.retriever, text, filters=filters).hits]
+        got = [hit.row.document_id for hit in ask(desk, text, filters=filters).hits]
         weighed = weigh_query(desk.retriever, parse_query(text))
         gather = functools.partial(every.gather, text, weighed.literal, allowed)
         join = functools.partial(fuse_lists, weights=weighed.lists)

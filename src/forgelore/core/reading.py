@@ -49,6 +49,22 @@ class Section(NamedTuple):
     last: int
 
 
+class ReadingLines(NamedTuple):
+    """The lines of an item, and which of them are its body and its threads."""
+
+    lines: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def find(self, text: str, section: str = "") -> int | None:
+        """Return the first line of a section that is, or holds, this text; None where there is none."""
+        wanted = text.strip()
+        first, last = next(((one.first, one.last) for one in self.sections if one.key == section), (1, len(self.lines)))
+        within = range(first, last + 1)
+        same = (number for number in within if self.lines[number - 1].strip() == wanted)
+        holding = (number for number in within if wanted and wanted in self.lines[number - 1])
+        return next(same, None) or next(holding, None)
+
+
 class WrittenPart(NamedTuple):
     """The lines that one person wrote at one time: the body of an item (section ""), a note, the message of a commit.
     `path`: the file that the note's thread is about.
@@ -80,15 +96,6 @@ class ReadingText(NamedTuple):
     def text(self) -> str:
         return "\n".join(self.lines)
 
-    def find_line(self, text: str, section: str = "") -> int | None:
-        """Return the first line of a section that is, or holds, this text; None where there is none."""
-        wanted = text.strip()
-        first, last = next(((one.first, one.last) for one in self.sections if one.key == section), (1, len(self.lines)))
-        within = range(first, last + 1)
-        same = (number for number in within if self.lines[number - 1].strip() == wanted)
-        holding = (number for number in within if wanted and wanted in self.lines[number - 1])
-        return next(same, None) or next(holding, None)
-
 
 def split_lines(text: str) -> tuple[str, ...]:
     r"""Return the lines of a text, as a forge's page counts them: "\r\n" and "\n" end one, nothing else does."""
@@ -101,8 +108,8 @@ def hash_lines(lines: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def build_lines(header: str, body: str, threads: Sequence[ReadThread]) -> tuple[tuple[str, ...], tuple[Section, ...]]:
-    """Return the lines of an item, and which of them are its body and its threads."""
+def build_lines(header: str, body: str, threads: Sequence[ReadThread]) -> ReadingLines:
+    """Return the lines of an item. Those of its body are the same without its threads, which come behind it."""
     lines = [*header.split("\n"), "", "--- Description ---", ""]
     written = split_lines(body)
     sections = [Section("", len(lines) + 1, len(lines) + len(written))]
@@ -115,7 +122,7 @@ def build_lines(header: str, body: str, threads: Sequence[ReadThread]) -> tuple[
             when = (format_ms(note.created_at) or "")[:16].replace("T", " ")
             lines += ["", f"@{note.author or 'ghost'}{f' ({when})' if when else ''}:", *split_lines(note.body)]
         sections.append(Section(thread.key, first, len(lines)))
-    return tuple(lines), tuple(sections)
+    return ReadingLines(tuple(lines), tuple(sections))
 
 
 def list_parts(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from forgelore.core.search.snippets import MarkedSpan
-from forgelore.core.text import folded
+from forgelore.core.text import folded, folded_letters
 
 
 def find_marked_line(text: str, marks: Sequence[MarkedSpan]) -> int:
@@ -18,11 +18,14 @@ def find_worded_line(text: str, words: Collection[str]) -> str:
     """Return the line that holds the most of these words as they stand, the earliest of equals; the first line that
     says anything where none does.
     """
+    plain = folded_letters(text)  # folding keeps the ends of lines
     wanted = [folded(word) for word in words]
+    if any(" " in word for word in wanted):
+        plain = "\n".join(map(folded, plain.split("\n")))
+    wanted = [word for word in wanted if word in plain]  # of a long text most lines have none
     best, most = "", 0
-    for line in text.split("\n"):
-        plain = folded(line)
-        held = sum(word in plain for word in wanted)
-        if held > most or (not best and plain):
+    for line, folded_line in zip(text.split("\n"), plain.split("\n"), strict=True):
+        held = sum(word in folded_line for word in wanted)
+        if held > most or (not best and folded_line.strip()):
             best, most = line, held
     return best

@@ -10,6 +10,7 @@ from forgelore.core.code.pages import commit_page, file_page
 from forgelore.core.marker import is_report
 from forgelore.core.names import shown_ref
 from forgelore.core.reading import (
+    ReadingLines,
     ReadingText,
     ReadNote,
     ReadThread,
@@ -66,21 +67,39 @@ def load_item_readings(store: Store, item_ids: Iterable[int]) -> dict[int, Readi
     }
 
 
+def load_item_lines(store: Store, item_ids: Iterable[int], *, with_threads: Iterable[int]) -> dict[int, ReadingLines]:
+    """Return item -> the lines of its reading text, of some with their threads, of the others without: lines of a body
+    do not depend on them, and long conversations take a while to read.
+    """
+    ids = list(item_ids)
+    labels, notes = load_labels_of(store, ids), load_read_notes(store, with_threads)
+    return {
+        row.id: build_lines(_header(row, labels.get(row.id, [])), row.body or "", _threads(notes.get(row.id, [])))
+        for row in load_read_items(store, ids)
+    }
+
+
 def _build(row: ShownRow, labels: list[str], threads: list[ReadThread]) -> ReadingText:
-    ref = shown_ref(row.forge, row.kind, row.number, row.tag)
-    branches = (row.source_branch, row.target_branch) if row.source_branch and row.target_branch else None
-    header = build_header(
-        ShownHeader(
-            "item", row.kind, ref, row.title, str(ProjectName(row.forge, row.host, row.path)), row.url, labels,
-            row.state, row.author, branches,
-        )
-    )  # fmt: skip
-    lines, sections = build_lines(header, row.body or "", threads)
+    lines, sections = build_lines(_header(row, labels), row.body or "", threads)
     return ReadingText(
-        f"item:{row.id}", row.kind, ref, row.title, row.url, lines, hash_lines(lines), sections,
+        f"item:{row.id}", row.kind, _ref(row), row.title, row.url, lines, hash_lines(lines), sections,
         bool(row.is_confidential),
         list_parts(WrittenPart("", row.author, row.created_at, 0, 0), sections, threads),
     )  # fmt: skip
+
+
+def _header(row: ShownRow, labels: list[str]) -> str:
+    branches = (row.source_branch, row.target_branch) if row.source_branch and row.target_branch else None
+    return build_header(
+        ShownHeader(
+            "item", row.kind, _ref(row), row.title, str(ProjectName(row.forge, row.host, row.path)), row.url, labels,
+            row.state, row.author, branches,
+        )
+    )  # fmt: skip
+
+
+def _ref(row: ShownRow) -> str:
+    return shown_ref(row.forge, row.kind, row.number, row.tag)
 
 
 def _threads(rows: list[ReadNoteRow]) -> list[ReadThread]:

@@ -1,0 +1,25 @@
+"""Lines of hits: those of the whole reading text, though no more of it is read than is needed."""
+
+import pytest
+
+from forgelore.core.reading import ReadingLines
+from forgelore.core.search.best_line import find_worded_line
+from forgelore.flows.browse.reading_text import load_item_readings
+from forgelore.flows.code.search import search_everything
+from forgelore.flows.search.run import SearchRequest
+from forgelore.store.filters import Filters
+from forgelore.store.reading import load_document_places
+
+
+@pytest.mark.parametrize("types", [("issue", "change"), ("thread",), ()])
+@pytest.mark.parametrize("text", ["deleted files", "relay", "LNT-2003", "sync on windows"])
+def test_lines_are_those_of_the_whole_text(retriever, text, types):
+    hits = search_everything(retriever, SearchRequest(text, filters=Filters(types=types), limit=50)).hits
+    assert hits
+    places = load_document_places(retriever.store, [hit.row.document_id for hit in hits])
+    readings = load_item_readings(retriever.store, {hit.row.item_id for hit in hits})
+    for hit in hits:
+        reading, place = readings[hit.row.item_id], places[hit.row.document_id]
+        whole = ReadingLines(reading.lines, reading.sections)
+        assert hit.line == (whole.find(find_worded_line(hit.row.text, hit.words), place.thread_key) or 1)
+    assert any(hit.line > 1 for hit in hits)
