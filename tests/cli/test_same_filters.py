@@ -270,9 +270,10 @@ def test_people_and_labels_are_found_by_an_index(world):
     """An author, as a set of two spellings, is still looked up and not scanned for."""
     store = world.history.app.store()
     for option, value, index in (
-        ("--author", "@ana", "documents_by_author"), ("--label", "bug", "document_labels_by_name"),
+        ("--author", "@ana", "items_by_author"), ("--author", "@ana --type issue", "documents_by_author"),
+        ("--label", "bug", "document_labels_by_name"),
     ):  # fmt: skip
-        filters = filters_of(world, option, value)
+        filters = filters_of(world, option, *value.split())
         allowed = build_allowed(filters._replace(project_ids=()))
         assert index in plan(store, allowed.sql, allowed.bindings)
         assert "SCAN" not in plan(store, allowed.sql, allowed.bindings)

@@ -191,6 +191,46 @@ def test_list_count_and_search_keep_what_a_loop_over_all_rows_would_keep(world, 
     assert told < 30
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_without_a_type_filters_ask_the_item_whatever_is_found_of_it(world, seed):
+    """Who wrote it and when: a thread below it was begun by somebody else, on another day. (Paths are left out here:
+    of a thread they are those that it is about.)
+    """
+    rng, rows = random.Random(seed), all_rows(world)["items"]
+    found = 0
+    for _ in range(60):
+        words = draw(rng)
+        words.pop("path", None)
+        words.get("without", {}).pop("path", None)
+        expected = {row["id"] for row in rows if is_kept(row, words)}
+        try:
+            filters = parse_filters(words, now_ms=NOW)
+        except InvalidValue:
+            continue
+        allowed = build_allowed(filters)
+        ids = load_allowed(world, allowed) if allowed else "SELECT id FROM documents"
+        assert {i for (i,) in world.rows(f"SELECT item_id FROM documents WHERE id IN ({ids})")} == expected, words
+        assert count_rows(world, "items", filters).total == len(expected), words
+        found += bool(expected)
+    assert found > 12, "too many combinations match nothing to prove anything"
+
+
+def test_threads_that_are_asked_for_by_type_have_their_own_authors_and_dates(world):
+    begun = {
+        (item_id, author, created_at)
+        for item_id, author, created_at in world.rows("""
+            SELECT item_id, author, created_at FROM documents WHERE representation = 'thread'
+        """)
+    }
+    for author in ("mira-k", "fjorddata"):
+        for words in ({"author": author}, {"without": {"author": [author]}}):
+            filters = parse_filters({"type": "thread", "created": ">2024", **words}, now_ms=NOW)
+            ids = load_allowed(world, build_allowed(filters))
+            of = {one for one in begun if one[2] >= period("2024")[1] and (one[1] == author) == ("author" in words)}
+            assert of
+            assert set(world.rows(f"SELECT item_id, author, created_at FROM documents WHERE id IN ({ids})")) == of
+
+
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in VALUES.items() for value in values])
 def test_what_is_left_out_is_the_rest(world, name, value):
     every = {row["id"] for row in all_rows(world)["items"]}

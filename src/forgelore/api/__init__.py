@@ -162,6 +162,7 @@ if TYPE_CHECKING:
     from forgelore.store.health import WaitingError as WaitingError
     from forgelore.store.health import WaitingQueue as WaitingQueue
     from forgelore.store.hits import HitRow as HitRow
+    from forgelore.store.hits import ThreadFacts as ThreadFacts
     from forgelore.store.sync_history import ListPosition as ListPosition
     from forgelore.store.sync_history import LockHolder as LockHolder
     from forgelore.words import KINDS as KINDS
@@ -308,6 +309,7 @@ _HOMES = {
     "SyncedProject": "forgelore.api.fetch",
     "TargetPolicy": "forgelore.core.dedupe.closings",
     "TextPlace": "forgelore.core.ask.windows",
+    "ThreadFacts": "forgelore.store.hits",
     "TokenOwner": "forgelore.api.setup",
     "TriageAnswer": "forgelore.api.tidy",
     "TriageOutcome": "forgelore.flows.triage.item",

@@ -4,6 +4,9 @@ Different filters must all hold. Of several types, states, authors, paths, proje
 hold; of several labels all. What `without` describes is left out. Each filter is one condition on columns; `Columns`
 says where documents, items, threads and notes keep them.
 
+Who wrote something, when, and which files it touches is asked of the item, as on a forge's own page, whatever was found
+of it; of a thread only where threads are asked for by their type.
+
 A search knows its set of ids *before* anything is scored: filtering afterwards would return an empty page while matches
 lie further down.
 """
@@ -38,6 +41,11 @@ class Filters(NamedTuple):
     max_comments: int | None = None
     missing: tuple[str, ...] = ()  # of PARTS, all of them
     without: tuple["Filters", ...] = ()  # rows that meet all of one of these are left out
+
+    @property
+    def names_threads(self) -> bool:
+        """Whether threads are asked for by their type: then author and dates are theirs."""
+        return "thread" in self.types or "discussion" in self.types
 
     def leaving_out_threads(self) -> "Filters":
         """Return the filters of a search: an issue that is left out takes with it what people said below it."""
@@ -130,26 +138,16 @@ def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
     return tuple(value for one in conditions for value in one.bindings)
 
 
-def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
+def _conditions(filters: Filters, columns: Columns, *, of_threads: bool | None = None) -> list[Condition]:
+    of_threads = filters.names_threads if of_threads is None else of_threads
     found: list[Condition] = []
     if filters.types:
         found.append(_type_condition(filters.types, columns, with_threads=filters.with_threads))
-    for column, wanted in (
-        (columns.project_id, filters.project_ids),
-        (columns.state, filters.states),
-        (f"{columns.author} COLLATE NOCASE", _spellings(filters.authors)),
-    ):
+    for column, wanted in ((columns.project_id, filters.project_ids), (columns.state, filters.states)):
         if wanted:
             found.append(Condition(f"{column} IN ({_marks(wanted)})", (*wanted,)))
-    updated_at = f"coalesce({columns.updated_at}, {columns.created_at})"
-    for condition, moment in (
-        (f"{columns.created_at} >= ?", filters.after),
-        (f"{columns.created_at} < ?", filters.before),
-        (f"{updated_at} >= ?", filters.updated_after),
-        (f"{updated_at} < ?", filters.updated_before),
-    ):
-        if moment is not None:
-            found.append(Condition(condition, (moment,)))
+    is_own = of_threads or not columns.representation or (bool(filters.types) and not filters.with_threads)
+    found += _written(filters, columns) if is_own else _items_written(filters, columns)
     if filters.not_items:
         found.append(Condition(f"{columns.item_id} NOT IN ({_marks(filters.not_items)})", filters.not_items))
     if filters.is_public:
@@ -157,8 +155,62 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
     found += _item_conditions(filters, columns)
     found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
     if filters.paths:
-        found.append(path_condition(filters.paths, columns.paths))
-    return [*found, *(_negated(_conditions(one, columns)) for one in filters.without)]
+        touched = path_condition(filters.paths, columns.paths)
+        found.append(touched if is_own else _of_items(touched, columns))
+    without = (_conditions(one, columns, of_threads=of_threads) for one in _with_authors_joined(filters.without))
+    return [*found, *map(_negated, without)]
+
+
+def _with_authors_joined(without: tuple[Filters, ...]) -> list[Filters]:
+    """Return what is left out with all authors in one: two hundred conditions are deeper than SQLite takes."""
+    others = [one for one in without if one != Filters(authors=one.authors)]
+    authors = tuple(name for one in without if one not in others for name in one.authors)
+    return [*others, Filters(authors=authors)] if authors else others
+
+
+def _written(filters: Filters, columns: Columns) -> list[Condition]:
+    """Return who wrote a row, and when."""
+    return [*_authored(filters, columns.author), *_dated(filters, columns.created_at, columns.updated_at)]
+
+
+def _items_written(filters: Filters, columns: Columns) -> list[Condition]:
+    """Return who wrote the item that a document is about, and when. Authors of items have an index; dates are asked of
+    the items' own documents, which are smaller than items: 8 ms instead of 17 among 100,000.
+    """
+    found = []
+    for table, asked in (
+        ("SELECT m.id FROM items m WHERE", _authored(filters, "m.author")),
+        (
+            "SELECT o.item_id FROM documents o WHERE o.representation = 'item' AND",
+            _dated(filters, "o.created_at", "o.updated_at"),
+        ),
+    ):
+        if asked:
+            every = " AND ".join(one.sql for one in asked)
+            found.append(Condition(f"{columns.item_id} IN ({table} {every})", _bindings(asked)))
+    return found
+
+
+def _of_items(touched: Condition, columns: Columns) -> Condition:
+    """Return the condition that some document of the same item meets another one."""
+    items = f"SELECT o.item_id FROM documents o WHERE o.id IN ({touched.ids()})"
+    return Condition(f"{columns.item_id} IN ({items})", touched.bindings)
+
+
+def _authored(filters: Filters, author: str) -> list[Condition]:
+    names = _spellings(filters.authors)
+    return [Condition(f"{author} COLLATE NOCASE IN ({_marks(names)})", names)] if names else []
+
+
+def _dated(filters: Filters, created_at: str, updated_at: str) -> list[Condition]:
+    updated_at = f"coalesce({updated_at}, {created_at})"
+    bounds = (
+        (f"{created_at} >= ?", filters.after),
+        (f"{created_at} < ?", filters.before),
+        (f"{updated_at} >= ?", filters.updated_after),
+        (f"{updated_at} < ?", filters.updated_before),
+    )
+    return [Condition(condition, (moment,)) for condition, moment in bounds if moment is not None]
 
 
 def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:

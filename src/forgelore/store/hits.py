@@ -10,9 +10,9 @@ from forgelore.store.db import Store
 from forgelore.words import ProjectName
 
 _HITS = """
-    SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
-        d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
-        CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END
+    SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, i.author,
+        i.created_at, i.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
+        CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END, d.author, d.created_at, d.updated_at
     FROM documents d
     JOIN items i ON i.id = d.item_id
     JOIN projects p ON p.id = d.project_id
@@ -27,8 +27,18 @@ _LABELS_OF_HITS = """
 """
 
 
+class ThreadFacts(NamedTuple):
+    """Who began a thread, and when its first and its last note were written, in milliseconds."""
+
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+
+
 class HitRow(NamedTuple):
-    """What is stored of a found document and its item. Times are milliseconds."""
+    """What is stored of a found document and its item. Times are milliseconds. Author and times are those of the item;
+    of the thread, where threads were asked for by their type, as filters mean them then.
+    """
 
     document_id: int
     item_id: int
@@ -50,6 +60,7 @@ class HitRow(NamedTuple):
     text: str
     body: str | None  # what the author of the item wrote, where the text is that of a thread
     labels: tuple[str, ...] = ()
+    thread: ThreadFacts | None = None
 
     @property
     def ref(self) -> str:
@@ -65,12 +76,22 @@ class HitRow(NamedTuple):
         return self.project + (f" {self.ref}" if self.kind in ("release", "file", "commit") else self.ref)
 
 
-def load_hits(store: Store, document_ids: Iterable[int]) -> dict[int, HitRow]:
+def load_hits(store: Store, document_ids: Iterable[int], *, of_threads: bool = False) -> dict[int, HitRow]:
+    """Return document -> what is shown of it. `of_threads`: author and times of a thread's hit are the thread's."""
     ids = json.dumps(list(document_ids))
     labels: dict[int, list[str]] = {}
     for document_id, name in store.each(_LABELS_OF_HITS, ids):
         labels.setdefault(document_id, []).append(name)
-    return {row[0]: HitRow._make((*row, tuple(labels.get(row[0], ())))) for row in store.rows(_HITS, ids)}
+    found = {}
+    for document_id, *columns in store.rows(_HITS, ids):
+        *shown, author, created_at, updated_at = columns
+        row = HitRow._make((document_id, *shown, tuple(labels.get(document_id, ())), None))
+        if row.representation == "thread":
+            row = row._replace(thread=ThreadFacts(author, created_at, updated_at))
+            if of_threads:
+                row = row._replace(author=author, created_at=created_at, updated_at=updated_at)
+        found[document_id] = row
+    return found
 
 
 def load_notes_with(store: Store, words: dict[int, str]) -> dict[int, list[tuple[str, str]]]:

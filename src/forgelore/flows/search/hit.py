@@ -63,7 +63,7 @@ class Hit(NamedTuple):
 
     @property
     def author(self) -> str | None:
-        """Who wrote the item, or began the thread."""
+        """Who wrote the item; who began the thread, where threads were asked for by their type."""
         return self.row.author
 
     @property

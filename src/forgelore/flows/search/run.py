@@ -161,7 +161,8 @@ def _fill_page(
 ) -> SearchAnswer:
     """Return the answer with the hits of the page that is asked for."""
     wanted = None if request.is_bare else wanted_of(query, retriever.stems)
-    hits = build_hits(retriever, ranked.fused[request.start.offset : request.end], ranked.lists, wanted)
+    shown, of_threads = ranked.fused[request.start.offset : request.end], request.filters.names_threads
+    hits = build_hits(retriever, shown, ranked.lists, wanted, of_threads=of_threads)
     ids = [one.id for one in ranked.fused]
     is_end = answer.is_total_exact and answer.total <= request.end
     return answer._replace(
@@ -285,8 +286,10 @@ def first_of_items(store: Store, fused: list[Fused]) -> list[Fused]:
     return list(best.values())
 
 
-def build_hits(retriever: Retriever, fused: list[Fused], lists: RankedLists, wanted: Wanted | None) -> list[Hit]:
-    rows = load_hits(retriever.store, [one.id for one in fused])
+def build_hits(
+    retriever: Retriever, fused: list[Fused], lists: RankedLists, wanted: Wanted | None, *, of_threads: bool = False
+) -> list[Hit]:
+    rows = load_hits(retriever.store, [one.id for one in fused], of_threads=of_threads)
     starts = _starts(retriever, rows, lists) if wanted else {}
     return [_hit(retriever, one, rows[one.id], wanted, starts.get(one.id, 0)) for one in fused if one.id in rows]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # What stands before and behind a word that matched.
 MARKS = {"none": ("", ""), "markdown": ("**", "**"), "ansi": ("\x1b[1;33m", "\x1b[0m")}
 _TITLE_LINES = 2
-_PLACES = {"thread": " in a thread", "intent": " by its card, which a program wrote"}
+_BY_CARD = " by its card, which a program wrote"
 
 
 class HitPage(NamedTuple):
@@ -108,11 +108,12 @@ def _print_head(context: "Context", at: str, hit: "Hit", score: str, marks: str,
 
 def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
     style, row = context.style, hit.row
-    where = style.dim(_PLACES.get(row.representation, ""))
+    where = style.dim(_BY_CARD) if row.representation == "intent" else ""
     facts = [
         _state(style, row),
         "" if row.kind == "file" else row.kind + where,
         f"@{clean(row.author)}" if row.author else "", day(row.created_at),
+        _thread(row),
         ", ".join(clean(label) for label in row.labels[:4]),
     ]  # fmt: skip
     secret = style.yellow(" confidential") if row.is_confidential else ""
@@ -125,6 +126,13 @@ def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
         _print_wrapped(context, f"{style.dim('card:')} {shown}" if row.representation == "intent" else shown)
     if row.url:
         context.print("    " + style.dim(clean(row.url)))
+
+
+def _thread(row: "HitRow") -> str:
+    """Return whose thread was found: who began it is not who wrote the page."""
+    if row.thread is None:
+        return ""
+    return f"in a thread of @{clean(row.thread.author)}" if row.thread.author else "in a thread"
 
 
 def _code_lines(hit: "Hit", marks: str) -> list[str]:

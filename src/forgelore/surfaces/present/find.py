@@ -7,7 +7,18 @@ from forgelore.surfaces.present.data import MISSING, Absence
 from forgelore.surfaces.present.text import clean, fit, format_ms
 
 if TYPE_CHECKING:
-    from forgelore.api import Chance, Explanation, Hit, HitRow, Match, Quote, SearchAnswer, SimilarAnswer, SimilarHit
+    from forgelore.api import (
+        Chance,
+        Explanation,
+        Hit,
+        HitRow,
+        Match,
+        Quote,
+        SearchAnswer,
+        SimilarAnswer,
+        SimilarHit,
+        ThreadFacts,
+    )  # fmt: skip
 
 _SHOWN_QUOTES = 3
 _QUOTE_COLUMNS = 33
@@ -50,11 +61,20 @@ class FactsData(NamedTuple):
     each: list[FactData]
 
 
+class HitThreadData(NamedTuple):
+    """Who began the thread that was found, and when its first and its last note were written."""
+
+    author: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
 class HitData(NamedTuple):
     """A found item, one of its threads, or its card, which a program wrote (`representation`); a file of code, or a
     commit. `reading_id` is what its reading text is asked for by, and `line` the place in that text, or in the file.
     `marks` and `title_marks`: (start, end) of what matched, in the snippet and in the title. `relevance`, of `search`
-    alone: how well it fits, 0 to 1; `score` orders the hits.
+    alone: how well it fits, 0 to 1; `score` orders the hits. `author` and times are the item's, and `thread` has those
+    of the thread that was found; with the type thread, both are the thread's.
 
     The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
     what both quote. `explain`, `strength`, `evidence` and `facts` are there with --explain.
@@ -83,6 +103,7 @@ class HitData(NamedTuple):
     reading_id: str
     line: int | None
     symbol: str | Absence = MISSING
+    thread: HitThreadData | Absence = MISSING
     relevance: float | Absence = MISSING
     explain: ExplainData | Absence = MISSING
     why: str | Absence = MISSING
@@ -160,12 +181,17 @@ def present_hit(hit: "Hit", *, is_explained: bool, is_full_ref: bool) -> HitData
         is_confidential=bool(row.is_confidential), score=round(hit.score, 4), snippet=hit.snippet.text,
         marks=list(hit.snippet.marks), title_marks=list(hit.title_marks), document_id=row.document_id,
         reading_id=hit.key, line=hit.line, symbol=hit.symbol if row.kind == "file" else MISSING,
+        thread=_present_thread(row.thread) if row.thread else MISSING,
         relevance=MISSING if hit.relevance is None else round(hit.relevance, 4),
     )  # fmt: skip
     if not is_explained:
         return data
     ranks = (hit.lexical_rank, hit.lexical_score, hit.vector_rank, hit.vector_score)
     return data._replace(explain=ExplainData(*ranks, hit.rrf, list(hit.words)))
+
+
+def _present_thread(thread: "ThreadFacts") -> HitThreadData:
+    return HitThreadData(thread.author, format_ms(thread.created_at), format_ms(thread.updated_at))
 
 
 def _header(row: "HitRow") -> str:
