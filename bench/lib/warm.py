@@ -27,7 +27,7 @@ from forgelore.store.engine.vectors import Near
 from forgelore.words import FilterWords
 from lib.tracker import TENTH, THOUSANDTH, Dice, Question
 
-DEPTH = 100  # of each list, as `search` takes for its 20 hits
+DEPTH = flow.MIN_DEPTH  # of each list, as `search` takes for its 20 hits
 LIMIT = 20
 NO_FILTERS = FilterWords()
 FILTERS = ("label, 10 %", "author, about 10 %", "label, 0.1 %", "author, about 0.1 %")

@@ -41,6 +41,12 @@ def test_a_word_that_nobody_has_makes_every_hit_worse():
     assert rate(unknown, [], cosine=0.9) == pytest.approx(1 - 0.5 * 7.5 / 13.5)
 
 
+def test_where_no_word_is_known_nothing_fits_however_near():
+    """A model is near to anything in a language it was not made for."""
+    asked = [WeighedWord("内存", 7.5, is_exact=False, is_known=False), WeighedWord("泄漏", 7.5, False, False)]
+    assert rate(asked, [], cosine=1.0) < FLOOR
+
+
 def test_an_embedder_whose_nonsense_is_not_known_does_not_decide():
     asked = words(crash=3, wallet=3)
     assert (

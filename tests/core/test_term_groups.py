@@ -31,12 +31,31 @@ def test_terms_are_looked_for_as_they_are_written(terms, expected):
     assert build_any_of(terms) == expected
 
 
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        ('"stack overflow"', '({title text} : (("stack overflow")))'),
+        ("panic", '(("panic"))'),
+        ('"ChunkCache"', '(("ChunkCache"))'),
+        ('"modern C++"', '(("modern C++"))'),
+        ('"conn res"*', '(("conn res"*))'),
+    ],
+)
+def test_a_phrase_must_stand_in_what_people_wrote(term, expected):
+    assert build_any_of([term], ("title", "text")) == expected
+
+
 @given(st.lists(ANY_TEXT, max_size=4))
 def test_any_terms_make_an_expression_that_full_text_accepts(terms):
     expression = build_any_of([*terms, *(f'"{term}"' for term in terms)])
     if expression:
         TABLE.find(expression)
         TABLE.find(build_within(expression, ["title", "text"]))
+    within = build_any_of([*terms, *(f'"{term}"' for term in terms)], ("title", "text"))
+    assert bool(within) == bool(expression)
+    if within:
+        TABLE.find(within)
+        TABLE.find(build_within(within, ["title"]))
 
 
 def test_a_group_is_one_word_of_the_query():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from forgelore.core.search.ftsquery import parse_query
 from forgelore.core.search.term_groups import join_groups
-from forgelore.core.search.weights import WeighedWord, is_exact, weigh_lists
+from forgelore.core.search.weights import WeighedWord, is_exact, weigh_lists, with_numbered_names
 
 
 def only_word(text):
@@ -19,7 +19,7 @@ def only_word(text):
     [
         "ChunkCache", "HTTPServer", "chunk_cache", "EXC_BAD_ACCESS", "E0277", "CVE-2020-8840", "std::vec", "a->next",
         "src/net/conn.cpp", "util/trace.h", "java.lang.NullPointerException", "addons.mozilla.org", "x509", "C++", "0.21.1",
-        '"connection reset"', "my-ChunkCache", "`dead_code`", "foo@bar.org",
+        '"connection reset"', "my-ChunkCache", "`dead_code`", "foo@bar.org", "141", "8333",
     ],
 )  # fmt: skip
 def test_identifiers_codes_paths_and_phrases_are_exact(text):
@@ -29,12 +29,27 @@ def test_identifiers_codes_paths_and_phrases_are_exact(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "wallet", "Wallet", "RPC", "watch-only", "read/write", "GitHub", "JavaScript", "e.g.", "don't", "32-bit", "2024",
+        "wallet", "Wallet", "RPC", "watch-only", "read/write", "GitHub", "JavaScript", "e.g.", "don't", "32-bit", "2024", "10",
         "auth*", "ChunkC*", "日本語", "URLs", "error:", '"crash"',
     ],
 )  # fmt: skip
 def test_plain_language_is_not(text):
     assert not is_exact(only_word(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("BIP 141", "BIP 141"),
+        ("error 404 page", "error 404"),
+        ("crash since 2014", ""),
+        ("windows 10", ""),
+        ("404", "404"),
+    ],
+)
+def test_a_word_before_a_number_is_part_of_a_name(text, expected):
+    words = [WeighedWord(word.text, 3.0, is_exact(word)) for word in parse_query(text).words]
+    assert " ".join(word.text for word in with_numbered_names(words) if word.is_exact) == expected
 
 
 def test_alternatives_of_plain_words_are_no_phrase():

@@ -3,7 +3,8 @@
     share of the query's telling words that it holds, cosine against what nonsense reaches -> relevance
 
 Either is enough: a hit that holds every word has 1, and so has one that is as near as a repetition. A word that no
-document holds takes something away from all: what was asked for is not here.
+document holds takes something away from all: what was asked for is not here. Where that is every word, no hit fits,
+however near: a model is near to anything in a language it was not made for.
 
 Ranks order hits and cannot tell whether any of them is good: the first of a bad lot has the best rank there is.
 """
@@ -18,7 +19,7 @@ FLOOR = 0.4
 _CURVE = 1.5  # half of the words say less than half
 _REACH = 0.25  # from the cosine of nonsense: this much below it says nothing, this much above says all
 _UNCOMPARED = 0.3  # where meaning was not compared, or nobody knows what nonsense reaches
-_UNKNOWN_COST = 0.5
+_UNKNOWN_COST, _NOTHING_KNOWN_COST = 0.5, 0.65
 # The nearest of more documents is nearer. The best cosine of titles from other trackers has a median of .27 among 1,076
 # documents, .35 among 2,503, .44 among 36,214 and 44,931; embedders name theirs for some ten thousand.
 _GROWTH = 0.03  # per e-fold
@@ -38,7 +39,8 @@ def rate_hit(
     unknown = sum(word.weight for word in words if not word.is_known) / total
     near = _UNCOMPARED if cosine is None or nonsense is None else _clip((cosine - nonsense + _REACH) / (2 * _REACH))
     fit = 1 - (1 - math.pow(held, _CURVE)) * (1 - near)
-    return fit * (1 - _UNKNOWN_COST * unknown)
+    has_known = any(word.is_known for word in words)
+    return fit * (1 - (_UNKNOWN_COST * unknown if has_known else _NOTHING_KNOWN_COST))
 
 
 def nonsense_among(floor: float, documents: int) -> float | None:

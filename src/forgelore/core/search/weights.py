@@ -13,6 +13,7 @@ sentence that names a function is still a sentence.
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 from forgelore.core.search.ftsquery import Word
@@ -42,6 +43,9 @@ class WeighedWord(NamedTuple):
     is_known: bool = True
 
 
+_NOTHING = WeighedWord("", 0.0, is_exact=False)
+
+
 def weigh_lists(words: Sequence[WeighedWord]) -> ListWeights:
     """Return what each list counts. Words that no document holds say nothing: the words' list cannot find them."""
     known = [word for word in words if word.is_known]
@@ -51,6 +55,14 @@ def weigh_lists(words: Sequence[WeighedWord]) -> ListWeights:
     by_words, by_meaning = _PLAIN + (1 - _PLAIN) * exact, max(_LEAST, 1 - exact)
     scale = 2 / (by_words + by_meaning)
     return ListWeights(by_words * scale, by_meaning * scale)
+
+
+def with_numbered_names(words: Sequence[WeighedWord]) -> list[WeighedWord]:
+    """Return the words with those exact that a number follows: "BIP 141" is a name as much as BIP-141 is."""
+    return [
+        word._replace(is_exact=True) if following.is_exact and following.text.isdecimal() else word
+        for word, following in zip_longest(words, words[1:], fillvalue=_NOTHING)
+    ]
 
 
 def is_exact(word: Word) -> bool:
@@ -64,11 +76,18 @@ def is_exact(word: Word) -> bool:
 def _is_name(text: str) -> bool:
     if len(text) >= _MIN_JOINED and _joined().search(text):
         return True
+    if text.isdecimal():
+        return len(text) >= _MANY_DIGITS and not _year().fullmatch(text)
     pieces = text.split("-")
     has_digits = any(character.isdigit() for character in text)
     if has_digits and any(character.isalpha() for character in text):
         return len(pieces) == 1 or any(piece.isdigit() and len(piece) >= _MANY_DIGITS for piece in pieces)
     return any(len(split_word(piece).split()) > 1 for piece in pieces)
+
+
+@cache
+def _year() -> re.Pattern[str]:
+    return re.compile("(?:19|20)[0-9][0-9]")
 
 
 @cache

@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from forgelore.ports import Embedder
 
 SearchMode = Literal["hybrid", "lexical", "semantic"]
-MIN_DEPTH = 100  # of each list before they are fused
+# Of each list before they are fused: what stands low in both may be the answer. With 100 the issue that a change closes
+# is among ten hits for 57 % of the titles of rust's changes, with 250 for 59 %; 400 take a tenth longer.
+MIN_DEPTH = 250
 RESCORED = 100  # candidates that a rescorer looks at: at least as many as can be asked for
 
 

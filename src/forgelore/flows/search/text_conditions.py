@@ -14,6 +14,8 @@ from forgelore.errors import InvalidValue
 from forgelore.store.engine.fulltext import has_words, lacks_words
 from forgelore.store.filters import Condition, any_of, are_documents_of
 
+_PROSE = ("title", "text")  # columns of full text that hold what people wrote
+
 
 class TextTerms(NamedTuple):
     """What a query says about words beside asking for them. Terms are words, or "phrases" in quotes."""
@@ -27,9 +29,9 @@ def build_text_conditions(terms: TextTerms, query: Query, *, of_cards: bool = Fa
     """Return the conditions; none where nothing was said. A term without a letter or digit says nothing. `of_cards`:
     what must occur must do so in a card; what must not, in nothing that people wrote.
     """
-    required = [expression for group in terms.required if (expression := build_any_of(group))]
+    required = [expression for group in terms.required if (expression := build_any_of(group, _PROSE))]
     found = [has_words(expression, of_cards=of_cards) for expression in required]
-    excluded = build_any_of(terms.excluded)
+    excluded = build_any_of(terms.excluded, _PROSE)
     if excluded:
         found.append(lacks_words(excluded))
     if terms.fields and of_cards:

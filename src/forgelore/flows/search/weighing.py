@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.core.compare.rarity import weight_of
 from forgelore.core.search.ftsquery import Query, Word, without_stops
 from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
-from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists
+from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists, with_numbered_names
 from forgelore.core.text import folded, folded_letters
 from forgelore.store.engine.words import estimate_documents
 
@@ -39,6 +39,7 @@ def weigh_query(retriever: "Retriever", query: Query) -> WeighedQuery:
         stems = retriever.stems(word.alternatives[0].text)
         weight = weight_of(stems[0] if len(stems) == 1 else "", min(found, default=0), total)
         weighed.append(WeighedWord(word.text, weight, is_exact(word), bool(found)))
+    weighed = with_numbered_names(weighed)
     return WeighedQuery(tuple(weighed), weigh_lists(weighed), _literal(words), total)
 
 
