@@ -5,6 +5,7 @@ last transactions after a power cut but never half of one, and sync repeats what
 """
 
 import contextlib
+import itertools
 import os
 import threading
 import time
@@ -28,6 +29,7 @@ APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
 BUSY_TIMEOUT_MS = 30_000
 
 SqlRow = tuple[Any, ...]
+_numbers = itertools.count(1)  # of connections: their addresses come again once one is closed
 
 
 class Store:
@@ -48,7 +50,7 @@ class Store:
             with errors_in_our_words(self.path):
                 existing = self._connect()
                 existing.create_scalar_function("glob_matches", _glob_matches, 2, deterministic=True)
-            self._local.connection = existing
+            self._local.connection, self._local.number = existing, next(_numbers)
             with self._guard:
                 self._all.append(existing)
         return existing
@@ -113,12 +115,12 @@ class Store:
         connection = self.connection
         with errors_in_our_words(self.path):
             connection.execute("BEGIN IMMEDIATE")
+            before = connection.total_changes()
             try:
                 yield
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._roll_back(connection, before)
                 raise
 
     @contextlib.contextmanager
@@ -129,11 +131,20 @@ class Store:
         connection = self.connection
         with errors_in_our_words(self.path):
             connection.execute("BEGIN")
+            before = connection.total_changes()
             try:
                 yield
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._roll_back(connection, before)
+
+    def _roll_back(self, connection: apsw.Connection, before: int) -> None:
+        """Undo what was written since there were `before` changes. SQLite goes on counting as if all of it still stood:
+        so the connection counts as another one, also where SQLite has undone it by itself.
+        """
+        if connection.total_changes() != before:
+            self._local.number = next(_numbers)
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def trusted_words(self) -> Iterator[None]:
@@ -155,10 +166,12 @@ class Store:
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """What is another one after anything was written, by this thread or by others; another one for each thread
-        too, since each of them counts from its own beginning.
+        """What is another one after rows were written, by this thread or by others, and after they were undone; another
+        one for each connection too, since each of them counts from its own beginning. What this thread does to the
+        schema does not count.
         """
-        return id(self.connection), int(self.value("PRAGMA data_version")), self.total_changes
+        changes = self.total_changes
+        return self._local.number, int(self.value("PRAGMA data_version")), changes
 
     def close(self) -> None:
         with self._guard:
