@@ -140,7 +140,7 @@ def ask(
     desk: Desk, text: str, *, mode: flow.SearchMode = "hybrid", filters: FilterWords = NO_FILTERS
 ) -> flow.SearchAnswer:
     """Ask as Python does, and commands and agents through it: from the query as typed to hits with their lines."""
-    desk.retriever._counts.current().clear()  # noqa: SLF001 - nobody asked about these words before
+    desk.retriever._counts._answers.clear()  # noqa: SLF001 - nobody asked about these words before
     answer = desk.history.search(text, mode=mode, **filters)
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
@@ -148,7 +148,7 @@ def ask(
 
 def ask_anew(desk: Desk, text: str, *, filters: FilterWords) -> flow.SearchAnswer:
     """Ask as who uses a filter for the first time: what it allows is not known yet."""
-    desk.retriever._scopes.current().clear()  # noqa: SLF001 - nothing was written that would make it forget them
+    desk.retriever._scopes._answers.clear()  # noqa: SLF001 - nothing was written that would make it forget them
     return ask(desk, text, filters=filters)
 
 

@@ -1,5 +1,6 @@
 """What a filter allows, and how rare words are, is kept between queries, and forgotten when anything is written."""
 
+import contextlib
 import threading
 
 import pytest
@@ -12,6 +13,7 @@ from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
+from forgelore.store.kept import KeptAnswers
 
 BY_ANA = Filters(authors=("ana-of-the-test",))
 
@@ -72,6 +74,51 @@ def test_few_filters_are_kept(retriever):
     for number in range(3 * module._MOST_SCOPES):
         search(retriever, SearchRequest("watcher", filters=Filters(authors=(f"nobody-{number}",))))
     assert 0 < len(retriever._scopes._answers) <= module._MOST_SCOPES
+
+
+def test_as_many_filters_as_are_kept_are_resolved_once_each(retriever, monkeypatch):
+    asked = []
+    load = module.load_allowed
+    monkeypatch.setattr(module, "load_allowed", lambda *given: asked.append(1) or load(*given))
+    names = [f"nobody-{number}" for number in range(module._MOST_SCOPES)]
+    for name in names * 3:
+        search(retriever, SearchRequest("watcher", filters=Filters(authors=(name,))))
+    assert len(asked) == len(names)
+    for name in ("one-more", *names[1:]):  # the oldest made room
+        search(retriever, SearchRequest("watcher", filters=Filters(authors=(name,))))
+    assert len(asked) == len(names) + 1
+
+
+def test_words_are_counted_right_where_few_counts_are_kept(retriever):
+    """Also where the words of one question push each other out, or push out what the same question found there."""
+    words = ["watcher", "lantern", "sync", "file", "error", "zebra"]
+    expected = retriever.count_documents(words)
+    assert len(set(expected.values())) > 3
+    retriever._counts = KeptAnswers(retriever.store, 3)
+    for size in (1, 2, 3, 6, 2, 4):
+        for first in range(len(words)):
+            asked = (words[first:] + words[:first])[:size]
+            assert retriever.count_documents(asked) == {word: expected[word] for word in asked}
+            assert 0 < len(retriever._counts.current()) <= 3
+
+
+def test_what_is_kept_twice_pushes_nothing_out(retriever):
+    kept = KeptAnswers(retriever.store, 2)
+    kept.current()
+    for key, value in (("a", 1), ("b", 2), ("b", 3)):
+        kept.keep(key, value)
+    assert kept.current() == {"a": 1, "b": 3}
+
+
+def test_what_an_undone_change_let_one_see_is_forgotten(retriever):
+    store = retriever.store
+    assert found(retriever) == []
+    with contextlib.suppress(LookupError), store.transaction():
+        store.run("UPDATE items SET author = ?, title = 'zebra crossing' WHERE id = 3", *BY_ANA.authors)
+        store.run("UPDATE documents SET author = ? WHERE item_id = 3", *BY_ANA.authors)
+        assert found(retriever, "semantic") == [3]
+        raise LookupError
+    assert found(retriever, "semantic") == []
 
 
 def test_words_are_counted_once_until_something_is_written(retriever, monkeypatch):

@@ -108,11 +108,19 @@ class Retriever:
         twice, about its words and about the pieces of them.
         """
         stems = {word: self.stems(word) for word in words}
+        counts = self._count_stems({stem for each in stems.values() for stem in each})
+        return {word: min((counts[stem] for stem in each), default=0) for word, each in stems.items()}
+
+    def _count_stems(self, stems: set[str]) -> dict[str, int]:
+        """Those that are kept are copied out first: what is new may push them out."""
         kept = self._counts.current()
-        if unknown := {stem for each in stems.values() for stem in each if stem not in kept}:
+        counts = {stem: kept[stem] for stem in stems if stem in kept}
+        if unknown := stems - counts.keys():
             found = load_document_counts(self.store, unknown)
-            kept.update((stem, found.get(stem, 0)) for stem in unknown)
-        return {word: min((kept[stem] for stem in each), default=0) for word, each in stems.items()}
+            for stem in unknown:
+                counts[stem] = found.get(stem, 0)
+                self._counts.keep(stem, counts[stem])
+        return counts
 
     def scope(self, filters: Filters, further: Sequence[Condition] = (), *, with_vectors: bool) -> SearchScope:
         """Resolve filters and further conditions for both lists. The ids are kept: people ask again within the same
@@ -121,10 +129,12 @@ class Retriever:
         allowed = build_allowed(filters, further)
         if allowed is None or not with_vectors:
             return SearchScope(allowed)
-        kept, key = self._scopes.current(), (allowed.sql, allowed.bindings)
-        if key not in kept:
-            kept[key] = self._resolve(allowed)
-        return kept[key]
+        key = (allowed.sql, allowed.bindings)
+        scope = self._scopes.current().get(key)
+        if scope is None:
+            scope = self._resolve(allowed)
+            self._scopes.keep(key, scope)
+        return scope
 
     def _resolve(self, allowed: Allowed) -> SearchScope:
         import numpy as np
