@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine_tables import INSERT_VECTOR
 from forgelore.core.search.vectors import check_vector, pack_vector
 from forgelore.store.embedders import StoredEmbedder, find_embedder
-from forgelore.store.engine import vector_blocks
+from forgelore.store.engine import vector_blocks, vector_scan
 from forgelore.store.engine.byte_products import NUMKONG, NUMPY, choose_kernel
 from forgelore.store.engine.vector_blocks import VectorRows, load_rows
 from forgelore.store.engine.vector_scan import VectorScan
@@ -46,6 +46,17 @@ def scan_in_floats(rows, query, places, count):
     return places[order], cosines[order]
 
 
+def usual_query(rng, width):
+    return check_vector(rng.standard_normal(width).tolist(), width)
+
+
+def wide_query(rng, width):
+    """Numbers whose products with bytes do not sum exactly: the order of summing shows in the last digits. (Those of
+    usual vectors do: 24 bits and 8, of about one size, in a float of 64.)
+    """
+    return check_vector((rng.standard_normal(width) * 10 ** rng.uniform(-12, 0, width)).tolist(), width)
+
+
 def scan_whole(rows, query, places=None):
     scan = VectorScan(rows, query, places)
     assert scan.work() or not len(scan)
@@ -66,13 +77,16 @@ def test_numpy_multiplies_as_numkong_does(seed, rows, width):
     assert np.array_equal(NUMKONG.square(block), squares)
 
 
-@given(seed=SEEDS, width=st.integers(2, 96), repeats=st.sampled_from([0.0, 0.1, 0.9]), share=st.floats(0.01, 1))
+@given(
+    seed=SEEDS, width=st.integers(2, 96), repeats=st.sampled_from([0.0, 0.1, 0.9]), share=st.floats(0.01, 1),
+    draw=st.sampled_from([usual_query, wide_query]),
+)  # fmt: skip
 @settings(max_examples=100, deadline=None)
-def test_the_best_rows_are_those_of_a_scan_in_floats(seed, width, repeats, share):
+def test_the_best_rows_are_those_of_a_scan_in_floats(seed, width, repeats, share, draw):
     """In the same order, equal rows included; within any part of the rows."""
     rng = np.random.default_rng(seed)
     rows = drawn_rows(rng, 400, width, repeats=repeats)
-    query = check_vector(rng.standard_normal(width).tolist(), width)
+    query = draw(rng, width)
     places = np.flatnonzero(rng.random(400) < share)
     for count in (1, 7, 64, 1000):
         found, cosines = scan_whole(rows, query, places).best(count)
@@ -82,13 +96,33 @@ def test_the_best_rows_are_those_of_a_scan_in_floats(seed, width, repeats, share
     assert np.array_equal(scan_whole(rows, query).best(9)[1], scan_in_floats(rows, query, np.arange(400), 9)[1])
 
 
+@given(seed=SEEDS, width=st.integers(2, 1600), size=st.integers(3, 40))
+@settings(max_examples=60, deadline=None)
+def test_equal_rows_have_one_cosine_wherever_they_stand(seed, width, size):
+    """Alone, as one of two, among many, also across the slices that are measured at once."""
+    rng = np.random.default_rng(seed)
+    row = rng.integers(1, 128, width, np.int8)
+    others = rng.integers(-127, 128, (size, width), np.int8)
+    blocks = [row[None], np.stack([row, row]), np.stack([others[0], row]), np.concatenate([others, [row]])]
+    blocks.append(np.tile(row, (3 * size, 1)))
+    ids = np.arange(sum(map(len, blocks)))
+    scale = np.float32(1 / np.linalg.norm(row.astype(np.float64)))
+    rows = VectorRows(ids, ids, np.full(len(ids), scale), tuple(blocks))
+    places = np.flatnonzero((np.concatenate(blocks) == row).all(axis=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_scan, "_SLICE", 2 * size)
+        _, cosines = scan_whole(rows, wide_query(rng, width), places).best(len(places))
+    assert len(places) >= 5 + 3 * size
+    assert len(set(cosines.tolist())) == 1
+
+
 @given(seed=SEEDS, repeats=st.sampled_from([0.0, 0.01, 0.9]), count=st.integers(1, 11))
 @settings(max_examples=40, deadline=None)
 def test_the_best_of_many_rows_are_those_of_a_scan_in_floats(seed, repeats, count):
     """Enough of them that the last wanted score is looked for among the best of each column."""
     rng = np.random.default_rng(seed)
     rows = drawn_rows(rng, 6_000, 8, repeats=repeats)
-    query = check_vector(rng.standard_normal(8).tolist(), 8)
+    query = usual_query(rng, 8)
     found, cosines = scan_whole(rows, query).best(count)
     expected, exact = scan_in_floats(rows, query, np.arange(6_000), count)
     assert np.array_equal(rows.document_ids[found], rows.document_ids[expected])
@@ -101,7 +135,7 @@ def test_threads_that_share_the_rows_find_what_one_finds(seed, share, threads):
     """And one of them knows that it was the last."""
     rng = np.random.default_rng(seed)
     rows = drawn_rows(rng, 900, 16, repeats=0.1)
-    query = check_vector(rng.standard_normal(16).tolist(), 16)
+    query = usual_query(rng, 16)
     places = None if share is None else np.flatnonzero(rng.random(900) < share)
     scan = VectorScan(rows, query, places)
     with ThreadPoolExecutor(threads) as pool:
@@ -115,7 +149,7 @@ def test_a_document_of_many_chunks_does_not_hide_the_others():
     """The nearest hundreds of rows are all of the first document: looking deeper finds the other three."""
     rng = np.random.default_rng(5)
     rows = drawn_rows(rng, 1_000, 8, repeats=0.0)
-    query = check_vector(rng.standard_normal(8).tolist(), 8)
+    query = usual_query(rng, 8)
     order, _ = scan_in_floats(rows, query, np.arange(1_000), 1_000)
     documents = np.ones(1_000, np.int64)
     documents[order[-3:]] = [2, 3, 4]
