@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import forgelore
+from engine_tables import FORGET_VECTORS
 from forgelore.app import App
 from forgelore.core.search.ftsquery import parse_query
 from forgelore.core.search.vectors import unpack_vector
@@ -188,6 +189,24 @@ def test_vectors_in_memory_follow_the_store(demo):
         assert resident.nearest(queries[0], 10_000) == fresh.nearest(queries[0], 10_000)
         assert [resident.nearest(query, 3) for query in queries] == [fresh.nearest(query, 3) for query in queries]
     writer.close()
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5], ids=["few are marked as gone", "many are left out"])
+def test_a_search_that_was_prepared_sees_the_rows_of_that_moment(demo, share):
+    """It may begin in another thread, after the rows were read anew."""
+    embedder = HashedEmbedder()
+    resident = VectorCache(demo, find_embedder(demo, embedder.fingerprint()))
+    resident.refresh()
+    query = every_vector(demo, resident.embedder.id)[0]
+    allowed = np.asarray([row[0] for row in demo.rows("SELECT id FROM documents WHERE id % 3 > 0")], np.int64)
+    gone = 0
+    for within in (None, allowed):
+        expected, prepared = resident.nearest(query, 50, within), resident.prepare(query, 50, within)
+        gone += int(resident.rows.total * share)
+        demo.run_many(FORGET_VECTORS, demo.rows("SELECT id FROM documents ORDER BY id LIMIT ?", gone))
+        resident.refresh()
+        assert resident.nearest(query, 50, within) != expected
+        assert prepared.work() == expected
 
 
 def test_the_nearest_are_those_a_loop_would_find(demo):

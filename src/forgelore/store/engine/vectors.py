@@ -156,19 +156,9 @@ class VectorCache:
         return found
 
     def prepare(self, query: "Vector", limit: int, allowed: "Ids | None" = None) -> "NearestSearch":
-        """Return what finds the same, in one thread or in several."""
-        rows = self.rows
-        return NearestSearch(rows, limit, lambda: VectorScan(rows, query, self._places(allowed)))
-
-    def _places(self, allowed: "Ids | None") -> "Places | None":
-        """Return where the rows stand that count; None: all of them."""
-        import numpy as np
-
-        counting = self._live
-        if allowed is not None:
-            wanted = _is_member(self.rows.document_ids, allowed)
-            counting = wanted if counting is None else wanted & counting
-        return None if counting is None else np.flatnonzero(counting)
+        """Return what finds the same, in one thread or in several, among the rows of this moment."""
+        rows, live = self.rows, self._live
+        return NearestSearch(rows, limit, lambda: VectorScan(rows, query, _places(rows, live, allowed)))
 
 
 class NearestSearch:
@@ -199,6 +189,17 @@ class NearestSearch:
             if len(found) >= self._limit or take >= len(scan):
                 return list(found.values())[: self._limit]
             take *= 4  # many chunks of few documents: look deeper
+
+
+def _places(rows: VectorRows, live: "Mask | None", allowed: "Ids | None") -> "Places | None":
+    """Return where the rows stand that count; None: all of them."""
+    import numpy as np
+
+    counting = live
+    if allowed is not None:
+        wanted = _is_member(rows.document_ids, allowed)
+        counting = wanted if counting is None else wanted & counting
+    return None if counting is None else np.flatnonzero(counting)
 
 
 def _is_member(values: "Ids", allowed: "Ids") -> "Mask":
