@@ -61,9 +61,10 @@ embedder would get; that of the query is given, so that embedding it does not co
 neighbouring words of real issue titles, and 40 identifiers. All parts in turn for each question, in one
 process, after 30 questions that are not counted. What a filter allows is kept: "again" is any further question
 with the same filter. What is kept about words is forgotten before each question, as if nobody had asked about
-them. Vectors are multiplied by {kernel}, with one thread. "Before" is the
-run of 2026-11-15, whose vectors were floats in memory. On average {load:.1f} processes wanted a core during the last
-quarter of an hour: where that is more than the machine has, wall time is a multiple of CPU time."""
+them. Vectors are multiplied by {kernel}, with one thread; a hybrid search shares them between two where a core is
+idle, and its CPU time is that of both. "Before" is the run of 2026-11-15, whose vectors were floats in memory. On
+average {load:.1f} processes wanted a core during the last quarter of an hour: where that is more than the machine
+has, wall time is a multiple of CPU time."""
 
 
 class Measured(typing.NamedTuple):

@@ -221,9 +221,9 @@ def _has_core_to_spare() -> bool:
 
 
 def _begin(search: "NearestSearch") -> "Callable[[], list[Near]]":
-    """Look in another thread, and return what waits for the result, or for the error: it takes part in what is left.
-    (An executor would do the same, and importing one takes longer than a search. `threading` waits until the thread
-    runs, a tenth of a search.)
+    """Look in another thread, and return what waits for the result, or for the error: it takes part in what is left,
+    and is called once. (An executor would do the same, and importing one takes longer than a search. `threading` waits
+    until the thread runs, a tenth of a search.)
     """
     found: list[list[Near] | None] = []
     errors: list[BaseException] = []

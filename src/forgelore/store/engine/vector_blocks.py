@@ -1,8 +1,8 @@
-"""Vectors in memory: all chunks of an embedder, as the bytes they are stored as, ten thousand to a block.
+"""Vectors in memory: all chunks of an embedder, as the bytes they are stored as, in blocks.
 
-SQLite itself puts the rows of a block together, which takes a fifth of handing each row to Python. So reading costs
-little more than the bytes, and nothing beside the rows has to be kept equal to them. What is new is another block, and
-what is gone costs a copy of its own block alone.
+Ten thousand are in one that was read, 25,000 in one of a mapped file. SQLite itself puts the rows of a block together,
+which takes a fifth of handing each row to Python. So reading costs little more than the bytes, and nothing beside the
+rows has to be kept equal to them. What is new is another block, and what is gone costs a copy of its own block alone.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
