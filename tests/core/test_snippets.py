@@ -63,6 +63,12 @@ def test_what_matched_is_marked(text, typed, expected):
     assert marked(text, typed) == expected
 
 
+def test_an_identifier_that_stands_there_often_is_marked_once_each_time():
+    text = "chunk_cache, then chunk_cache and\nchunk-cache"
+    wanted = wanted_of(parse_query("chunkcache"), TABLE.stems)
+    assert find_marks(text, TABLE.tokens(text), wanted) == [(0, 11, 0), (18, 29, 0), (34, 45, 0)]
+
+
 def test_a_short_text_is_shown_whole_in_one_line():
     assert snippet("  Crash\r\n\r\n\ton   start \n", "crash").text == "Crash on start"
 

@@ -110,14 +110,21 @@ def test_whether_anything_fits_does_not_depend_on_the_length_of_the_page(store):
         assert len(told) == 1, text
 
 
-def test_a_long_text_is_rated_by_all_of_it(tmp_path):
+@pytest.mark.parametrize(
+    ("typed", "spread"),
+    [
+        ("zebrafish walnut quagmire", f"zebrafish {FILLER} walnut {FILLER} quagmire"),
+        ('zebrafish "walnut quagmire"', f"zebrafish {FILLER} walnut\n  quagmire {FILLER}"),
+    ],
+    ids=["words", "a phrase over two lines"],
+)
+def test_a_long_text_is_rated_by_all_of_it(tmp_path, typed, spread):
     store = open_store(str(tmp_path / "long.db"))
-    spread = f"zebrafish {FILLER} walnut {FILLER} quagmire"
     items = [item(1, "log of a run", spread), *(item(at, f"wallet {at}", "is empty") for at in range(2, 40))]
     lines = [json.dumps(one).encode() + b"\n" for one in items]
     import_lines(store, ProjectName("local", "local", "long"), lines, 1)
     index_items(store, [1])
-    answer = search(Retriever(store), SearchRequest("zebrafish walnut quagmire", "lexical"))
-    assert [(hit.row.number, hit.relevance) for hit in answer.hits] == [(1, 1.0)]
+    answer = search(Retriever(store), SearchRequest(typed, "lexical"))
+    assert [(hit.row.number, hit.words, hit.relevance) for hit in answer.hits] == [(1, ("zebrafish",), 1.0)]
     assert not answer.is_nothing_fitting
     store.close()

@@ -236,6 +236,9 @@ def test_a_value_nobody_has_is_told_with_what_was_meant(retriever):
     assert "no item has the milestone 'v9'" in warnings("sync milestone:v9")
     assert "no item is assigned to 'zoe'" in warnings("sync assignee:zoe")
     assert not ask(retriever, "sync label:BUG author:mira-k", mode="lexical").warnings
+    either = ask(retriever, "sync author:mira-k author:mira-kk", mode="lexical")  # what was found has one of them
+    assert either.hits
+    assert "nobody here is called 'mira-kk'; did you mean 'mira-k'?" in either.warnings
     project = retriever.store.value("SELECT path FROM projects")
     with pytest.raises(NotFound) as caught:
         find_project_ids(retriever.store, [project + "x"], SETTING.hosts)
