@@ -19,11 +19,26 @@ TABLE = FullText()
 APART = FullText(" qqapartqq ")
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"))
 PIECES = ["ChunkCache", "chunk_cache", "cache", "caching", "chunk", "the", "C++", "日本語サーバー", "日本語", "naïve", "İstanbul", "word ", " ",
-          " ", "\n\n   ", "\t", ", ", "é", "🥳", "x" * 60, "…", "std::vector"]  # fmt: skip
+          " ", "\n\n   ", "\t", ", ", "é", "🥳", "x" * 60, "…", "std::vector", "io_uring", "Io__u-ring", "_", "-", "various"]  # fmt: skip
 TEXT = st.one_of(ANY_TEXT, st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 TYPED = st.lists(
     st.sampled_from(
-        ["cache", "ChunkCache", "chunk*", "C++", "日本語", "語", "naive", '"chunk cache"', "istanbul", "vector", "zzz"]
+        [
+            "cache",
+            "ChunkCache",
+            "chunk*",
+            "C++",
+            "日本語",
+            "語",
+            "naive",
+            '"chunk cache"',
+            "istanbul",
+            "vector",
+            "zzz",
+            "iouring",
+            "IOUring",
+            "iou*",
+        ]
     ),
     max_size=4,
 )
@@ -57,6 +72,11 @@ def marked(text, typed, **options):
         ("how the merge\n\n  base moved", "how the merge_base", ["merge base"]),
         ("read-only", "readonly", ["read-only"]),
         ("in scriptPubKey", "key", ["scriptPubKey"]),
+        ("with io_uring on", "iouring", ["io_uring"]),
+        ("Is-Open, IS_OPEN", "isopen", ["Is-Open", "IS_OPEN"]),
+        ("a db__path", "dbpa*", ["db__path"]),
+        ("a_b_c or a-y", "abc AY", ["a_b_c", "a-y"]),
+        ("io uring, xio_uring, io_-uring and bio_uring_x", "iouring", []),
     ],
 )
 def test_what_matched_is_marked(text, typed, expected):
@@ -171,3 +191,13 @@ def test_of_a_long_text_the_region_with_the_most_words_is_looked_at():
     assert "deletions of files" in text[low:high]
     assert find_region(text, wanted_of(parse_query("zebra"), TABLE.stems), around=9_000) == (8_375, 10_875)
     assert find_region("short", wanted) == (0, 5)
+
+
+def test_of_a_long_text_the_region_with_a_word_in_pieces_is_looked_at():
+    """Its first letters stand elsewhere too, inside of other words."""
+    filler = "various ipsum dolor sit amet " * 400
+    text = f"{filler}with io_uring{filler}"
+    low, high = find_region(text, wanted_of(parse_query("iouring"), TABLE.stems))
+    assert "io_uring" in text[low:high]
+    low, high = find_region(f"iouring {text}", wanted_of(parse_query("iouring"), TABLE.stems))
+    assert low == 0, "the word as it was asked for comes first"

@@ -128,3 +128,22 @@ def test_a_long_text_is_rated_by_all_of_it(tmp_path, typed, spread):
     assert [(hit.row.number, hit.words, hit.relevance) for hit in answer.hits] == [(1, ("zebrafish",), 1.0)]
     assert not answer.is_nothing_fitting
     store.close()
+
+
+@pytest.mark.parametrize("before", ["", FILLER], ids=["short", "long"])
+@pytest.mark.parametrize("typed", ["iouring", "isopen", "dbpath"])
+def test_an_identifier_that_is_asked_for_in_one_piece_is_shown_and_fits(tmp_path, typed, before):
+    """Though its first piece is shorter than what is looked for first."""
+    store = open_store(str(tmp_path / "pieces.db"))
+    items = [
+        item(1, "various dbs", f"{before} opens with io_uring where is_open, see db_path"),
+        item(2, "wallet", "is empty"),
+    ]
+    lines = [json.dumps(one).encode() + b"\n" for one in items]
+    import_lines(store, ProjectName("local", "local", "pieces"), lines, 1)
+    index_items(store, [1])
+    answer = search(Retriever(store), SearchRequest(typed, "lexical"))
+    (hit,) = answer.hits
+    assert [hit.snippet.text[start:end].replace("_", "") for start, end in hit.snippet.marks] == [typed]
+    assert (hit.words, hit.relevance) == ((typed,), 1.0)
+    store.close()

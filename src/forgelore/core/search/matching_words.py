@@ -4,18 +4,25 @@ A text has hundreds of words and a query a few. Stems begin as their words do, s
 not be stemmed, nor looked at once more:
 
     wanted: wallet, "chunk cache"   text: The wallet keeps its chunk cache. -> wallet | chunk cache
+
+Who asks for iouring finds `io_uring` by the document's terms, which hold each identifier in one piece too. Where it
+stands the first letters do not tell: a sign is between them. So the signs are taken out of the text; most texts do not
+hold the word even then, and that is all the work there is.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from typing import NamedTuple
 
 Token = tuple[int, int, str]  # first character, character behind the last, stem
+Spelling = tuple[str, int]  # how a word begins, which word
 _GAP: Token = (0, 0, "")  # between words that do not stand side by side: no stem is empty
 _WORD = re.compile("[a-z0-9]+")  # what the tokenizer keeps whole of ASCII
 _LETTERS = 3
+_TAIL = 1  # letters at the end of a long stem that its word may not have
 
 
 class Beginnings(NamedTuple):
@@ -82,3 +89,35 @@ def _end_of_word(lowered: str, start: int) -> int:
     word = _WORD.match(lowered, start)
     assert word is not None
     return word.end()
+
+
+def spell_stem(stem: str) -> tuple[str, ...]:
+    """Return how identifiers begin, in one piece, whose stem is this one or a longer one.
+
+    "iour" -> ("iou",)    "connect" -> ("connec",)    "sai" -> ("sai", "say")    "größ" -> ()
+    """
+    if not stem.isascii():
+        return ()
+    letters = stem[: max(_LETTERS, len(stem) - _TAIL)]
+    return (letters, f"{letters[:-1]}y") if letters == stem and stem.endswith("i") else (letters,)
+
+
+def find_split(lowered: str, spellings: Sequence[Spelling]) -> list[tuple[int, int]]:
+    """Return (place, which word) of the beginnings that stand in pieces, in order."""
+    if not spellings:
+        return []
+    joined = lowered.replace("_", "").replace("-", "")
+    there = [spelling for spelling in spellings if spelling[0] in joined]
+    return sorted(_find_apart(lowered, joined, there)) if there else []
+
+
+def _find_apart(lowered: str, joined: str, spellings: Sequence[Spelling]) -> Iterator[tuple[int, int]]:
+    """A letter of the text without signs stands as many places further on as there are signs before it."""
+    signs = [match.start() - before for before, match in enumerate(re.finditer("[_-]", lowered))]
+    for letters, word in spellings:
+        place = joined.find(letters)
+        while place >= 0:
+            further = bisect_right(signs, place)
+            if bisect_right(signs, place + len(letters) - 1) > further:
+                yield place + further, word
+            place = joined.find(letters, place + 1)

@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from forgelore.core.search.ftsquery import Query, Word, without_stops
-from forgelore.core.search.matching_words import Beginnings, Token, build_beginnings, find_letters, find_matching_words
+from forgelore.core.search.matching_words import (
+    Beginnings,
+    Spelling,
+    Token,
+    build_beginnings,
+    find_letters,
+    find_matching_words,
+    find_split,
+    spell_stem,
+)
 from forgelore.core.search.terms import (
     find_inside_runs,
     find_specials,
@@ -60,6 +69,7 @@ class Wanted(NamedTuple):
     heads: _Heads  # what is wanted by its first stem
     prefixes: _Prefixes  # words that are a single prefix
     beginnings: Beginnings
+    spellings: tuple[Spelling, ...]  # of words that a text may write in pieces
     has_special: bool  # something that C++, C#, .NET and their like may be found by
 
 
@@ -77,7 +87,8 @@ def wanted_of(query: Query, tokenize: Callable[[str], list[str]]) -> Wanted:
     longest = max((len(sought.stems) for word in words for sought in word.sought), default=1)
     parts = {head[:_HEAD] for head in (*heads, *prefixes)}
     has_special = bool(prefixes) or any(map(may_be_special, heads))
-    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), has_special)
+    spellings = tuple(_spellings(heads, prefixes))
+    return Wanted(words, tokenize, heads, prefixes, build_beginnings(parts, longest), spellings, has_special)
 
 
 def char_offsets(data: bytes, tokens: Iterable[Token]) -> list[Token]:
@@ -125,7 +136,7 @@ def find_region(text: str, wanted: Wanted, *, around: int = 0) -> tuple[int, int
     if len(text) <= _REGION:
         return 0, len(text)
     lowered = text.lower()
-    found = sorted(place for word in wanted.words for place in _beginnings(lowered, word))
+    found = sorted(_places_to_look_at(lowered, wanted))
     if len(lowered) != len(text) or not found:  # a few letters grow when they are folded, and offsets with them
         start = max(0, around - _REGION // 4)
         return start, min(len(text), start + _REGION)
@@ -144,6 +155,17 @@ def find_region(text: str, wanted: Wanted, *, around: int = 0) -> tuple[int, int
     return start, min(len(text), start + _REGION)
 
 
+def _places_to_look_at(lowered: str, wanted: Wanted) -> Iterator[tuple[int, str]]:
+    """Yield where words may stand: one that is there in pieces, and not as typed, nowhere else."""
+    typed = [(word.text.lower(), place) for place, word in enumerate(wanted.words) if word.text.isalnum()]
+    split = find_split(lowered, [each for each in typed if each[0] not in lowered])
+    yield from ((position, wanted.words[place].text) for position, place in split)
+    in_pieces = {place for _, place in split}
+    for place, word in enumerate(wanted.words):
+        if place not in in_pieces:
+            yield from _beginnings(lowered, word)
+
+
 def _beginnings(lowered: str, word: WantedWord) -> Iterator[tuple[int, str]]:
     heads = {sought.stems[0][:_HEAD] for sought in word.sought} | {run[:1] for run in word.runs}
     is_plain = word.text.isalpha() and (word.text.islower() or word.text.istitle() or word.text.isupper())
@@ -160,7 +182,10 @@ def _beginnings(lowered: str, word: WantedWord) -> Iterator[tuple[int, str]]:
 
 def find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> list[MarkedSpan]:
     """Return (start, end, which of the wanted words) of everything that matches, in order."""
-    return sorted(_find_marks(text, tokens, wanted))
+    marks = list(_find_marks(text, tokens, wanted))
+    if "_" in text or "-" in text:
+        marks += _find_in_pieces(text, wanted, {place for _, _, place in marks})
+    return sorted(marks)
 
 
 def find_tokens(text: str, tokenize: Callable[[str], list[Token]], wanted: Wanted) -> list[Token]:
@@ -191,15 +216,33 @@ def _find_marks(text: str, tokens: Sequence[Token], wanted: Wanted) -> Iterator[
     stems = [stem for _, _, stem in tokens]
     for first, last, place in _find_stems(stems, heads, prefixes):
         yield tokens[first][0], tokens[last][1], place
-
-    def places_of(terms: str) -> set[int]:
-        return {place for _, _, place in _find_stems(wanted.tokenize(terms), heads, prefixes)}
-
-    yield from _find_identifiers(text, wanted, places_of)
+    yield from _find_identifiers(text, _fields_with(text, wanted.beginnings), wanted)
     for special in find_specials(text) if wanted.has_special else ():
-        yield from ((special.start, special.end, place) for place in places_of(special.terms))
+        yield from ((special.start, special.end, place) for place in _places_of(special.terms, wanted))
     for start, end, inside in find_inside_runs(text):
-        yield from ((start, end, place) for place in places_of(inside))
+        yield from ((start, end, place) for place in _places_of(inside, wanted))
+
+
+def _find_in_pieces(text: str, wanted: Wanted, found: set[int]) -> Iterator[MarkedSpan]:
+    """Yield the identifiers by which words were found that have no mark otherwise; looking for the others too would
+    cost more than it shows.
+    """
+    missing = [spelling for spelling in wanted.spellings if spelling[1] not in found]
+    lowered = text.lower() if missing else ""
+    if len(lowered) == len(text) and (split := find_split(lowered, missing)):  # else every identifier was looked at
+        fields = _fields_around(lowered, [position for position, _ in split])
+        yield from (mark for mark in _find_identifiers(text, fields, wanted) if mark[2] not in found)
+
+
+def _places_of(terms: str, wanted: Wanted) -> set[int]:
+    return {place for _, _, place in _find_stems(wanted.tokenize(terms), wanted.heads, wanted.prefixes)}
+
+
+def _spellings(heads: _Heads, prefixes: _Prefixes) -> Iterator[Spelling]:
+    for stem, wanted in heads.items():
+        yield from ((letters, place) for letters in spell_stem(stem) for place, one in wanted if len(one.stems) == 1)
+    for stem, places in prefixes.items():
+        yield from ((letters, place) for letters in spell_stem(stem) for place in places)
 
 
 def _heads(words: tuple[WantedWord, ...]) -> tuple[_Heads, _Prefixes]:
@@ -236,16 +279,15 @@ def _matches(stems: list[str], sought: Sought) -> bool:
     return stems[-1].startswith(last) if sought.is_prefix else stems[-1] == last
 
 
-def _find_identifiers(text: str, wanted: Wanted, places_of: Callable[[str], set[int]]) -> Iterator[MarkedSpan]:
+def _find_identifiers(text: str, fields: list[tuple[int, int]], wanted: Wanted) -> Iterator[MarkedSpan]:
     """Yield the identifiers that were found by their entries in the terms column. First which, then where: most
     texts have none, and walking through every word is the slow part.
     """
     known: dict[str, set[int]] = {}
-    fields = _fields_with(text, wanted.beginnings)
     for word in identifiers(" ".join(text[start:end] for start, end in fields)):
         terms = word_terms(word)
         if any(part.startswith(wanted.beginnings.letters) for part in " ".join(terms).split()):
-            known[word] = set().union(*map(places_of, terms))
+            known[word] = {place for each in terms for place in _places_of(each, wanted)}
     if any(known.values()):
         for start, end in fields:
             for match in find_words(text, start, end):
@@ -257,11 +299,15 @@ def _fields_with(text: str, beginnings: Beginnings) -> list[tuple[int, int]]:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters grow when they are folded, and offsets with them
         return [(0, len(text))]
+    return _fields_around(lowered, find_letters(lowered, beginnings))
+
+
+def _fields_around(text: str, places: list[int]) -> list[tuple[int, int]]:
     fields, behind = [], 0
-    for place in find_letters(lowered, beginnings):
+    for place in places:
         if place >= behind:
-            first = max(lowered.rfind(" ", behind, place) + 1, lowered.rfind("\n", behind, place) + 1, behind)
-            ends = (lowered.find(" ", place), lowered.find("\n", place))
+            first = max(text.rfind(" ", behind, place) + 1, text.rfind("\n", behind, place) + 1, behind)
+            ends = (text.find(" ", place), text.find("\n", place))
             behind = min(end if end >= 0 else len(text) for end in ends)
             fields.append((first, behind))
     return fields
