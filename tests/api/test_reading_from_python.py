@@ -53,6 +53,18 @@ def test_a_hit_says_at_once_what_it_is(lore):
     assert (hit.state, hit.author) == (hit.row.state, hit.row.author)
 
 
+@pytest.mark.parametrize(
+    ("filters", "typed"),
+    [({"author": "s-abara"}, "author:s-abara"), ({"label": ["bug"], "state": "open"}, "label:bug is:open")],
+)
+def test_filters_without_words_are_the_qualifiers(lore, filters, typed):
+    by_filters, by_qualifiers = lore.search("", **filters), lore.search(typed)
+    assert by_filters.hits == by_qualifiers.hits != []
+    assert by_filters.sort == by_qualifiers.sort
+    assert not lore.search("").hits
+    assert not lore.search("", author=None).hits
+
+
 def test_times_are_aware(lore):
     hit = lore.search("deleted files", mode="lexical").hits[0]
     item = lore.get("#41")

@@ -15,7 +15,7 @@ def value_options():
     for name in COMMANDS:
         for action in build_parser(name)[0]._actions:
             if action.option_strings and action.nargs != 0:
-                yield pytest.param(name, action.option_strings[-1], id=f"{name} {action.option_strings[-1]}")
+                yield pytest.param(name, action.option_strings[0], id=f"{name} {action.option_strings[0]}")
 
 
 @pytest.mark.parametrize(("command", "option"), list(value_options()))

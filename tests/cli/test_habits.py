@@ -67,3 +67,114 @@ def test_a_comparison_and_a_range_at_once_are_told(demo):
     done = demo("search", "relay updated:>=2024-01-01..2024-02-01")
     assert done.code == 13
     assert "write 2024-01-01..2024-02-01" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "same"),
+    [
+        (("search", "relay", "--label", "bug", "stalls"), ("search", "relay", "stalls", "--label", "bug")),
+        (("search", "--label", "bug", "relay", "--state", "open", "stalls"), ("search", "relay stalls label:bug is:open")),
+        (("list", "issues", "--limit", "6", "label:bug"), ("list", "issues", "label:bug", "--limit", "6")),
+        (("list", "--limit", "6", "issues", "-label:bug"), ("list", "issues", "-label:bug", "--limit", "6")),
+        (("count", "issues", "--state", "open", "label:bug"), ("count", "issues", "label:bug", "--state", "open")),
+        (("similar", "--limit", "3", "#41"), ("similar", "#41", "--limit", "3")),
+        (("show", "#41", "--system", "#48"), ("show", "#41", "#48", "--system")),
+        (("search", "relay", "-L", "3", "-l", "bug", "-s", "open"),
+         ("search", "relay", "--limit", "3", "--label", "bug", "--state", "open")),
+        (("search", "relay", "-R", "lanternsync/lantern"), ("search", "relay", "--repo", "lanternsync/lantern")),
+        (("list", "issues", "-L", "3", "-A", "s-abara", "-s", "closed"),
+         ("list", "issues", "--limit", "3", "--author", "s-abara", "--state", "closed")),
+        (("list", "issues", "-m", "1.0", "-a", "mira-k"), ("list", "issues", "--milestone", "1.0", "--assignee", "mira-k")),
+        (("count", "issues", "-l", "bug", "-R", "lanternsync/lantern"), ("count", "issues", "label:bug")),
+        (("similar", "#41", "-L", "3", "-s", "open"), ("similar", "#41", "--limit", "3", "--state", "open")),
+        (("show", "-R", "lanternsync/lantern", "41"), ("show", "lanternsync/lantern#41")),
+        (("list", "issues", "--state", "all", "--limit", "99"), ("list", "issues", "--limit", "99")),
+        (("list", "items", "label:bug", "--limit", "9"), ("list", "items", "--label", "bug", "--limit", "9")),
+    ],
+)  # fmt: skip
+def test_words_and_flags_stand_in_any_order(demo, arguments, same):
+    done, meant = (demo(*words, "--json") for words in (arguments, same))
+    assert (done.code, meant.code) == (0, 0)
+    # How a search was typed is part of its answer.
+    assert {**as_dict(done.data), "query": ""} == {**as_dict(meant.data), "query": ""}
+
+
+def as_dict(data):
+    return data if isinstance(data, dict) else {"rows": data}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("gcc", "-lpthread", "-static", "-O2"), "gcc -lpthread -static -O2"),
+        (("java", "-Xmx2g"), "java -Xmx2g"),
+        (("rm", "-rf"), "rm -rf"),
+        (("grep", "-L"), "grep -L"),
+        (("ls", "-a", "-l"), "ls -a -l"),
+        (("crash", "-Lfoo", "-L=3"), "crash -Lfoo -L=3"),
+        (("--", "crash", "-L", "3", "--limit", "-w"), "crash -L 3 --limit -w"),
+        (("crash", "--limit", "3", "--", "-L", "3"), "crash -L 3"),
+        (("--limit crashes", "-L", "3"), "--limit crashes"),
+    ],
+)
+def test_what_is_no_flag_for_certain_is_text(demo, words, text):
+    assert demo("--json", "search", *words).data["query"] == text
+
+
+def test_a_word_after_a_flag_can_be_left_out(demo):
+    numbers = [
+        [hit["number"] for hit in demo("search", *words, "--mode", "lexical", "--json").data["hits"]]
+        for words in (("relay", "--label", "bug", "-websocket"), ("relay -websocket label:bug",))
+    ]
+    assert numbers[0] == numbers[1] != []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("search", "relay", "--limti", "3"), "did you mean --limit?"),
+        (("list", "issues", "--lable=bug"), "did you mean --label?"),
+        (("search", "relay", "-q", ".[]"), "into jq"),
+        (("list", "issues", "-t", "{{.}}"), "--format tsv"),
+        (("search", "relay", "--json", "title"), "pick them with jq"),
+        (("list", "issues", "--json", "number,title"), "pick them with jq"),
+        (("search", "relay", "--sort", "best-match"), "relevance is the order"),
+        (("list", "issues", "--sort", "best-match"), "relevance is the order"),
+        (("list", "issues", "-L", "many"), "run: forgelore list --help"),
+    ],
+)
+def test_a_flag_that_is_none_gets_the_one_that_is_meant(demo, arguments, hint):
+    done = demo(*arguments)
+    assert done.code == 2
+    assert hint in (json.loads(done.out)["error"]["hint"] if "--json" in arguments else done.err)
+
+
+def test_a_list_misses_its_kind_and_nothing_else(demo):
+    assert "required: KIND\n" in demo("list").err
+
+
+@pytest.mark.parametrize("command", ["search", "list", "count", "similar", "show"])
+def test_short_flags_are_in_the_help(demo, command):
+    assert "-R, --repo NAME" in demo(command, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "typed"),
+    [
+        (("--author", "s-abara", "--state", "closed"), "author:s-abara is:closed"),
+        (("-l", "bug"), "label:bug"),
+        (("--repo", "lanternsync/lantern"), "repo:lanternsync/lantern"),
+        (("--no", "label", "--sort", "created"), "no:label sort:created"),
+    ],
+)
+def test_filters_without_words_list_what_they_allow(demo, flags, typed):
+    by_flags, by_words = demo("search", *flags, "--json").data, demo("search", typed, "--json").data
+    assert by_flags["hits"] == by_words["hits"] != []
+    assert by_flags["total"] == by_words["total"]
+
+
+def test_a_search_without_words_and_filters_is_refused(demo):
+    for flags in ((), ("--limit", "3"), ("--state", "all"), ("--label", "bug", "--fts-mode", "raw")):
+        done = demo("search", *flags)
+        assert done.code == 2
+        assert "the words to look for are missing" in done.err

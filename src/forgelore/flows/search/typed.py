@@ -56,7 +56,7 @@ def build_request(
     required, notes = _bounded(typed)
     if known.document_ids:
         sort = SortOrder()  # the item is first
-    elif sort.key == "relevance" and not typed.text.strip() and not typed.is_plain:
+    elif sort.key == "relevance" and not typed.text.strip() and (not typed.is_plain or any(flags.values())):
         sort = SortOrder("updated")  # nothing to be relevant to
     return SearchRequest(
         f"#{ref.number}" if ref and ref.number and known.document_ids else typed.text, mode, filters, limit,

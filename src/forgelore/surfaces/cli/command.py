@@ -9,9 +9,11 @@ import argparse
 import importlib
 import io
 import os
+import re
 import sys
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from forgelore.api import check_filled
@@ -26,17 +28,13 @@ if TYPE_CHECKING:
     from forgelore.api import History
 
 
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help in the terminal's width. Asking for it here keeps argparse from importing shutil and its compressors."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=min(width(), 110) - 2)
-
-
+_TO_JQ, _TO_ROWS = "pipe the output of --json into jq", "take --format tsv, csv or jsonl"
 # What people who know gh type, and what says it here.
 _ELSEWHERE = {
-    "--jq": "pipe the output of --json into jq",
-    "--template": "take --format tsv, csv or jsonl",
+    "--jq": _TO_JQ,
+    "-q": _TO_JQ,
+    "--template": _TO_ROWS,
+    "-t": _TO_ROWS,
     "--match": "write in:title, in:body or in:comments into the query",
     "--search": "write the qualifiers behind the kind: forgelore list issues 'label:bug no:assignee'",
     "--merged": "write --state merged",
@@ -46,20 +44,96 @@ _ELSEWHERE = {
     "--owner": "name one project with --project",
     "--order": "write sort:created-asc into the query",
 }
+_FIELD = r"(?:number|title|body|url|id|state|author|labels|assignees|milestone|comments|repository|\w+At|is[A-Z]\w+)"
+_FIELDS = re.compile(rf"{_FIELD}|\w+(?:,\w+)+")  # that gh takes behind --json
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help in the terminal's width. Asking for it here keeps argparse from importing shutil and its compressors."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=min(width(), 110) - 2)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Return `-L, --limit N`: the value once, as Python itself has it from 3.13 on."""
+        if not action.option_strings:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(sorted(action.option_strings, key=len))} {value}".rstrip()
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse whose complaints are our errors, so that --json and exit codes hold for them too."""
+    """argparse whose complaints are our errors, so that --json and exit codes hold for them too, and whose words may
+    stand anywhere.
+
+        search panic --label bug closure     words before, between and behind options are one list
+        -L 3, -w                             a short option: alone, with its value behind it
+        -lpthread, -rf, -a -l, -- -L 3       text, somebody may look for it
+    """
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return what was typed."""
+        return self.parse_args(self._arrange(words))
 
     def error(self, message: str) -> NoReturn:
-        known = next((hint for flag, hint in _ELSEWHERE.items() if f" {flag}" in message), "")
-        if "unrecognized" in message and "," in message and "--" not in message:  # --json number,title
-            known = "--json prints all fields; pick them with jq"
-        raise UsageError(message, hint=known or f"run: {self.prog} --help")
+        raise UsageError(message, hint=self._find_hint(message) or f"run: {self.prog} --help")
+
+    def _find_hint(self, message: str) -> str:
+        if "'best-match'" in message:
+            return "relevance is the order of a search without --sort"
+        unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
+        if not unknown:
+            return ""
+        if unknown[1] in _ELSEWHERE:
+            return _ELSEWHERE[unknown[1]]
+        import difflib
+
+        flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
+        meant = difflib.get_close_matches(unknown[1], flags, n=1)
+        return f"did you mean {meant[0]}?" if meant else ""
+
+    def _arrange(self, words: Sequence[str]) -> list[str]:
+        """Return options with their values, then everything else: argparse wants the words of a list side by side."""
+        if any(action.nargs == argparse.REMAINDER for action in self._actions):
+            return list(words)
+        options: list[str] = []
+        others: list[str] = []
+        waiting = deque(words)
+        while waiting:
+            word = waiting.popleft()
+            if word == "--":
+                others += waiting
+                break
+            self._refuse_habits(word, waiting, others)
+            if not self._is_option(word, waiting):
+                others.append(word)
+                continue
+            options.append(word)
+            action = self._option_string_actions.get(word)
+            if action and action.nargs != 0 and waiting and not self._is_option(waiting[0], ()):
+                options.append(waiting.popleft())
+        return [*options, "--", *others] if others else options
+
+    def _is_option(self, word: str, after: Sequence[str]) -> bool:
+        action = self._option_string_actions.get(word.partition("=")[0])
+        if word.startswith("--"):
+            return action is not None or " " not in word  # what is unknown is told; a sentence is text
+        if action is None or "=" in word:
+            return False
+        return action.nargs == 0 or (len(after) > 0 and not after[0].startswith("-"))
+
+    def _refuse_habits(self, word: str, after: Sequence[str], others: Sequence[str]) -> None:
+        """Refuse what gh has and would be text here: nobody meant to look for it."""
+        if not after:
+            return
+        if word in ("-q", "-t") and "-R" in self._option_string_actions and not after[0].startswith("-"):
+            self.error(f"unrecognized arguments: {word}")
+        if word in FORMATS and others and _FIELDS.fullmatch(after[0]):
+            raise UsageError(f"{word} takes no fields: {after[0]}", hint=f"{word} prints all fields; pick them with jq")
 
     def _parse_optional(self, arg_string: str) -> tuple[argparse.Action | None, str, str | None] | None:
-        """Read -DWITH_SSL as text that somebody looks for: every option of ours but -h begins with two dashes."""
-        if arg_string.startswith("-") and not arg_string.startswith("--") and arg_string != "-h":
+        """Read -DWITH_SSL as text that somebody looks for: one dash is an option's only where all of it is one."""
+        if not arg_string.startswith("--") and arg_string not in self._option_string_actions:
             return None
         return super()._parse_optional(arg_string)
 
@@ -184,7 +258,7 @@ def build_parser(name: str) -> tuple[Parser, CommandModule]:
 
 def run_command(name: str, arguments: list[str], started: float) -> int:
     parser, module = build_parser(name)
-    parsed = parser.parse_args(arguments)
+    parsed = parser.read(arguments)
     is_read = COMMANDS[name][0] in ("find", "read")
     is_paged_here = is_read and not parsed.no_pager and not getattr(parsed, "rows", None) and is_paged()
     context = Context(db=parsed.db, output=parsed.format, started=started, color=parsed.color, is_paged=is_paged_here)

@@ -17,12 +17,12 @@ WordSource = Literal["words", "files", "projects", "text"]
 _LISTS = tuple(f"{kind}s" for kind in KINDS)
 # "command argument", or "argument" for every command that has it.
 _WORDS: dict[str, tuple[str, ...]] = {
-    "list kind": _LISTS,
+    "list kind": (*_LISTS, "items"),
     "count kind": COUNTABLE,
     "ingest --type": _LISTS,
     "search --type": (*KINDS, "thread", "code", "commit", "all"),
     "--type": (*KINDS, "thread"),
-    "--state": ("open", "closed", "merged"),
+    "--state": ("open", "closed", "merged", "all"),
     "--embedder": tuple(name for name in EMBEDDERS if name != "none"),
 }
 _FILES = ("FILE", "PATH")

@@ -48,14 +48,18 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
             " repeat for more",
         )  # fmt: skip
     group.add_argument(
-        "--state", metavar="STATE", action="append", help="open, closed or merged; repeat for any of them"
+        "--state",
+        "-s",
+        metavar="STATE",
+        action="append",
+        help="open, closed, merged, or all, which is no filter; repeat for any of them",
     )
     group.add_argument(
-        "--author", metavar="NAME", action="append", help="by this person, ana or @ana; repeat for any of them"
+        "--author", "-A", metavar="NAME", action="append", help="by this person, ana or @ana; repeat for any of them"
     )
     group.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
-    group.add_argument("--repo", dest="project", metavar="NAME", action=Once, help="the same, in the words of gh")
-    group.add_argument("--label", metavar="NAME", action="append", help="with this label; repeat for all of them")
+    add_repo(group)
+    group.add_argument("--label", "-l", metavar="NAME", action="append", help="with this label; repeat for all of them")
     group.add_argument(
         "--path", metavar="PATH", action="append",
         help="touches this file (or is it), or with a final / anything below; repeat for any of them",
@@ -70,19 +74,32 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     )
     group.add_argument("--updated", metavar="RANGE", action="append", help="the same of the last update")
     group.add_argument("--comments", metavar="RANGE", action="append", help="how many: 0, '>10', 5..20")
-    group.add_argument("--milestone", metavar="NAME", action="append", help="of this milestone; repeat for any of them")
+    group.add_argument(
+        "--milestone", "-m", metavar="NAME", action="append", help="of this milestone; repeat for any of them"
+    )
     group.add_argument(
         "--no", metavar="WHAT", action="append", help="without any label, milestone or assignee; repeat for all of them"
     )
     group.add_argument(
-        "--assignee", metavar="NAME", action="append", help="assigned to this person; repeat for any of them"
+        "--assignee", "-a", metavar="NAME", action="append", help="assigned to this person; repeat for any of them"
+    )
+
+
+def add_repo(parser: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
+    """Add gh's name of --project."""
+    parser.add_argument(
+        "--repo", "-R", dest="project", metavar="NAME", action=Once, help="the same, in the words of gh"
     )
 
 
 def add_query(parser: argparse.ArgumentParser) -> None:
     """Add qualifiers, as in a search, to a command that lists or counts."""
     parser.add_argument(
-        "query", metavar="QUALIFIER", nargs="*", help="label:bug, -author:ana, no:milestone … as in a search"
+        "query",
+        metavar="QUALIFIER",
+        nargs="*",
+        default=[],
+        help="label:bug, -author:ana, no:milestone … as in a search",
     )
 
 
@@ -92,7 +109,7 @@ def print_warnings(context: "Context", warnings: Iterable[str]) -> None:
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
+    parser.add_argument("--limit", "-L", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
     add_offset(parser)
 
 
@@ -153,7 +170,14 @@ def read_filters(context: "Context", arguments: argparse.Namespace) -> "FilterWo
     """Return the filters as they were typed, within the project that is meant. `list` and `count` have no --type: their
     argument says it.
     """
+    return cast("FilterWords", {**typed_filters(arguments), "project": context.history.name_project(arguments.project)})
+
+
+def typed_filters(arguments: argparse.Namespace) -> dict[str, object]:
+    """Return the filters that were typed. Any of them may be in every state: `--state all` is no filter."""
     from forgelore.api import FilterWords
 
     typed = {name: getattr(arguments, name) for name in FilterWords.__annotations__ if name in arguments}
-    return cast("FilterWords", {**typed, "project": context.history.name_project(arguments.project)})
+    if "all" in (typed.get("state") or ()):
+        del typed["state"]
+    return {name: value for name, value in typed.items() if value is not None}

@@ -165,7 +165,7 @@ def write_bash() -> str:
     arguments += [f"    '{family} 1') words='{' '.join(family_commands(family))}' ;;" for family in FAMILIES]
     for name, places in [("", list(BEFORE_COMMAND)), *_commands()]:
         for place in _taking(places):
-            heads = "|".join(f"'{name} {flag}'" for flag in place.long_flags)
+            heads = "|".join(f"'{name} {flag}'" for flag in place.flags)
             values.append(f"    {heads}) {_bash_source(place)} ;;")
         for at, place in _numbered(places):
             if place.source != "text":
@@ -205,7 +205,8 @@ def _zsh_specs(place: WordPlace) -> Iterator[str]:
         repeated = "*" if place.is_repeated else ""
         help_text = place.help.replace("[", r"\[").replace("]", r"\]").replace(":", r"\:")
         if place.takes_value:
-            yield _quoted(f"{repeated}{flag}=[{help_text}]:{place.name}:{_zsh_action(place)}")
+            sign = "=" if flag.startswith("--") else ""  # -L 3 is an option, -L=3 is text
+            yield _quoted(f"{repeated}{flag}{sign}[{help_text}]:{place.name}:{_zsh_action(place)}")
         else:
             yield _quoted(f"{repeated}{flag}[{help_text}]")
 
@@ -229,7 +230,7 @@ def write_fish() -> str:
             lines.append(f"complete -c forgelore {where} -a {name} -d {_quoted_fish(summary)}")
     for name, places in _commands():
         for place in _taking(places):
-            takes += [f"'{name} {flag}'" for flag in place.long_flags]
+            takes += [f"'{name} {flag}'" for flag in place.flags]
         lines += [_fish_option(name, place) for place in places if place.flags]
         lines += [_fish_argument(name, at, place) for at, place in _numbered(places) if place.source != "text"]
     return _FISH % {

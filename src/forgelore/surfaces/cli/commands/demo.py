@@ -85,7 +85,7 @@ def _step(context: "Context", said: str, words: list[str], path: str, folder: st
     inner = Context(db=path, started=time.monotonic(), cwd=folder)
     inner.out, inner.style = context.out, style
     try:
-        module.run(inner, parser.parse_args(words[1:]))
+        module.run(inner, parser.read(words[1:]))
     finally:
         inner.close()
 

@@ -1,6 +1,7 @@
 """`forgelore list KIND`."""
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.cli.filtering import (
@@ -26,6 +27,7 @@ EXAMPLES = (
     "forgelore list issues --state open",
     "forgelore list issues 'label:bug -author:ana no:milestone created:>2026-01 sort:comments'",
     "forgelore list prs --author @ana --limit 10",
+    "forgelore list prs -L 10 -s all author:ana       the same, as in gh",
     "forgelore list issues --label bug --label regression --json",
     "forgelore list prs --path src/ --state open --state merged --after '3 months ago'",
     "forgelore list discussions --sort comments      of either kind: items, or threads below items",
@@ -36,7 +38,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="issues, changes (prs, mrs), discussions or releases")
+    parser.add_argument("kind", metavar="KIND", help="issues, changes (prs, mrs), discussions, releases or items")
     add_query(parser)
     parser.add_argument(
         "--sort",
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="updated",
         help="newest or most first by this (default: updated)",
     )
-    parser.add_argument("--limit", metavar="N", type=int, default=30, help="how many (default: 30)")
+    parser.add_argument("--limit", "-L", metavar="N", type=int, default=30, help="how many (default: 30)")
     add_output(parser, with_marks=False)
     add_filters(parser, with_type=False)
 
@@ -53,7 +55,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]"
     filters = read_filters(context, arguments)
     query = " ".join(arguments.query)
     limit = read_limit(context, arguments, most=_MOST)
-    items = context.history.list_items(arguments.kind, query, sort=arguments.sort, limit=limit, **filters)
+    ask = context.history.items if arguments.kind == "items" else partial(context.history.list_items, arguments.kind)
+    items = ask(query, sort=arguments.sort, limit=limit, **filters)
     print_warnings(context, items.warnings)
     if arguments.rows:
         context.print_rows(arguments.rows, items)

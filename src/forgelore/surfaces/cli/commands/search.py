@@ -15,6 +15,7 @@ from forgelore.surfaces.cli.filtering import (
     filter_examples,
     read_filters,
     read_limit,
+    typed_filters,
 )
 from forgelore.surfaces.cli.hits import HitPage, print_count, print_more, print_nothing
 from forgelore.surfaces.cli.terminal import clean
@@ -29,6 +30,8 @@ EXAMPLES = (
     "forgelore search 'C++ ChunkCache::insert' --type issue --state open",
     "forgelore search 'crash -windows label:bug is:open created:>2026-01 sort:created'",
     "forgelore search 'auth*' --mode lexical",
+    "forgelore search panic -l bug closure -L 5    words and flags in any order, as in gh",
+    "forgelore search --author ana --state open    without words: what the filters allow, last updated first",
     "forgelore search why sqlite --type thread --explain --embedder lore",
     "forgelore search 'retry on timeout' --type code --path 'src/**/*.py'",
     *filter_examples("forgelore search relay"),
@@ -53,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "query",
         metavar="QUERY",
         nargs="*",
+        default=[],
         help='words; "a phrase"; auth* for a beginning; -word; label:bug and other qualifiers; #12; -: standard input',
     )
     parser.add_argument("--similar-to", metavar="REF", help="instead of words: what this item resembles, as `similar`")
@@ -63,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--order", choices=("desc", "asc"), default="desc", help="asc: oldest or fewest first")
     add_output(parser)
-    parser.add_argument("--web", action="store_true", help="open the first result in the browser")
+    parser.add_argument("--web", "-w", action="store_true", help="open the first result in the browser")
     add_filters(parser)
     parser.add_argument(
         "--fts-mode", choices=("safe", "raw"), default="safe", help="raw: QUERY is FTS5 syntax (implies --mode lexical)"
@@ -82,7 +86,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> SearchData | Simil
         if arguments.web:
             raise UsageError("--similar-to opens nothing", hint="leave --web out")
         return compare_item(context, arguments, arguments.similar_to, is_earlier=False)
-    if not arguments.query:
+    if not arguments.query and (arguments.fts_mode == "raw" or not typed_filters(arguments)):
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
     if arguments.query == ["-"]:
         return _search(context, arguments, _read_pasted(context), is_literal=True)

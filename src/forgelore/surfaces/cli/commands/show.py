@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from forgelore.surfaces.cli.filtering import Once, add_repo
 from forgelore.surfaces.cli.terminal import Style, clean, width, wrap
 from forgelore.surfaces.present.text import day, printable
 
@@ -14,6 +15,7 @@ EXAMPLES = (
     "forgelore show '#12'",
     "forgelore show '!34' --project gitlab:group/app",
     "forgelore show acme/web#12 --json",
+    "forgelore show 12 --repo acme/web -w",
     "forgelore show https://github.com/acme/web/issues/12",
     "forgelore show v1.2.0",
     "forgelore show '#41' '#48'             both, one after the other",
@@ -45,9 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="#12, !34, owner/repo#12, a page's URL, a release's tag, or: issue 12; or several",
     )
-    parser.add_argument("--project", metavar="NAME", help="the project a bare number belongs to")
+    parser.add_argument("--project", metavar="NAME", action=Once, help="the project a bare number belongs to")
+    add_repo(parser)
     parser.add_argument("--system", action="store_true", help="show the forge's own notes too")
-    parser.add_argument("--web", action="store_true", help="open it in the browser instead")
+    parser.add_argument("--web", "-w", action="store_true", help="open it in the browser instead")
     parser.add_argument("--document", action="store_true", help="as plain text with a structured header, for agents")
 
 
