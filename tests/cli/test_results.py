@@ -190,3 +190,45 @@ def test_every_option_has_an_example(name):
     options = {flag for action in parser.actions() for flag in action.option_strings if flag.startswith("--")}
     words = {word for line in module.EXAMPLES for word in line.split()}
     assert options - words - {"--help"} == set()
+
+
+def test_labels_that_are_left_out_are_counted(demo, tmp_path):
+    items = [
+        {"kind": "issue", "number": number, "title": "Quokka", "labels": list("abcdef")[:count]}
+        for number, count in ((1, 4), (2, 6))
+    ]
+    assert demo("import", write(tmp_path, *items), "--project", "acme/labels").code == 0
+    lines = [line for line in demo("search", "quokka", "--project", "acme/labels").out.splitlines() if " · " in line]
+    assert sorted(line.rpartition(" · ")[2] for line in lines) == ["a, b, c, d", "a, b, c, d, +2"]
+
+
+def test_what_nothing_was_asked_of_has_no_relevance(demo):
+    for words in (("label:bug",), ("--label", "bug"), ("relay label:bug", "--sort", "created")):
+        out = demo("search", *words, "--limit", "3").out
+        assert "\n 3. " in out
+        assert " 1.00" not in out
+    assert " 1.00" in demo("search", "relay label:bug", "--limit", "3").out
+    assert demo("search", "label:bug", "--limit", "1", "--json").data["hits"][0]["relevance"] == 1
+
+
+def test_a_list_by_its_updates_shows_when_these_were(demo):
+    (hit,) = demo("search", "label:bug", "--limit", "1", "--json").data["hits"]
+    assert f" · updated {hit['updated_at'][:10]} · " in demo("search", "label:bug", "--limit", "1").out
+    (hit,) = demo("search", "relay", "--sort", "created", "--limit", "1", "--json").data["hits"]
+    assert f" · {hit['created_at'][:10]} · " in demo("search", "relay", "--sort", "created", "--limit", "1").out
+
+
+@pytest.mark.parametrize(
+    ("words", "column"),
+    [(("sort:created-asc",), "created_at"), (("--sort", "created"), "created_at"), ((), "updated_at"),
+     (("--sort", "created", "sort:updated"), "updated_at"), (("sort:comments",), "updated_at")],
+)  # fmt: skip
+def test_a_list_shows_the_date_that_it_is_sorted_by(demo, words, column):
+    items = demo("list", "issues", "--limit", "9", *words, "--json").data
+    lines = demo("list", "issues", "--limit", "9", *words).out.splitlines()
+    assert all(f"  {item[column][:10]}" in line for item, line in zip(items, lines, strict=False))
+    assert any(item["created_at"][:10] != item["updated_at"][:10] for item in items)
+
+
+def test_filters_that_allow_nothing_say_so(demo):
+    assert demo("search", "--label", "bug", "--author", "nobody-here").out.startswith("nothing matches the filters\n")

@@ -119,3 +119,18 @@ def test_what_matched_is_coloured_on_a_terminal_and_left_alone_in_a_pipe(demo, s
     assert "**deleted**" in demo(*words, "--marks", "markdown").out
     assert "\x1b[1;33mdeleted\x1b[0m" in demo(*words, "--marks", "ansi").out
     assert "\x1b[1;33m" not in screen(*words, "--marks", "none").raw
+
+
+def test_the_relevance_stands_behind_the_last_line_of_a_title(cli, tmp_path, screen):
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps({"kind": "issue", "number": 1, "title": LONG}))
+    assert cli("import", str(path), "--project", "long/one").code == 0
+    for columns in (60, 80, 97):
+        lines = screen(
+            "search", "lantern", "--project", "long/one", columns=columns, FORGELORE_PAGER=""
+        ).text.splitlines()
+        at = next(at for at, line in enumerate(lines) if line.startswith(" 1. "))
+        assert not lines[at].endswith("1.00")
+        assert lines[at + 1].startswith("    ")
+        assert lines[at + 1].endswith("  1.00")
+        assert max(map(len, lines[at : at + 2])) <= columns

@@ -20,6 +20,7 @@ def list_matching(
     chosen = sort if order.key == "relevance" else order.key
     load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
     items = load(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
+    items.order = chosen
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
     return items
 

@@ -45,9 +45,12 @@ class ListedItem(NamedTuple):
 
 
 class ListedItems(list[ListedItem]):
-    """Listed items, with what there is to say about the filters: a label that no item has."""
+    """Listed items, with what there is to say about the filters (a label that no item has), and by what they are
+    sorted.
+    """
 
     warnings: tuple[str, ...] = ()
+    order: str = "updated"
 
 
 class RowCount(NamedTuple):

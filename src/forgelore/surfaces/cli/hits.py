@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # What stands before and behind a word that matched.
 MARKS = {"none": ("", ""), "markdown": ("**", "**"), "ansi": ("\x1b[1;33m", "\x1b[0m")}
 _TITLE_LINES = 2
+_LABELS = 4
 _BY_CARD = " by its card, which a program wrote"
 
 
@@ -26,20 +27,31 @@ class HitPage(NamedTuple):
     offset: int = 0
     marks: str | None = None  # one of MARKS; None: colours where there are any
     facts: list[str] | None = None  # what moved each of them, with an explanation
+    sort: str = "relevance"
 
     def print(self, context: "Context") -> None:
         with_project = context.history.has_several_projects
         for at, hit in enumerate(self.hits):
-            score = "" if hit.relevance is None else f"{hit.relevance:.2f}"
             marks = self.marks or ("ansi" if context.style.on else "none")
+            score = self._score(hit)
             _print_head(context, f"{self.offset + at + 1:>2}. ", hit, score, marks, with_project=with_project)
-            _print_hit(context, hit, marks)
+            _print_hit(context, hit, marks, self._date(hit))
             if self.reasons and self.reasons[at]:
                 _print_wrapped(context, context.style.cyan(self.reasons[at]))
             if self.is_explained:
                 _print_wrapped(context, context.style.dim(explain(hit)))
             if self.is_explained and self.facts and self.facts[at]:
                 _print_wrapped(context, context.style.dim(self.facts[at]))
+
+    def _score(self, hit: "Hit") -> str:
+        """Return how well it fits; nothing where it is listed: all of these fit, and no words say how well."""
+        is_listed = self.sort != "relevance" or (hit.kind in ("file", "commit") and not hit.words)
+        return "" if hit.relevance is None or is_listed else f"{hit.relevance:.2f}"
+
+    def _date(self, hit: "Hit") -> str:
+        """Return the date that hits are sorted by, or else when it was created."""
+        is_by_update = self.sort == "updated" and hit.row.updated_at is not None
+        return f"updated {day(hit.row.updated_at)}" if is_by_update else day(hit.row.created_at)
 
 
 def print_count(context: "Context", count: int, mode: str, *, is_exact: bool = True) -> None:
@@ -72,7 +84,8 @@ def print_nothing(
     elif total:
         message, advice = f"there is no such page: {number(total)} results in all", "try a smaller --offset"
     else:
-        message, advice = f"nothing matches {fit(clean(text), 200)!r}", _advice(answer.mode, is_filtered=is_filtered)
+        asked = repr(fit(clean(text), 200)) if text else "the filters"
+        message, advice = f"nothing matches {asked}", _advice(answer.mode, is_filtered=is_filtered)
     context.print(message, f"  {context.style.dim('→')} {advice}")
     return True
 
@@ -91,7 +104,8 @@ def _print_head(context: "Context", at: str, hit: "Hit", score: str, marks: str,
     """Print number, ref and title: in two lines where one has no room for it, in full where nobody knows how wide."""
     ref = clean(hit.row.full_ref if with_project else hit.row.ref)
     if hit.kind == "file":
-        context.print(f"{at}{context.style.bold(f'{ref}:{hit.line}')} {clean(hit.symbol)}  {context.style.dim(score)}")
+        head = f"{at}{context.style.bold(f'{ref}:{hit.line}')} {clean(hit.symbol)}"
+        context.print(f"{head}  {context.style.dim(score)}".rstrip())
         return
     columns = _columns() - (len(score) + 2 if score else 0)
     taken, indent = len(at) + cells(ref) + 1, "    "
@@ -102,19 +116,20 @@ def _print_head(context: "Context", at: str, hit: "Hit", score: str, marks: str,
         plain = wrap_words(clean(hit.row.title), columns - len(indent), columns - taken)
         lines = [*plain[: _TITLE_LINES - 1], fit(" ".join(plain[_TITLE_LINES - 1 :]), columns - len(indent))]
     shown = [f"{at}{context.style.bold(ref)} {lines[0]}", *(indent + line for line in lines[1:])]
-    shown[0] += f"  {context.style.dim(score)}" if score else ""
+    shown[-1] += f"  {context.style.dim(score)}" if score else ""
     context.print(*shown)
 
 
-def _print_hit(context: "Context", hit: "Hit", marks: str) -> None:
+def _print_hit(context: "Context", hit: "Hit", marks: str, date: str) -> None:
     style, row = context.style, hit.row
+    more = [f"+{len(row.labels) - _LABELS}"] if len(row.labels) > _LABELS else []
     where = style.dim(_BY_CARD) if row.representation == "intent" else ""
     facts = [
         _state(style, row),
         "" if row.kind == "file" else row.kind + where,
-        f"@{clean(row.author)}" if row.author else "", day(row.created_at),
+        f"@{clean(row.author)}" if row.author else "", date,
         _thread(row),
-        ", ".join(clean(label) for label in row.labels[:4]),
+        ", ".join([*(clean(label) for label in row.labels[:_LABELS]), *more]),
     ]  # fmt: skip
     secret = style.yellow(" confidential") if row.is_confidential else ""
     if any(facts):

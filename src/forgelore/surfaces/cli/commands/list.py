@@ -17,7 +17,7 @@ from forgelore.surfaces.cli.terminal import cells, clean, fit, number, table, wi
 from forgelore.surfaces.present.text import day
 
 if TYPE_CHECKING:
-    from forgelore.api import ListedItem
+    from forgelore.api import ListedItem, ListedItems
     from forgelore.surfaces.cli.command import Context
 
 _LABELS = 24
@@ -67,13 +67,14 @@ def run(context: "Context", arguments: argparse.Namespace) -> "list[ListedItem]"
     return items
 
 
-def _print(context: "Context", items: "list[ListedItem]", project: str | None) -> None:
+def _print(context: "Context", items: "ListedItems", project: str | None) -> None:
     if not items:
         context.print("nothing matches" if project is None else f"nothing in {project} matches")
     given = _Columns(
         kind=len({item.kind for item in items}) > 1,
         branches=any(item.source_branch or item.target_branch for item in items),
         project=len({item.project for item in items}) > 1,
+        created=items.order == "created",
     )
     rows = [_row(context, item, given) for item in items]
     spare = (3 + given.kind, 5 + given.kind + given.branches)  # authors and labels
@@ -87,6 +88,7 @@ class _Columns(NamedTuple):
     kind: bool
     branches: bool
     project: bool
+    created: bool  # the date that the list is sorted by; else that of the last update
 
 
 def _row(context: "Context", item: "ListedItem", given: _Columns) -> list[str]:
@@ -99,7 +101,7 @@ def _row(context: "Context", item: "ListedItem", given: _Columns) -> list[str]:
         clean(item.title),
         style.state(item.state),
         style.cyan(author),
-        day(item.updated_at or item.created_at),
+        day(item.created_at if given.created else item.updated_at or item.created_at),
         *([_branches(item, width() // 4 if context.is_fitted else _UNBOUNDED)] if given.branches else []),
         style.dim(fit(labels, _LABELS) if context.is_fitted else labels),
         *([style.dim(item.project)] if given.project else []),

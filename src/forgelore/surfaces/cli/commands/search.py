@@ -127,7 +127,9 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     if arguments.rows:
         context.print_rows(arguments.rows, data.hits)
     elif not context.is_data and not arguments.web:
-        page = HitPage(answer.hits, None, arguments.explain, answer.offset, arguments.marks)
+        page = HitPage(
+            answer.hits, None, arguments.explain, answer.offset, arguments.marks, sort=answer.sort.key
+        )  # fmt: skip
         _print(context, answer, page, text)
     return data
 
