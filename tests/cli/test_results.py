@@ -232,3 +232,69 @@ def test_a_list_shows_the_date_that_it_is_sorted_by(demo, words, column):
 
 def test_filters_that_allow_nothing_say_so(demo):
     assert demo("search", "--label", "bug", "--author", "nobody-here").out.startswith("nothing matches the filters\n")
+
+
+def test_rows_tell_an_item_from_its_threads(demo):
+    rows = [line.split("\t") for line in demo("search", "deleted files", "--format", "tsv").out.splitlines()]
+    hits = demo("search", "deleted files", "--json").data["hits"]
+    assert rows[0][-1] == "representation"
+    assert [row[-1] for row in rows[1:]] == [hit["representation"] for hit in hits]
+    assert {row[-1] for row in rows[1:]} == {"item", "thread"}
+    assert demo("search", "deleted files", "--mode", "lexical", "--format", "tsv").err == ""
+    assert demo("similar", "#41", "--format", "csv").out.splitlines()[0].endswith(",url,representation")
+    assert demo("list", "issues", "--format", "tsv").out.splitlines()[0].endswith("\turl")
+
+
+@pytest.mark.parametrize("chosen", ["tsv", "csv", "jsonl"])
+def test_notes_stand_beside_rows(demo, chosen):
+    done = demo("search", "#41", "--format", chosen)
+    assert "#41 names the item at the top" in done.err
+    assert "names the item" not in done.out
+    assert "#99999999 does not exist" in demo("search", "#99999999", "--format", chosen).err
+
+
+def test_rows_of_a_bad_lot_say_so(demo):
+    words = ("search", "pizza basil mozzarella relay", "--mode", "lexical")
+    assert demo(*words, "--json").data["is_nothing_fitting"]
+    assert "nothing fits well" in demo(*words, "--format", "tsv").err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("#99999999",), "#99999999 does not exist"),
+        (("99999999",), "#99999999 does not exist"),
+        (("#41", "is:open"), "#41 is left out by the filters"),
+        (("pizza basil mozzarella relay", "--mode", "lexical"), "nothing fits well"),
+    ],
+)
+def test_web_opens_nothing_that_was_not_asked_for(demo, browser, words, message):
+    environ, seen = browser
+    done = demo("search", *words, "--web", **environ)
+    assert done.code == 5
+    assert message in done.err
+    assert "leave --web out" in done.err
+    assert seen() == []
+    assert demo("search", *words, "--web", "--json", **environ).error["code"] == "not_found"
+
+
+def test_web_names_the_other_items_of_a_number(demo, browser, tmp_path):
+    environ, seen = browser
+    item = {"kind": "issue", "number": 41, "title": "Quokka", "url": "https://github.com/acme/web/issues/41"}
+    assert demo("import", write(tmp_path, item), "--project", "acme/web").code == 0
+    done = demo("search", "41", "-w", **environ)
+    (opened,) = seen()
+    refs = {"https://github.com/acme/web/issues/41": "lanternsync/lantern#41"}
+    other = refs.get(opened, "acme/web#41")
+    assert f"41 also names {other}" in done.err
+    assert f"41 also names {other}" in " ".join(
+        json.loads(demo("search", "41", "-w", "--json", **environ).out)["warnings"]
+    )
+    assert "also names" not in demo("search", "acme/web#41", "-w", **environ).err
+    assert "also names" not in demo("search", "41", "--limit", "1", "--offset", "1", "-w", **environ).err
+
+
+def test_a_later_page_of_a_number_can_be_opened(demo, browser):
+    environ, seen = browser
+    assert demo("search", "#41", "--offset", "1", "--web", **environ).code == 0
+    assert len(seen()) == 1

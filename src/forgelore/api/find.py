@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, get_args
 
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
+from forgelore.core.search.known_item import parse_known_item
 from forgelore.core.search.qualifiers import SortOrder, parse_sort
+from forgelore.core.search.query_language import parse_typed
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
@@ -106,6 +108,13 @@ def build_search(
         app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort
     )
     return request._replace(start=start)
+
+
+def names_item(text: str) -> bool:
+    """Tell whether a query is the number, ref or address of an item, filters aside: somebody wants that one, and no
+    other that comes near it.
+    """
+    return parse_known_item(parse_typed(text).text) is not None
 
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":

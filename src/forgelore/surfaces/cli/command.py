@@ -206,13 +206,13 @@ class Context:
         for line in lines:
             print(printable_line(line), file=self.out)
 
-    def print_rows(self, chosen: str, rows: Iterable[object]) -> None:
+    def print_rows(self, chosen: str, rows: Iterable[object], *, are_hits: bool = False) -> None:
         """Print rows for other programs, in one of the formats of `surfaces/present/rows`."""
-        from forgelore.surfaces.present.rows import write_rows
+        from forgelore.surfaces.present.rows import COLUMNS, HIT_COLUMNS, write_rows
 
         if self.is_data:
             raise UsageError("--format and --json are two formats", hint="leave one of them out")
-        for line in write_rows(chosen, rows):
+        for line in write_rows(chosen, rows, HIT_COLUMNS if are_hits else COLUMNS):
             print(line, file=self.out)
 
     def warn(self, message: str) -> None:
@@ -220,6 +220,11 @@ class Context:
         self.warnings.append(message)
         if not self.is_data:
             print(printable_line(f"{self.error_style.yellow('!')} {message}"), file=sys.stderr)
+
+    def remark(self, *lines: str) -> None:
+        """Tell people what is no part of the rows they take elsewhere, or of the page they open."""
+        for line in () if self.is_data else lines:
+            print(printable_line(self.error_style.dim(line)), file=sys.stderr)
 
     def fail(self, error: LoreError) -> None:
         """The command goes on to tell what it has; in the end it fails with this error."""

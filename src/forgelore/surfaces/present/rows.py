@@ -11,10 +11,11 @@ from forgelore.surfaces.present.data import JsonValue, as_data
 from forgelore.surfaces.present.text import clean, printable
 
 COLUMNS = ("ref", "kind", "state", "title", "author", "created_at", "updated_at", "labels", "project", "url")
+HIT_COLUMNS = (*COLUMNS, "representation")  # what was found of it: the item itself, one of its threads …
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_rows(chosen: str, rows: Iterable[object], columns: Sequence[str] = COLUMNS) -> Iterator[str]:
+def write_rows(chosen: str, rows: Iterable[object], columns: Sequence[str]) -> Iterator[str]:
     """Yield the lines of structs in one of `ROW_FORMATS`."""
     return ROW_FORMATS[chosen]([_fields(row) for row in rows], columns)
 

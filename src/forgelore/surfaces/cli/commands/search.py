@@ -48,6 +48,7 @@ EXAMPLES = (
 )
 # What other programs' commands are called: gh search issues …
 _SUBCOMMANDS = {"issues": "is:issue", "prs": "is:pr", "mrs": "is:mr", "discussions": "type:discussion"}
+_POOR = "nothing fits well; this comes nearest"
 MAX_PASTED = 100_000  # bytes of standard input
 
 
@@ -109,6 +110,8 @@ def _read_pasted(context: "Context") -> str:
 
 
 def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_literal: bool) -> SearchData:
+    from forgelore.api import names_item
+
     is_raw = arguments.fts_mode == "raw"
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
@@ -120,12 +123,13 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     for warning in answer.warnings:
         context.warn(warning)
     if arguments.web:
-        _open_first(context, answer)
+        _open_first(context, answer, is_named=not (is_literal or is_raw) and names_item(text))
     data = present_search(
         answer, text, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
     )
     if arguments.rows:
-        context.print_rows(arguments.rows, data.hits)
+        context.remark(*_notes(answer))
+        context.print_rows(arguments.rows, data.hits, are_hits=True)
     elif not context.is_data and not arguments.web:
         page = HitPage(
             answer.hits, None, arguments.explain, answer.offset, arguments.marks, sort=answer.sort.key
@@ -150,17 +154,31 @@ def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str)
     for note in answer.notes:
         context.print(context.style.dim(clean(note)))
     if answer.is_nothing_fitting:
-        context.print(context.style.yellow("nothing fits well; this comes nearest"))
+        context.print(context.style.yellow(_POOR))
     if not print_nothing(context, answer, text, is_filtered=answer.is_filtered, total=answer.total):
         page.print(context)
         print_more(context, answer)
 
 
-def _open_first(context: "Context", answer: "SearchAnswer") -> None:
+def _notes(answer: "SearchAnswer") -> list[str]:
+    """Return what is said about an answer that is not printed here: how the query was understood, how well it fits."""
+    return [*map(clean, answer.notes), *([_POOR] if answer.is_nothing_fitting else [])]
+
+
+def _open_first(context: "Context", answer: "SearchAnswer", *, is_named: bool) -> None:
+    """Open the first result, unless it is none that anybody asked for. `is_named`: the query is an item's number."""
     from forgelore.api import check_page
     from forgelore.surfaces.cli.browser import open_page
 
+    if is_named and answer.notes and not answer.known_count and not answer.offset:
+        raise NotFound(answer.notes[-1], hint="leave --web out to see what mentions it")
     if not answer.hits:
         raise NotFound("nothing matches, and there is no page to open", hint="try other words")
-    first = answer.hits[0].row
+    if answer.is_nothing_fitting:
+        raise NotFound("nothing fits well, and nothing is opened", hint="leave --web out to see what comes nearest")
+    first, *others = [hit.row for hit in answer.hits[: max(1, answer.known_count)]]
+    if others:
+        names = ", ".join(clean(row.full_ref) for row in others)
+        context.warn(f"{clean(first.full_ref)} is opened; {first.number} also names {names}")
+    context.remark(*_notes(answer))
     open_page(context, check_page(first.url, first.host))

@@ -59,7 +59,7 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
         answer, ref, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
     )
     if arguments.rows:
-        context.print_rows(arguments.rows, data.hits)
+        context.print_rows(arguments.rows, data.hits, are_hits=True)
     elif not context.is_data:
         context.print(f"like {context.style.bold(clean(ref))} {clean(answer.title)}", "")
         if not print_nothing(context, answer, ref, is_filtered=True, total=answer.total):
