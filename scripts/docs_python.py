@@ -25,7 +25,8 @@ Everything that a command does is a method of what `forgelore.open` returns, and
 printed; what a command would warn of is in `warnings` of the answer. Errors are those of `forgelore.errors`
 ([errors.md](errors.md)). Filters are the words of the command line, those of [`FilterWords`](#filterwords); a date
 may be a `date` or a `datetime`. Times in answers are aware datetimes in UTC. Without `project`, all projects of the
-file are meant.
+file are meant. Where it holds several, `ref` of hits and of listed items names the project (`acme/web#12`,
+`acme/web v1.0`), so that `history.get(hit.ref)` and `history.similar(hit.ref)` mean that item.
 
 What the methods take and return is in `forgelore.api`. A name that is not on this page may change in any version.
 

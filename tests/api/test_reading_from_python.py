@@ -65,6 +65,23 @@ def test_filters_without_words_are_the_qualifiers(lore, filters, typed):
     assert not lore.search("", author=None).hits
 
 
+def test_refs_name_their_item_in_a_store_with_several_projects(lore):
+    assert lore.items("is:issue", limit=1)[0].ref.startswith("#")
+    with open_source(demo_file()) as source:
+        import_lines(lore.app.store(), lore.app.parse_project("other/one"), source, 0)
+    index_items(lore.app.store(), [2])
+    found = lore.search("deleted files come back", mode="lexical", limit=6).hits
+    listed = [one for kind in ("issue", "change", "discussion", "release") for one in lore.items(type=kind, limit=3)]
+    for one in (*found, *listed):
+        item = lore.get(one.ref)
+        assert (item.number, item.project, item.kind) == (one.number, one.project, one.kind)
+    assert {hit.project for hit in found} == {"lanternsync/lantern", "other/one"}
+    like = lore.similar(found[0].ref, mode="lexical").hits
+    assert like
+    assert all(lore.get(one.ref).project == one.hit.project for one in like)
+    assert lore.similar(like[0].ref, mode="lexical").hits
+
+
 def test_times_are_aware(lore):
     hit = lore.search("deleted files", mode="lexical").hits[0]
     item = lore.get("#41")

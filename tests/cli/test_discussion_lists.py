@@ -37,7 +37,8 @@ def test_a_thread_is_listed_by_its_first_line_with_the_ref_of_what_it_is_below(b
         WHERE n.key = ? AND p.forge = 'gitlab'
     """, key)  # fmt: skip
     assert (one.author, one.title, one.number) == (row[0], row[1].strip().splitlines()[0][:200], row[2])
-    assert one.ref == f"{'!' if row[3] == 'change' else '#'}{row[2]}"
+    assert one.ref == f"{one.project}{'!' if row[3] == 'change' else '#'}{row[2]}"
+    assert (both.get(one.ref).number, both.get(one.ref).kind) == (row[2], row[3])
     assert {one.state for one in threads} >= {None}
 
 

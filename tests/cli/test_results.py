@@ -298,3 +298,38 @@ def test_a_later_page_of_a_number_can_be_opened(demo, browser):
     environ, seen = browser
     assert demo("search", "#41", "--offset", "1", "--web", **environ).code == 0
     assert len(seen()) == 1
+
+
+@pytest.fixture
+def two(demo, tmp_path):
+    """A store with two projects whose numbers are the same."""
+    items = [
+        {"kind": "issue", "number": number, "title": f"Quokka {number} loses deleted files", "updated_at": "2030-01-01"}
+        for number in (41, 48)
+    ]
+    items.append({"kind": "release", "number": 1, "title": "Deleted files stay deleted", "tag": "v1.0"})
+    assert demo("import", write(tmp_path, *items), "--project", "other/one").code == 0
+    assert demo("import", write(tmp_path, items[-1]), "--project", "https://gitlab.com/third/one").code == 0
+    return demo
+
+
+def test_a_listed_ref_names_its_project_when_the_store_has_several(two):
+    refs = [item["ref"] for item in two("list", "issues", "--limit", "3", "--json").data]
+    assert refs[:2] == ["other/one#48", "other/one#41"]
+    assert refs[2].startswith("lanternsync/lantern#")
+    for words in (("--format", "tsv"), ("--format", "csv"), ()):
+        lines = two("list", "issues", "--limit", "3", *words).out.splitlines()
+        assert [ref for ref in refs if any(line.startswith(ref) for line in lines)] == refs
+    assert json.loads(two("list", "issues", "--limit", "1", "--format", "jsonl").out)["ref"] == refs[0]
+    assert two("list", "issues", "--project", "other/one", "--json").data[0]["ref"] == "other/one#48"
+    # The ref says it: no other column does.
+    assert two("list", "issues", "--limit", "3").out.count("other/one") == 2
+
+
+def test_a_ref_that_was_printed_can_be_typed(two):
+    refs = [item["ref"] for item in two("list", "items", "--limit", "9999", "--json").data]
+    refs += [hit["ref"] for hit in two("search", "deleted files", "--json").data["hits"]]
+    assert {"other/one v1.0", "gitlab:third/one v1.0"} <= set(refs)
+    for ref in {ref.rpartition("#")[0] or ref: ref for ref in refs}.values():
+        assert two("show", ref).code == 0
+    assert two("show", "other/one v1.0").out.startswith("Deleted files stay deleted")

@@ -65,6 +65,10 @@ def test_a_shown_name_parses_back_to_itself():
         ("https://github.com/acme/web/discussions/9", Ref("https://github.com/acme/web", 9, "discussion")),
         ("https://github.com/acme/web/releases/tag/v1.0", Ref("https://github.com/acme/web", tag="v1.0", kind="release")),
         ("v1.2.0", Ref("", tag="v1.2.0", kind="release")),
+        ("acme/web v1.2", Ref("acme/web", tag="v1.2", kind="release")),
+        ("https://git.example.com/g/a v1.2", Ref("https://git.example.com/g/a", tag="v1.2", kind="release")),
+        ("https://git.example.com/g/a#12", Ref("https://git.example.com/g/a", 12)),
+        ("https://git.example.com/g/a!3", Ref("https://git.example.com/g/a", 3, "change")),
     ],
 )  # fmt: skip
 def test_an_item_is_understood_in_every_spelling(text, expected):

@@ -1,6 +1,6 @@
 """Lists and counts, put together: flags and typed qualifiers as filters, and what there is to say about them."""
 
-from forgelore.api.projects import maybe_project
+from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
 from forgelore.core.search.qualifiers import SortOrder
 from forgelore.flows.browse import lists
@@ -20,9 +20,15 @@ def list_matching(
     chosen = sort if order.key == "relevance" else order.key
     load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
     items = load(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
+    if has_several_projects(app):
+        items[:] = [item._replace(ref=_full_ref(item)) for item in items]
     items.order = chosen
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
     return items
+
+
+def _full_ref(item: lists.ListedItem) -> str:
+    return f"{item.project} {item.ref}" if item.kind == "release" else f"{item.project}{item.ref}"
 
 
 def count_matching(app: App, what: str, query: str, words: FilterWords) -> lists.RowCount:

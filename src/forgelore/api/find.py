@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
-from forgelore.api.projects import maybe_project
+from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
 from forgelore.core.search.known_item import parse_known_item
 from forgelore.core.search.qualifiers import SortOrder, parse_sort
@@ -22,6 +22,7 @@ from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
     from forgelore.flows.compare.evaluate import Suite
+    from forgelore.flows.search.hit import Hit
     from forgelore.ports import Embedder
 
 SOURCES = ("raw", "intent")  # what people wrote, or cards
@@ -108,6 +109,11 @@ def build_search(
         app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort
     )
     return request._replace(start=start)
+
+
+def name_hits(app: App, hits: "list[Hit]") -> "list[Hit]":
+    """Return hits whose refs can be asked for: where the store has several projects, they name the item's own."""
+    return [hit._replace(is_named=True) for hit in hits] if has_several_projects(app) else hits
 
 
 def names_item(text: str) -> bool:

@@ -15,7 +15,7 @@ from forgelore.api.methods.history_fetch import FetchingHistory
 from forgelore.api.methods.history_index import IndexingHistory
 from forgelore.api.methods.history_paths import PathsHistory
 from forgelore.api.methods.history_people import PeopleHistory
-from forgelore.api.projects import maybe_project, one_project
+from forgelore.api.projects import has_several_projects, maybe_project, one_project
 from forgelore.app import App
 from forgelore.core.values import check_filled
 from forgelore.words import FilterWords, JobKind
@@ -248,9 +248,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
     @property
     def has_several_projects(self) -> bool:
         """Whether the file holds more than one project, so that a number alone may mean several items."""
-        from forgelore.store.projects import list_projects
-
-        return len(list_projects(self.app.store())) > 1
+        return has_several_projects(self.app)
 
     # The file, and what is running
 

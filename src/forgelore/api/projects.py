@@ -29,3 +29,8 @@ def meant_project(app: App, text: str | None) -> StoredProject:
         known = ", ".join(str(project.name) for project in list_projects(app.store())[:5])
         raise InvalidValue("which project is meant?", hint=f"name one: {known or 'sync one first'}")
     return found
+
+
+def has_several_projects(app: App) -> bool:
+    """Tell whether a number alone may mean several items, so that refs have to name their project."""
+    return len(list_projects(app.store())) > 1

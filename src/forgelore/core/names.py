@@ -35,6 +35,7 @@ _PAGE = re.compile(rf"/(.+?){_END_OF_PAGE}")
 _PLAIN_PAGE = re.compile(rf"https?://([A-Za-z0-9.\-]+/[A-Za-z0-9_.\-/]+?){_END_OF_PAGE}(?![%\s])")
 _USERINFO = re.compile(r"(https?://|ssh://|git://)[^/@\s]*@")
 _TAG = re.compile(r"[^\s#!]+\Z")
+_TAG_OF = re.compile(r"(?P<project>\S+/\S+) (?P<tag>[^\s#!]+)\Z")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
 
 
@@ -115,19 +116,24 @@ def parse_ref(text: str) -> Ref:
     """Return the item that `text` names; raises InvalidValue when it names none.
 
     "acme/web#12" -> Ref("acme/web", 12)      "!34" -> Ref("", 34, "change")
+    "acme/web v1.2" -> Ref("acme/web", tag="v1.2")
     """
     text = without_userinfo(text.strip())
     if text.isdecimal() and len(text) < 19:
         return Ref("", int(text))
+    if tagged := _TAG_OF.match(text):
+        return Ref(tagged["project"], tag=tagged["tag"], kind="release")
     if text.startswith(("http://", "https://")):
         return _ref_from_url(text)
-    match = _REF.match(text)
-    if match:
-        kind: Kind | None = "change" if match["mark"] == "!" else None
-        return Ref(match["project"], int(match["number"]), kind)
+    if match := _REF.match(text):
+        return _ref_of(match)
     if _TAG.match(text):
         return Ref("", tag=text, kind="release")
     raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
+
+
+def _ref_of(match: re.Match[str]) -> Ref:
+    return Ref(match["project"], int(match["number"]), "change" if match["mark"] == "!" else None)
 
 
 def key_in_url(url: str) -> tuple[str, ItemKey] | None:
@@ -189,4 +195,6 @@ def _ref_from_url(text: str) -> Ref:
     tag = tag.removeprefix("tag/").split("?")[0]
     if tag:
         return Ref(root.removesuffix("/-"), tag=unquote(tag), kind="release")
+    if match := _REF.match(text):  # https://git.example/acme/web#12: a project of a server of one's own has that name
+        return _ref_of(match)
     raise InvalidValue(f"{text!r} is not an item's page", hint="open the issue or change and copy its address")

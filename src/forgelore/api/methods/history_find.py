@@ -34,7 +34,7 @@ class FindingHistory:
         query's own `sort:` comes first. `is_literal`: all of the text is words. `is_raw`: the text is FTS5 syntax.
         `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
         """
-        from forgelore.api.find import build_search, check_mode, check_source
+        from forgelore.api.find import build_search, check_mode, check_source, name_hits
         from forgelore.flows.code.search import search_everything
 
         check_mode(mode)
@@ -45,7 +45,8 @@ class FindingHistory:
         )._replace(of_cards=source == "intent")  # fmt: skip
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
-        return search_everything(retriever, request, rescorer=rescorer)
+        answer = search_everything(retriever, request, rescorer=rescorer)
+        return answer._replace(hits=name_hits(self.app, answer.hits))
 
     def similar(
         self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, offset: int | str = 0,
@@ -55,7 +56,7 @@ class FindingHistory:
         """Return what an item resembles, of its own kind unless the filters name types. `is_earlier`: only what was
         there before it, which it could repeat. `offset`: where the page begins, as for a search.
         """
-        from forgelore.api.find import check_mode, find_subject, search_filters
+        from forgelore.api.find import check_mode, find_subject, name_hits, search_filters
         from forgelore.flows.compare.rank import CompareRequest
         from forgelore.flows.compare.similar import find_similar, narrow
         from forgelore.flows.search.filters import refuse_code
@@ -68,7 +69,11 @@ class FindingHistory:
         found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=is_earlier)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=mode == "lexical")
-        return find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer, start=start)
+        answer = find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer, start=start)
+        named = name_hits(self.app, [one.hit for one in answer.hits])
+        return answer._replace(
+            hits=[one._replace(hit=hit) for one, hit in zip(answer.hits, named, strict=True)]
+        )  # fmt: skip
 
     def evaluate(
         self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "SearchMode" = "hybrid",

@@ -23,8 +23,9 @@ _EMPTY = {"notes": {"people": 0, "system": 0}, "threads": {"all": 0}}
 
 
 class ListedItem(NamedTuple):
-    """An item without its body. `kind` "thread", in a list of discussions: one below an item of GitLab, which calls it
-    so. It has the item's ref, number and labels, its own state (resolved, unresolved), and for a title its first line.
+    """An item without its body; `ref` names the project where the store has several. `kind` "thread", in a list of
+    discussions: one below an item of GitLab, which calls it so. It has the item's ref, number and labels, its own state
+    (resolved, unresolved), and for a title its first line.
     """
 
     ref: str

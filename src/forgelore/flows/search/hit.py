@@ -28,6 +28,7 @@ class Hit(NamedTuple):
     line: int | None = None  # of the file, or of the item's reading text; None: not asked
     symbol: str = ""  # of a file: what the found part is of
     first_line: int = 0  # of a file: where its snippet begins
+    is_named: bool = False  # the store has several projects, and the ref names the item's own
 
     @property
     def key(self) -> str:
@@ -38,8 +39,11 @@ class Hit(NamedTuple):
 
     @property
     def ref(self) -> str:
-        """#12, !34, or a release's tag."""
-        return self.row.ref
+        """#12, !34, or a release's tag; acme/web#12 where the store has several projects: a number alone would name
+        several items.
+        """
+        is_item = self.row.kind not in ("file", "commit")
+        return self.row.full_ref if self.is_named and is_item else self.row.ref
 
     @property
     def project(self) -> str:

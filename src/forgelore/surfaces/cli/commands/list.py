@@ -73,7 +73,6 @@ def _print(context: "Context", items: "ListedItems", project: str | None) -> Non
     given = _Columns(
         kind=len({item.kind for item in items}) > 1,
         branches=any(item.source_branch or item.target_branch for item in items),
-        project=len({item.project for item in items}) > 1,
         created=items.order == "created",
     )
     rows = [_row(context, item, given) for item in items]
@@ -87,7 +86,6 @@ class _Columns(NamedTuple):
 
     kind: bool
     branches: bool
-    project: bool
     created: bool  # the date that the list is sorted by; else that of the last update
 
 
@@ -104,7 +102,6 @@ def _row(context: "Context", item: "ListedItem", given: _Columns) -> list[str]:
         day(item.created_at if given.created else item.updated_at or item.created_at),
         *([_branches(item, width() // 4 if context.is_fitted else _UNBOUNDED)] if given.branches else []),
         style.dim(fit(labels, _LABELS) if context.is_fitted else labels),
-        *([style.dim(item.project)] if given.project else []),
     ]
 
 
