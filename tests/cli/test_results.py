@@ -333,3 +333,21 @@ def test_a_ref_that_was_printed_can_be_typed(two):
     for ref in {ref.rpartition("#")[0] or ref: ref for ref in refs}.values():
         assert two("show", ref).code == 0
     assert two("show", "other/one v1.0").out.startswith("Deleted files stay deleted")
+
+
+def test_what_is_there_is_shown_before_what_is_missing_is_told(demo, browser):
+    done = demo("show", "#41", "#99999", "issue", "48")
+    assert done.code == 5
+    assert "Deleted files come back" in done.out
+    assert "\n─" in done.out
+    assert "error: #99999 is not in" in done.err
+    data = demo("show", "#41", "#99999", "--json")
+    assert ([item["number"] for item in data.data], data.error["code"]) == ([41], "not_found")
+    several = demo("show", "#99998", "#41", "#99999")
+    assert "#99998 is not in" in several.err
+    assert "#99999 is not in" in several.err
+    nothing = demo("show", "#99999", "#99998", "--json")
+    assert (nothing.code, nothing.error["message"][:6]) == (5, "#99999")
+    environ, seen = browser
+    assert demo("show", "#41", "#99999", "--web", **environ).code == 5
+    assert len(seen()) == 1

@@ -134,3 +134,11 @@ def test_the_relevance_stands_behind_the_last_line_of_a_title(cli, tmp_path, scr
         assert lines[at + 1].startswith("    ")
         assert lines[at + 1].endswith("  1.00")
         assert max(map(len, lines[at : at + 2])) <= columns
+
+
+def test_somebody_at_a_terminal_is_told_that_standard_input_is_read(demo, tmp_path):
+    environ = {"FORGELORE_DB": str(tmp_path / "lore.db"), "FORGELORE_PAGER": ""}
+    done = run_in_terminal("search", "-", "--mode", "lexical", environ=environ, typed="relay websocket\n\x04")
+    assert "reading standard input; end with Ctrl-D" in done.text
+    assert " 1. " in done.text
+    assert "reading standard input" not in demo("search", "-", stdin=b"relay").err

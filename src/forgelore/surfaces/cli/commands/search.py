@@ -100,6 +100,8 @@ def _read_pasted(context: "Context") -> str:
     """Return what stands on standard input, as far as it is of use."""
     if sys.stdin is None:
         raise InvalidValue("standard input is closed", hint="give the text: forgelore search - < trace.txt")
+    if sys.stdin.isatty():
+        print("reading standard input; end with Ctrl-D", file=sys.stderr)
     pasted = sys.stdin.buffer.read(MAX_PASTED + 1)
     if len(pasted) > MAX_PASTED:
         context.warn(f"standard input is longer than {MAX_PASTED:,} bytes; its beginning is searched for")

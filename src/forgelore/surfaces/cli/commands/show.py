@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from forgelore.errors import InvalidValue, NotFound
 from forgelore.surfaces.cli.filtering import Once, add_repo
 from forgelore.surfaces.cli.terminal import Style, clean, width, wrap
 from forgelore.surfaces.present.text import day, printable
@@ -59,14 +60,35 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ShownItem | list[
 
     project = context.history.name_project(arguments.project)
     refs = split_refs(arguments.ref)
-    items = [context.history.show(*ref, project=project, with_document=arguments.document) for ref in refs]
+    found = _load(context, refs, project, with_document=arguments.document)
     if arguments.web:
-        _open(context, refs, project)
+        _open(context, [ref for ref, _ in found], project)
     elif not context.is_data:
-        for at, item in enumerate(items):
+        for at, (_, item) in enumerate(found):
             context.print(*([context.style.dim("─" * min(width(), 110))] if at else []))
             _print(context, item, with_system=arguments.system)
-    return items[0] if len(items) == 1 else items
+    return found[0][1] if len(refs) == 1 else [item for _, item in found]
+
+
+def _load(
+    context: "Context", refs: list[tuple[str, ...]], project: str | None, *, with_document: bool
+) -> "list[tuple[tuple[str, ...], ShownItem]]":
+    """Return the items that are there. What is wrong with the others is told in the end; of one alone, or of all, at
+    once.
+    """
+    found, errors = [], []
+    for ref in refs:
+        try:
+            found.append((ref, context.history.show(*ref, project=project, with_document=with_document)))
+        except (InvalidValue, NotFound) as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[0]
+    for other in errors[1:]:
+        context.warn(other.message)
+    if errors:
+        context.fail(errors[0])
+    return found
 
 
 def _open(context: "Context", refs: list[tuple[str, ...]], project: str | None) -> None:
