@@ -140,7 +140,7 @@ def test_a_word_after_a_flag_can_be_left_out(demo):
         (("list", "issues", "--json", "number,title"), "pick them with jq"),
         (("search", "relay", "--sort", "best-match"), "relevance is the order"),
         (("list", "issues", "--sort", "best-match"), "relevance is the order"),
-        (("list", "issues", "-L", "many"), "run: forgelore list --help"),
+        (("search", "ld", "-L", "lib"), "in a search, -L behind -- is text"),
     ],
 )
 def test_a_flag_that_is_none_gets_the_one_that_is_meant(demo, arguments, hint):

@@ -81,6 +81,8 @@ class Parser(argparse.ArgumentParser):
     def _find_hint(self, message: str) -> str:
         if "'best-match'" in message:
             return "relevance is the order of a search without --sort"
+        if short := re.match(r"argument --[\w-]+/(-\w): invalid int", message):
+            return f"write a number; in a search, {short[1]} behind -- is text"
         unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
         if not unknown:
             return ""
