@@ -27,7 +27,7 @@ from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
-from forgelore.store.projects import StoredProject, list_projects, resolve_project
+from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
 from forgelore.store.readonly import read_only
 from forgelore.words import ProjectName
 
@@ -120,7 +120,7 @@ class App:
             return resolve_project(store, check_filled("the project's name", text), self.hosts)
         if remote := self.clone_remote():
             try:
-                return resolve_project(store, remote, self.hosts)
+                return find_named(store, remote, self.hosts)
             except LoreError:
                 return None
         known = list_projects(store)

@@ -1,6 +1,7 @@
 """Projects of the store: finding one by any of its names."""
 
 from forgelore.core.names import Hosts, parse_project, without_userinfo
+from forgelore.core.suggestions import suggest
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.profiles import DEFAULT, PROFILES
 from forgelore.store.db import SqlRow, Store
@@ -46,7 +47,24 @@ def find_project(store: Store, name: ProjectName, forge_id: int | None = None) -
 
 
 def resolve_project(store: Store, text: str, hosts: Hosts) -> StoredProject:
-    """Return the stored project that a person means by `text`; a bare path is enough when only one host has it."""
+    """Return the stored project that a person means by `text`; a bare path is enough when only one host has it. Raises
+    NotFound with the one that was probably meant, or with those that are known.
+    """
+    text = without_userinfo(text)
+    found = find_named(store, text, hosts)
+    if found:
+        return found
+    known = list_projects(store)
+    meant = _suggest_project(text, known)
+    listed = ", ".join(str(project.name) for project in known[:8]) or "none yet"
+    advice = f"did you mean {meant}? if not, fetch it" if meant else f"known: {listed}; fetch one"
+    raise NotFound(f"project {text!r} is not in this database", hint=f"{advice} with: forgelore sync {text}")
+
+
+def find_named(store: Store, text: str, hosts: Hosts) -> StoredProject | None:
+    """Return the stored project that a person means by `text`, None where there is none of that name. Raises
+    InvalidValue where several hosts have one.
+    """
     text = without_userinfo(text)
     try:
         found = find_project(store, parse_project(text, hosts, probe=lambda _host: DEFAULT.name))
@@ -57,11 +75,22 @@ def resolve_project(store: Store, text: str, hosts: Hosts) -> StoredProject:
     prefix, _, rest = text.partition(":")
     key = (rest if prefix in PROFILES else text).strip("/").lower()
     rows = store.rows(f"SELECT {_COLUMNS} FROM projects WHERE path_key = ?", key)
-    if len(rows) == 1:
-        return StoredProject(rows[0])
-    known = ", ".join(str(project.name) for project in list_projects(store)[:8]) or "none yet"
-    if rows:
+    if len(rows) > 1:
+        known = ", ".join(str(StoredProject(row).name) for row in rows[:8])
         raise InvalidValue(f"{text!r} is on several hosts", hint=f"give the URL; known: {known}")
-    raise NotFound(
-        f"project {text!r} is not in this database", hint=f"known: {known}; fetch one with: forgelore sync {text}"
-    )
+    return StoredProject(rows[0]) if rows else None
+
+
+def find_by_last_part(store: Store, name: str) -> StoredProject | None:
+    """Return the one project whose path ends with this part: `rust` is rust-lang/rust. None where several do."""
+    key = name.lower()
+    found = [project for project in list_projects(store) if project.name.path.lower().rpartition("/")[2] == key]
+    return found[0] if len(found) == 1 else None
+
+
+def _suggest_project(text: str, known: list[StoredProject]) -> str | None:
+    """Return the name that a misspelt or shortened one was probably meant to be."""
+    parts = [str(project.name) for project in known if project.name.path.lower().rpartition("/")[2] == text.lower()]
+    if len(parts) == 1:
+        return parts[0]
+    return suggest(text, [str(one.name) for one in known]) or suggest(text, [one.name.path for one in known])
