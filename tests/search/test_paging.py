@@ -94,8 +94,13 @@ def test_a_database_that_changed_between_two_pages_is_told(retriever):
         retriever.store.run(FORGET_VECTORS, first.hits[0].row.document_id)
         retriever.store.run(drop_words(str(first.hits[0].row.document_id)))
     later = ask(retriever, "deleted files", limit=5, offset=first.next_page)
-    assert "has changed since the page before" in later.warnings[-1]
+    assert "the database has changed since" in later.warnings[-1]
     assert ask(retriever, "deleted files", limit=5, offset=5).warnings == []  # a number alone remembers nothing
+
+
+def test_a_page_of_another_question_is_told_as_one(retriever):
+    other = ask(retriever, "relay", limit=5).next_page
+    assert "one of another question, or the database" in ask(retriever, "deleted files", offset=other).warnings[-1]
 
 
 @pytest.mark.parametrize("offset", [-1, 10_001, "x", "", "5:", "5:zzzzzzzzzz", "5:9f2c01d3ab7", "٣", "1.5"])

@@ -4,7 +4,7 @@ A ranking grows in steps of fixed sizes. What one step has put in order stays; t
 behind it. So the second page neither repeats nor skips what the first one had.
 
 A page begins at a number, `40`, or at the mark that the page before ended with, `40:9f2c01d3ab`: its hash is that of
-everything before it, and tells when a database that changed meanwhile has another ranking.
+everything before it, and tells when the ranking is another one: of another question, or of a database that changed.
 """
 
 import hashlib
@@ -23,7 +23,9 @@ STEP = 20  # hits of the first step, most of the pages that anybody looks at; ea
 MAX_LIMIT = 100
 MAX_OFFSET = 10_000
 _HINT = f"give a number up to {MAX_OFFSET:,}, or what the page before ended with"
-_CHANGED = "the database has changed since the page before; hits may be missing, or come twice"
+_CHANGED = (
+    "the page before was one of another question, or the database has changed since; hits may be missing, or come twice"
+)
 
 
 class PageStart(NamedTuple):
