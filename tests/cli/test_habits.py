@@ -14,6 +14,7 @@ import pytest
         (("relay", "--sort", "updated", "--order", "asc"), ("relay sort:updated-asc",)),
         (("relay sort:comments", "--sort", "created"), ("relay sort:comments",)),
         (("relay", "--order", "desc"), ("relay",)),
+        (("label:bug,windows relay",), ("relay", "--label", "bug,windows")),
         (("title: relay", "--fts-mode", "raw", "--sort", "created"), ("relay in:title sort:created",)),
     ],
 )
@@ -46,7 +47,8 @@ def test_what_is_said_otherwise_here(demo, arguments, hint):
     [
         (("search", "relay author:@me"), "who @me is"),
         (("list", "issues", "--assignee", "@me"), "who @me is"),
-        (("search", "label:bug,relay"), "one by one"),
+        (("search", "author:mira-k,ben"), "one by one"),
+        (("search", "label:bug,relayy"), "did you mean 'relay'?"),
         (("search", "issues", "relay stalls"), "is:issue"),
         (("search", "relay", "--order", "asc"), "without --sort"),
     ],

@@ -116,8 +116,8 @@ def draw(rng, rows):
     spell = [str, str.upper, "@{}".format]
     choices = {
         "--state": (["open", "opened", "Closed", "closed", "merged"], 3),
-        "--author": ([rng.choice(spell)(name) for name in [*people, "nobody"]], 3),
-        "--label": ([rng.choice(spell[:2])(label) for label in labels], 2),
+        "--author": ([rng.choice(spell)(name.removeprefix("@")) for name in [*people, "nobody"]], 3),
+        "--label": ([*(rng.choice(spell[:2])(label) for label in labels), ",".join(labels[:3]), f'nobody,"{labels[-1]}"'], 2),
         "--path": (files, 2), "--project": (sorted({item["project"] for item in items}), 1),
         "--after": ([day(one) for one in days], 1), "--updated-after": ([day(one) for one in days], 1),
     }  # fmt: skip
@@ -150,7 +150,9 @@ def is_kept(row, given):
     return (
         (not states or row["state"] in states)
         and ("--author" not in given or login(row["author"]) in {login(name) for name in given["--author"]})
-        and all(label.lower() in row["labels"] for label in given.get("--label", ()))
+        and all(
+            any(name.strip('"') in row["labels"] for name in label.lower().split(","))
+            for label in given.get("--label", ()))
         and ("--path" not in given or any(
             path.startswith(wanted) if wanted.endswith("/") else path == wanted
             for path in row["paths"] for wanted in given["--path"]))

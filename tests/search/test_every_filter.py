@@ -113,7 +113,7 @@ def meets(row, name, value):
     if name == "no":
         return not row[{"label": "labels", "assignee": "assignees"}.get(value, value)]
     if name == "label":
-        return value.lower() in row["labels"]
+        return any(one.strip('"') in row["labels"] for one in value.lower().split(","))
     if name == "path":
         return any(is_path(path, value) for path in row["paths"])
     return (row[name] or "").lower() == value.lower()
@@ -139,7 +139,7 @@ VALUES = {
     "path": ["crates/**", "crates/*/src/*.rs", "**.rs", ".github/*/*", "docs/", "Cargo.toml", "*.toml", "**/src/*.rs", "no/*"],
     "no": ["label", "milestone", "assignee"],
     "author": ["mira-k", "@FJORDDATA", "nobody"],
-    "label": ["bug", "WINDOWS", "lanternd"],
+    "label": ["bug", "WINDOWS", "lanternd", "Relay,windows", '"bug",docs', "none such,bug"],
     "state": ["open", "closed", "merged"],
 }  # fmt: skip
 
@@ -267,6 +267,9 @@ def test_each_value_that_should_occur_does(world):
         ({"created": "soon"}, "not a date"), ({"created": ">"}, "not a date"), ({"created": "7d"}, "is a moment"),
         ({"label": ["a", "b"], "without": {"label": ["B"]}}, "asked for and left out"),
         ({"state": ["open"], "without": {"state": "opened"}}, "asked for and left out"),
+        ({"label": "a", "without": {"label": "A,b"}}, "'a' is asked for and left out"),
+        ({"label": "a,b", "without": {"label": ["A", "c,b"]}}, "'a' is asked for and left out"),
+        ({"created": ".."}, "not a date"), ({"comments": " .. "}, "not a number"),
         ({"milestone": " "}, "empty"), ({"assignee": "@"}, "empty"), ({"path": "*a" * 9}, "stars"),
         ({"without": {"label": ""}}, "empty"), ({"without": {"without": {}}}, "left out of what is left out"),
     ],

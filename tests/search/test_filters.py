@@ -54,6 +54,7 @@ def is_kept(one, filters):
         and (not filters.states or one["state"] in filters.states)
         and (not filters.authors or (one["author"] or "").lower() in _logins(filters.authors))
         and all(label.lower() in one["labels"] for label in filters.labels)
+        and all(any(label.lower() in one["labels"] for label in names) for names in filters.any_labels)
         and ("label" not in filters.missing or not one["labels"])
         and (not filters.paths or any(_is_below(path, filters.paths) for path in one["paths"]))
         and (filters.after is None or (one["created_at"] or -1) >= filters.after)
@@ -94,6 +95,10 @@ some_filters = st.builds(
     max_comments=st.none(),
     missing=st.sampled_from([(), (), ("label",)]),
     without=st.just(()),
+    any_labels=st.lists(
+        st.lists(st.sampled_from(["bug", "BUG", "windows", "relay", "none"]), min_size=2, max_size=3).map(tuple),
+        max_size=2,
+    ).map(tuple),
 )
 
 
@@ -150,7 +155,7 @@ def test_a_limit_out_of_range_is_refused(retriever, limit):
     [
         {"label": 50}, {"path": 200}, {"author": 200}, {"milestone": 200}, {"assignee": 200}, {"without": {"author": 200}},
         {"without": {"label": 50}}, {"without": {"path": 200}},
-        {"label": 50, "path": 200, "author": 200, "without": {"author": 190}},
+        {"label": 50, "path": 200, "author": 200, "without": {"author": 190}}, {"label": [50, 200]}, {"without": {"label": [50, 3]}},
     ],
     ids=str,
 )  # fmt: skip
@@ -159,9 +164,14 @@ def test_as_many_values_as_are_allowed_are_answered_and_more_are_told(retriever,
 
     def values(counts, more=0):
         return {
-            name: values(count, more) if isinstance(count, dict) else [f"{name}-{at}" for at in range(count + more)]
+            name: values(count, more) if isinstance(count, dict)
+            else lists(*count, more) if isinstance(count, list)
+            else [f"{name}-{at}" for at in range(count + more)]
             for name, count in counts.items()
-        }
+        }  # fmt: skip
+
+    def lists(count, size, more):
+        return [",".join(f"{at}-{one}" for one in range(size + more)) for at in range(count + more)]
 
     filters = parse_filters(values(words), now_ms=0)
     for mode in ("lexical", "hybrid"):
@@ -175,6 +185,25 @@ def test_as_many_values_as_are_allowed_are_answered_and_more_are_told(retriever,
 
 def test_a_value_that_is_repeated_counts_once(retriever):
     assert parse_filters({"label": ["bug"] * 1_000}, now_ms=0).labels == ("bug",)
+
+
+def test_a_list_of_labels_means_any_of_them_unless_a_label_is_called_so(demo):
+    lists = parse_filters({"label": ["bug,windows", "relay", 'a,"b, c"'], "without": {"label": "x,y"}}, now_ms=0)
+    assert (lists.labels, lists.any_labels) == (("relay",), (("bug", "windows"), ("a", "b, c")))
+    assert lists.without == (Filters(any_labels=(("x", "y"),)),)
+    for text in ("bug,windows", "BUG,windows"):
+        assert parse_filters({"label": text}, now_ms=0, store=demo).any_labels
+    demo.run("""
+        INSERT INTO document_labels (document_id, project_id, name)
+        SELECT max(id), project_id, 'bug,windows'
+        FROM documents
+    """)
+    for text in ("bug,windows", "BUG,windows"):
+        assert parse_filters({"label": text}, now_ms=0, store=demo).labels == (text,)
+    assert parse_filters({"label": '"p, q"'}, now_ms=0, store=demo).labels == ("p, q",)
+    assert parse_filters({"label": 'a,"b'}, now_ms=0, store=demo).labels == ('a,"b',)
+    with pytest.raises(InvalidValue, match="one of the labels in 'bug,' is empty"):
+        parse_filters({"label": "bug,"}, now_ms=0)
 
 
 def test_people_say_pr_and_opened(retriever):

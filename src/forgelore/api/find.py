@@ -90,8 +90,9 @@ def find_subject(app: App, ref: str, project: StoredProject | None) -> Subject:
 
 def search_filters(app: App, words: FilterWords, project: StoredProject | None) -> Filters:
     """Return the filters of a search."""
-    ids = only_projects(app.store(), project)
-    return parse_filters(words, now_ms=app.now_ms(), project_ids=ids, is_public=not app.include_internal)
+    store, ids = app.store(), only_projects(app.store(), project)
+    is_public = not app.include_internal
+    return parse_filters(words, now_ms=app.now_ms(), project_ids=ids, is_public=is_public, store=store)
 
 
 def build_search(

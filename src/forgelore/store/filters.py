@@ -1,8 +1,8 @@
 """Filters: which rows a search, a list or a count is limited to. One rule and one place for all of them.
 
 Different filters must all hold. Of several types, states, authors, paths, projects, milestones or assignees one must
-hold; of several labels all. What `without` describes is left out. Each filter is one condition on columns; `Columns`
-says where documents, items, threads and notes keep them.
+hold; of several labels all, and of each of `any_labels` one. What `without` describes is left out. Each filter is one
+condition on columns; `Columns` says where documents, items, threads and notes keep them.
 
 Who wrote something, when, and which files it touches is asked of the item, as on a forge's own page, whatever was found
 of it; of a thread only where threads are asked for by their type.
@@ -41,6 +41,7 @@ class Filters(NamedTuple):
     max_comments: int | None = None
     missing: tuple[str, ...] = ()  # of PARTS, all of them
     without: tuple["Filters", ...] = ()  # rows that meet all of one of these are left out
+    any_labels: tuple[tuple[str, ...], ...] = ()  # of each of these one
 
     @property
     def names_threads(self) -> bool:
@@ -154,6 +155,9 @@ def _conditions(filters: Filters, columns: Columns, *, of_threads: bool | None =
         found.append(Condition(f"NOT {columns.is_confidential}", ()))
     found += _item_conditions(filters, columns)
     found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
+    found += [
+        Condition(f"name COLLATE NOCASE IN ({_marks(names)})", names, columns.labels) for names in filters.any_labels
+    ]
     if filters.paths:
         touched = path_condition(filters.paths, columns.paths)
         found.append(touched if is_own else _of_items(touched, columns))

@@ -1,6 +1,9 @@
 """Values that filters name: whether anybody has them, and all there are, for a suggestion."""
 
+from forgelore.core.globs import loose_glob
 from forgelore.store.db import Store
+from forgelore.store.filter_columns import DOCUMENTS
+from forgelore.store.filters import path_condition
 
 # What is asked for -> where its values are. {public} and {said} are conditions on an item or document, and on a note.
 _SOURCES = {
@@ -56,6 +59,25 @@ def list_values(store: Store, what: str, *, is_public: bool = False) -> list[str
         ORDER BY count(*) DESC, value
     """
     return [row[0] for row in store.rows(sql)]
+
+
+def has_path(store: Store, path: str, *, is_public: bool = False) -> bool:
+    """True when anything touches the path: a file, `src/`, a glob. By an index, unless it begins with a star."""
+    asked = path_condition((path,), DOCUMENTS.paths)
+    return _first_path(store, asked.sql, asked.bindings, is_public=is_public) is not None
+
+
+def find_path_in_other_case(store: Store, path: str, *, is_public: bool = False) -> str | None:
+    """Return a path that would be meant if capitals did not count. It reads paths until there is one."""
+    folded = path.lower()
+    sql = "lower(path) GLOB ? AND glob_matches(?, lower(path))"
+    return _first_path(store, sql, (loose_glob(folded), folded), is_public=is_public)
+
+
+def _first_path(store: Store, condition: str, bindings: tuple[object, ...], *, is_public: bool) -> str | None:
+    public = "AND NOT (SELECT d.is_confidential FROM documents d WHERE d.id = document_id)" if is_public else ""
+    found: str | None = store.value(f"SELECT path FROM document_paths WHERE {condition} {public} LIMIT 1", *bindings)
+    return found
 
 
 def _limited(sql: str, *, is_public: bool) -> str:

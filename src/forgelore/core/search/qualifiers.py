@@ -3,6 +3,7 @@
     author: label: milestone: assignee: path: project: type: state:     as the flags of the same name
     is:open  is:closed  is:merged     a state          is:issue  is:pr  is:mr     a type
     no:label  no:milestone  no:assignee                                 has none
+    label:bug,"good first issue"                                        one of these labels
     created:>2024-01-01  updated:2024-01..2024-03  comments:>10         comparisons and ranges
     in:title  in:body  in:comments                                      where the words must stand
     sort:created  sort:updated-asc  sort:comments  sort:relevance       the order, newest or most first
@@ -88,6 +89,23 @@ def parse_sort(word: str) -> SortOrder:
         hint = f"use sort:created, updated, comments (with -asc: oldest or fewest first) or relevance; {_QUOTE}"
         raise InvalidValue(f"sort:{word} is no order", hint=hint)
     return SortOrder(cast(SortKey, key), direction == "asc")
+
+
+def split_labels(text: str) -> tuple[str, ...]:
+    """Return the labels of a list, of which one is enough; a comma within quotes is a label's own. What is no list is
+    one label.
+
+    'bug,"a, b"' -> ("bug", "a, b")      'the "new" one' -> ('the "new" one',)
+    """
+    if "," not in text:
+        return (text,)
+    import csv  # few labels have a comma
+
+    try:
+        (parts,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        return (text,)
+    return tuple(dict.fromkeys(part.strip() for part in parts))
 
 
 def _name_of_is(value: str) -> str:

@@ -114,8 +114,9 @@ def _explain_nothing(filters: Filters, source: str) -> list[str]:
     asked = [
         name
         for name, value in (
-            ("labels", filters.labels), ("states", filters.states), ("milestones", filters.milestones),
-            ("assignees", filters.assignees), ("authors", source == "code" and filters.authors),
+            ("labels", filters.labels or filters.any_labels), ("states", filters.states),
+            ("milestones", filters.milestones), ("assignees", filters.assignees),
+            ("authors", source == "code" and filters.authors),
         )
         if value
     ]  # fmt: skip

@@ -248,9 +248,8 @@ class _Run:
         expected = {item_id: text for item_id, text in found if item_id}
         if not expected:
             raise NotFound(f"none of {', '.join(text for _, text in found)} is in this database")
-        filters = parse_filters(
-            query.filters, now_ms=self._setting.now_ms, project_ids=(project.id,) if project else ()
-        )
+        ids = (project.id,) if project else ()
+        filters = parse_filters(query.filters, now_ms=self._setting.now_ms, project_ids=ids, store=self._store)
         request = SearchRequest(
             query.text, self._setting.mode, filters._replace(not_items=self._excluded), DEPTH, is_bare=True
         )

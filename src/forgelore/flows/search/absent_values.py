@@ -1,15 +1,16 @@
 """Absent values: what a filter names and nobody has, with what was probably meant.
 
 Labels and authors are looked up by an index wherever what was found does not tell; milestones and assignees, which have
-none, only when nothing was found.
+none, and paths only when nothing was found.
 """
 
 from collections.abc import Iterator
 
+from forgelore.core.globs import is_glob
 from forgelore.core.suggestions import suggest
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.known_values import has_value, list_values
+from forgelore.store.known_values import find_path_in_other_case, has_path, has_value, list_values
 
 _MOST = 5  # that are named
 _SAID = {
@@ -17,6 +18,7 @@ _SAID = {
     "author": "nobody here is called",
     "milestone": "no item has the milestone",
     "assignee": "no item is assigned to",
+    "path": "no item touches",
 }
 
 
@@ -32,10 +34,13 @@ def warn_of_absent(store: Store, filters: Filters, *, is_empty: bool) -> list[st
 
 def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple[str, str]]:
     is_public = filters.is_public
+    if is_empty and len(filters.paths) <= _MOST:  # each may be a look at all paths
+        yield from (("path", path) for path in filters.paths if not has_path(store, path, is_public=is_public))
     for one in (filters, *filters.without):
-        for what, values in (("label", one.labels), ("author", one.authors)):
-            if one is filters and not is_empty and (what == "label" or len(values) == 1):
-                continue  # whatever was found has them
+        labels = [("label", names) for names in (*((name,) for name in one.labels), *one.any_labels)]
+        for what, values in (*labels, ("author", one.authors)):
+            if one is filters and not is_empty and len(values) == 1:
+                continue  # whatever was found has it
             names = ((value, value.removeprefix("@")) for value in values)
             yield from ((what, value) for value, name in names if not has_value(store, what, name, is_public=is_public))
         if not is_empty:
@@ -49,7 +54,29 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
 def _tell(store: Store, what: str, value: str, *, is_public: bool) -> str:
     if what in ("author", "assignee") and value.lower() == "me":
         return "who @me is is not known here; write the name"
-    if "," in value:
+    if what == "path":
+        return f"{_SAID[what]} {value!r}{_suggest_path(store, value, is_public=is_public)}"
+    if "," in value and what != "label":  # of labels that is a list, and this one was quoted
         return f"{_SAID[what]} {value!r}; write several values one by one"
     meant = suggest(value, list_values(store, what, is_public=is_public))
     return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")
+
+
+def _suggest_path(store: Store, path: str, *, is_public: bool) -> str:
+    """Return what to write instead: a folder has a slash at its end and none before it, and capitals count."""
+    bare = path.removeprefix("./").lstrip("/")
+    spellings = [bare] if is_glob(bare) or bare.endswith("/") else [bare, f"{bare}/"]
+    for one in spellings:
+        if one not in ("", "/", path) and has_path(store, one, is_public=is_public):
+            return f"; did you mean {one!r}?"
+    for one in spellings:
+        found = find_path_in_other_case(store, one, is_public=is_public) if one.strip("/") else None
+        if found:
+            return _tell_case(one, found)
+    return ""
+
+
+def _tell_case(path: str, found: str) -> str:
+    if is_glob(path):
+        return f"; capitals count: there is {found!r}"
+    return f"; did you mean {found[: len(path)]!r}?"

@@ -5,16 +5,18 @@ is an unset variable.
 """
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from forgelore.core.globs import MAX_STARS, count_stars
 from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
+from forgelore.core.search.qualifiers import split_labels
 from forgelore.core.times import as_ms
 from forgelore.core.values import check_filled
 from forgelore.errors import InvalidValue
 from forgelore.store.db import Store
 from forgelore.store.filter_columns import PARTS
 from forgelore.store.filters import Filters
+from forgelore.store.known_values import has_value
 from forgelore.store.projects import StoredProject, has_other_projects
 from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Words
 
@@ -22,6 +24,7 @@ from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Words
 # expressions deeper, 1,000 at most: more would be answered with its own words.
 MAX_VALUES = {"label": 50}
 _MAX_OTHER = 200
+_BOTH = "nothing can be both; take one of them away"
 _TYPES = {
     "thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread",
     "code": "code", "file": "code", "files": "code", "commit": "commit", "commits": "commit", "all": "all",
@@ -30,13 +33,17 @@ _TYPES = {
 
 def parse_filters(
     words: FilterWords, *, now_ms: int, project_ids: Iterable[int] = (), not_project_ids: Iterable[int] = (),
-    is_public: bool = False,
+    is_public: bool = False, store: Store | None = None,
 ) -> Filters:  # fmt: skip
     """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`; "ago" is counted from `now_ms`.
-    Which projects are meant is the caller's to find.
+    Which projects are meant is the caller's to find. `store`: a label of it that has a comma is no list of labels.
     """
-    filters = _parse(words, now_ms)._replace(project_ids=tuple(project_ids), is_public=is_public)
-    without = [_parse(one, now_ms) for one in _each_value(words.get("without", {}))]
+
+    def is_label(name: str) -> bool:
+        return store is not None and has_value(store, "label", name, is_public=is_public)
+
+    filters = _parse(words, now_ms, is_label)._replace(project_ids=tuple(project_ids), is_public=is_public)
+    without = [_parse(one, now_ms, is_label) for one in _each_value(words.get("without", {}))]
     _check_count("left out", len(without), _MAX_OTHER)
     without += [Filters(project_ids=(project_id,)) for project_id in not_project_ids]
     _check_possible(filters, without)
@@ -59,7 +66,7 @@ def refuse_code(filters: Filters) -> Filters:
     return filters
 
 
-def _parse(words: FilterWords, now_ms: int) -> Filters:
+def _parse(words: FilterWords, now_ms: int, is_label: Callable[[str], bool]) -> Filters:
     unknown = set(words) - set(FilterWords.__annotations__)
     if unknown:
         raise TypeError(f"no filter is called {min(unknown)!r}")
@@ -70,11 +77,13 @@ def _parse(words: FilterWords, now_ms: int) -> Filters:
         comments = comments.within(parse_numbers(text))
     if comments.is_empty:
         raise InvalidValue("no number of comments fits all that is asked", hint="write one range, such as 5..20")
+    labels = [_labels(word, is_label) for word in _several("label", words.get("label"))]
     return Filters(
         types=tuple(_type(word) for word in _several("type", words.get("type"))),
         states=tuple(_state(word) for word in _several("state", words.get("state"))),
         authors=tuple(_person("author", word) for word in _several("author", words.get("author"))),
-        labels=_several("label", words.get("label")),
+        labels=tuple(names[0] for names in labels if len(names) == 1),
+        any_labels=tuple(names for names in labels if len(names) > 1),
         paths=tuple(_path(word) for word in _several("path", words.get("path"))),
         milestones=_several("milestone", words.get("milestone")),
         assignees=tuple(_person("assignee", word) for word in _several("assignee", words.get("assignee"))),
@@ -123,14 +132,22 @@ def _each_value(words: FilterWords) -> Iterator[FilterWords]:
 
 def _check_possible(filters: Filters, without: list[Filters]) -> None:
     """Refuse what no row can meet: asked for and left out, updated before it was created."""
-    for name, is_enough in (("labels", any), ("types", all), ("states", all), ("authors", all), ("milestones", all)):
-        asked: list[str] = [value.lower() for value in getattr(filters, name)]
-        left_out = {value.lower() for one in without for value in getattr(one, name)}
-        if asked and is_enough(value in left_out for value in asked):
-            both = next(value for value in asked if value in left_out)
-            raise InvalidValue(f"{both!r} is asked for and left out", hint="nothing can be both; take one of them away")
+    no_labels = {name for one in without for names in ((*one.labels,), *one.any_labels) for name in names}
+    for name in filters.labels:
+        _check_wanted((name,), no_labels)
+    for names in filters.any_labels:
+        _check_wanted(names, no_labels)
+    for what in ("types", "states", "authors", "milestones"):
+        _check_wanted(getattr(filters, what), {value for one in without for value in getattr(one, what)})
     if filters.after is not None and filters.updated_before is not None and filters.after >= filters.updated_before:
         raise InvalidValue("nothing can be updated last before it was created", hint="compare the dates")
+
+
+def _check_wanted(asked: tuple[str, ...], left_out: set[str]) -> None:
+    """Refuse values of which one must hold where all of them are left out."""
+    excluded = {value.lower() for value in left_out}
+    if asked and all(value.lower() in excluded for value in asked):
+        raise InvalidValue(f"{asked[0].lower()!r} is asked for and left out", hint=_BOTH)
 
 
 def _several(name: str, words: Words | Moment) -> tuple[str, ...]:
@@ -162,6 +179,15 @@ def _moment(name: str, text: Moment, now_ms: int) -> int | None:
 def _person(name: str, word: str) -> str:
     """`@ana` is `ana`."""
     return check_filled(name, word.strip().removeprefix("@"))
+
+
+def _labels(word: str, is_label: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the label that a word is, or those of which one is enough: a label may have a comma of its own."""
+    if "," not in word or is_label(word):
+        return (word,)
+    names = split_labels(word)
+    _check_count("of one list of labels", len(names), _MAX_OTHER)
+    return tuple(check_filled(f"one of the labels in {word[:60]!r}", name) for name in names)
 
 
 def _path(word: str) -> str:

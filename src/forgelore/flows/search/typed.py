@@ -111,6 +111,7 @@ def _filters(store: Store, flags: FilterWords, said: QueryFilters, setting: Quer
         project_ids=named or only_projects(store, setting.project),
         not_project_ids=find_project_ids(store, said.not_projects, setting.hosts),
         is_public=setting.is_public,
+        store=store,
     )
 
 
