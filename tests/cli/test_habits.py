@@ -13,8 +13,14 @@ import pytest
         (("relay", "--sort", "created"), ("relay sort:created",)),
         (("relay", "--sort", "updated", "--order", "asc"), ("relay sort:updated-asc",)),
         (("relay sort:comments", "--sort", "created"), ("relay sort:comments",)),
-        (("relay", "--order", "desc"), ("relay",)),
+        (("relay AND is:open AND label:bug",), ("relay is:open label:bug",)),
+        (("(is:open OR is:merged) relay",), ("relay", "--state", "open", "--state", "merged")),
         (("label:bug,windows relay",), ("relay", "--label", "bug,windows")),
+        (("relay created:>'3 years ago'".replace("'", '"'),), ("relay", "--created", ">3 years ago")),
+        (("relay created:>3 years ago",), ("relay", "--created", '>"3 years ago"')),
+        (("relay created:2024..",), ("relay", "--created", "2024..*")),
+        (("relay created:..2024",), ("relay", "--created", "*..2024")),
+        (("relay", "--order", "desc"), ("relay",)),
         (("title: relay", "--fts-mode", "raw", "--sort", "created"), ("relay in:title sort:created",)),
     ],
 )
@@ -61,7 +67,7 @@ def test_what_cannot_be_known_is_told(demo, arguments, warning):
 def test_a_qualifier_of_github_that_is_none_here_is_told(demo):
     notes = demo("search", "relay reason:completed -linked:pr reason:x", "--mode", "fts", "--json").data["notes"]
     assert [note.partition(":")[0] for note in notes] == ["reason", "linked"]
-    for text in ("repo:relay", "TypeError: x", "std::vec", "reason: x", '"reason:x"'):
+    for text in ("TypeError: x", "std::vec", "reason: x", '"reason:x"'):
         assert demo("search", text, "--mode", "fts", "--json").data["notes"] == []
 
 
@@ -180,3 +186,19 @@ def test_a_search_without_words_and_filters_is_refused(demo):
         done = demo("search", *flags)
         assert done.code == 2
         assert "the words to look for are missing" in done.err
+
+
+@pytest.mark.parametrize("name", ["lantern", "lanternsync/lanter"])
+def test_a_project_that_is_not_here_is_the_same_error_however_it_is_asked_for(demo, name):
+    asked = ["project:{}", "repo:{}", "-repo:{}", "--project={}", "--repo={}"]
+    answers = [demo("search", "relay", one.format(name), "--json") for one in asked]
+    assert {done.code for done in answers} == {5}
+    errors = [json.loads(done.out)["error"] for done in answers]
+    assert all(error == errors[0] for error in errors)
+    assert errors[0]["hint"].startswith("did you mean lanternsync/lantern?")
+
+
+def test_the_hint_for_a_moment_can_be_typed(demo):
+    done = demo("search", 'relay created:"3 years ago"')
+    assert done.code == 13
+    assert 'write >"3 years ago"' in done.err

@@ -12,7 +12,7 @@ ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 # What a query is made of, so that random texts meet every rule.
 AWKWARD = st.lists(
     st.sampled_from(
-        ["label:", "-label:", "is:open", "created:>2024", "sort:", "in:title", "path::x", "path://x", "NOT", "OR", "-", "--", '"', "“",
+        ["label:", "-label:", "is:open", "created:>2024", "sort:", "in:title", "path::x", "path://x", "NOT", "OR", "AND", "label:a,", "created:>3 months ago", "-", "--", '"', "“",
          "”", "„", "*", "windows", "Windows", "-windows", "NULL", "-Xmx", "a b", "C++", "(", ")", ",", ":", " ", " ", " ", "\n", "日本語", "7"]
     ),
     max_size=25,
@@ -30,6 +30,8 @@ def qualifiers_of(text):
         "--flag ignored", "https://example.com/a:b?label:x", r"C:\path\to", "foo:bar", "label: bug", "label:", "java -Xmx2g -XX:+UseG1GC",
         "rm -rf deletes", "make -j8 -O2", "gcc -DWITH_SSL", "path://server/share", 'f("x y") fails', 'a 5" disk', '"', '"unclosed phrase',
         "-verbose", "NOT windows", "-windows -linux", "NOT NULL constraint failed", "CREATE OR REPLACE fails", "does NOT EXIST",
+        "CREATE AND REPLACE", "AND", "a AND", "AND b", "NOT AND", "foo() fails", "(a b)", "( a )", "f(label:x)", 'label:""', 'author:" "',
+        "author: brson", "label::a,b",
         "OR", "a OR", "OR b", "NOT", "ends with NOT", "Author:ana", "xlabel:bug", "#12", "!34", "owner/repo#12", "", "  ", "two\nlines  here",
         "this or that, and not those", '"--"',
     ],
@@ -61,6 +63,12 @@ def test_what_is_no_operator_stays_text_as_it_was_typed(text):
         ("crash -日本語", "crash", (), ("日本語",)),
         ("is:open -windows", "", (), ("windows",)),
         ("-Windows crash -wsl", "-Windows crash", (), ("wsl",)),
+        ("panic AND linker", "panic linker", (), ()),
+        ('panic AND "stack overflow"', 'panic "stack overflow"', (('"stack overflow"',),), ()),
+        ("panic AND NOT Windows", "panic", (), ('"Windows"',)),
+        ("panic AND -windows", "panic", (), ("windows",)),
+        ("a OR b AND c", "a b c", (('"a"', '"b"'),), ()),
+        ("WSL AND cuda", "WSL cuda", (), ()),
     ],
 )  # fmt: skip
 def test_phrases_must_occur_and_exclusions_must_not(typed, text, required, excluded):
@@ -79,6 +87,20 @@ def test_phrases_must_occur_and_exclusions_must_not(typed, text, required, exclu
         ("label:C++ label:A-diagnostics:x", [("label", "C++", False), ("label", "A-diagnostics:x", False)]),
         ("path:src/**/x_*.py", [("path", "src/**/x_*.py", False)]),
         ("author:ana OR author:ben", [("author", "ana", False), ("author", "ben", False)]),
+        ("is:open AND label:Bug", [("is", "open", False), ("label", "Bug", False)]),
+        ("is:open AND NOT label:Bug", [("is", "open", False), ("label", "Bug", True)]),
+        ("(label:Bug OR label:Wallet) is:open", [("label", "Bug", False), ("label", "Wallet", False), ("is", "open", False)]),
+        ('(label:"a b" OR label:"c d")', [("label", "a b", False), ("label", "c d", False)]),
+        ("( is:open AND (-label:a) )", [("is", "open", False), ("label", "a", True)]),
+        ("label:f(x) path:a(b", [("label", "f(x)", False), ("path", "a(b", False)]),
+        ("repo:rust -repo:a/b", [("project", "rust", False), ("project", "a/b", True)]),
+        ('label:bug,"good first issue" x', [("label", 'bug,"good first issue"', False)]),
+        ("(-label:“a b”,c)", [("label", '"a b",c', True)]),
+        ('label:"a,b"', [("label", '"a,b"', False)]),
+        ('created:>"3 months ago"', [("created", ">3 months ago", False)]),
+        ('created:">3 months ago"', [("created", ">3 months ago", False)]),
+        ("created:>3 months ago x", [("created", ">3 months ago", False)]),
+        ("updated:<=last week x", [("updated", "<=last week", False)]),
     ],
 )  # fmt: skip
 def test_a_qualifier_is_a_known_name_with_a_value(typed, expected):
@@ -97,7 +119,25 @@ def test_what_may_have_been_meant_otherwise_is_told():
     assert "NOT windows" in parse_typed("crash -Windows").notes[0]
     assert "OR joins" in parse_typed("label:a OR label:b").notes[0]
     assert parse_typed("label:a OR label:b").text == ""
-    assert not parse_typed("crash -windows --flag - a author:a OR author:b").notes
+    assert not parse_typed("crash -windows --flag - a author:a OR author:b AND is:open (a b) foo()").notes
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("-panic", "-panic is searched for: a word can only be left out of something else"),
+        ("NOT panic", "NOT panic is searched for: a word can only be left out of something else"),
+        ("-windows -linux", "-windows and -linux are searched for: a word can only be left out of something else"),
+        ("crash -Windows -Xmx", "-Windows and -Xmx are searched for; to leave the word out, write NOT windows"),
+        ("(is:open)", "groups are not understood: the parentheses say nothing, and all qualifiers must hold"),
+        ("NOT (is:open author:a)", "groups are not understood: the parentheses say nothing, and all qualifiers must hold"),
+        ("label: bug", "label: is searched for as text: the value stands right behind the colon"),
+        ('label:"" -author: author: x', "label: and author: are searched for as text: the value stands right behind the colon"),
+        ('x repo:" "', "repo: is searched for as text: the value stands right behind the colon"),
+    ],
+)  # fmt: skip
+def test_a_note_is_told_once(text, note):
+    assert parse_typed(text).notes == (note,)
 
 
 @example('"a „. b”')
@@ -114,7 +154,7 @@ def test_any_text_means_something_and_is_understood_again(text):
 
 @given(st.text(alphabet=st.characters(exclude_characters='"“”„')))
 def test_text_without_operators_comes_back_unchanged(text):
-    if not any(sign in text for sign in (":", " -", "OR", "NOT")) and not text.startswith("-"):
+    if not any(sign in text for sign in (":", " -", "OR", "NOT", "AND")) and not text.startswith("-"):
         assert parse_typed(text).text == text
         assert parse_typed(text).is_plain
 
@@ -122,7 +162,8 @@ def test_text_without_operators_comes_back_unchanged(text):
 def test_something_pasted_is_text():
     pasted = "label:bug -windows " + "x" * MAX_CHARS
     assert parse_typed(pasted).text == pasted
-    assert parse_typed('"' * MAX_CHARS).text  # and quickly
+    for start, repeated in (("", '"'), ("", "("), ("", "-("), ("label:a,", ")"), ("label:", "a,"), ("label:", '"a",')):
+        assert parse_typed(start + repeated * (9_000 // len(repeated)) + ' "').pieces  # and quickly
 
 
 def read(text):

@@ -1,7 +1,8 @@
 """Ranges as people write them, of dates and of numbers.
 
-    >10   >=10   <10   <=10   10..20   10..*   *..20   10
+    >10   >=10   <10   <=10   10..20   10..*   *..20   10..   ..20   10
     >2024-01-31   <=2024-01   2024-01..2024-03   2024 (all of it)   >7d   (after the moment seven days ago)
+    >3 months ago   >"3 months ago"
 
 What is named counts as a whole: `>2024-01` begins with February, `<=2024-01` ends with January.
 """
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from forgelore.errors import InvalidValue
+
+_BLANKS = ' \t\n"'  # and quotes, which a query needs around words
 
 
 class Bounds(NamedTuple):
@@ -51,21 +54,24 @@ def _parse_bounds(text: str, read: Callable[[str], tuple[int, int]]) -> Bounds:
             f"{text[:60]!r} is a comparison and a range", hint=f"write {bare[:60]}, or {compared[0]} alone"
         )
     if compared:
-        start, end = read(text[compared.end() :])
+        start, end = read(text[compared.end() :].strip(_BLANKS))
         past = max(end, start + 1)
         return {
             ">": Bounds(low=end), ">=": Bounds(low=start), "<": Bounds(high=start), "<=": Bounds(high=past)
         }[compared[0]]  # fmt: skip
-    first, dots, last = text.partition("..")
-    if dots:
-        low = None if first.strip() == "*" else read(first)[0]
-        if last.strip() == "*":
+    first, dots, last = (part.strip(_BLANKS) for part in text.partition(".."))
+    if dots and (first or last):
+        low = None if first in ("", "*") else read(first)[0]
+        if last in ("", "*"):
             return Bounds(low)
         start, end = read(last)
         return Bounds(low, max(end, start + 1))
     start, end = read(text)
     if start == end:
-        raise InvalidValue(f"{text!r} is a moment", hint=f"write >{text} for what came after it, <{text} for before")
+        moment = f'"{text}"' if " " in text else text  # as a query takes it, and everybody else too
+        raise InvalidValue(
+            f"{text!r} is a moment", hint=f"write >{moment} for what came after it, <{moment} for before"
+        )
     return Bounds(start, end)
 
 

@@ -3,20 +3,26 @@ r"""The query language: what a person types, as text to search for, conditions o
     crash on exit                text, for words and for meaning
     "connection reset"           text that must occur; a star behind it leaves the end open
     panic OR "stack overflow"    one of them must occur
+    panic AND linker             the same as without AND
     -windows  NOT Windows        must not occur: a word, -"a phrase", NOT "a phrase"
     label:bug  -author:ana       qualifiers, the filters of the command line; `qualifiers` says what they mean
+    label:a,"b c"                one of them is enough
+    created:>"3 months ago"      a comparison stands before the quotes or within; so far back needs none
 
 What is none of these is text, as it was typed: `TypeError: x`, `std::vec`, `a - b`, `--flag`, `C:\path`, `foo:bar`.
 
 - A qualifier is one of `NAMES`, in lower case, at the beginning of a word, with a value behind the colon: no blank, no
-  second colon (`path::join`), no `//`. A value with blanks is quoted. `repo:owner/name` is GitHub's name of `project:`.
-- Qualifiers that GitHub knows and this search does not (`FOREIGN`) are text, and a note says so.
+  second colon (`path::join`), no `//`. A value with blanks is quoted. `repo:` is GitHub's name of `project:`.
+- Qualifiers that GitHub knows and this search does not (`FOREIGN`), and those without a value, are text, which is
+  told in a note.
+- There are no groups. A parenthesis around qualifiers is none of their values, and a note says that it means nothing.
 - A phrase begins and ends where words do: the quotes in `f("x y")` are text.
 - `-word` leaves out a word of three or more lower-case letters and nothing else: `-Xmx`, `-O2`, `-rf` and `-j8` are
   text. Full text folds case, so `-windows` is enough to leave out Windows; `NOT` takes any word, and quotes any text.
-- `NOT` and `OR` are operators in capitals, and text beside other capitals: `NOT NULL`, `CREATE OR REPLACE`. Between
-  qualifiers of one name OR says what repeating them says already; labels and ranges must all hold, and a note says so.
-- A word is left out of something: where nothing else is asked for (`-verbose`), it is text.
+- `NOT`, `OR` and `AND` are operators in capitals, and text beside other capitals: `NOT NULL`, `CREATE OR REPLACE`.
+  Between qualifiers of one name OR says what repeating them says already; labels and ranges must all hold, and a note
+  says so.
+- A word is left out of something: where nothing else is asked for (`-verbose`), it is text, and a note says so.
 - More than `MAX_CHARS` characters are something pasted, and all of it is text.
 """
 
@@ -47,18 +53,26 @@ FOREIGN = (
 MAX_CHARS = 10_000
 _MIN_EXCLUDED = 3  # letters: rm -rf, ls -la
 _QUOTES = '"“”„'
-_SIGNS = (":", "-", *_QUOTES, "OR", "NOT")  # without one of these all is text, and no pattern need be compiled
+_OPERATORS = ("OR", "NOT", "AND")
+_SIGNS = (":", "-", *_QUOTES, *_OPERATORS)  # without one of these all is text, and no pattern need be compiled
+_COMPARED = "(?:[<>]=?)?"
+_LISTED = rf"(?:[{_QUOTES}][^{_QUOTES}]+[{_QUOTES}]\)*|[^\s,{_QUOTES}]+)"
+_AGO = r"(?:[0-9]{1,6}|last|an?)[ ](?:hour|day|week|month|year)s?(?:[ ]ago)?"
 _TOKEN = rf"""
-    (?P<minus>-?)
     (?:
-        (?P<name>{"|".join(NAMES)}|repo):
-        (?: [{_QUOTES}](?P<quoted>[^{_QUOTES}]+)[{_QUOTES}] | (?!//)(?P<value>[^\s:{_QUOTES}]\S*) )
-      | [{_QUOTES}](?P<phrase>[^{_QUOTES}]+)[{_QUOTES}](?P<star>\*?)[.,;:!?)]*
+        (?P<sign>\(*(?:-\(*)?)(?P<name>{"|".join(NAMES)}|repo):
+        (?:
+            (?P<compared>{_COMPARED})[{_QUOTES}](?P<quoted>[^{_QUOTES}]+)[{_QUOTES}](?P<end>\)*)
+          | (?<=label:)(?![:,])(?P<list>{_LISTED}(?:,{_LISTED})+)
+          | (?<=ated:)(?P<ago>{_COMPARED}{_AGO}\)*)
+          | (?!//)(?P<value>[^\s:{_QUOTES}]\S*)
+        )
+      | (?P<minus>-?)[{_QUOTES}](?P<phrase>[^{_QUOTES}]+)[{_QUOTES}](?P<star>\*?)[.,;:!?)]*
     )(?!\S)
   | (?P<word>\S+)
 """
 
-Role = Literal["text", "phrase", "excluded", "or", "qualifier"]
+Role = Literal["text", "phrase", "excluded", "or", "qualifier", "silent"]  # silent: it changes nothing
 
 
 class Qualifier(NamedTuple):
@@ -77,6 +91,7 @@ class Piece(NamedTuple):
     term: str = ""  # of phrases and excluded words: the same in the language of ftsquery
     qualifier: Qualifier | None = None
     is_tentative: bool = False  # a word left out, if anything else is asked for; an OR that says nothing
+    is_grouped: bool = False  # a parenthesis was taken away
 
 
 class TypedQuery(NamedTuple):
@@ -102,7 +117,8 @@ def parse_typed(text: str) -> TypedQuery:
     """
     if len(text) > MAX_CHARS or not any(sign in text for sign in _SIGNS):
         return TypedQuery(text)
-    pieces = _settle_exclusions(_join_operators([_read_piece(match) for match in _tokens().finditer(text)]))
+    read = _silence_parentheses([_read_piece(match) for match in _tokens().finditer(text)])
+    pieces = _settle_exclusions(_join_operators(read))
     kept = [piece.typed for piece in pieces if piece.role in ("text", "phrase")]
     is_plain = all(piece.role == "text" for piece in pieces)
     return TypedQuery(
@@ -126,22 +142,56 @@ def _tokens() -> re.Pattern[str]:
 
 
 def _read_piece(match: re.Match[str]) -> Piece:
-    typed, is_excluded = match[0], bool(match["minus"])
-    name, value = match["name"], match["quoted"] or match["value"]
-    if value and value.strip() and (name != "repo" or "/" in value):
-        name = "project" if name == "repo" else name
-        return Piece(typed, "qualifier", qualifier=Qualifier(name, value.strip(), is_excluded))
+    qualifier, is_grouped = _read_qualifier(match)
+    typed = match[0]
+    if qualifier:
+        return Piece(typed, "qualifier", qualifier=qualifier, is_grouped=is_grouped)
     phrase = match["phrase"]
     if phrase and _has_word(phrase):
-        return Piece(typed, "excluded" if is_excluded else "phrase", f'"{phrase.strip()}"{match["star"]}')
+        return Piece(typed, "excluded" if match["minus"] else "phrase", f'"{phrase.strip()}"{match["star"]}')
     word = typed[1:]
     if typed.startswith("-") and len(word) >= _MIN_EXCLUDED and word.isalpha() and word == word.lower():
         return Piece(typed, "excluded", word, is_tentative=True)
     return Piece(typed, "text")
 
 
+def _read_qualifier(match: re.Match[str]) -> tuple[Qualifier | None, bool]:
+    """Return the qualifier that was typed, if it is one, and whether a parenthesis was taken away from it."""
+    name, quoted = match["name"], match["quoted"]
+    if quoted and quoted.strip():
+        is_own_comma = name == "label" and "," in quoted  # else it would be a list
+        value = f'"{quoted.strip()}"' if is_own_comma else f"{match['compared']}{quoted.strip()}"
+        is_grouped = bool(match["end"])
+    else:
+        typed = _straight(match["list"] or "") or match["ago"] or match["value"] or ""
+        value = _without_parentheses(typed)
+        is_grouped = value != typed
+    if not value:
+        return None, False
+    name, sign = "project" if name == "repo" else name, match["sign"]
+    return Qualifier(name, value, "-" in sign), is_grouped or "(" in sign
+
+
+def _without_parentheses(value: str) -> str:
+    """Return a value without those at its ends that nothing in it opens or closes.
+
+    "Wallet)" -> "Wallet"      "f(x)" -> "f(x)"
+    """
+    more = value.count(")") - value.count("(")
+    if more < 0:
+        opening = len(value) - len(value.lstrip("("))
+        return value[min(opening, -more) :]
+    closing = len(value) - len(value.rstrip(")"))
+    return value[: len(value) - min(closing, more)]
+
+
+def _straight(value: str) -> str:
+    """A list of labels has one kind of quotes, however it was typed."""
+    return re.sub(f"[{_QUOTES}]", '"', value)
+
+
 def _join_operators(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces with `NOT x` as one, and with every OR that joins something."""
+    """Return the pieces with `NOT x` as one, and with every OR and AND that joins something."""
     joined: list[Piece] = []
     at = 0
     while at < len(pieces):
@@ -152,14 +202,14 @@ def _join_operators(pieces: list[Piece]) -> list[Piece]:
             continue
         joined.append(piece)
         at += 1
-    return [_operator(joined, at) if piece.typed == "OR" else piece for at, piece in enumerate(joined)]
+    return [_operator(joined, at) if piece.typed in ("OR", "AND") else piece for at, piece in enumerate(joined)]
 
 
 def _negate(piece: Piece) -> Piece | None:
     """Return a piece with NOT before it; None where that is no operator."""
     typed = f"NOT {piece.typed}"
     if piece.qualifier and not piece.qualifier.is_excluded:
-        return Piece(typed, "qualifier", qualifier=piece.qualifier._replace(is_excluded=True))
+        return piece._replace(typed=typed, qualifier=piece.qualifier._replace(is_excluded=True))
     if piece.role == "phrase":
         return Piece(typed, "excluded", piece.term)
     if not _is_operand(piece) or _is_capitals(piece.typed) or piece.typed.startswith("-"):
@@ -171,11 +221,22 @@ def _operator(pieces: Sequence[Piece], at: int) -> Piece:
     if not 0 < at < len(pieces) - 1:
         return pieces[at]
     sides = (pieces[at - 1], pieces[at + 1])
+    if pieces[at].typed == "AND":
+        return _conjunction(*sides)
     if any(side.qualifier for side in sides):
         return Piece("OR", "qualifier", is_tentative=not _is_repeated(*sides))
     if not all(map(_is_operand, sides)) or all(_is_capitals(side.typed) for side in sides):
         return pieces[at]
     return Piece("OR", "or")
+
+
+def _conjunction(one: Piece, other: Piece) -> Piece:
+    """Return what an AND between these is: all that is asked for holds anyway, and between capitals it is a word."""
+    sides = (one, other)
+    is_joining = all(side.qualifier or side.role == "excluded" or _is_operand(side) for side in sides)
+    if not is_joining or all(_is_capitals(side.typed) for side in sides):
+        return Piece("AND", "text")
+    return Piece("AND", "silent", is_tentative=True)
 
 
 def _is_repeated(one: Piece, other: Piece) -> bool:
@@ -187,9 +248,7 @@ def _is_repeated(one: Piece, other: Piece) -> bool:
 
 def _is_operand(piece: Piece) -> bool:
     """Whether OR can join it: a phrase, or a word that full text can look for."""
-    return piece.role == "phrase" or (
-        piece.role == "text" and piece.typed not in ("OR", "NOT") and _has_word(piece.typed)
-    )
+    return piece.role == "phrase" or (piece.role == "text" and piece.typed not in _OPERATORS and _has_word(piece.typed))
 
 
 def _settle_exclusions(pieces: list[Piece]) -> list[Piece]:
@@ -198,7 +257,19 @@ def _settle_exclusions(pieces: list[Piece]) -> list[Piece]:
         return pieces
     if any(piece.role == "text" and _has_word(piece.typed) for piece in pieces):
         return pieces
-    return [Piece(piece.typed, "text") for piece in pieces]
+    return [Piece(piece.typed, "text", is_tentative=piece.role == "excluded") for piece in pieces]
+
+
+def _silence_parentheses(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces; a parenthesis by itself, in a query with qualifiers, is no text."""
+    if not any(piece.qualifier for piece in pieces):
+        return pieces
+    return [
+        piece._replace(role="silent", is_grouped=True)
+        if piece.role == "text" and not piece.typed.strip("()")
+        else piece
+        for piece in pieces
+    ]
 
 
 def _required(pieces: Iterable[Piece]) -> Iterator[tuple[str, ...]]:
@@ -223,16 +294,42 @@ def _group_terms(group: list[Piece]) -> Iterator[tuple[str, ...]]:
 
 
 def _notes(pieces: Sequence[Piece]) -> Iterator[str]:
-    texts = [piece.typed for piece in pieces if piece.role == "text"]
-    if len(pieces) > 1:
-        for typed in texts:
-            if typed.startswith("-") and len(typed) > 2 and typed[1:].isalpha():
-                yield f"{typed} is searched for; to leave the word out, write NOT {typed[1:].lower()}"
-    for name in dict.fromkeys(typed.lstrip("-").partition(":")[0] for typed in texts if ":" in typed.strip(":")):
+    """Yield what may have been meant otherwise, each sentence once."""
+    texts = [piece for piece in pieces if piece.role == "text"]
+    alone = [piece.typed for piece in texts if piece.is_tentative]
+    if alone:
+        yield f"{_joined(alone)} searched for: a word can only be left out of something else"
+    elif len(pieces) > 1:
+        signed = [one.typed for one in texts if one.typed[0] == "-" and len(one.typed) > 2 and one.typed[1:].isalpha()]
+        if signed:
+            yield f"{_joined(signed)} searched for; to leave the word out, write NOT {signed[0][1:].lower()}"
+    yield from _notes_on_names([piece.typed for piece in texts])
+    if any(piece.role == "qualifier" and piece.is_tentative for piece in pieces):
+        yield (
+            "OR joins words and phrases, or values of which one is enough; beside another qualifier it says nothing;"
+            " for one of several labels write label:a,b"
+        )
+    if any(piece.is_grouped for piece in pieces):
+        yield "groups are not understood: the parentheses say nothing, and all qualifiers must hold"
+
+
+def _notes_on_names(texts: Sequence[str]) -> Iterator[str]:
+    """Yield what is said of words that look like qualifiers and are none."""
+    split = [typed.strip("(-").partition(":") for typed in texts if ":" in typed]
+    empty = [name for name, _, value in split if name in (*NAMES, "repo") and not value.strip(f"{_QUOTES} )")]
+    if empty:
+        yield f"{_joined(f'{name}:' for name in empty)} searched for as text: the value stands right behind the colon"
+    for name in dict.fromkeys(name for name, _, value in split if value.strip(":")):
         if name in FOREIGN:
             yield f"{name}: is no qualifier here, and is searched for as text"
-    if any(piece.role == "qualifier" and piece.is_tentative for piece in pieces):
-        yield "OR joins words and phrases, or values of which one is enough; beside another qualifier it says nothing"
+
+
+def _joined(words: Iterable[str]) -> str:
+    """`a is`, `a and b are`: what a sentence says of them follows."""
+    each = list(dict.fromkeys(words))
+    if len(each) == 1:
+        return f"{each[0]} is"
+    return f"{', '.join(each[:-1])} and {each[-1]} are"
 
 
 def _quoted(word: str) -> str:

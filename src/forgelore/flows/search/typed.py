@@ -11,15 +11,14 @@ from forgelore.core.search.ftsquery import MAX_WORDS
 from forgelore.core.search.known_item import parse_known_item
 from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, parse_sort, read_qualifiers
 from forgelore.core.search.query_language import TypedQuery, parse_typed
-from forgelore.core.suggestions import suggest
-from forgelore.errors import InvalidValue, NotFound
+from forgelore.errors import InvalidValue
 from forgelore.flows.search.filters import only_projects, parse_filters, refuse_code
 from forgelore.flows.search.known_item import KnownItems, find_known_items
 from forgelore.flows.search.run import SearchMode, SearchRequest
 from forgelore.flows.search.text_conditions import TextTerms
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.projects import StoredProject, list_projects, resolve_project
+from forgelore.store.projects import StoredProject, find_named, resolve_project
 from forgelore.words import FilterWords
 
 
@@ -99,7 +98,7 @@ def read_filter_query(
 
 def find_project_ids(store: Store, names: Iterable[str], hosts: Hosts) -> tuple[int, ...]:
     """Return the stored projects that people name. Raises NotFound with the name that was probably meant."""
-    return tuple(dict.fromkeys(_find_project(store, name, hosts).id for name in names))
+    return tuple(dict.fromkeys(resolve_project(store, name, hosts).id for name in names))
 
 
 def _filters(store: Store, flags: FilterWords, said: QueryFilters, setting: QuerySetting) -> Filters:
@@ -117,18 +116,6 @@ def _filters(store: Store, flags: FilterWords, said: QueryFilters, setting: Quer
 
 def _has_project(store: Store, name: str, hosts: Hosts) -> bool:
     try:
-        resolve_project(store, name, hosts)
-    except (InvalidValue, NotFound):
+        return find_named(store, name, hosts) is not None
+    except InvalidValue:
         return False
-    return True
-
-
-def _find_project(store: Store, name: str, hosts: Hosts) -> StoredProject:
-    try:
-        return resolve_project(store, name, hosts)
-    except NotFound as error:
-        known = [project.name for project in list_projects(store)]
-        meant = suggest(name, [str(one) for one in known]) or suggest(name, [one.path for one in known])
-        if meant is None:
-            raise
-        raise NotFound(error.message, hint=f"did you mean {meant}?") from error
