@@ -20,6 +20,7 @@ import pytest
         (("relay created:>3 years ago",), ("relay", "--created", '>"3 years ago"')),
         (("relay created:2024..",), ("relay", "--created", "2024..*")),
         (("relay created:..2024",), ("relay", "--created", "*..2024")),
+        (("issue 41",), ("#41",)),
         (("relay", "--order", "desc"), ("relay",)),
         (("title: relay", "--fts-mode", "raw", "--sort", "created"), ("relay in:title sort:created",)),
     ],

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.core.names import Hosts, Ref
-from forgelore.core.search.known_item import parse_known_item
+from forgelore.core.search.known_item import parse_known_item, parse_known_items
 from forgelore.flows.search.known_item import KnownItems, find_known_items, permit_known
 from forgelore.store.filters import Condition, Filters, build_allowed
 from forgelore.store.hits import load_hits
@@ -24,6 +24,9 @@ HOSTS = Hosts()
         ("git.example.org:3000/a/b/pulls/3", Ref("https://git.example.org:3000/a/b", 3, "change")),
         ("https://github.com/acme/web/pull/7/files#diff-1", Ref("https://github.com/acme/web", 7, "change")),
         ("https://gitlab.com/g/p/-/merge_requests/3#note_99", Ref("https://gitlab.com/g/p", 3, "change")),
+        ("https://redirect.github.com/acme/web/issues/7", Ref("https://github.com/acme/web", 7, "issue")),
+        ("redirect.github.com/acme/web/pull/7", Ref("https://github.com/acme/web", 7, "change")),
+        ("https://www.github.com/acme/web/issues/7", Ref("https://github.com/acme/web", 7, "issue")),
         ("https://github.com/acme/web/releases/tag/v1.2", Ref("https://github.com/acme/web", tag="v1.2", kind="release")),
     ],
 )  # fmt: skip
@@ -40,10 +43,41 @@ def test_a_query_that_is_something_to_search_for(text):
     assert parse_known_item(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "refs"),
+    [
+        ("28601", [Ref("", 28601)]), ("issue 28601", [Ref("", 28601, "issue")]), ("Bug 28601", [Ref("", 28601)]),
+        ("PR #28617", [Ref("", 28617, "change")]), ("pr 28617", [Ref("", 28617, "change")]), ("GH-28601", [Ref("", 28601)]),
+        ("MR !12", [Ref("", 12, "change")]), ("pull request 5", [Ref("", 5, "change")]), ("issue GH-5", [Ref("", 5, "issue")]),
+        ("#28601 #28617", [Ref("", 28601), Ref("", 28617)]), ("#5 #5", [Ref("", 5)]), ("rust#5", [Ref("rust", 5)]),
+        ("#5 acme/web!6 issue 7", [Ref("", 5), Ref("acme/web", 6, "change"), Ref("", 7, "issue")]),
+        ("https://github.com/a/b/issues/1 #2", [Ref("https://github.com/a/b", 1, "issue"), Ref("", 2)]),
+    ],
+)  # fmt: skip
+def test_a_query_of_items_and_words_that_say_what_they_are(text, refs):
+    named = parse_known_items(text.split())
+    assert ([one.ref for one in named.refs], named.is_all) == (refs, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "refs"),
+    [
+        ("#28601 panic", [Ref("", 28601)]), ("panic (see #28601, GH-7).", [Ref("", 28601), Ref("", 7)]),
+        ("panic acme/web#5", [Ref("acme/web", 5)]), ("issue #5 panics", [Ref("", 5)]), ("error 404 page", []),
+        ("issue 28601 panic", []), ("28601 28617", []), ("issue", []), ("release 5", []), ("v1.2 crash", []), ("a#b #x", []),
+        ("panic https://github.com/a/b/issues/1", []), ("#0 main", []), ("#1 a #2 b #3 c #4 d #5 e #6 f", []), ("", []),
+    ],
+)  # fmt: skip
+def test_among_other_words_an_item_is_named_by_its_sign(text, refs):
+    named = parse_known_items(text.split())
+    assert ([one.ref for one in named.refs], named.is_all) == (refs, False)
+
+
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_any_text_names_an_item_or_does_not(text):
     ref = parse_known_item(text)
     assert ref is None or ref.number or ref.tag or ref.number == 0
+    assert parse_known_items(text.split()).is_all or ref is None
 
 
 def known(store, text, project_ids=()):

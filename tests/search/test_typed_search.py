@@ -173,6 +173,48 @@ def test_a_known_item_is_first_and_the_answer_says_so(retriever, text):
     assert numbers(ask(retriever, text, limit=1)) == [41]
 
 
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("issue 41", "issue 41 names the item at the top"), ("PR #41", "PR #41 names the item at the top"),
+        ("GH-41", "GH-41 names the item at the top"), ("lantern#41", "#41 names the item at the top"),
+        ("bug 41 is:closed", "bug 41 names the item at the top"), ("#41 deleted", "#41 names the item at the top"),
+        ("https://redirect.github.com/lanternsync/lantern/issues/41", "#41 names the item at the top"),
+    ],
+)  # fmt: skip
+def test_an_item_is_named_by_what_people_write(retriever, text, note):
+    answer = ask(retriever, text)
+    assert numbers(answer)[0] == 41
+    assert (answer.known_count, answer.notes) == (1, (note,))
+    assert len(answer.hits) > 1
+
+
+def test_several_items_are_named_at_once(retriever):
+    answer = ask(retriever, "#41 #27")
+    assert numbers(answer)[:2] == [41, 27]
+    assert (answer.known_count, answer.notes) == (2, ("#41 and #27 name the 2 items at the top",))
+    some = ask(retriever, "#41 #999999")
+    assert (numbers(some)[0], some.known_count) == (41, 1)
+    assert {note.split()[1] for note in some.notes} == {"does", "names"}
+    none = ask(retriever, "#41 #27 is:open is:merged author:nobody")
+    assert none.notes == ("#41 and #27 are left out by the filters",)
+
+
+def test_an_item_among_words_leaves_them_words(retriever):
+    words = {hit.row.item_id for hit in ask(retriever, "#41 deleted", mode="lexical", limit=100).hits}
+    assert {hit.row.item_id for hit in ask(retriever, "deleted", mode="lexical", limit=100).hits} <= words
+    dated = ask(retriever, "#41 deleted sort:created", limit=100)
+    assert (dated.known_count, dated.notes) == (0, ())
+    for text in (
+        "deleted 41",
+        '"deleted #41 files"',
+        "frame #41\nframe #42",
+        "is:closed frame #41\nframe",
+        "C#41 generics",
+    ):
+        assert ask(retriever, text).known_count == 0
+
+
 def test_a_type_that_is_left_out_takes_its_threads_along(retriever):
     every = ask(retriever, "sync", mode="lexical", limit=100)
     assert any((hit.kind, hit.row.representation) == ("change", "thread") for hit in every.hits)
@@ -243,6 +285,46 @@ def test_a_value_nobody_has_is_told_with_what_was_meant(retriever):
     with pytest.raises(NotFound) as caught:
         find_project_ids(retriever.store, [project + "x"], SETTING.hosts)
     assert project in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("shell", "no item touches 'shell'; did you mean 'shell/'?"),
+        ("/shell/", "no item touches '/shell/'; did you mean 'shell/'?"),
+        ("./shell", "no item touches './shell'; did you mean 'shell/'?"),
+        ("SHELL/", "no item touches 'SHELL/'; did you mean 'shell/'?"),
+        ("/Shell/windows/src/CHUNKREF.h", "did you mean 'shell/windows/src/ChunkRef.h'?"),
+        ("Shell/**", "no item touches 'Shell/**'; capitals count: there is 'shell/"),
+        ("nowhere/at/all", "no item touches 'nowhere/at/all'"), ("/", "no item touches '/'"),
+    ],
+)  # fmt: skip
+def test_a_path_that_nothing_touches_is_told_with_what_was_meant(retriever, path, told):
+    answer = ask(retriever, f"path:{path}")
+    assert answer.hits == []
+    assert len(answer.warnings) == 1
+    assert told in answer.warnings[0]
+
+
+def test_a_path_that_something_touches_is_not_looked_at_again(retriever):
+    asked = statements(retriever.store, lambda: ask(retriever, "path:shell/", mode="lexical"))
+    assert not any("LIMIT 1" in sql and "document_paths" in sql for sql in asked)
+    assert not ask(retriever, "path:shell/ author:nobody-at-all").warnings[1:]
+    retriever.store.run("UPDATE documents SET is_confidential = 1")
+    public = SETTING._replace(is_public=True)
+    (warning,) = search(retriever, build_request(retriever.store, "path:shell", {}, public)).warnings
+    assert warning == "no item touches 'shell'", "what nobody may see is not named"
+
+
+def test_one_of_several_labels_is_enough(retriever):
+    either = ask(retriever, 'label:relay,"windows"', limit=100)
+    each = [ask(retriever, f"label:{name}", limit=100) for name in ("relay", "windows")]
+    assert set(numbers(either)) == {number for answer in each for number in numbers(answer)}
+    assert len(either.hits) > max(len(answer.hits) for answer in each)
+    assert not set(numbers(ask(retriever, "-label:relay,windows is:issue", limit=100))) & set(numbers(either))
+    (warning,) = ask(retriever, "label:relay,windwos").warnings
+    assert warning == "no item has the label 'windwos'; did you mean 'windows'?"
+    assert "no item has the label 'relay,windows'" in ask(retriever, 'label:"relay,windows"').warnings[0]
 
 
 def test_who_only_ever_answered_is_somebody(retriever):

@@ -179,6 +179,17 @@ def _from_url(text: str, hosts: Hosts, probe: Callable[[str], str]) -> ProjectNa
     return ProjectName(_forge_of(host, hosts, probe), host, path)
 
 
+def _on_main_host(url: str) -> str:
+    """Return the address under the name that projects are stored with: our own comments link to redirect.github.com,
+    which serves the same pages.
+    """
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    names = ((profile.host, (profile.quiet_host, *profile.web_hosts)) for profile in PROFILES.values())
+    main = next((main for main, others in names if host and host.lower() in others), host)
+    return f"{scheme}://{main}{slash}{path}"
+
+
 def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], str]) -> str:
     if host in hosts.kinds:
         return hosts.kinds[host]
@@ -187,6 +198,7 @@ def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], str]) -> str:
 
 
 def _ref_from_url(text: str) -> Ref:
+    text = _on_main_host(text)
     found = key_in_url(text)
     if found:
         place, key = found

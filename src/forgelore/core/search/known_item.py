@@ -1,17 +1,56 @@
-"""Known items: a query that is the number, ref or address of one, and nothing else.
+"""Known items: the numbers, refs and addresses of items in a query.
 
 28601   #28601   !12   owner/repo#28601   gitlab:group/p!3   https://…/issues/12#issuecomment-5   …/releases/tag/v1
-github.com/owner/repo/issues/12
+github.com/owner/repo/issues/12   GH-28601   rust#28601 (the last part of a project's path)
+issue 28601   PR #28617   bug 28601   MR !12   #28601 #28617
+
+A query that is nothing else names these items. Among other words an item is named by its sign (`#28601 panic`); a bare
+number is text there (`error 404 page`).
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from forgelore.core.names import Ref, page_in_url, parse_ref
 from forgelore.errors import InvalidValue
+from forgelore.words import KIND_WORDS, Kind
 
 # No forge has numbers like this, and no column would hold one; somebody who writes the # asks for an item all the same.
 _TOO_LARGE = r"(?P<project>\S*?)(?P<mark>[#!])(?P<number>[0-9]{19,99})"
 _HOST = r"[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::\d+)?/"
+_SIGNED = re.compile(r"[^\s#!]*[#!][0-9]{1,18}|(?i:GH)-[0-9]{1,18}", re.ASCII)
+# Words that only say what a number is. A release is known by its tag.
+_SAID_KINDS: dict[str, Kind | None] = {
+    **{word.replace("_", " "): kind for word, kind in KIND_WORDS.items() if kind != "release"},
+    "bug": None, "ticket": None,
+}  # fmt: skip
+_MOST_AMONG_WORDS = 5  # more are the frames of a backtrace
+_AROUND = "()[]{}.,;:?\"'"
+
+
+class NamedRef(NamedTuple):
+    """An item that a query names. `said`: as it was typed, where a word or GH- says what it is: `pr 28617`."""
+
+    ref: Ref
+    said: str = ""
+
+
+class NamedRefs(NamedTuple):
+    """All of them, in their order. `is_all`: the query is nothing else."""
+
+    refs: tuple[NamedRef, ...] = ()
+    is_all: bool = False
+
+
+def parse_known_items(words: Sequence[str], *, is_all: bool = True) -> NamedRefs:
+    """Return the items that the words of a query name. `is_all`: there is nothing beside these words."""
+    if is_all:
+        spoken = _read_spoken(words)
+        if spoken:
+            return NamedRefs(spoken, is_all=True)
+    signed = [one for word in words if (one := _read_signed(word.strip(_AROUND))) and one.ref.number > 0]
+    return NamedRefs(tuple(dict.fromkeys(signed))) if len(signed) <= _MOST_AMONG_WORDS else NamedRefs()
 
 
 def parse_known_item(text: str) -> Ref | None:
@@ -28,3 +67,43 @@ def parse_known_item(text: str) -> Ref | None:
     except (InvalidValue, ValueError):  # the second for a URL that is none: http://[::1
         return None
     return None if ref.tag and not ref.project else ref
+
+
+def _read_spoken(words: Sequence[str]) -> tuple[NamedRef, ...]:
+    """Return the items, if the words name items and say nothing else; none otherwise."""
+    if len(words) == 1 and (ref := parse_known_item(words[0])):
+        return (NamedRef(ref),)
+    found = list(_each_spoken(words))
+    return tuple(dict.fromkeys(one for one in found if one)) if all(found) else ()
+
+
+def _each_spoken(words: Sequence[str]) -> Iterator[NamedRef | None]:
+    """Yield the items of words that name nothing else, and None at the first word that does not."""
+    at = 0
+    while at < len(words):
+        kind = next((size for size in (2, 1) if " ".join(words[at : at + size]).lower() in _SAID_KINDS), 0)
+        at += kind
+        word = words[at] if at < len(words) else ""
+        one = _read_signed(word)
+        if kind and word.isascii() and word.isdecimal() and len(word) < 19:
+            one = NamedRef(Ref("", int(word)))
+        elif not one and (page := parse_known_item(word)) and page.project:
+            one = NamedRef(page)
+        if kind and one:
+            said = " ".join(words[at - kind : at])
+            meant = one.ref.kind or _SAID_KINDS[said.lower()]
+            one = NamedRef(one.ref._replace(kind=meant), f"{said} {word}")
+        yield one
+        if one is None:
+            return
+        at += 1
+
+
+def _read_signed(word: str) -> NamedRef | None:
+    """Return the item of a word that can be nothing but a ref: #12, !34, owner/repo#12, GH-12."""
+    if not _SIGNED.fullmatch(word) or "//" in word:
+        return None
+    if word[:3].lower() == "gh-":
+        return NamedRef(Ref("", int(word[3:])), word)
+    ref = parse_known_item(word)
+    return NamedRef(ref) if ref else None

@@ -6,19 +6,19 @@ text -> parse_typed -> qualifiers joined with flags -> filters; text conditions;
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.core.names import Hosts
+from forgelore.core.names import Hosts, Ref
 from forgelore.core.search.ftsquery import MAX_WORDS
-from forgelore.core.search.known_item import parse_known_item
+from forgelore.core.search.known_item import NamedRefs, parse_known_items
 from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, parse_sort, read_qualifiers
 from forgelore.core.search.query_language import TypedQuery, parse_typed
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.filters import only_projects, parse_filters, refuse_code
-from forgelore.flows.search.known_item import KnownItems, find_known_items
+from forgelore.flows.search.known_item import KnownItems, find_named_items
 from forgelore.flows.search.run import SearchMode, SearchRequest
 from forgelore.flows.search.text_conditions import TextTerms
 from forgelore.store.db import Store
 from forgelore.store.filters import Filters
-from forgelore.store.projects import StoredProject, find_named, resolve_project
+from forgelore.store.projects import StoredProject, find_by_last_part, find_named, resolve_project
 from forgelore.words import FilterWords
 
 
@@ -42,25 +42,53 @@ def build_request(
     """
     typed = TypedQuery(text) if is_literal else parse_typed(text)
     said = read_qualifiers(typed.qualifiers)
-    ref = None if is_literal else parse_known_item(typed.text)
-    if ref and ref.project and not said.projects and _has_project(store, ref.project, setting.hosts):
-        said = said._replace(projects=(ref.project,))  # acme/web#12 says it as project:acme/web does
+    named = NamedRefs() if is_literal else _name_items(store, typed, setting.hosts, is_pasted="\n" in text.strip())
+    place = named.refs[0].ref.project if named.is_all and len(named.refs) == 1 else ""
+    if place and not said.projects and _has_project(store, place, setting.hosts):
+        said = said._replace(projects=(place,))  # acme/web#12 says it as project:acme/web does
     filters = _filters(store, flags, said, setting).leaving_out_threads()
     if "comments" in said.fields:  # is:issue in:comments means what people said below issues
         filters = filters._replace(with_threads=True)
-    known = KnownItems()
-    if ref:
-        known = find_known_items(store, ref, setting.hosts, filters.project_ids, is_public=setting.is_public)
+    known, missed = find_named_items(store, named.refs, setting.hosts, filters.project_ids, is_public=setting.is_public)
     sort = said.sort or (parse_sort(order) if order else SortOrder())
     required, notes = _bounded(typed)
+    if known.document_ids and not named.is_all and sort.key != "relevance":
+        known = KnownItems()  # another order is that of all that have the words
     if known.document_ids:
         sort = SortOrder()  # the item is first
     elif sort.key == "relevance" and not typed.text.strip() and (not typed.is_plain or any(flags.values())):
         sort = SortOrder("updated")  # nothing to be relevant to
     return SearchRequest(
-        f"#{ref.number}" if ref and ref.number and known.document_ids else typed.text, mode, filters, limit,
-        terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known, notes=notes,
+        _mentions(named) or typed.text if known.document_ids else typed.text, mode, filters, limit,
+        terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known, notes=(*notes, *missed),
     )  # fmt: skip
+
+
+def _name_items(store: Store, typed: TypedQuery, hosts: Hosts, *, is_pasted: bool) -> NamedRefs:
+    """Return the items that a query names. What has several lines is pasted, and names none among its words: the frames
+    of a backtrace are numbered.
+    """
+    words = [piece.typed for piece in typed.pieces if piece.role == "text"] if typed.pieces else typed.text.split()
+    is_all = not any(piece.role == "phrase" for piece in typed.pieces)
+    named = parse_known_items(words, is_all=is_all)
+    if is_pasted and not named.is_all:
+        return NamedRefs()
+    return named._replace(refs=tuple(one._replace(ref=_place_ref(store, one.ref, hosts)) for one in named.refs))
+
+
+def _place_ref(store: Store, ref: Ref, hosts: Hosts) -> Ref:
+    """Return a ref with the whole name of its project: `rust#12` has the last part of one."""
+    if not ref.project or "/" in ref.project or _has_project(store, ref.project, hosts):
+        return ref
+    project = find_by_last_part(store, ref.project)
+    return ref._replace(project=str(project.name)) if project else ref
+
+
+def _mentions(named: NamedRefs) -> str:
+    """Return what finds items that speak of these; "" where there is more to search for, or a release's page."""
+    if not named.is_all or any(one.ref.tag for one in named.refs):
+        return ""
+    return " ".join(f"#{one.ref.number}" for one in named.refs)
 
 
 def _bounded(typed: TypedQuery) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
