@@ -28,6 +28,7 @@ KIND_WORDS: dict[str, Kind] = {
 STATE_WORDS = {"open": "open", "opened": "open", "closed": "closed", "merged": "merged"}
 
 Words = str | Iterable[str] | None  # one value or several; None: no filter
+Numbers = str | int | Iterable[str | int] | None
 Moment = str | date | None  # a datetime is a date; one without a zone is in UTC
 
 
@@ -40,7 +41,7 @@ class FilterWords(TypedDict, total=False):
     type: Words  # issue, change (pr, mr), discussion, release, thread
     state: Words
     author: Words
-    label: Words
+    label: Words  # of several all; of a list in one text, "bug,crash", one
     path: Words
     after: Moment  # 2026-03-01, 7d, 3 months ago …; from Python also a date or a datetime
     before: Moment
@@ -49,7 +50,7 @@ class FilterWords(TypedDict, total=False):
     assignee: Words
     created: Words | Moment  # >2026-01-31, <=7d, 2026-01..2026-03, 2026-03 (all of it); several must all hold
     updated: Words | Moment
-    comments: Words  # how many: 0, >10, 5..20
+    comments: Numbers  # how many: 0, >10, 5..20
     no: Words  # label, milestone, assignee: has none of any of these
     without: "FilterWords"  # each value of these is left out
 

@@ -1,5 +1,7 @@
 """What cannot be meant is refused from Python as on the command line: with an error that says what to write."""
 
+import re
+
 import pytest
 
 import forgelore
@@ -23,6 +25,52 @@ def test_a_limit_that_is_none_is_told_in_our_words(history, name, limit):
     with pytest.raises(InvalidValue, match="limit of") as caught:
         getattr(history, name)(asked, limit=limit)
     assert caught.value.hint.startswith("use 1 to")
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda h: h.search(None), "the query is no text: None"),
+        (lambda h: h.search(5), "the query is no text: 5"),
+        (lambda h: h.items(None), "the query is no text"),
+        (lambda h: h.count("issues", 5), "the query is no text"),
+        (lambda h: h.count(None), "the kind of item is no text"),
+        (lambda h: h.list_items(5), "the kind of item is no text"),
+        (lambda h: h.search("x", after=5), "after is no date: 5"),
+        (lambda h: h.items(updated_after=[]), "updated_after is no date"),
+        (lambda h: h.who("mira-k", after=5), "after is no date: 5"),
+        (lambda h: h.items(created=5), "created is no text: 5"),
+        (lambda h: h.items(comments=True), "comments is no text: True"),
+        (lambda h: h.items(label=5), "label is no text: 5"),
+        (lambda h: h.items(label=["bug", None]), "label is no text: None"),
+        (lambda h: h.items(author={"ana": 1}), "author is no text"),
+        (lambda h: h.items(state=b"open"), "state is no text"),
+        (lambda h: h.items(project=5), "the project's name is no text: 5"),
+        (lambda h: h.items(without="bug"), "bug is nothing to leave out"),
+        (lambda h: h.items(without={"colour": "red"}), "nothing to leave out"),
+        (lambda h: h.items(without={"label": 5}), "label is no text: 5"),
+        (lambda h: h.items(sort=5), "the order is no text: 5"),
+        (lambda h: h.items(sort="created-up"), "'created-up' is no order"),
+        (lambda h: h.search("x", sort=5), "the order is no text: 5"),
+        (lambda h: h.search("x", mode=[]), "no mode of searching"),
+        (lambda h: h.search("x", offset=None), "no page begins at 'None'"),
+        (lambda h: h.get(None), "None names no item"),
+        (lambda h: h.get(True), "True names no item"),
+        (lambda h: h.show(), "no item is named"),
+        (lambda h: h.show(5, 41), "'5' is not a kind of item"),
+        (lambda h: h.similar(None), "None names no item"),
+        (lambda h: h.read(None), "None names no item"),
+        (lambda h: h.read("#41", line="x"), "no whole number"),
+        (lambda h: h.read_text(None), "the key is no text: None"),
+        (lambda h: h.find_page(1.5), "1.5 names no item"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_told_in_our_words(history, ask, message):
+    with pytest.raises(InvalidValue) as caught:
+        ask(history)
+    assert message in caught.value.message
+    assert caught.value.hint
+    assert not re.search(r" --\w|<class|FilterWords", f"{caught.value.message} {caught.value.hint}")
 
 
 @pytest.mark.parametrize(

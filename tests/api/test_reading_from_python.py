@@ -44,6 +44,38 @@ def test_an_item_is_had_by_its_ref(lore):
     assert next(found.ref for found in lore.similar("#41", mode="lexical").hits).startswith("#")
 
 
+def test_an_item_is_had_by_its_number(lore):
+    assert lore.get(41) == lore.show(41) == lore.show("issue", 41) == lore.get("#41")
+    assert lore.read(41) == lore.read("#41")
+    assert lore.find_page(41) == lore.find_page("#41")
+    assert lore.similar(41, mode="fts").hits == lore.similar("#41", mode="lexical").hits
+
+
+def test_what_the_command_line_takes_is_taken(lore):
+    assert lore.search("sync", mode="fts").hits == lore.search("sync", mode="lexical").hits
+    assert [one.ref for one in lore.items(comments=3)] == [one.ref for one in lore.items("comments:3")] != []
+    assert lore.items(comments=[3, ">2"]) == lore.items(comments=3)
+    for order in ("created", "number", "comments", "updated"):
+        up, down = (lore.items(sort=f"{order}-{way}", limit=1000) for way in ("asc", "desc"))
+        assert lore.items(sort=order, limit=1000) == down
+        assert up[0].ref != down[0].ref
+    assert [one.ref for one in lore.items("sort:created", sort="updated-asc")] == [
+        one.ref for one in lore.items(sort="created")
+    ]
+    assert lore.list_items("issues", sort="created-asc", limit=1)[0].created_at.year == 2023
+    assert lore.search(author="mira-k", mode="lexical").mode == "lexical"
+    assert {one.ref for one in lore.items(label="relay,windows", limit=1000)} == {
+        one.ref for label in ("relay", "windows") for one in lore.items(label=label, limit=1000)
+    }
+
+
+def test_a_misspelt_project_is_told_with_the_one_that_was_meant(lore):
+    for ask in (lore.search, lore.items):
+        with pytest.raises(LoreError) as caught:
+            ask("", project="lanternsync/lanter")
+        assert caught.value.hint.startswith("did you mean lanternsync/lantern?")
+
+
 def test_a_hit_says_at_once_what_it_is(lore):
     hit = lore.search("deleted files come back", type="issue", mode="lexical").hits[0]
     assert (hit.ref, hit.number, hit.kind, hit.project) == ("#41", 41, "issue", "lanternsync/lantern")

@@ -286,8 +286,8 @@ def test_web_names_the_other_items_of_a_number(demo, browser, tmp_path):
     (opened,) = seen()
     refs = {"https://github.com/acme/web/issues/41": "lanternsync/lantern#41"}
     other = refs.get(opened, "acme/web#41")
-    assert f"41 also names {other}" in done.err
-    assert f"41 also names {other}" in " ".join(
+    assert f"the query also names {other}" in done.err
+    assert f"the query also names {other}" in " ".join(
         json.loads(demo("search", "41", "-w", "--json", **environ).out)["warnings"]
     )
     assert "also names" not in demo("search", "acme/web#41", "-w", **environ).err

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from forgelore.api.fetch import ImportedFile as ImportedFile
     from forgelore.api.fetch import ReplayedProject as ReplayedProject
     from forgelore.api.fetch import SyncedProject as SyncedProject
-    from forgelore.api.find import names_item as names_item
     from forgelore.api.history import History as History
     from forgelore.api.history import make_history as make_history
     from forgelore.api.history import open_history as open_history
@@ -324,7 +323,6 @@ _HOMES = {
     "check_filled": "forgelore.core.values",
     "check_page": "forgelore.core.own_pages",
     "make_history": "forgelore.api.history",
-    "names_item": "forgelore.api.find",
     "open_history": "forgelore.api.history",
     "parse_event": "forgelore.core.triage.events",
     "parse_inputs": "forgelore.core.triage.inputs",

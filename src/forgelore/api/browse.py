@@ -3,6 +3,7 @@
 from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
 from forgelore.core.search.qualifiers import SortOrder
+from forgelore.core.values import check_text
 from forgelore.flows.browse import lists
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.typed import QuerySetting, read_filter_query
@@ -15,16 +16,22 @@ def list_matching(
 ) -> lists.ListedItems:
     """Return the items that match, in the order that the query names, or else the caller."""
     filters, order, notes = _read(app, kinds, query, words)
-    if order is None or order.key == "relevance":  # nothing to be relevant to
-        order = SortOrder()
-    chosen = sort if order.key == "relevance" else order.key
+    key, is_ascending = _read_order(sort)
+    if order and order.key != "relevance":  # there is nothing to be relevant to
+        key, is_ascending = order
     load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
-    items = load(app.store(), filters, sort=chosen, limit=limit, is_ascending=order.is_ascending)
+    items = load(app.store(), filters, sort=key, limit=limit, is_ascending=is_ascending)
     if has_several_projects(app):
         items[:] = [item._replace(ref=_full_ref(item)) for item in items]
-    items.order = chosen
+    items.order = key
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
     return items
+
+
+def _read_order(sort: str) -> tuple[str, bool]:
+    """Return what a list is ordered by, and whether the oldest or fewest come first: `created-asc`."""
+    key, _, direction = check_text("the order", sort).partition("-")
+    return (key, direction == "asc") if direction in ("asc", "desc") else (sort, False)
 
 
 def _full_ref(item: lists.ListedItem) -> str:
@@ -46,6 +53,7 @@ def _read(
     """Return filters, order, and how the query was understood. The project is always one of the filters: items lie by
     project.
     """
+    check_text("the query", query)
     project = maybe_project(app, words.get("project"))
     given: FilterWords = {**words, "type": kinds} if kinds else {**words}
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)

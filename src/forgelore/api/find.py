@@ -1,13 +1,12 @@
 """Finding, put together: the retriever that a search needs, the item that is compared, the suite that is measured."""
 
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
-from forgelore.core.search.known_item import parse_known_item
 from forgelore.core.search.qualifiers import SortOrder, parse_sort
-from forgelore.core.search.query_language import parse_typed
+from forgelore.core.values import check_filled, check_text
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
@@ -26,14 +25,17 @@ if TYPE_CHECKING:
     from forgelore.ports import Embedder
 
 SOURCES = ("raw", "intent")  # what people wrote, or cards
+_MODES = {"fts": "lexical", "vector": "semantic"}
 
 
-def check_mode(mode: str) -> None:
-    """Refuse a mode that there is not: people who write Python are told as those who type it are."""
-    from forgelore.flows.search.run import SearchMode
-
-    if mode not in get_args(SearchMode):
+def read_mode(mode: str) -> SearchMode:
+    """Return how to search; `fts` and `vector` are other names. Raises InvalidValue for a mode that there is not:
+    people who write Python are told as those who type it are.
+    """
+    named = _MODES.get(mode, mode) if isinstance(mode, str) else mode
+    if named not in get_args(SearchMode):
         raise InvalidValue(f"{mode!r} is no mode of searching", hint=f"use {', '.join(get_args(SearchMode))}")
+    return cast(SearchMode, named)
 
 
 def check_source(source: str) -> None:
@@ -80,7 +82,7 @@ def find_rescorer(app: App, embedder: str | None) -> "Embedder | None":
     return None if (embedder or app.config.embedder) == "minilm" else found
 
 
-def find_subject(app: App, ref: str, project: StoredProject | None) -> Subject:
+def find_subject(app: App, ref: str | int, project: StoredProject | None) -> Subject:
     """Return the item that others are compared with."""
     from forgelore.core.names import parse_ref
 
@@ -100,6 +102,9 @@ def build_search(
     is_raw: bool, sort: str | None,
 ) -> SearchRequest:  # fmt: skip
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
+    check_text("the query", text)
+    if sort is not None:
+        check_filled("the order", sort)
     project, start = maybe_project(app, words.get("project")), parse_start(offset)
     if is_raw:
         filters = search_filters(app, words, project).leaving_out_threads()
@@ -115,13 +120,6 @@ def build_search(
 def name_hits(app: App, hits: "list[Hit]") -> "list[Hit]":
     """Return hits whose refs can be asked for: where the store has several projects, they name the item's own."""
     return [hit._replace(is_named=True) for hit in hits] if has_several_projects(app) else hits
-
-
-def names_item(text: str) -> bool:
-    """Tell whether a query is the number, ref or address of an item, filters aside: somebody wants that one, and no
-    other that comes near it.
-    """
-    return parse_known_item(parse_typed(text).text) is not None
 
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":

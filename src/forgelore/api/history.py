@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.reading_window import ReadItem
     from forgelore.flows.triage.bot import BotResult
 
-Sort = Literal["updated", "created", "number", "comments"]
+Sort = Literal[
+    "updated", "created", "number", "comments", "updated-asc", "created-asc", "number-asc", "comments-asc",
+]  # fmt: skip
 
 
 def open_history(
@@ -75,9 +77,10 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
     def list_items(
         self, kind: str, query: str = "", *, sort: Sort = "updated", limit: int = 30, **filters: Unpack[FilterWords]
     ) -> "ListedItems":
-        """Return the items of a kind (issues, changes, discussions, releases) that match, newest first. `query` has
-        qualifiers as a search has them, and no words: "label:bug -author:ana no:milestone sort:created-asc".
-        Discussions are those of GitHub and the threads of GitLab, which have the kind "thread".
+        """Return the items of a kind (issues, changes, discussions, releases) that match, newest first, or oldest first
+        with -asc behind the order. `query` has qualifiers as a search has them, and no words: "label:bug -author:ana
+        no:milestone sort:created-asc". Discussions are those of GitHub and the threads of GitLab, which have the kind
+        "thread".
         """
         from forgelore.api.browse import list_matching
         from forgelore.flows.browse.refs import parse_kind
@@ -94,8 +97,10 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
         return list_matching(self.app, (), query, filters, sort=sort, limit=limit)
 
-    def get(self, ref: str, *, project: str | None = None) -> "ShownItem":
-        """Return one item with its conversation, as `show`: `get("#41")`. Raises NotFound where there is none."""
+    def get(self, ref: str | int, *, project: str | None = None) -> "ShownItem":
+        """Return one item with its conversation, as `show`: `get("#41")`, `get(41)`. Raises NotFound where there is
+        none.
+        """
         return self.show(ref, project=project)
 
     def count(self, what: str, query: str = "", **filters: Unpack[FilterWords]) -> "RowCount":
@@ -104,14 +109,14 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
         return count_matching(self.app, what, query, filters)
 
-    def show(self, *ref: str, project: str | None = None, with_document: bool = False) -> "ShownItem":
-        """Return one item with its conversation: `show("#12")`, `show("issue", "12")`, `show("v1.2.0")`, a URL. Its
-        reading text (for agents and models) comes with it where that is asked for.
+    def show(self, *ref: str | int, project: str | None = None, with_document: bool = False) -> "ShownItem":
+        """Return one item with its conversation: `show("#12")`, `show(12)`, `show("issue", "12")`, `show("v1.2.0")`, a
+        URL. Its reading text (for agents and models) comes with it where that is asked for.
         """
         from forgelore.flows.browse.items import load_item
         from forgelore.flows.browse.refs import parse_spoken_ref
 
-        meant = parse_spoken_ref(list(ref))
+        meant = parse_spoken_ref(ref)
         default = maybe_project(self.app, project)
         is_public = not self.app.include_internal
         item = load_item(self.app.store(), meant, default, self.app.hosts, is_public=is_public)
@@ -125,10 +130,11 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         """
         from forgelore.flows.browse.reading_text import load_reading
 
+        key = check_filled("the key", key)
         return load_reading(self.app.store(), key, is_public=not self.app.include_internal)
 
     def read(
-        self, *ref: str, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
+        self, *ref: str | int, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
         find: str = "", project: str | None = None,
     ) -> "ReadItem":  # fmt: skip
         """Return a window on the reading text of an item, of a file by its path, or of what a search result's key
@@ -137,10 +143,11 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         are told, and the window is around the first.
         """
         from forgelore.core.ask.windows import TextPlace
+        from forgelore.core.values import check_number, check_ref
         from forgelore.flows.browse.reading_window import read_item
 
-        place = None if line is None else TextPlace(line, column)
-        key, name = self._find_reading(ref, project)
+        place = None if line is None else TextPlace(check_number("line", line), check_number("column", column))
+        key, name = self._find_reading(tuple(map(check_ref, ref)), project)
         return read_item(self.read_text(key), name, place, direction=direction, find=find)
 
     def _find_reading(self, ref: tuple[str, ...], project: str | None) -> tuple[str, str]:
@@ -161,20 +168,20 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
             return key, project or ""
         return item.reading_id, item.project
 
-    def find_page(self, *ref: str, project: str | None = None) -> str:
+    def find_page(self, *ref: str | int, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""
         from forgelore.core.own_pages import check_page
         from forgelore.flows.browse.refs import find_row, parse_spoken_ref
 
         default = maybe_project(self.app, project)
         is_public = not self.app.include_internal
-        row = find_row(self.app.store(), parse_spoken_ref(list(ref)), default, self.app.hosts, is_public=is_public)
+        row = find_row(self.app.store(), parse_spoken_ref(ref), default, self.app.hosts, is_public=is_public)
         return check_page(row.url, row.host)
 
     # Tidying: triage, the bot
 
     def triage(
-        self, ref: str, inputs: "Inputs | None" = None, *, project: str | None = None, is_posted: bool = False
+        self, ref: str | int, inputs: "Inputs | None" = None, *, project: str | None = None, is_posted: bool = False
     ) -> "TriageAnswer":
         """Return what an item (`#12`, `!34`, a URL) repeats, as the comment that its author would get; with
         `is_posted`, post that.

@@ -1,18 +1,16 @@
 """People, put together: whose history is asked for, and who the person at the keyboard is."""
 
-import datetime as dt
 from collections.abc import Iterator
 
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
-from forgelore.core.dates import parse_when
 from forgelore.core.people.logins import possible_logins
-from forgelore.core.times import as_ms
-from forgelore.core.values import check_filled, check_whole
+from forgelore.core.values import check_whole
 from forgelore.errors import ConfigError
 from forgelore.flows.people.find_person import find_login, resolve_person
 from forgelore.flows.people.person import PersonAnswer, load_person
 from forgelore.flows.people.work import MyWork, load_work
+from forgelore.flows.search.filters import parse_filters
 from forgelore.store.persons import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.words import Moment
@@ -48,12 +46,7 @@ def _scope(app: App, login: str, project: StoredProject | None, after: Moment, l
 
 
 def _since(app: App, after: Moment) -> int | None:
-    if after is None:
-        return None
-    if isinstance(after, dt.datetime):
-        return as_ms(after)
-    text = after if isinstance(after, str) else after.isoformat()
-    return parse_when(check_filled("after", text), app.now_ms())
+    return parse_filters({"after": after}, now_ms=app.now_ms()).after
 
 
 def _who_asks(app: App, project: StoredProject | None) -> tuple[str, str]:

@@ -32,7 +32,7 @@ class TriageAnswer(NamedTuple):
 
 
 def triage_ref(
-    app: App, retriever: Retriever, ref: str, inputs: Inputs, project: StoredProject | None, *, is_posted: bool
+    app: App, retriever: Retriever, ref: str | int, inputs: Inputs, project: StoredProject | None, *, is_posted: bool
 ) -> TriageAnswer:
     """Return what an item repeats. Before it is posted, the item is read anew from its forge."""
     context, key = _make_context(app, retriever, ref, inputs, project, is_posted=is_posted)
@@ -48,7 +48,7 @@ def triage_ref(
 
 
 def _make_context(
-    app: App, retriever: Retriever, text: str, inputs: Inputs, project: StoredProject | None, *, is_posted: bool
+    app: App, retriever: Retriever, text: str | int, inputs: Inputs, project: StoredProject | None, *, is_posted: bool
 ) -> tuple[TriageContext, ItemKey]:
     store = app.store()
     subject = load_subject(store, find_item(store, parse_ref(text), project, app.hosts))

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from forgelore.core.values import check_ref
 from forgelore.errors import InvalidValue
 from forgelore.profiles import DEFAULT, NAMING, PROFILES, profile_of
 from forgelore.words import ItemKey, Kind, ProjectName
@@ -112,13 +113,13 @@ def is_pattern(text: str) -> bool:
     return text.endswith(("/*", "/**"))
 
 
-def parse_ref(text: str) -> Ref:
-    """Return the item that `text` names; raises InvalidValue when it names none.
+def parse_ref(given: str | int) -> Ref:
+    """Return the item that a text or a number names; raises InvalidValue when it names none.
 
     "acme/web#12" -> Ref("acme/web", 12)      "!34" -> Ref("", 34, "change")
     "acme/web v1.2" -> Ref("acme/web", tag="v1.2")
     """
-    text = without_userinfo(text.strip())
+    text = without_userinfo(check_ref(given).strip())
     if text.isdecimal() and len(text) < 19:
         return Ref("", int(text))
     if tagged := _TAG_OF.match(text):

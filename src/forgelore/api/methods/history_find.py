@@ -1,6 +1,6 @@
 """The part of the facade that finds: search, similar, evaluate, calibrate."""
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from forgelore.api.projects import maybe_project
 from forgelore.app import App
@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from forgelore.flows.compare.similar import SimilarAnswer
     from forgelore.flows.progress import Watcher
     from forgelore.flows.search.retriever import Retriever
-    from forgelore.flows.search.run import SearchAnswer, SearchMode
+    from forgelore.flows.search.run import SearchAnswer
     from forgelore.ports import Embedder
+
+
+Mode = Literal["hybrid", "lexical", "semantic", "fts", "vector"]
 
 
 class FindingHistory:
@@ -23,24 +26,24 @@ class FindingHistory:
     _retrievers: "dict[str, Retriever]"
 
     def search(
-        self, text: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, offset: int | str = 0,
+        self, text: str = "", *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
         sort: str | None = None, is_raw: bool = False, is_literal: bool = False, embedder: str | None = None,
         is_rescored: bool = False, source: str = "raw", **filters: Unpack[FilterWords],
     ) -> "SearchAnswer":  # fmt: skip
         """Return the best hits for what a person would type, best first: words, phrases, exclusions, qualifiers, the
-        number of an item. Filters are those of the command line: one value or several, None for no filter, and an empty
-        one is refused. `offset`: where the page begins, a number or `next_page` of the answer before, which tells when
-        the database has changed meanwhile. `sort`: created, updated or comments, with -asc the other way round; the
-        query's own `sort:` comes first. `is_literal`: all of the text is words. `is_raw`: the text is FTS5 syntax.
-        `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
+        number of an item; without a text, what the filters allow. Filters are those of the command line: one value or
+        several, None for no filter, and an empty one is refused. `mode`: hybrid, lexical (or fts), semantic (or
+        vector). `offset`: where the page begins, a number or `next_page` of the answer before, which tells when the
+        question or the database is another one now. `sort`: created, updated or comments, with -asc the other way
+        round; the query's own `sort:` comes first. `is_literal`: all of the text is words. `is_raw`: the text is FTS5
+        syntax. `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
         """
-        from forgelore.api.find import build_search, check_mode, check_source, name_hits
+        from forgelore.api.find import build_search, check_source, name_hits, read_mode
         from forgelore.flows.code.search import search_everything
 
-        check_mode(mode)
         check_source(source)
         request = build_search(
-            self.app, text, filters, mode=mode, limit=limit, offset=offset, is_literal=is_literal,
+            self.app, text, filters, mode=read_mode(mode), limit=limit, offset=offset, is_literal=is_literal,
             is_raw=is_raw, sort=sort,
         )._replace(of_cards=source == "intent")  # fmt: skip
         rescorer = self._find_rescorer(embedder) if is_rescored else None
@@ -49,48 +52,47 @@ class FindingHistory:
         return answer._replace(hits=name_hits(self.app, answer.hits))
 
     def similar(
-        self, ref: str, *, mode: "SearchMode" = "hybrid", limit: int = 20, offset: int | str = 0,
+        self, ref: str | int, *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
         is_earlier: bool = False, embedder: str | None = None, is_rescored: bool = False,
         **filters: Unpack[FilterWords],
     ) -> "SimilarAnswer":  # fmt: skip
         """Return what an item resembles, of its own kind unless the filters name types. `is_earlier`: only what was
         there before it, which it could repeat. `offset`: where the page begins, as for a search.
         """
-        from forgelore.api.find import check_mode, find_subject, name_hits, search_filters
+        from forgelore.api.find import find_subject, name_hits, read_mode, search_filters
         from forgelore.flows.compare.rank import CompareRequest
         from forgelore.flows.compare.similar import find_similar, narrow
         from forgelore.flows.search.filters import refuse_code
         from forgelore.flows.search.paging import parse_start
 
-        check_mode(mode)
-        start = parse_start(offset)
+        meant, start = read_mode(mode), parse_start(offset)
         project = maybe_project(self.app, filters.get("project"))
         subject = find_subject(self.app, ref, project)
         found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=is_earlier)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
-        retriever = self.retriever(embedder, is_lexical=mode == "lexical")
-        answer = find_similar(retriever, CompareRequest(subject, found, mode, limit), rescorer=rescorer, start=start)
+        retriever = self.retriever(embedder, is_lexical=meant == "lexical")
+        answer = find_similar(retriever, CompareRequest(subject, found, meant, limit), rescorer=rescorer, start=start)
         named = name_hits(self.app, [one.hit for one in answer.hits])
         return answer._replace(
             hits=[one._replace(hit=hit) for one, hit in zip(answer.hits, named, strict=True)]
         )  # fmt: skip
 
     def evaluate(
-        self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "SearchMode" = "hybrid",
+        self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "Mode" = "hybrid",
         embedder: str | None = None, is_time_ordered: bool = True, threshold: float | None = None,
         watcher: "Watcher | None" = None,
     ) -> "Evaluation":  # fmt: skip
         """Return how well a file of queries is answered. With a threshold of similarity, also how often a warning at it
         would have been right.
         """
-        from forgelore.api.find import check_mode, read_queries
+        from forgelore.api.find import read_mode, read_queries
         from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate
 
-        check_mode(mode)
+        meant = read_mode(mode)
         suite, excluded = read_queries(path, exclude)
         found, app = maybe_project(self.app, project), self.app
-        setup = EvaluationSetup(found, app.hosts, app.now_ms(), mode, excluded, is_time_ordered, threshold)
-        return evaluate(self.retriever(embedder, is_lexical=mode == "lexical"), suite, setup, watcher=watcher)
+        setup = EvaluationSetup(found, app.hosts, app.now_ms(), meant, excluded, is_time_ordered, threshold)
+        return evaluate(self.retriever(embedder, is_lexical=meant == "lexical"), suite, setup, watcher=watcher)
 
     def calibrate(
         self, *, project: str | None = None, embedder: str | None = None, is_dry: bool = False,

@@ -95,7 +95,8 @@ def list_discussions(
 def _check(sort: str, limit: int) -> None:
     check_whole("limit", limit, MOST)
     if sort not in SORTS:
-        raise InvalidValue(f"{sort!r} is no order of a list", hint=f"use {', '.join(SORTS)}")
+        hint = f"use {', '.join(SORTS)}; with -asc the other way round"
+        raise InvalidValue(f"{str(sort)[:60]!r} is no order of a list", hint=hint)
 
 
 def _listed_item(row: ListedRow, labels: Iterable[str]) -> ListedItem:

@@ -1,6 +1,9 @@
 """Refs: which stored item a person means by `#12`, `!34`, a tag or a URL."""
 
+from collections.abc import Sequence
+
 from forgelore.core.names import Hosts, Ref, parse_ref
+from forgelore.core.values import check_ref, check_text
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.store.browse import ShownRow, find_shown
 from forgelore.store.db import Store
@@ -10,7 +13,7 @@ from forgelore.words import KIND_WORDS, Kind, ProjectName
 
 def parse_kind(word: str) -> Kind:
     """Return what a person means by `pr`, `issues`, `merge_requests` …"""
-    kind = KIND_WORDS.get(word.lower().replace("-", "_"))
+    kind = KIND_WORDS.get(check_text("the kind of item", word).lower().replace("-", "_"))
     if kind is None:
         raise InvalidValue(
             f"{word!r} is not a kind of item", hint="use issues, changes (or prs, mrs), discussions or releases"
@@ -18,14 +21,16 @@ def parse_kind(word: str) -> Kind:
     return kind
 
 
-def parse_spoken_ref(words: list[str]) -> Ref:
+def parse_spoken_ref(words: Sequence[str | int]) -> Ref:
     """Return the ref in one word (`#12`) or two: `issue 12` and `mr 34` are the same as #12 and !34."""
+    if not words:
+        raise InvalidValue("no item is named", hint="write #12, or: issue 12")
     if len(words) == 1:
         return parse_ref(words[0])
     if len(words) > 2:
         raise UsageError("one item at a time", hint="write #12, or: issue 12")
     ref = parse_ref(words[1])
-    return Ref(ref.project, ref.number, parse_kind(words[0]), ref.tag)
+    return Ref(ref.project, ref.number, parse_kind(check_ref(words[0])), ref.tag)
 
 
 def split_refs(words: list[str]) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ is an unset variable.
 """
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from forgelore.core.globs import MAX_STARS, count_stars
 from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
@@ -18,7 +18,7 @@ from forgelore.store.filter_columns import PARTS
 from forgelore.store.filters import Filters
 from forgelore.store.known_values import has_value
 from forgelore.store.projects import StoredProject, has_other_projects
-from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Words
+from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Numbers, Words
 
 # Values of one filter, and all that is left out. SQLite joins a table per label, 64 at most, and other values make its
 # expressions deeper, 1,000 at most: more would be answered with its own words.
@@ -43,7 +43,7 @@ def parse_filters(
         return store is not None and has_value(store, "label", name, is_public=is_public)
 
     filters = _parse(words, now_ms, is_label)._replace(project_ids=tuple(project_ids), is_public=is_public)
-    without = [_parse(one, now_ms, is_label) for one in _each_value(words.get("without", {}))]
+    without = [_parse(one, now_ms, is_label) for one in _each_value(words.get("without") or {})]
     _check_count("left out", len(without), _MAX_OTHER)
     without += [Filters(project_ids=(project_id,)) for project_id in not_project_ids]
     _check_possible(filters, without)
@@ -111,7 +111,7 @@ def _bounds_of_created(words: FilterWords, now_ms: int) -> Bounds:
 
 def _bounds_of_updated(words: FilterWords, now_ms: int) -> Bounds:
     after, ranges = words.get("updated_after"), _several("updated", words.get("updated"))
-    bounds = Bounds(_moment("updated-after", after, now_ms))
+    bounds = Bounds(_moment("updated_after", after, now_ms))
     for text in ranges:
         bounds = bounds.within(parse_dates(text, now_ms))
     if bounds.is_empty:
@@ -123,6 +123,8 @@ def _bounds_of_updated(words: FilterWords, now_ms: int) -> Bounds:
 
 def _each_value(words: FilterWords) -> Iterator[FilterWords]:
     """Yield what is left out, one value at a time: none of them may hold."""
+    if not isinstance(words, Mapping) or not set(words) <= set(FilterWords.__annotations__):
+        raise InvalidValue(f"{str(words)[:60]} is nothing to leave out", hint="name filters, such as {'label': 'bug'}")
     if "without" in words or "project" in words:
         raise InvalidValue("nothing can be left out of what is left out", hint="name values, such as a label")
     for name, values in words.items():
@@ -150,13 +152,23 @@ def _check_wanted(asked: tuple[str, ...], left_out: set[str]) -> None:
         raise InvalidValue(f"{asked[0].lower()!r} is asked for and left out", hint=_BOTH)
 
 
-def _several(name: str, words: Words | Moment) -> tuple[str, ...]:
+def _several(name: str, words: Words | Moment | Numbers) -> tuple[str, ...]:
     """One word is a list of one, nothing a list of none; what is repeated counts once."""
-    found = () if words is None else (words,) if isinstance(words, str | dt.date) else tuple(words)
-    each = [word.isoformat() if isinstance(word, dt.date) else check_filled(name, word) for word in found]
-    values = tuple(dict.fromkeys(each))
+    found: Iterable[object] = () if words is None else (words,)
+    if isinstance(words, Iterable) and not isinstance(words, str | bytes | Mapping):
+        found = words
+    values = tuple(dict.fromkeys(_one_word(name, word) for word in found))
     _check_count(f"of {name}", len(values), MAX_VALUES.get(name, _MAX_OTHER))
     return values
+
+
+def _one_word(name: str, word: object) -> str:
+    """A value as it would be typed: from Python also a date, and a number of comments."""
+    if isinstance(word, dt.date):
+        return word.isoformat()
+    if name == "comments" and isinstance(word, int) and not isinstance(word, bool):
+        return str(word)
+    return check_filled(name, word)
 
 
 def _check_count(what: str, count: int, most: int) -> None:
@@ -164,13 +176,16 @@ def _check_count(what: str, count: int, most: int) -> None:
         raise InvalidValue(f"{count:,} values {what} are more than a question can have", hint=f"give {most} at most")
 
 
-def _moment(name: str, text: Moment, now_ms: int) -> int | None:
+def _moment(name: str, text: object, now_ms: int) -> int | None:
     if text is None:
         return None
     if isinstance(text, dt.datetime):
         return as_ms(text)
     if isinstance(text, dt.date):
         text = text.isoformat()
+    if not isinstance(text, str):
+        hint = "give a text such as 2026-03-01 or 7d, a date or a datetime"
+        raise InvalidValue(f"{name} is no date: {str(text)[:60]}", hint=hint)
     from forgelore.core.dates import parse_when  # most lists have no date to read
 
     return parse_when(check_filled(name, text), now_ms)

@@ -78,6 +78,7 @@ class SearchRequest(NamedTuple):
     terms: TextTerms = TextTerms()
     sort: SortOrder = SortOrder()
     known: KnownItems = KnownItems()  # what the query names
+    is_named: bool = False  # it is nothing but numbers and addresses of items, which have no meaning
     notes: tuple[str, ...] = ()  # how the query was understood
     start: PageStart = PageStart()  # of the ranking's parts, the one that is asked for
     of_cards: bool = False  # in intent cards, and in nothing that people wrote
@@ -98,6 +99,7 @@ class SearchAnswer(NamedTuple):
     is_nothing_indexed: bool = False
     notes: tuple[str, ...] = ()  # how the query was understood, and the item it names
     known_count: int = 0  # how many hits at the top are items that the query names
+    is_named: bool = False  # the query is nothing but numbers and addresses of items
     sort: SortOrder = SortOrder()
     total: int = 0
     is_total_exact: bool = True
@@ -136,8 +138,9 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     known_count = len(known.document_ids[request.start.offset : request.end])
     notes = (*request.notes, *known.notes)
     answer = SearchAnswer(
-        [], mode, warnings, notes=notes, known_count=known_count, total=total, is_total_exact=is_exact
-    )
+        [], mode, warnings, notes=notes, known_count=known_count, is_named=request.is_named, total=total,
+        is_total_exact=is_exact,
+    )  # fmt: skip
     page = _fill_page(retriever, request, query, answer, ranked._replace(fused=fused))
     if request.is_bare:
         return page
@@ -181,8 +184,8 @@ def _rank(
 ) -> _Ranking:  # fmt: skip
     """Return the best document of each of the best items, by words and meaning."""
     mode, vector = request.mode, None
-    if request.known.document_ids:
-        mode, rescorer = "lexical", None  # a number has no meaning
+    if request.is_named:
+        mode, rescorer = "lexical", None
     if mode != "lexical" and query.words:
         mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
         if vector is not None:
@@ -237,7 +240,9 @@ def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, w
     if not ids and len(query.words) > 1:
         warnings.append("nothing has every word; without an order, what comes nearest is found")
     notes = (*request.notes, *request.known.notes)
-    answer = SearchAnswer([], "lexical", warnings, notes=notes, sort=request.sort, total=total)
+    answer = SearchAnswer(
+        [], "lexical", warnings, notes=notes, is_named=request.is_named, sort=request.sort, total=total
+    )
     ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
     page = _fill_page(retriever, request, query, answer, ranked)
     # Each of them meets all that was asked.

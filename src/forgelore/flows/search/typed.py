@@ -60,7 +60,8 @@ def build_request(
         sort = SortOrder("updated")  # nothing to be relevant to
     return SearchRequest(
         _mentions(named) or typed.text if known.document_ids else typed.text, mode, filters, limit,
-        terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known, notes=(*notes, *missed),
+        terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known,
+        is_named=named.is_all, notes=(*notes, *missed),
     )  # fmt: skip
 
 

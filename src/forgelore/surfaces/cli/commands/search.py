@@ -112,8 +112,6 @@ def _read_pasted(context: "Context") -> str:
 
 
 def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_literal: bool) -> SearchData:
-    from forgelore.api import names_item
-
     is_raw = arguments.fts_mode == "raw"
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
@@ -125,7 +123,7 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     for warning in answer.warnings:
         context.warn(warning)
     if arguments.web:
-        _open_first(context, answer, is_named=not (is_literal or is_raw) and names_item(text))
+        _open_first(context, answer)
     data = present_search(
         answer, text, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
     )
@@ -167,12 +165,12 @@ def _notes(answer: "SearchAnswer") -> list[str]:
     return [*map(clean, answer.notes), *([_POOR] if answer.is_nothing_fitting else [])]
 
 
-def _open_first(context: "Context", answer: "SearchAnswer", *, is_named: bool) -> None:
-    """Open the first result, unless it is none that anybody asked for. `is_named`: the query is an item's number."""
+def _open_first(context: "Context", answer: "SearchAnswer") -> None:
+    """Open the first result, unless it is none that anybody asked for."""
     from forgelore.api import check_page
     from forgelore.surfaces.cli.browser import open_page
 
-    if is_named and answer.notes and not answer.known_count and not answer.offset:
+    if answer.is_named and answer.notes and not answer.known_count and not answer.offset:
         raise NotFound(answer.notes[-1], hint="leave --web out to see what mentions it")
     if not answer.hits:
         raise NotFound("nothing matches, and there is no page to open", hint="try other words")
@@ -181,6 +179,6 @@ def _open_first(context: "Context", answer: "SearchAnswer", *, is_named: bool) -
     first, *others = [hit.row for hit in answer.hits[: max(1, answer.known_count)]]
     if others:
         names = ", ".join(clean(row.full_ref) for row in others)
-        context.warn(f"{clean(first.full_ref)} is opened; {first.number} also names {names}")
+        context.warn(f"{clean(first.full_ref)} is opened; the query also names {names}")
     context.remark(*_notes(answer))
     open_page(context, check_page(first.url, first.host))
