@@ -53,7 +53,7 @@ def test_internal_threads_are_no_discussions(both):
     store = both.app.store()
     before = {one.url for one in both.list_items("discussions", limit=1000)}
     with store.transaction():
-        store.run("UPDATE notes SET is_internal = 1 WHERE id % 2 = 0")
+        store.run("UPDATE notes SET is_internal = 1 WHERE thread_id % 2 = 0")
     try:
         after = both.list_items("discussions", limit=1000)
         hidden = {key for (key,) in store.rows("SELECT key FROM notes WHERE is_internal")}
@@ -61,7 +61,7 @@ def test_internal_threads_are_no_discussions(both):
         assert not hidden & {(one.url or "").rpartition("note_")[2] for one in after if one.kind == "thread"}
     finally:
         with store.transaction():
-            store.run("UPDATE notes SET is_internal = 0 WHERE id % 2 = 0")
+            store.run("UPDATE notes SET is_internal = 0 WHERE thread_id % 2 = 0")
 
 
 def test_a_count_of_discussions_says_how_many_are_threads(both):

@@ -112,7 +112,7 @@ def test_an_empty_filter_from_python_is_an_error(demo, tmp_path, name):
         ):
             with pytest.raises(InvalidValue, match="is empty") as caught:
                 lore.search("files", **{name: value})
-            assert name.replace("_", "-") in caught.value.message
+            assert name in caught.value.message
             assert caught.value.hint
 
 
