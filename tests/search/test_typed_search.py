@@ -1,5 +1,7 @@
 """What people type, searched: conditions hold in both lists, known items come first, orders are exact."""
 
+import re
+
 import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -84,6 +86,34 @@ def test_a_quoted_identifier_is_not_taken_apart(retriever):
     assert {hit.row.item_id for hit in exact.hits} <= {hit.row.item_id for hit in loose.hits}
     assert all("chunkcache" in f"{hit.row.title} {hit.row.text}".lower() for hit in exact.hits)
     assert exact.hits
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_phrase_is_not_put_together_to_an_identifier(retriever, mode):
+    loose, exact = (ask(retriever, text, mode="lexical", limit=100) for text in ("chunk cache", '"chunk cache"'))
+    joined = [hit for hit in loose.hits if "chunkcache" in said_in(retriever.store, hit.row.item_id)]
+    assert joined, "nothing in the example has it as one word"
+    for hit in ask(retriever, '"chunk cache"', mode=mode, limit=100).hits:
+        assert re.search(r"chunk[\W_]+cache", f"{hit.row.title} {hit.row.text}".lower())  # signs do not count
+    assert len(exact.hits) < len(loose.hits)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("#41", "lexical"),
+        ("issue 41 #48", "lexical"),
+        ("#999999", "lexical"),
+        ("#41 relay", "hybrid"),
+        ("C#7", "hybrid"),
+    ],
+)
+def test_only_a_query_that_is_nothing_but_items_has_no_meaning(retriever, text, mode):
+    answer = ask(retriever, text)
+    assert (answer.mode, answer.is_named) == (mode, mode == "lexical")
+    assert [hit.row.number for hit in answer.hits[: answer.known_count]] == [
+        int(word.strip("#")) for word in text.split() if word.strip("#") in ("41", "48")
+    ]
 
 
 @pytest.mark.parametrize("mode", MODES)

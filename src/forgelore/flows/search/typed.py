@@ -61,7 +61,7 @@ def build_request(
     return SearchRequest(
         _mentions(named) or typed.text if known.document_ids else typed.text, mode, filters, limit,
         terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known,
-        is_named=named.is_all, notes=(*notes, *missed),
+        is_named=named.is_all and known != KnownItems(), notes=(*notes, *missed),  # C#7 names none
     )  # fmt: skip
 
 

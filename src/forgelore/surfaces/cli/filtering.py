@@ -59,7 +59,13 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     )
     group.add_argument("--project", metavar="NAME", action=Once, help="in this project; default: the clone's, or all")
     add_repo(group)
-    group.add_argument("--label", "-l", metavar="NAME", action="append", help="with this label; repeat for all of them")
+    group.add_argument(
+        "--label",
+        "-l",
+        metavar="NAME",
+        action="append",
+        help="with this label (a,b: one of these); repeat for all of them",
+    )
     group.add_argument(
         "--path", metavar="PATH", action="append",
         help="touches this file (or is it), or with a final / anything below; repeat for any of them",

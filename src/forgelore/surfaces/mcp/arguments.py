@@ -50,7 +50,7 @@ class SearchArguments(Struct, forbid_unknown_fields=True):
     ] = []
     state: Annotated[list[_Name], Meta(max_length=10, description="any of open, closed, merged")] = []
     author: Annotated[list[_Name], Meta(max_length=10, description="any of these people")] = []
-    label: Annotated[list[_Name], Meta(max_length=10, description="all of these labels")] = []
+    label: Annotated[list[_Name], Meta(max_length=10, description='all of these labels; "a,b": one of these')] = []
     path: Annotated[
         list[_Name], Meta(max_length=10, description="touches any of these files; globs such as src/**.py")
     ] = []
