@@ -6,7 +6,7 @@ from ..base import parse_time  # noqa: TID252  works as servers.* and as tests.s
 from ..github.verbs import sha  # noqa: TID252
 
 ZONE = dt.timezone(dt.timedelta(hours=2))
-GHOST = {"id": -1, "login": "Ghost", "full_name": "", "email": "", "active": False}
+GHOST = {"id": -1, "login": "Ghost", "full_name": "", "email": "ghost@noreply.invalid", "active": False}
 PARTS = {"issue": "issues", "change": "pulls"}
 
 
