@@ -13,6 +13,7 @@ import sys
 import tempfile
 import typing
 
+from lib import warm
 from lib.common import LIB, clean_environ, forgelore, measure, report, table, verdict
 from lib.tracker import Built, Question, get_store, load_items, sample_questions
 from startup import script, spread
@@ -110,8 +111,6 @@ def main(arguments: list[str]) -> None:
 
 
 def measure_size(built: Built, questions: list[Question]) -> Measured:
-    from lib import warm
-
     desk = warm.Desk(built.path)
     is_large = built.documents > LARGE_SIZE
     if is_large:
@@ -194,9 +193,8 @@ def targets_part(found: list[Measured], colds: dict) -> list[str]:
 def goals(one: Measured, colds: dict, target: Target) -> list[tuple[str, str, float, float]]:
     times, name = one.times, f"{one.built.documents:,} documents"
     vectors, words, hybrid = times["vectors alone"], times["words, all of them (AND)"].p50, times["hybrid"]
-    tenths = ("label, 10 %", "author, about 10 %")
-    first = max((times[f"hybrid, {name}"].p50 / hybrid.p50, name) for name in tenths)
-    again = max((times[f"hybrid, {name}, again"].p50 / hybrid.p50, name) for name in tenths)
+    first = max((times[f"hybrid, {name}"].p50 / hybrid.p50, name) for name in warm.TENTHS)
+    again = max((times[f"hybrid, {name}, again"].p50 / hybrid.p50, name) for name in warm.TENTHS)
     short = sum(check.short for check in one.checks)
     answers = sum(check.answers for check in one.checks)
     equal = sum(check.equal for check in one.checks)

@@ -5,6 +5,7 @@ that the vector search multiplies: nothing that reads them can be faster.
 """
 
 import concurrent.futures
+import datetime as dt
 import functools
 import pathlib
 import statistics
@@ -30,7 +31,8 @@ from lib.tracker import TENTH, THOUSANDTH, Dice, Question
 DEPTH = flow.MIN_DEPTH  # of each list, as `search` takes for its 20 hits
 LIMIT = 20
 NO_FILTERS = FilterWords()
-FILTERS = ("label, 10 %", "author, about 10 %", "label, 0.1 %", "author, about 0.1 %")
+FILTERS = ("label, 10 %", "author, about 10 %", "created, about 10 %", "label, 0.1 %", "author, about 0.1 %")
+TENTHS = FILTERS[:3]
 READINGS: dict[str, typing.Callable] = {
     "view(int32).max()": lambda rows: rows.view(np.int32).max(),
     "view(int64).sum()": lambda rows: rows.view(np.int64).sum(),
@@ -79,24 +81,33 @@ class Desk:
 def choose_filters(store) -> dict[str, tuple[FilterWords, list[int]]]:
     """Return the filters and the documents they allow, found without the product's own code."""
     total = store.value("SELECT count(*) FROM documents")
-    authors = store.rows("SELECT author, count(*) FROM documents WHERE author IS NOT NULL GROUP BY author")
+    of_items = "FROM documents d JOIN items i ON i.id = d.item_id WHERE"
+    authors = store.rows(f"SELECT i.author, count(*) {of_items} i.author IS NOT NULL GROUP BY i.author")
 
     def author_of(share: float) -> str:
         return min(authors, key=lambda row: (abs(row[1] - share * total), row[0]))[0]
 
+    def ids(sql: str, value: object) -> list[int]:
+        return [row[0] for row in store.each(sql, value)]
+
     def labelled(name: str) -> list[int]:
-        return [row[0] for row in store.each("SELECT document_id FROM document_labels WHERE name = ?", name)]
+        return ids("SELECT document_id FROM document_labels WHERE name = ?", name)
 
     def written(name: str) -> list[int]:
-        return [row[0] for row in store.each("SELECT id FROM documents WHERE lower(author) = lower(?)", name)]
+        return ids(f"SELECT d.id {of_items} lower(i.author) = lower(?)", name)
 
+    times = f"SELECT i.created_at {of_items} i.created_at > ? ORDER BY i.created_at DESC"
+    since = dt.datetime.fromtimestamp(ids(times, 0)[total // 10] / 1000, dt.UTC).date()
+    since_ms = dt.datetime.combine(since, dt.time(), dt.UTC).timestamp() * 1000
     some, few = author_of(0.1), author_of(0.001)
-    return {
-        FILTERS[0]: (FilterWords(label=TENTH), labelled(TENTH)),
-        FILTERS[1]: (FilterWords(author=some), written(some)),
-        FILTERS[2]: (FilterWords(label=THOUSANDTH), labelled(THOUSANDTH)),
-        FILTERS[3]: (FilterWords(author=few), written(few)),
-    }
+    found: list[tuple[FilterWords, list[int]]] = [
+        (FilterWords(label=TENTH), labelled(TENTH)),
+        (FilterWords(author=some), written(some)),
+        (FilterWords(after=since), ids(f"SELECT d.id {of_items} i.created_at >= ?", since_ms)),
+        (FilterWords(label=THOUSANDTH), labelled(THOUSANDTH)),
+        (FilterWords(author=few), written(few)),
+    ]
+    return dict(zip(FILTERS, found, strict=True))
 
 
 def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:

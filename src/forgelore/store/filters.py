@@ -178,21 +178,12 @@ def _written(filters: Filters, columns: Columns) -> list[Condition]:
 
 
 def _items_written(filters: Filters, columns: Columns) -> list[Condition]:
-    """Return who wrote the item that a document is about, and when. Authors of items have an index; dates are asked of
-    the items' own documents, which are smaller than items: 8 ms instead of 17 among 100,000.
-    """
-    found = []
-    for table, asked in (
-        ("SELECT m.id FROM items m WHERE", _authored(filters, "m.author")),
-        (
-            "SELECT o.item_id FROM documents o WHERE o.representation = 'item' AND",
-            _dated(filters, "o.created_at", "o.updated_at"),
-        ),
-    ):
-        if asked:
-            every = " AND ".join(one.sql for one in asked)
-            found.append(Condition(f"{columns.item_id} IN ({table} {every})", _bindings(asked)))
-    return found
+    """Return who wrote the item that a document is about, and when: each has an index."""
+    asked = [*_authored(filters, "m.author"), *_dated(filters, "m.created_at", "m.updated_at")]
+    if not asked:
+        return []
+    every = " AND ".join(one.sql for one in asked)
+    return [Condition(f"{columns.item_id} IN (SELECT m.id FROM items m WHERE {every})", _bindings(asked))]
 
 
 def _of_items(touched: Condition, columns: Columns) -> Condition:
