@@ -95,6 +95,8 @@ def verdict(value: float, target: float, *, at_most: bool) -> str:
     """`met`, or by how much it was missed."""
     if value <= target if at_most else value >= target:
         return "met"
+    if not target:
+        return f"missed by {value:g}"
     share = value / target - 1 if at_most else 1 - value / target
     return f"missed by {share:.0%}"
 

@@ -148,11 +148,12 @@ def all_words(store, text: str) -> list:
 
 
 def ask(
-    desk: Desk, text: str, *, mode: flow.SearchMode = "hybrid", filters: FilterWords = NO_FILTERS
-) -> flow.SearchAnswer:
+    desk: Desk, text: str, *, mode: flow.SearchMode = "hybrid", filters: FilterWords = NO_FILTERS,
+    is_literal: bool = False,
+) -> flow.SearchAnswer:  # fmt: skip
     """Ask as Python does, and commands and agents through it: from the query as typed to hits with their lines."""
     desk.retriever._counts._answers.clear()  # noqa: SLF001 - nobody asked about these words before
-    answer = desk.history.search(text, mode=mode, **filters)
+    answer = desk.history.search(text, mode=mode, is_literal=is_literal, **filters)
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
 
@@ -208,7 +209,7 @@ def check_filter(desk: Desk, every: "Exhaustive", name: str, case: tuple, questi
     items = len({desk.store.value("SELECT item_id FROM documents WHERE id = ?", int(one)) for one in allowed[:1000]})
     equal = short = 0
     for text, _ in questions:
-        got = [hit.row.document_id for hit in ask(desk, text, filters=filters).hits]
+        got = [hit.row.document_id for hit in ask(desk, text, filters=filters, is_literal=True).hits]
         weighed = weigh_query(desk.retriever, parse_query(text))
         gather = functools.partial(every.gather, text, weighed.literal, allowed)
         join = functools.partial(fuse_lists, weights=weighed.lists)

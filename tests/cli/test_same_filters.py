@@ -268,15 +268,13 @@ def plan(store, sql, bindings):
     return " | ".join(row[3] for row in store.rows(f"EXPLAIN QUERY PLAN {sql}", *bindings))
 
 
-def test_people_labels_and_dates_are_found_by_an_index(world):
+def test_people_and_labels_are_found_by_an_index(world):
     """An author, as a set of two spellings, is still looked up and not scanned for."""
     store = world.history.app.store()
     for option, value, index in (
-        ("--author", "@ana", "items_by_author"), ("--author", "@ana --type issue", "documents_by_author"),
-        ("--label", "bug", "document_labels_by_name"), ("--after", "2024-01-01", "items_by_creation"),
-        ("--updated-after", "2024-01-01", "items_by_last_change"),
+        ("--author", "@ana", "documents_by_author"), ("--label", "bug", "document_labels_by_name"),
     ):  # fmt: skip
-        filters = filters_of(world, option, *value.split())
+        filters = filters_of(world, option, value)
         allowed = build_allowed(filters._replace(project_ids=()))
         assert index in plan(store, allowed.sql, allowed.bindings)
         assert "SCAN" not in plan(store, allowed.sql, allowed.bindings)

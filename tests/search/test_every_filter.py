@@ -219,7 +219,7 @@ def test_threads_that_are_asked_for_by_type_have_their_own_authors_and_dates(wor
     begun = {
         (item_id, author, created_at)
         for item_id, author, created_at in world.rows("""
-            SELECT item_id, author, created_at FROM documents WHERE representation = 'thread'
+            SELECT item_id, thread_author, thread_created_at FROM documents WHERE representation = 'thread'
         """)
     }
     for author in ("mira-k", "fjorddata"):
@@ -228,7 +228,10 @@ def test_threads_that_are_asked_for_by_type_have_their_own_authors_and_dates(wor
             ids = load_allowed(world, build_allowed(filters))
             of = {one for one in begun if one[2] >= period("2024")[1] and (one[1] == author) == ("author" in words)}
             assert of
-            assert set(world.rows(f"SELECT item_id, author, created_at FROM documents WHERE id IN ({ids})")) == of
+            assert (
+                set(world.rows(f"SELECT item_id, thread_author, thread_created_at FROM documents WHERE id IN ({ids})"))
+                == of
+            )
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in VALUES.items() for value in values])

@@ -23,25 +23,24 @@ def rows(store):
     for document_id, path in store.rows("SELECT document_id, path FROM document_paths"):
         paths.setdefault(document_id, set()).add(path)
     names = ("id", "kind", "representation", "state", "author", "created_at", "updated_at", "item_id", "project_id")
+    own = tuple(f"thread_{name}" for name in ("author", "created_at", "updated_at"))
     found, of_items = [], {}
-    for row in store.rows(f"SELECT {', '.join(names)} FROM documents"):
-        one = dict(zip(names, row, strict=True)) | {
-            "paths": paths.get(row[0], set()),
-            "labels": labels.get(row[0], set()),
-        }
+    for row in store.rows(f"SELECT {', '.join((*names, *own))} FROM documents"):
+        one = dict(zip((*names, *own), row, strict=True)) | {"paths": paths.get(row[0], set())}
+        one |= {"labels": labels.get(one["id"], set())}
         one["forge"] = store.value("SELECT forge FROM projects WHERE id = ?", one["project_id"])
         found.append(one)
-        item = of_items.setdefault(one["item_id"], {"paths": set()})
-        item["paths"] |= one["paths"]
-        if one["representation"] == "item":
-            item |= {name: one[name] for name in ("author", "created_at", "updated_at")}
-    return [one | {"item": of_items[one["item_id"]]} for one in found]
+        of_items.setdefault(one["item_id"], set()).update(one["paths"])
+    return [one | {"item_paths": of_items[one["item_id"]]} for one in found]
 
 
 def is_kept(one, filters):
     """Author, dates and paths are those of the item, but where threads are asked for by their type."""
-    if not {"thread", "discussion"} & set(filters.types):
-        one = one | (one["item"] if filters.with_threads or not filters.types else {})
+    if {"thread", "discussion"} & set(filters.types):
+        is_thread = one["representation"] == "thread"
+        one = one | {name: one[f"thread_{name}"] for name in ("author", "created_at", "updated_at") if is_thread}
+    elif filters.with_threads or not filters.types:
+        one = one | {"paths": one["item_paths"]}
     is_thread = one["representation"] == "thread"
     is_type = not filters.types or any(
         is_thread if kind == "thread"

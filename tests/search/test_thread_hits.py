@@ -2,15 +2,17 @@
 
 import pytest
 
-from forgelore.flows.index.documents import index_items
+from forgelore.flows.index.documents import index_items, reindex_items
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
+from forgelore.store.migrate import migrate
+from old_stores import forget_migrations
 
 
 def facts(store, document_id):
     sql = """
-        SELECT i.author, i.created_at, i.updated_at, d.author, d.created_at, d.updated_at
+        SELECT i.author, i.created_at, i.updated_at, d.thread_author, d.thread_created_at, d.thread_updated_at
         FROM documents d
         JOIN items i ON i.id = d.item_id
         WHERE d.id = ?
@@ -64,3 +66,14 @@ def test_a_change_that_touches_a_file_is_found_by_what_was_said_below_it(retriev
     assert item_id not in {
         hit.row.item_id for hit in search(retriever, SearchRequest("wallaby", "lexical", threads)).hits
     }
+
+
+def test_threads_of_an_older_store_get_the_author_of_their_item(demo):
+    """And keep their own: nothing has to be built anew."""
+    rows = demo.rows("SELECT * FROM documents ORDER BY id")
+    assert demo.value("SELECT count(*) FROM documents WHERE thread_author <> author") > 10
+    forget_migrations(demo.run, after=18)
+    assert "thread_author" not in str(demo.rows("SELECT sql FROM sqlite_schema WHERE name = 'documents'"))
+    migrate(demo)
+    assert demo.rows("SELECT * FROM documents ORDER BY id") == rows
+    assert reindex_items(demo, [1]).total_written == 0

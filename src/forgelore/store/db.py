@@ -27,6 +27,7 @@ from forgelore.store.readonly import (
 
 APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
 BUSY_TIMEOUT_MS = 30_000
+_CACHE_KB = 12_000  # of pages, per connection: 16,000 save 2 % of a search, and a process that stays has 4 MB more
 
 SqlRow = tuple[Any, ...]
 _numbers = itertools.count(1)  # of connections: their addresses come again once one is closed
@@ -226,7 +227,7 @@ def _connect_for_reading(path: str) -> apsw.Connection:
     connection = connect_beside_writers(path, BUSY_TIMEOUT_MS)
     try:
         _when_free(lambda: _refuse_a_stranger(connection, path))
-        connection.execute("PRAGMA cache_size=-16000")
+        connection.execute(f"PRAGMA cache_size=-{_CACHE_KB}")
     except BaseException:
         connection.close()
         raise
@@ -240,7 +241,7 @@ def _prepare(connection: apsw.Connection, path: str) -> apsw.Connection:
     _when_free(lambda: connection.execute("PRAGMA journal_mode=WAL"))
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA cache_size=-16000")
+    connection.execute(f"PRAGMA cache_size=-{_CACHE_KB}")
     connection.execute("PRAGMA wal_autocheckpoint=4000")  # 32 MB: a page of a first sync is not copied back each time
     return connection
 

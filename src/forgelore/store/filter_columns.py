@@ -75,6 +75,11 @@ DOCUMENTS = Columns(
     paths=Values("document_paths", "document_id", "d.id", ("path",)),
     representation="d.representation",
 )
+# The same where threads are asked for by their type, with what they have of their own.
+_OWN = "CASE d.representation WHEN 'thread' THEN d.thread_{0} ELSE d.{0} END"
+OWN_DOCUMENTS = DOCUMENTS._replace(
+    author=_OWN.format("author"), created_at=_OWN.format("created_at"), updated_at=_OWN.format("updated_at")
+)
 ITEMS = Columns(
     item_id="i.id",
     project_id="i.project_id",

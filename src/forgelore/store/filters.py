@@ -16,7 +16,15 @@ from typing import NamedTuple
 
 from forgelore.core.globs import is_glob, loose_glob
 from forgelore.store.db import Store
-from forgelore.store.filter_columns import CALLED_DISCUSSIONS, COMMENTS, DOCUMENTS, PARTS, Columns, Values
+from forgelore.store.filter_columns import (
+    CALLED_DISCUSSIONS,
+    COMMENTS,
+    DOCUMENTS,
+    OWN_DOCUMENTS,
+    PARTS,
+    Columns,
+    Values,
+)
 
 
 class Filters(NamedTuple):
@@ -123,7 +131,7 @@ class Allowed(NamedTuple):
 
 def build_allowed(filters: Filters, further: Iterable[Condition] = ()) -> Allowed | None:
     """Return which documents the filters and further conditions on `d` allow, None when they allow everything."""
-    conditions = [*_conditions(filters, DOCUMENTS), *further]
+    conditions = [*_conditions(filters, OWN_DOCUMENTS if filters.names_threads else DOCUMENTS), *further]
     if not conditions:
         return None
     if all(one.values for one in conditions):
@@ -139,16 +147,26 @@ def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
     return tuple(value for one in conditions for value in one.bindings)
 
 
-def _conditions(filters: Filters, columns: Columns, *, of_threads: bool | None = None) -> list[Condition]:
-    of_threads = filters.names_threads if of_threads is None else of_threads
+def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
     found: list[Condition] = []
     if filters.types:
         found.append(_type_condition(filters.types, columns, with_threads=filters.with_threads))
-    for column, wanted in ((columns.project_id, filters.project_ids), (columns.state, filters.states)):
+    for column, wanted in (
+        (columns.project_id, filters.project_ids),
+        (columns.state, filters.states),
+        (f"{columns.author} COLLATE NOCASE", _spellings(filters.authors)),
+    ):
         if wanted:
             found.append(Condition(f"{column} IN ({_marks(wanted)})", (*wanted,)))
-    is_own = of_threads or not columns.representation or (bool(filters.types) and not filters.with_threads)
-    found += _written(filters, columns) if is_own else _items_written(filters, columns)
+    updated_at = f"coalesce({columns.updated_at}, {columns.created_at})"
+    for condition, moment in (
+        (f"{columns.created_at} >= ?", filters.after),
+        (f"{columns.created_at} < ?", filters.before),
+        (f"{updated_at} >= ?", filters.updated_after),
+        (f"{updated_at} < ?", filters.updated_before),
+    ):
+        if moment is not None:
+            found.append(Condition(condition, (moment,)))
     if filters.not_items:
         found.append(Condition(f"{columns.item_id} NOT IN ({_marks(filters.not_items)})", filters.not_items))
     if filters.is_public:
@@ -159,53 +177,27 @@ def _conditions(filters: Filters, columns: Columns, *, of_threads: bool | None =
         Condition(f"name COLLATE NOCASE IN ({_marks(names)})", names, columns.labels) for names in filters.any_labels
     ]
     if filters.paths:
-        touched = path_condition(filters.paths, columns.paths)
-        found.append(touched if is_own else _of_items(touched, columns))
-    without = (_conditions(one, columns, of_threads=of_threads) for one in _with_authors_joined(filters.without))
-    return [*found, *map(_negated, without)]
+        touched, has_only_items = (
+            path_condition(filters.paths, columns.paths),
+            filters.types and not filters.with_threads,
+        )
+        found.append(touched if has_only_items or columns is not DOCUMENTS else _of_items(touched, columns))
+    return [*found, *(_negated(_conditions(one, columns)) for one in _with_authors_joined(filters.without))]
 
 
 def _with_authors_joined(without: tuple[Filters, ...]) -> list[Filters]:
-    """Return what is left out with all authors in one: two hundred conditions are deeper than SQLite takes."""
+    """Return what is left out with all authors in one: two hundred conditions beside as many paths are deeper than
+    SQLite takes.
+    """
     others = [one for one in without if one != Filters(authors=one.authors)]
     authors = tuple(name for one in without if one not in others for name in one.authors)
     return [*others, Filters(authors=authors)] if authors else others
-
-
-def _written(filters: Filters, columns: Columns) -> list[Condition]:
-    """Return who wrote a row, and when."""
-    return [*_authored(filters, columns.author), *_dated(filters, columns.created_at, columns.updated_at)]
-
-
-def _items_written(filters: Filters, columns: Columns) -> list[Condition]:
-    """Return who wrote the item that a document is about, and when: each has an index."""
-    asked = [*_authored(filters, "m.author"), *_dated(filters, "m.created_at", "m.updated_at")]
-    if not asked:
-        return []
-    every = " AND ".join(one.sql for one in asked)
-    return [Condition(f"{columns.item_id} IN (SELECT m.id FROM items m WHERE {every})", _bindings(asked))]
 
 
 def _of_items(touched: Condition, columns: Columns) -> Condition:
     """Return the condition that some document of the same item meets another one."""
     items = f"SELECT o.item_id FROM documents o WHERE o.id IN ({touched.ids()})"
     return Condition(f"{columns.item_id} IN ({items})", touched.bindings)
-
-
-def _authored(filters: Filters, author: str) -> list[Condition]:
-    names = _spellings(filters.authors)
-    return [Condition(f"{author} COLLATE NOCASE IN ({_marks(names)})", names)] if names else []
-
-
-def _dated(filters: Filters, created_at: str, updated_at: str) -> list[Condition]:
-    updated_at = f"coalesce({updated_at}, {created_at})"
-    bounds = (
-        (f"{created_at} >= ?", filters.after),
-        (f"{created_at} < ?", filters.before),
-        (f"{updated_at} >= ?", filters.updated_after),
-        (f"{updated_at} < ?", filters.updated_before),
-    )
-    return [Condition(condition, (moment,)) for condition, moment in bounds if moment is not None]
 
 
 def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:

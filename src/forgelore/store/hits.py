@@ -10,9 +10,10 @@ from forgelore.store.db import Store
 from forgelore.words import ProjectName
 
 _HITS = """
-    SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, i.author,
-        i.created_at, i.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
-        CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END, d.author, d.created_at, d.updated_at
+    SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
+        d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
+        CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END,
+        d.thread_author, d.thread_created_at, d.thread_updated_at
     FROM documents d
     JOIN items i ON i.id = d.item_id
     JOIN projects p ON p.id = d.project_id

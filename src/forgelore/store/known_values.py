@@ -8,7 +8,11 @@ from forgelore.store.filters import path_condition
 # What is asked for -> where its values are. {public} and {said} are conditions on an item or document, and on a note.
 _SOURCES = {
     "label": "SELECT l.name AS value FROM document_labels l JOIN documents d ON d.id = l.document_id WHERE {public}",
-    "author": "SELECT d.author AS value FROM documents d WHERE d.author NOTNULL AND {public}",
+    "author": """
+        SELECT coalesce(d.thread_author, d.author) AS value
+        FROM documents d
+        WHERE coalesce(d.thread_author, d.author) NOTNULL AND {public}
+    """,
     "milestone": """
         SELECT d.milestone AS value
         FROM items d

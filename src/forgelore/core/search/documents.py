@@ -65,7 +65,9 @@ class DocumentSource(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The columns of a document that are compared and written together."""
+    """The columns of a document that are compared and written together. Those of a thread's document are its item's,
+    which is what filters ask for; the last three are its own.
+    """
 
     kind: str
     state: str | None
@@ -79,6 +81,9 @@ class Facts(NamedTuple):
     content_hash: bytes
     labels_hash: bytes
     paths_hash: bytes
+    thread_author: str | None = None  # of the first note
+    thread_created_at: int | None = None
+    thread_updated_at: int | None = None
 
 
 class Document(NamedTuple):
@@ -113,10 +118,10 @@ def _thread_document(source: DocumentSource, key: str, notes: Sequence[DocumentN
     paths = tuple(dict.fromkeys(note.path for note in notes if note.path))
     times = [note.created_at for note in notes if note.created_at is not None]
     facts = Facts(
-        source.kind, source.state, notes[0].author, times[0] if times else source.created_at,
-        max(times) if times else source.updated_at, notes[0].url or source.url, source.is_confidential,
-        int(reason is not None), reason, content_hash(source.title, text), _list_hash(source.labels),
-        _list_hash(paths),
+        source.kind, source.state, source.author, source.created_at, source.updated_at, notes[0].url or source.url,
+        source.is_confidential, int(reason is not None), reason, content_hash(source.title, text),
+        _list_hash(source.labels), _list_hash(paths), notes[0].author, times[0] if times else source.created_at,
+        max(times) if times else source.updated_at,
     )  # fmt: skip
     return Document("thread", key, source.title, text, source.labels, paths, facts)
 
