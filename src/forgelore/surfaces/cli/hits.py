@@ -147,7 +147,8 @@ def _thread(row: "HitRow") -> str:
     """Return whose thread was found: who began it is not who wrote the page."""
     if row.thread is None:
         return ""
-    return f"in a thread of @{clean(row.thread.author)}" if row.thread.author else "in a thread"
+    is_other = row.thread.author not in (None, row.author)
+    return f"in a thread of @{clean(row.thread.author)}" if is_other else "in a thread"
 
 
 def _code_lines(hit: "Hit", marks: str) -> list[str]:
