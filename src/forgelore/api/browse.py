@@ -2,6 +2,7 @@
 
 from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
+from forgelore.core.names import full_ref
 from forgelore.core.search.qualifiers import SortOrder
 from forgelore.core.values import check_text
 from forgelore.flows.browse import lists
@@ -22,7 +23,7 @@ def list_matching(
     load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
     items = load(app.store(), filters, sort=key, limit=limit, is_ascending=is_ascending)
     if has_several_projects(app):
-        items[:] = [item._replace(ref=_full_ref(item)) for item in items]
+        items[:] = [item._replace(ref=full_ref(item.project, item.kind, item.ref)) for item in items]
     items.order = key
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
     return items
@@ -32,10 +33,6 @@ def _read_order(sort: str) -> tuple[str, bool]:
     """Return what a list is ordered by, and whether the oldest or fewest come first: `created-asc`."""
     key, _, direction = check_text("the order", sort).partition("-")
     return (key, direction == "asc") if direction in ("asc", "desc") else (sort, False)
-
-
-def _full_ref(item: lists.ListedItem) -> str:
-    return f"{item.project} {item.ref}" if item.kind == "release" else f"{item.project}{item.ref}"
 
 
 def count_matching(app: App, what: str, query: str, words: FilterWords) -> lists.RowCount:

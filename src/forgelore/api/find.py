@@ -119,7 +119,7 @@ def build_search(
 
 def name_hits(app: App, hits: "list[Hit]") -> "list[Hit]":
     """Return hits whose refs can be asked for: where the store has several projects, they name the item's own."""
-    return [hit._replace(is_named=True) for hit in hits] if has_several_projects(app) else hits
+    return [hit._replace(names_project=True) for hit in hits] if has_several_projects(app) else hits
 
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":

@@ -137,6 +137,11 @@ def _ref_of(match: re.Match[str]) -> Ref:
     return Ref(match["project"], int(match["number"]), "change" if match["mark"] == "!" else None)
 
 
+def full_ref(project: str, kind: str, ref: str) -> str:
+    """Return a ref with its project: acme/web#12, or "acme/web v1.2.0" for what has no number."""
+    return f"{project} {ref}" if kind in ("release", "file", "commit") else f"{project}{ref}"
+
+
 def key_in_url(url: str) -> tuple[str, ItemKey] | None:
     """Return (host/path of the project, item) of an item's page; None for any other URL."""
     page = page_in_url(url)

@@ -177,11 +177,9 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
         Condition(f"name COLLATE NOCASE IN ({_marks(names)})", names, columns.labels) for names in filters.any_labels
     ]
     if filters.paths:
-        touched, has_only_items = (
-            path_condition(filters.paths, columns.paths),
-            filters.types and not filters.with_threads,
-        )
-        found.append(touched if has_only_items or columns is not DOCUMENTS else _of_items(touched, columns))
+        touched = path_condition(filters.paths, columns.paths)
+        has_threads = columns is DOCUMENTS and (filters.with_threads or not filters.types)
+        found.append(_of_items(touched, columns) if has_threads else touched)
     return [*found, *(_negated(_conditions(one, columns)) for one in _with_authors_joined(filters.without))]
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.core.names import note_page, shown_ref
+from forgelore.core.names import full_ref, note_page, shown_ref
 from forgelore.errors import NotFound
 from forgelore.store.db import Store
 from forgelore.words import ProjectName
@@ -73,8 +73,7 @@ class HitRow(NamedTuple):
 
     @property
     def full_ref(self) -> str:
-        """The ref with its project: acme/web#12, or "acme/web v1.2.0" for what has no number."""
-        return self.project + (f" {self.ref}" if self.kind in ("release", "file", "commit") else self.ref)
+        return full_ref(self.project, self.kind, self.ref)
 
 
 def load_hits(store: Store, document_ids: Iterable[int], *, of_threads: bool = False) -> dict[int, HitRow]:

@@ -83,14 +83,16 @@ def find_named(store: Store, text: str, hosts: Hosts) -> StoredProject | None:
 
 def find_by_last_part(store: Store, name: str) -> StoredProject | None:
     """Return the one project whose path ends with this part: `rust` is rust-lang/rust. None where several do."""
-    key = name.lower()
-    found = [project for project in list_projects(store) if project.name.path.lower().rpartition("/")[2] == key]
-    return found[0] if len(found) == 1 else None
+    return _ending_with(list_projects(store), name)
 
 
 def _suggest_project(text: str, known: list[StoredProject]) -> str | None:
     """Return the name that a misspelt or shortened one was probably meant to be."""
-    parts = [str(project.name) for project in known if project.name.path.lower().rpartition("/")[2] == text.lower()]
-    if len(parts) == 1:
-        return parts[0]
+    if meant := _ending_with(known, text):
+        return str(meant.name)
     return suggest(text, [str(one.name) for one in known]) or suggest(text, [one.name.path for one in known])
+
+
+def _ending_with(known: list[StoredProject], name: str) -> StoredProject | None:
+    found = [project for project in known if project.name.path.lower().rpartition("/")[2] == name.lower()]
+    return found[0] if len(found) == 1 else None

@@ -28,7 +28,7 @@ class Hit(NamedTuple):
     line: int | None = None  # of the file, or of the item's reading text; None: not asked
     symbol: str = ""  # of a file: what the found part is of
     first_line: int = 0  # of a file: where its snippet begins
-    is_named: bool = False  # the store has several projects, and the ref names the item's own
+    names_project: bool = False  # in its ref: the store has several
 
     @property
     def key(self) -> str:
@@ -43,7 +43,7 @@ class Hit(NamedTuple):
         several items.
         """
         is_item = self.row.kind not in ("file", "commit")
-        return self.row.full_ref if self.is_named and is_item else self.row.ref
+        return self.row.full_ref if self.names_project and is_item else self.row.ref
 
     @property
     def project(self) -> str:
