@@ -100,7 +100,21 @@ def test_what_concerns_the_whole_server_is_raised_and_nothing_further_is_begun(s
     before = len(server.requests)
     with pytest.raises(AuthError):
         embedder.embed_passages(passages(20 * embedder.request_size))
-    assert len(server.requests) - before <= 4
+    assert len(server.requests) - before <= 2
+
+
+def test_after_an_error_no_thread_begins_another_part():
+    """Whenever the thread that asked gets to hear of it."""
+    for _ in range(200):
+        begun = []
+
+        def work(at, begun=begun):
+            begun.append(at)
+            raise ValueError(at)
+
+        with pytest.raises(ValueError, match=r"[0-9]"):
+            map_side_by_side(work, range(50), at_once=3)
+        assert len(begun) <= 3
 
 
 def test_results_keep_the_order_of_the_parts_whoever_is_first():

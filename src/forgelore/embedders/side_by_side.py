@@ -32,6 +32,7 @@ def map_side_by_side(work: Callable[[_Part], _Result], parts: Sequence[_Part], *
             try:
                 done.put((at, work(parts[at])))
             except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
+                halt.set()  # here: until that thread runs, others would go on
                 done.put((at, error))
 
     for _ in range(min(at_once, len(parts))):
