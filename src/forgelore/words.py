@@ -48,6 +48,9 @@ class FilterWords(TypedDict, total=False):
     updated_after: Moment
     milestone: Words
     assignee: Words
+    commenter: Words  # wrote a comment
+    mentions: Words  # are mentioned, in the item or a comment
+    involves: Words  # wrote it, commented, reviewed, are assigned or are mentioned
     created: Words | Moment  # >2026-01-31, <=7d, 2026-01..2026-03, 2026-03 (all of it); several must all hold
     updated: Words | Moment
     comments: Numbers  # how many: 0, >10, 5..20

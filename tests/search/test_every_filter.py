@@ -17,6 +17,7 @@ from forgelore.core.globs import glob_matches, loose_glob
 from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
 from forgelore.errors import InvalidValue
 from forgelore.flows.browse.lists import count_rows, list_items
+from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.filters import parse_filters
 from forgelore.store.filters import Filters, build_allowed, load_allowed
 
@@ -30,6 +31,7 @@ PEOPLE = ("ana", "@Ben", "cleo")
 def world(demo):
     """The demo tracker, whose items have milestones, assignees and, some of them, the forge's count of comments."""
     rng = random.Random(3)
+    demo.run("UPDATE notes SET is_internal = 1 WHERE id % 7 = 0")
     for (item_id,) in demo.rows("SELECT id FROM items ORDER BY id"):
         people = json.dumps(rng.sample(PEOPLE, rng.choice((0, 0, 1, 2))))
         count = rng.choice((None, None, 0, 3, 12))
@@ -61,6 +63,19 @@ def all_rows(store):
         rows[item_id]["notes"] += not hidden
         own = {"author": author, "created_at": created_at, "updated_at": updated_at, "paths": {path} - {None}}
         notes.append((item_id, own))
+    for item in rows.values():
+        item |= {
+            "commenter": set(),
+            "mentions": set(),
+            "involves": {(item["author"] or "").lower()} | item["assignees"],
+        }
+    for item_id, author, is_system in store.rows("SELECT item_id, author, is_system FROM notes"):
+        if author and not is_system:
+            rows[item_id]["commenter"].add(author.lower())
+            rows[item_id]["involves"].add(author.lower())
+    for item_id, login, role in store.rows("SELECT item_id, login, role FROM item_people"):
+        rows[item_id]["mentions"].update({login.lower()} if role == "mentioned" else ())
+        rows[item_id]["involves"].add(login.lower())
     for item in rows.values():
         item["comments"] = item["notes"] if item["comment_count"] is None else item["comment_count"]
     return {"items": list(rows.values()), "notes": [rows[item_id] | own for item_id, own in notes]}
@@ -108,8 +123,8 @@ def meets(row, name, value):
         return in_range(row["created_at"] if row["updated_at"] is None else row["updated_at"], value, period)
     if name == "author":
         return (row["author"] or "").lower() == value.lower().removeprefix("@")
-    if name == "assignee":
-        return value.lower().removeprefix("@") in row["assignees"]
+    if name in ("assignee", "commenter", "mentions", "involves"):
+        return value.lower().removeprefix("@") in row["assignees" if name == "assignee" else name]
     if name == "no":
         return not row[{"label": "labels", "assignee": "assignees"}.get(value, value)]
     if name == "label":
@@ -133,6 +148,9 @@ def is_kept(row, words):
 VALUES = {
     "milestone": ["1.0", "next release", "none such"],
     "assignee": ["ANA", "@ben", "cleo", "nobody"],
+    "commenter": ["mira-k", "@S-ABARA", "nobody"],
+    "mentions": ["rsoto-dev", "@OLDMANFISK", "nobody"],
+    "involves": ["mira-k", "@Ben", "rsoto-dev", "nobody"],
     "comments": ["0", ">2", ">=3", "<3", "<=12", "1..5", "2..*", "*..3"],
     "created": [">2024-06-01", "<2025", "2024", "2024-03..2025-02", ">=2024-06-01", "<=2024-12", "*..2025", "2024-11..*"],
     "updated": [">2024-06-01", "<2025", "2024", "2024-03..2025-02", "<=2024-12-31"],
@@ -215,6 +233,30 @@ def test_without_a_type_filters_ask_the_item_whatever_is_found_of_it(world, seed
     assert found > 12, "too many combinations match nothing to prove anything"
 
 
+@pytest.mark.parametrize("name", ["commenter", "mentions", "involves"])
+def test_an_internal_note_does_not_tell_a_public_reader_who_wrote_it_or_is_named_there(world, name):
+    """Neither by what is found nor by what is left out."""
+    item_id = world.value("SELECT id FROM items WHERE kind = 'issue' AND deleted_at IS NULL ORDER BY id LIMIT 1")
+    thread = world.insert("INSERT INTO threads (project_id, item_id, key) VALUES (1, ?, 'secret')", item_id)
+    sql = """
+        INSERT INTO notes (project_id, item_id, thread_id, key, author, body, is_internal, row_hash)
+        VALUES (1, ?, ?, 'n-secret', 'secret-agent', 'cc @secret-agent', 1, x'00')
+    """
+    note = world.insert(sql, item_id, thread)
+    sql = """
+        INSERT INTO item_people (project_id, item_id, note_id, login, role, source)
+        VALUES (1, ?, ?, 'secret-agent', 'mentioned', 'text')
+    """
+    world.run(sql, item_id, note)
+    for words, is_asked in (({name: "secret-agent"}, True), ({"without": {name: "secret-agent"}}, False)):
+        every = count_rows(world, "items", Filters(is_public=True)).total
+        public, inside = (parse_filters(words, now_ms=NOW, is_public=is_public) for is_public in (True, False))
+        assert count_rows(world, "items", public).total == (0 if is_asked else every)
+        assert count_rows(world, "items", inside).total == (1 if is_asked else every - 1)
+        assert warn_of_absent(world, public, is_empty=True) == ["nobody here is called 'secret-agent'"]
+        assert not warn_of_absent(world, inside, is_empty=True)
+
+
 def test_threads_that_are_asked_for_by_type_have_their_own_authors_and_dates(world):
     begun = {
         (item_id, author, created_at)
@@ -253,7 +295,9 @@ def test_each_value_that_should_occur_does(world):
         for value in values
         if not any(meets(r, name, value) for r in rows)
     }
-    assert rare == {("milestone", "none such"), ("assignee", "nobody"), ("path", "no/*"), ("author", "nobody")}
+    assert rare == {("milestone", "none such"), ("assignee", "nobody"), ("path", "no/*"), ("author", "nobody")} | {
+        (name, "nobody") for name in ("commenter", "mentions", "involves")
+    }
 
 
 @pytest.mark.parametrize(

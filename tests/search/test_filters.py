@@ -25,10 +25,16 @@ def rows(store):
     names = ("id", "kind", "representation", "state", "author", "created_at", "updated_at", "item_id", "project_id")
     own = tuple(f"thread_{name}" for name in ("author", "created_at", "updated_at"))
     found, of_items = [], {}
+    commenters, mentioned = {}, {}
+    for item_id, author in store.rows("SELECT item_id, lower(author) FROM notes WHERE NOT is_system"):
+        commenters.setdefault(item_id, set()).add(author)
+    for item_id, login in store.rows("SELECT item_id, lower(login) FROM item_people WHERE role = 'mentioned'"):
+        mentioned.setdefault(item_id, set()).add(login)
     for row in store.rows(f"SELECT {', '.join((*names, *own))} FROM documents"):
         one = dict(zip((*names, *own), row, strict=True)) | {"paths": paths.get(row[0], set())}
         one |= {"labels": labels.get(one["id"], set())}
         one["forge"] = store.value("SELECT forge FROM projects WHERE id = ?", one["project_id"])
+        one |= {"commenters": commenters.get(one["item_id"], set()), "mentions": mentioned.get(one["item_id"], set())}
         found.append(one)
         of_items.setdefault(one["item_id"], set()).update(one["paths"])
     return [one | {"item_paths": of_items[one["item_id"]]} for one in found]
@@ -52,6 +58,8 @@ def is_kept(one, filters):
         is_type
         and (not filters.states or one["state"] in filters.states)
         and (not filters.authors or (one["author"] or "").lower() in _logins(filters.authors))
+        and (not filters.commenters or bool(one["commenters"] & _logins(filters.commenters)))
+        and (not filters.mentions or bool(one["mentions"] & _logins(filters.mentions)))
         and all(label.lower() in one["labels"] for label in filters.labels)
         and all(any(label.lower() in one["labels"] for label in names) for names in filters.any_labels)
         and ("label" not in filters.missing or not one["labels"])
@@ -89,6 +97,9 @@ some_filters = st.builds(
     is_public=st.just(False),
     milestones=st.just(()),  # the rest: test_every_filter
     assignees=st.just(()),
+    commenters=st.lists(st.sampled_from(["mira-k", "@Mira-K", "jannik-o", "nobody"]), max_size=2).map(tuple),
+    mentions=st.lists(st.sampled_from(["rsoto-dev", "@OLDMANFISK", "nobody"]), max_size=2).map(tuple),
+    involves=st.just(()),
     updated_before=st.none(),
     min_comments=st.none(),
     max_comments=st.none(),
@@ -153,6 +164,7 @@ def test_a_limit_out_of_range_is_refused(retriever, limit):
     "words",
     [
         {"label": 50}, {"path": 200}, {"author": 200}, {"milestone": 200}, {"assignee": 200}, {"without": {"author": 200}},
+        {"commenter": 200}, {"mentions": 200}, {"involves": 200}, {"without": {"involves": 200}},
         {"without": {"label": 50}}, {"without": {"path": 200}},
         {"label": 50, "path": 200, "author": 200, "without": {"author": 190}}, {"label": [50, 200]}, {"without": {"label": [50, 3]}},
     ],

@@ -62,6 +62,24 @@ COMMENTS = """coalesce(m.comment_count, (
     WHERE c.item_id = m.id AND NOT c.is_system AND NOT c.is_internal
 ))"""
 
+# The items that people of these names commented on, are mentioned in, or have to do with in any way. {said} is a
+# condition on the note `n` that says so.
+COMMENTED = "SELECT n.item_id FROM notes n WHERE n.author COLLATE NOCASE IN ({names}) AND NOT n.is_system AND {said}"
+_NAMED = """SELECT x.item_id
+FROM item_people x
+LEFT JOIN notes n ON n.id = x.note_id
+WHERE x.login COLLATE NOCASE IN ({names}) AND {said}"""
+MENTIONED = f"{_NAMED} AND x.role = 'mentioned'"
+INVOLVED = (
+    COMMENTED,
+    _NAMED,
+    "SELECT o.id FROM items o WHERE o.author COLLATE NOCASE IN ({names})",
+    """SELECT o.id
+FROM items o
+JOIN json_each(o.assignees) a
+WHERE o.assignees <> '[]' AND a.value COLLATE NOCASE IN ({names})""",
+)
+
 DOCUMENTS = Columns(
     item_id="d.item_id",
     project_id="d.project_id",

@@ -1,7 +1,8 @@
 """Filters: which rows a search, a list or a count is limited to. One rule and one place for all of them.
 
 Different filters must all hold. Of several types, states, authors, paths, projects, milestones or assignees one must
-hold; of several labels all, and of each of `any_labels` one. What `without` describes is left out. Each filter is one
+hold; the same for commenters, people mentioned and people involved. Of several labels all must hold, and of each of
+`any_labels` one. What `without` describes is left out. Each filter is one
 condition on columns; `Columns` says where documents, items, threads and notes keep them.
 
 Who wrote something, when, and which files it touches is asked of the item, as on a forge's own page, whatever was found
@@ -18,8 +19,11 @@ from forgelore.core.globs import is_glob, loose_glob
 from forgelore.store.db import Store
 from forgelore.store.filter_columns import (
     CALLED_DISCUSSIONS,
+    COMMENTED,
     COMMENTS,
     DOCUMENTS,
+    INVOLVED,
+    MENTIONED,
     OWN_DOCUMENTS,
     PARTS,
     Columns,
@@ -44,6 +48,9 @@ class Filters(NamedTuple):
     is_public: bool = False  # leave confidential items out
     milestones: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
+    commenters: tuple[str, ...] = ()  # any of them wrote a note on the item
+    mentions: tuple[str, ...] = ()  # the item or one of its notes mentions any of them
+    involves: tuple[str, ...] = ()  # any of them wrote, commented, reviewed, is assigned or is mentioned
     updated_before: int | None = None
     min_comments: int | None = None
     max_comments: int | None = None
@@ -99,6 +106,9 @@ def build_where(filters: Filters, columns: Columns) -> tuple[str, tuple[object, 
     return " AND ".join(one.of_row() for one in conditions) or "1", _bindings(conditions)
 
 
+# What counts of notes: a reader without access to internal ones must not learn who wrote or is named in one.
+_SAID = {True: "NOT coalesce(n.is_internal, 0)", False: "1"}
+
 # SQLite joins what EXISTS asks. Beside full text it refuses 16 of them: "unable to use function MATCH".
 _MOST_EXISTS = 8
 
@@ -147,8 +157,10 @@ def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
     return tuple(value for one in conditions for value in one.bindings)
 
 
-def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
+def _conditions(filters: Filters, columns: Columns, *, is_public: bool = False) -> list[Condition]:
+    """`is_public`: what is left out of a public view is judged without internal notes, too."""
     found: list[Condition] = []
+    is_public = is_public or filters.is_public
     if filters.types:
         found.append(_type_condition(filters.types, columns, with_threads=filters.with_threads))
     for column, wanted in (
@@ -171,7 +183,7 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
         found.append(Condition(f"{columns.item_id} NOT IN ({_marks(filters.not_items)})", filters.not_items))
     if filters.is_public:
         found.append(Condition(f"NOT {columns.is_confidential}", ()))
-    found += _item_conditions(filters, columns)
+    found += _item_conditions(filters, columns, is_public=is_public)
     found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
     found += [
         Condition(f"name COLLATE NOCASE IN ({_marks(names)})", names, columns.labels) for names in filters.any_labels
@@ -180,7 +192,10 @@ def _conditions(filters: Filters, columns: Columns) -> list[Condition]:
         touched = path_condition(filters.paths, columns.paths)
         has_threads = columns is DOCUMENTS and (filters.with_threads or not filters.types)
         found.append(_of_items(touched, columns) if has_threads else touched)
-    return [*found, *(_negated(_conditions(one, columns)) for one in _with_authors_joined(filters.without))]
+    return [
+        *found,
+        *(_negated(_conditions(one, columns, is_public=is_public)) for one in _with_authors_joined(filters.without)),
+    ]
 
 
 def _with_authors_joined(without: tuple[Filters, ...]) -> list[Filters]:
@@ -203,7 +218,7 @@ def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(spelling for name in names for spelling in (name.removeprefix("@"), "@" + name.removeprefix("@")))
 
 
-def _item_conditions(filters: Filters, columns: Columns) -> list[Condition]:
+def _item_conditions(filters: Filters, columns: Columns, *, is_public: bool) -> list[Condition]:
     """What only items know. Threads, notes and documents ask theirs."""
     people = _spellings(filters.assignees)
     assigned = f"SELECT 1 FROM json_each(m.assignees) a WHERE a.value COLLATE NOCASE IN ({_marks(people)})"
@@ -217,10 +232,18 @@ def _item_conditions(filters: Filters, columns: Columns) -> list[Condition]:
     if filters.max_comments is not None:
         asked.append((f"{COMMENTS} <= ?", (filters.max_comments,)))
     asked += [(PARTS[part], ()) for part in filters.missing]
-    return [
+    conditions = [
         Condition(f"{columns.item_id} IN (SELECT m.id FROM items m WHERE {condition})", bindings)
         for condition, bindings in asked
     ]
+    for names, tables in (
+        (filters.commenters, (COMMENTED,)), (filters.mentions, (MENTIONED,)), (filters.involves, INVOLVED),
+    ):  # fmt: skip
+        if names:
+            spellings = _spellings(names)
+            either = " UNION ALL ".join(one.format(names=_marks(spellings), said=_SAID[is_public]) for one in tables)
+            conditions.append(Condition(f"{columns.item_id} IN ({either})", spellings * len(tables)))
+    return conditions
 
 
 def _negated(conditions: list[Condition]) -> Condition:

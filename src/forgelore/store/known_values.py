@@ -45,11 +45,28 @@ _LOOKED_UP = {
         """,
     ),
 }
+# Somebody who only ever was mentioned, asked for a review or assigned has written nothing.
+_LOOKED_UP["person"] = (
+    *_LOOKED_UP["author"],
+    """
+    SELECT 1
+    FROM item_people x
+    JOIN items d ON d.id = x.item_id
+    LEFT JOIN notes n ON n.id = x.note_id
+    WHERE x.login COLLATE NOCASE IN (?1, '@' || ?1) AND {public} AND {said}
+    """,
+    """
+    SELECT 1
+    FROM items d
+    JOIN json_each(d.assignees) a
+    WHERE d.assignees <> '[]' AND a.value COLLATE NOCASE IN (?1, '@' || ?1) AND {public}
+    """,
+)
 
 
 def has_value(store: Store, what: str, value: str, *, is_public: bool = False) -> bool:
-    """True when anything has that label or author; by an index, unless hardly anybody or nobody has. `is_public`:
-    confidential items and internal notes are not asked.
+    """True when anything has that label, author or person; by an index, unless hardly anybody or nobody has.
+    `is_public`: confidential items and internal notes are not asked.
     """
     return any(store.value(f"SELECT EXISTS ({_limited(sql, is_public=is_public)})", value) for sql in _LOOKED_UP[what])
 
@@ -86,5 +103,5 @@ def _first_path(store: Store, condition: str, bindings: tuple[object, ...], *, i
 
 def _limited(sql: str, *, is_public: bool) -> str:
     if is_public:
-        return sql.format(public="NOT d.is_confidential", said="NOT n.is_internal")
+        return sql.format(public="NOT d.is_confidential", said="NOT coalesce(n.is_internal, 0)")
     return sql.format(public="1", said="1")

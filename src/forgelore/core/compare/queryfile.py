@@ -62,6 +62,9 @@ class _GoldenLine(Struct):
     updated_after: str | None = None
     milestone: OneOrMoreWords = []
     assignee: OneOrMoreWords = []
+    commenter: OneOrMoreWords = []
+    mentions: OneOrMoreWords = []
+    involves: OneOrMoreWords = []
     created: OneOrMoreWords = []
     updated: OneOrMoreWords = []
     comments: OneOrMoreWords = []
@@ -101,7 +104,8 @@ def _golden(line: _GoldenLine) -> Golden:
     filters = FilterWords(
         type=line.type, state=line.state, author=line.author, label=line.label, path=line.path,
         after=line.after, before=line.before, updated_after=line.updated_after, milestone=line.milestone,
-        assignee=line.assignee, created=line.created, updated=line.updated, comments=line.comments,
+        assignee=line.assignee, commenter=line.commenter, mentions=line.mentions, involves=line.involves,
+        created=line.created, updated=line.updated, comments=line.comments,
         no=line.no,
     )  # fmt: skip
     return Golden(line.q, tuple((str(text), parse_ref(str(text))) for text in line.expect), filters)

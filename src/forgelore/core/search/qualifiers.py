@@ -1,6 +1,7 @@
 """Qualifiers as filters: the words that flags take, where words are looked for, and the order of hits.
 
     author: label: milestone: assignee: path: project: type: state:     as the flags of the same name
+    commenter: mentions: involves:     wrote a comment, is mentioned, has to do with it in any way
     is:open  is:closed  is:merged     a state          is:issue  is:pr  is:mr     a type
     no:label  no:milestone  no:assignee                                 has none
     label:bug,"good first issue"                                        one of these labels

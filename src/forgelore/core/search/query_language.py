@@ -32,13 +32,16 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 NAMES = (
-    "assignee", "author", "comments", "created", "in", "is", "label", "milestone", "no", "path", "project", "sort",
-    "state", "type", "updated",
+    "assignee", "author", "commenter", "comments", "created", "in", "involves", "is", "label", "mentions", "milestone",
+    "no", "path", "project", "sort", "state", "type", "updated",
 )  # fmt: skip
 _ANY_OF = (
     "assignee",
     "author",
+    "commenter",
+    "involves",
     "is",
+    "mentions",
     "milestone",
     "path",
     "project",
@@ -46,8 +49,8 @@ _ANY_OF = (
     "type",
 )  # of several values, one is enough
 FOREIGN = (
-    "archived", "base", "closed", "commenter", "draft", "head", "interactions", "involves", "language", "linked",
-    "mentions", "merged", "org", "reactions", "reason", "review", "review-requested", "reviewed-by", "team",
+    "archived", "base", "closed", "draft", "head", "interactions", "language", "linked",
+    "merged", "org", "reactions", "reason", "review", "review-requested", "reviewed-by", "team",
     "user",
 )  # fmt: skip
 MAX_CHARS = 10_000

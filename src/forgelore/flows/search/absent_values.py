@@ -16,6 +16,7 @@ _MOST = 5  # that are named
 _SAID = {
     "label": "no item has the label",
     "author": "nobody here is called",
+    "person": "nobody here is called",
     "milestone": "no item has the milestone",
     "assignee": "no item is assigned to",
     "path": "no item touches",
@@ -45,6 +46,11 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
             yield from ((what, value) for value, name in names if not has_value(store, what, name, is_public=is_public))
         if not is_empty:
             continue
+        people = dict.fromkeys((*one.commenters, *one.mentions, *one.involves))
+        names = ((value, value.removeprefix("@")) for value in people)
+        yield from (
+            ("person", value) for value, name in names if not has_value(store, "person", name, is_public=is_public)
+        )
         for what, values in (("milestone", one.milestones), ("assignee", one.assignees)):
             there = list_values(store, what, is_public=is_public) if values else []
             known = {name.lower().removeprefix("@") for name in there}
@@ -52,13 +58,13 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
 
 
 def _tell(store: Store, what: str, value: str, *, is_public: bool) -> str:
-    if what in ("author", "assignee") and value.lower() == "me":
+    if what in ("author", "assignee", "person") and value.lower() == "me":
         return "who @me is is not known here; write the name"
     if what == "path":
         return f"{_SAID[what]} {value!r}{_suggest_path(store, value, is_public=is_public)}"
     if "," in value and what != "label":  # of labels that is a list, and this one was quoted
         return f"{_SAID[what]} {value!r}; write several values one by one"
-    meant = suggest(value, list_values(store, what, is_public=is_public))
+    meant = suggest(value, list_values(store, "author" if what == "person" else what, is_public=is_public))
     return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")
 
 

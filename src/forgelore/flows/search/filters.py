@@ -87,6 +87,9 @@ def _parse(words: FilterWords, now_ms: int, is_label: Callable[[str], bool]) -> 
         paths=tuple(_path(word) for word in _several("path", words.get("path"))),
         milestones=_several("milestone", words.get("milestone")),
         assignees=tuple(_person("assignee", word) for word in _several("assignee", words.get("assignee"))),
+        commenters=tuple(_person("commenter", word) for word in _several("commenter", words.get("commenter"))),
+        mentions=tuple(_person("mentions", word) for word in _several("mentions", words.get("mentions"))),
+        involves=tuple(_person("involves", word) for word in _several("involves", words.get("involves"))),
         missing=tuple(_part(word) for word in _several("no", words.get("no"))),
         after=created.low,
         before=created.high,
@@ -139,7 +142,7 @@ def _check_possible(filters: Filters, without: list[Filters]) -> None:
         _check_wanted((name,), no_labels)
     for names in filters.any_labels:
         _check_wanted(names, no_labels)
-    for what in ("types", "states", "authors", "milestones"):
+    for what in ("types", "states", "authors", "milestones", "commenters", "mentions", "involves"):
         _check_wanted(getattr(filters, what), {value for one in without for value in getattr(one, what)})
     if filters.after is not None and filters.updated_before is not None and filters.after >= filters.updated_before:
         raise InvalidValue("nothing can be updated last before it was created", hint="compare the dates")

@@ -20,6 +20,7 @@ def filter_examples(command: str) -> tuple[str, ...]:
     """Return a command with each of the filters, and with the options that every command has."""
     return (
         f"{command} --author @ana --assignee ben --milestone 1.2 --comments '>10'",
+        f"{command} --commenter ana --mentions ben --involves cleo",
         f"{command} --created 2026-01..2026-03 --updated '>2026-05' --updated-after 2w",
         f"{command} --project acme/web --path 'src/**.rs' --no assignee --after '3 months ago' --before 7d",
         f"{command} --repo acme/web --label bug --state open --db history.db --color always --no-pager --json",
@@ -89,6 +90,16 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     group.add_argument(
         "--assignee", "-a", metavar="NAME", action="append", help="assigned to this person; repeat for any of them"
     )
+    group.add_argument(
+        "--commenter", metavar="NAME", action="append", help="with a comment by this person; repeat for any of them"
+    )
+    group.add_argument(
+        "--mentions", metavar="NAME", action="append", help="where this person is mentioned; repeat for any of them"
+    )
+    group.add_argument(
+        "--involves", metavar="NAME", action="append",
+        help="where this person wrote, commented, reviewed, is assigned or is mentioned; repeat for any of them",
+    )  # fmt: skip
 
 
 def add_repo(parser: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
