@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 
 from lib.common import clean_environ, forgelore, report, table, verdict
 from startup import script
@@ -43,8 +44,8 @@ def main(arguments: list[str]) -> None:
 class Server:
     """A server that is talked to by lines."""
 
-    def __init__(self, environ: dict[str, str]) -> None:
-        command = [*script(), "mcp"]
+    def __init__(self, environ: dict[str, str], program: Sequence[str] = ()) -> None:
+        command = [*(program or script()), "mcp"]
         self._process = subprocess.Popen(
             command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -60,6 +61,11 @@ class Server:
     def greet(self) -> None:
         self.ask("initialize", HELLO)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def cpu_s(self) -> float:
+        """What it has cost until now, by Linux's own count."""
+        fields = pathlib.Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self) -> None:
         self._process.communicate(timeout=30)

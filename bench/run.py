@@ -37,6 +37,7 @@ BENCHES = (
     "chain",
     "intent",
     "code_index",
+    "filtered",
     "tokens",
 )
 

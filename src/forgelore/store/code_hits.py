@@ -53,18 +53,18 @@ class CommitHitRow(NamedTuple):
 
 
 def allow_files(filters: Filters) -> tuple[str, tuple[object, ...]]:
-    """Return the condition on `w.rowid`, the id of a chunk, that filters allow its file; "" when they allow all."""
+    """Return a query for the ids of the chunks whose file the filters allow; "" when they allow all."""
     where, bindings = build_where(filters._replace(types=()), FILES)
     if where == "1":
         return "", ()
     files = f"SELECT f.id FROM code_files f WHERE {where}"
-    return f"w.rowid IN (SELECT c.id FROM code_chunks c WHERE c.file_id IN ({files}))", bindings
+    return f"SELECT c.id FROM code_chunks c WHERE c.file_id IN ({files})", bindings
 
 
 def allow_commits(filters: Filters) -> tuple[str, tuple[object, ...]]:
     """The same of commits."""
     where, bindings = build_where(filters._replace(types=()), COMMITS)
-    return ("", ()) if where == "1" else (f"w.rowid IN (SELECT m.id FROM commits m WHERE {where})", bindings)
+    return ("", ()) if where == "1" else (f"SELECT m.id FROM commits m WHERE {where}", bindings)
 
 
 def load_code_hits(store: Store, chunk_ids: Iterable[int]) -> dict[int, CodeHitRow]:

@@ -66,13 +66,13 @@ def rank_commits(retriever: Retriever, asked: CodeQuery, depth: int) -> list[Fou
 def _find(retriever: Retriever, index: CodeWords, asked: CodeQuery, depth: int) -> list[Found]:
     """Return what has the words, or the rarest of them, and meets what must occur and what must not."""
     weights = CODE_WEIGHTS if index == "code" else COMMIT_WEIGHTS
-    within, bindings = (allow_files if index == "code" else allow_commits)(asked.filters)
+    allowed, bindings = (allow_files if index == "code" else allow_commits)(asked.filters)
 
     def search(expression: str | None) -> list[Found]:
         if expression is None:
             return []
         return search_code_words(
-            retriever.store, index, expression, weights, limit=depth, within=within, bindings=bindings
+            retriever.store, index, expression, weights, limit=depth, allowed=allowed, bindings=bindings
         )
 
     if asked.raw:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import Found
+from forgelore.store.engine.fulltext import Found, match_id
 
 CodeWords = Literal["code", "commits"]
 
@@ -43,14 +43,15 @@ def remove_code_words(store: Store, index: CodeWords, ids: Iterable[int]) -> Non
 
 
 def search_code_words(
-    store: Store, index: CodeWords, expression: str, weights: ColumnWeights, *, limit: int, within: str = "",
+    store: Store, index: CodeWords, expression: str, weights: ColumnWeights, *, limit: int, allowed: str = "",
     bindings: tuple[object, ...] = (),
 ) -> list[Found]:  # fmt: skip
-    """Return matching chunks or commits, best first. `within`: a condition on `w.rowid`."""
+    """Return matching chunks or commits, best first. `allowed`: a query for the ids that may be returned."""
+    within = f"AND {match_id('w')} IN ({allowed})" if allowed else ""
     sql = f"""
         SELECT w.rowid, -bm25({index}_fts, {", ".join(map(str, weights))}) AS score
         FROM {index}_fts w
-        WHERE {index}_fts MATCH ? {f"AND {within}" if within else ""}
+        WHERE {index}_fts MATCH ? {within}
         ORDER BY score DESC, w.rowid
         LIMIT ?
     """

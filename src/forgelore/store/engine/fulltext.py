@@ -97,8 +97,16 @@ def count_items(
 
 
 def _within(table: str, allowed: Allowed | None) -> Condition:
-    """What is asked of each match before it is scored. (`rowid IN (…)` would ask the index once per allowed id.)"""
-    return allowed.condition(f"{table}.rowid") if allowed else Condition("1", ())
+    """What is asked of each match before it is scored."""
+    return allowed.condition(match_id(table)) if allowed else Condition("1", ())
+
+
+def match_id(table: str) -> str:
+    """The id of a match, for every condition that stands beside MATCH. The plus hides the column from SQLite's planner,
+    which otherwise turns `rowid IN (…)` into one look-up of the whole expression per allowed id: with 50,000 of them
+    2.8 s instead of 0.01.
+    """
+    return f"+{table}.rowid"
 
 
 def has_words(expression: str, *, of_cards: bool = False) -> Condition:
