@@ -59,7 +59,7 @@ class App:
         self.jitter: Callable[[], float] = _draw_share
         self._is_closed = False
         self._store: Store | None = None
-        self._forges: dict[str, Forge] = {}
+        self._forges: dict[tuple[str, float | None], Forge] = {}
         self._embedders: dict[str, Embedder] = {}
         self._chat_models: dict[str, ChatModel] = {}
 
@@ -165,21 +165,29 @@ class App:
         name = ProjectName(DEFAULT.name, self.hosts.of(DEFAULT.name), owner) if is_short else self.parse_project(owner)
         yield from self.forge(name).list_projects(name.path, deep=deep)
 
-    def forge(self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None) -> "Forge":
-        """Return the forge a project lives on, with the token that belongs to it."""
+    def forge(
+        self, name: ProjectName, *, on_wait: Callable[[float, str], None] | None = None, one_try_s: float | None = None
+    ) -> "Forge":
+        """Return the forge a project lives on, with the token that belongs to it. With `one_try_s` its requests are
+        tried once, for so many seconds.
+        """
         if name.forge == "local":
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
         if name.forge not in ADAPTERS:  # a file may come from a version that knows more of them
             raise InvalidValue(f"this version knows no forge called {name.forge!r}", hint="upgrade forgelore")
-        if name.host not in self._forges:
-            self._forges[name.host] = ADAPTERS[name.forge].make(self._connection(name.forge, name.host, on_wait))
-        return self._forges[name.host]
+        key = (name.host, one_try_s)
+        if key not in self._forges:
+            self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, on_wait, one_try_s))
+        return self._forges[key]
 
-    def _connection(self, kind: str, host: str, on_wait: Callable[[float, str], None] | None) -> Connection:
+    def _connection(
+        self, name: ProjectName, on_wait: Callable[[float, str], None] | None, one_try_s: float | None
+    ) -> Connection:
         from forgelore.forges.answers import TokenAccess
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
 
+        kind, host = name.forge, name.host
         token, source = find_token(self.config, self.environ, kind, host)
         access = TokenAccess(bool(token), token_advice(self.config, self.environ, kind, host, source))
         api_url, graphql_url = api_urls(self.config, self.environ, kind, host)
@@ -188,6 +196,7 @@ class App:
             rate=self.config.requests_per_second, max_wait_s=self.config.max_wait_s,
             ca_file=self.config.ca_file or None,
             sleep=self.sleep, clock=self.clock, wall_clock=self.wall_clock, jitter=self.jitter, on_wait=on_wait,
+            one_try_s=one_try_s,
         )  # fmt: skip
         return Connection(host, graphql_url, access, client, self.config.sync_window_days)
 

@@ -1,10 +1,16 @@
-"""The checks of `doctor`: each looks at one thing and says what to do when it is wrong."""
+"""The checks of `doctor`: each looks at one thing and says what to do when it is wrong.
+
+A forge is asked once and given 5 seconds. One that cannot be reached is not asked again, nor is any about a project
+that was only imported.
+"""
 
 import os
 import platform
+import queue
 import shutil
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
 from forgelore.app import App
 from forgelore.chat_port import ChatMessage
@@ -18,7 +24,8 @@ from forgelore.store.engine.fulltext import has_full_text, sqlite_version
 from forgelore.store.health import check_quickly
 from forgelore.store.jobs import count_jobs
 from forgelore.store.migrate import newest_version
-from forgelore.store.projects import list_projects
+from forgelore.store.projects import find_project, list_projects
+from forgelore.store.sync_history import has_cursors
 from forgelore.version import __version__
 from forgelore.words import ProjectName
 
@@ -29,6 +36,9 @@ if TYPE_CHECKING:
 
 CheckStatus = Literal["ok", "warning", "error"]
 
+T = TypeVar("T")
+
+PATIENCE_S = 5.0  # with a forge
 LITTLE_SPACE = 200_000_000  # bytes
 _QUESTION = 'Answer with this JSON object and nothing else: {"ok": true}'
 _ANSWER = {
@@ -55,15 +65,19 @@ class DoctorCheck(NamedTuple):
     fault: type[LoreError] = StoreError
 
 
-def check_up(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
-    """Yield each check as soon as it is done: forges may take a while to answer."""
+def check_up(app: App, *, is_offline: bool, on_ask: Callable[[str], None] | None = None) -> Iterator[DoctorCheck]:
+    """Yield each check as soon as it is done: servers may take a while to answer. `on_ask` is called with the name of
+    each before it is asked.
+    """
+    on_ask = on_ask or (lambda _server: None)
     yield from _machine()
     yield _settings(app)
     yield from _database(app)
+    on_ask("the embedder")
     yield _embedder(app, is_offline=is_offline)
-    yield from _models(app, is_offline=is_offline)
+    yield from _models(app, is_offline=is_offline, on_ask=on_ask)
     if not is_offline:
-        yield from _forges(app)
+        yield from _forges(app, on_ask)
 
 
 def _machine() -> Iterator[DoctorCheck]:
@@ -131,7 +145,7 @@ def _embedder(app: App, *, is_offline: bool) -> DoctorCheck:
     return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model}, {dimension} dimensions")
 
 
-def _models(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
+def _models(app: App, *, is_offline: bool, on_ask: Callable[[str], None]) -> Iterator[DoctorCheck]:
     """One short question to each profile of `[llm]`; those that come to the same are asked once. None configured is no
     fault: nothing needs one.
     """
@@ -143,6 +157,7 @@ def _models(app: App, *, is_offline: bool) -> Iterator[DoctorCheck]:
         if is_offline:
             yield DoctorCheck("model", "ok", f"{what} (not asked: --offline)")
         else:
+            on_ask(host_of(profile.base_url))
             yield _model(app, names[0], what)
 
 
@@ -159,20 +174,76 @@ def _model(app: App, name: str, what: str) -> DoctorCheck:
     return DoctorCheck("model", "ok", f"{what}: {took}")
 
 
-def _forges(app: App) -> Iterator[DoctorCheck]:
+def _forges(app: App, on_ask: Callable[[str], None]) -> Iterator[DoctorCheck]:
     try:
         names = [name for text in app.config.projects if not text.endswith("*") for name in [app.parse_project(text)]]
-        names = names or list(app.names_to_sync([]))
+        names = names or _within(lambda: list(app.names_to_sync([])), "the forge")
     except LoreError as error:
         yield DoctorCheck("projects", "warning", error.message, error.hint)
         return
-    seen: set[str] = set()
+    asked: set[str] = set()
+    unreachable: set[str] = set()
     for name in names:
-        if name.host not in seen:
-            seen.add(name.host)
-            yield _token(app, name)
-        yield _project(app, name)
-        yield from _triage(app, name)
+        if not app.config.projects and _is_imported(app, name):
+            yield DoctorCheck("project", "ok", f"{name} was imported and never synced; its forge was not asked")
+            continue
+        checks = _project_checks(app, name, on_ask, with_token=name.host not in asked)
+        asked.add(name.host)
+        if name.host in unreachable:
+            yield DoctorCheck("project", "warning", f"{name} was not checked: {name.host} cannot be reached")
+            continue
+        for check in checks:
+            yield check
+            if check.status == "error" and check.fault is ForgeError and check.name != "triage":
+                unreachable.add(name.host)
+                break
+
+
+def _project_checks(
+    app: App, name: ProjectName, on_ask: Callable[[str], None], *, with_token: bool
+) -> Iterator[DoctorCheck]:
+    on_ask(name.host)
+    if with_token:
+        yield _token(app, name)
+        on_ask(name.host)
+    yield _project(app, name)
+    on_ask(name.host)
+    yield from _triage(app, name)
+
+
+def _is_imported(app: App, name: ProjectName) -> bool:
+    """Whether the project is here by an import alone: nobody said that its forge can be reached from here."""
+    stored = find_project(app.store(), name) if app.has_store else None
+    return stored is not None and not has_cursors(app.store(), stored.id)
+
+
+def _ask(app: App, name: ProjectName, question: "Callable[[ForgeReader], T]") -> T:
+    forge = app.forge(name, one_try_s=PATIENCE_S)
+    return _within(lambda: question(forge), name.host)
+
+
+def _within(question: Callable[[], T], server: str) -> T:
+    """Return the answer. Raises ForgeError when it takes longer than `PATIENCE_S`: looking up a name knows no timeout,
+    so it is left behind in a thread that ends with the program.
+    """
+    answers: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+    def answer() -> None:
+        try:
+            answers.put((question(), None))
+        except BaseException as error:  # noqa: BLE001 - raised below, by whoever asked
+            answers.put((None, error))
+
+    threading.Thread(target=answer, daemon=True).start()
+    try:
+        found, error = answers.get(timeout=PATIENCE_S + 0.5)  # the client's own words come first
+    except queue.Empty:
+        raise ForgeError(
+            f"{server} cannot be reached: no answer within {PATIENCE_S:g} s", hint="check the network and the proxy"
+        ) from None
+    if error is not None:
+        raise error
+    return cast("T", found)
 
 
 def _triage(app: App, name: ProjectName) -> Iterator[DoctorCheck]:
@@ -185,14 +256,13 @@ def _triage(app: App, name: ProjectName) -> Iterator[DoctorCheck]:
     branch = parse_inputs(app.environ)[0].index_branch
     now = app.now_ms()
     try:
-        forge = app.forge(name)
-        project = forge.fetch_project(name)
-        text = forge.fetch_text(project, FILE, branch=branch, max_chars=1_000_000)
-        pushed_at = forge.fetch_branch_time(project, branch)
+        project = _ask(app, name, lambda forge: forge.fetch_project(name))
+        text = _ask(app, name, lambda forge: forge.fetch_text(project, FILE, branch=branch, max_chars=1_000_000))
+        pushed_at = _ask(app, name, lambda forge: forge.fetch_branch_time(project, branch))
         if text is None and pushed_at is None:
-            yield from _unborn(forge, project, branch)
+            yield from _unborn(app, project, branch)
             return
-        newest = forge.fetch_newest(project)
+        newest = _ask(app, name, lambda forge: forge.fetch_newest(project))
     except LoreError:
         return  # the check before this one has said why
     behind = lag(pushed_at, filed_at=newest.created_at, changed_at=newest.updated_at) if pushed_at is not None else 0
@@ -227,12 +297,13 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
     return DoctorCheck("triage", "ok", f"last run {ago(log.runs[-1].at, now)}, {known} issues and changes known")
 
 
-def _unborn(forge: "ForgeReader", project: "Project", branch: str) -> Iterator[DoctorCheck]:
+def _unborn(app: App, project: "Project", branch: str) -> Iterator[DoctorCheck]:
     """A set-up without an index: either nobody has started a run yet, or none could push."""
     path, mark = profile_of(project.name.forge).bot_setup
     if not path:  # no recipe for this forge's CI
         return
-    text = forge.fetch_text(project, path, branch=project.default_branch or "HEAD", max_chars=200_000)
+    at = project.default_branch or "HEAD"
+    text = _ask(app, project.name, lambda forge: forge.fetch_text(project, path, branch=at, max_chars=200_000))
     if text is not None and mark in text:
         message = f"{path} sets up triage, and no run has pushed its index to {branch} yet"
         yield DoctorCheck("triage", "warning", message, _RUNS_HINT.format(branch=branch))
@@ -246,7 +317,7 @@ def _token(app: App, name: ProjectName) -> DoctorCheck:
         hint = token_advice(app.config, app.environ, name.forge, name.host, source)
         return DoctorCheck("token", "warning", f"none for {name.host}: slow limits, public projects only", hint)
     try:
-        identity = app.forge(name).fetch_identity()
+        identity = _ask(app, name, lambda forge: forge.fetch_identity())
     except LoreError as error:
         return DoctorCheck("token", "error", error.message, error.hint, type(error))
     return DoctorCheck("token", "ok", f"@{identity.login if identity else '?'} on {name.host} (from {source})")
@@ -254,7 +325,7 @@ def _token(app: App, name: ProjectName) -> DoctorCheck:
 
 def _project(app: App, name: ProjectName) -> DoctorCheck:
     try:
-        project = app.forge(name).fetch_project(name)
+        project = _ask(app, name, lambda forge: forge.fetch_project(name))
     except LoreError as error:
         return DoctorCheck("project", "error", error.message, error.hint, type(error))
     return DoctorCheck("project", "ok", f"{project.name} can be read")

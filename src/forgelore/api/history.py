@@ -7,7 +7,7 @@ that needs them. What finds, fetches, indexes, dedupes and answers stands in `me
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self, Unpack
 
 from forgelore.api.deduping.history_audit import AuditingHistory
@@ -224,11 +224,15 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
         return add_host(self.app, host, kind=kind, token_env=token_env)
 
-    def check_up(self, *, is_offline: bool = False) -> "Iterator[DoctorCheck]":
-        """Yield what is in place and what is not, one check after another."""
+    def check_up(
+        self, *, is_offline: bool = False, on_ask: Callable[[str], None] | None = None
+    ) -> "Iterator[DoctorCheck]":
+        """Yield what is in place and what is not, one check after another. Each forge is asked once, for 5 seconds at
+        most, and `on_ask` is called with the name of a server before it is asked.
+        """
         from forgelore.api.checkup import check_up
 
-        return check_up(self.app, is_offline=is_offline)
+        return check_up(self.app, is_offline=is_offline, on_ask=on_ask)
 
     def find_token_owner(self, project: str | None = None) -> "TokenOwner":
         """Ask the forge of a project, or of the first that would be synced, whose token is used there."""

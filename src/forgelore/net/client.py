@@ -16,7 +16,7 @@ import httpx
 from forgelore.core.names import is_loopback
 from forgelore.core.times import parse_http_date
 from forgelore.errors import ConfigError, ForgeError, LostPage, RateLimited
-from forgelore.net.connecting import connect
+from forgelore.net.connecting import TIMEOUT, connect
 from forgelore.net.connecting import verify_with as verify_with  # noqa: PLC0414 - users of a client find it here
 from forgelore.net.pace import ONCE, OPTIONAL_TEXT, USUAL, Manner, Pace, Quota
 from forgelore.net.pace import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
@@ -62,7 +62,7 @@ class HttpAnswer:
 
 class Client:
     """An HTTP client for one forge. `on_wait(seconds, reason)` is told before every wait of a second or more; `jitter`
-    draws from 0 to 1 how much longer each is.
+    draws from 0 to 1 how much longer each is. With `one_try_s` a request is tried once, for so many seconds.
     """
 
     max_limits = MAX_LIMITS  # of one request
@@ -72,7 +72,7 @@ class Client:
         rate: float = 10.0, max_wait_s: float = 900.0, ca_file: str | None = None,
         sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time, jitter: Callable[[], float] = random.random,
-        on_wait: Callable[[float, str], None] | None = None,
+        on_wait: Callable[[float, str], None] | None = None, one_try_s: float | None = None,
     ) -> None:  # fmt: skip
         split = urlsplit(base_url)
         if split.scheme != "https" and not is_loopback(split.netloc):
@@ -89,13 +89,15 @@ class Client:
         self.on_wait = on_wait
         self._base = base_url.rstrip("/")
         self._secrets = dict(secret_headers or {})
-        self._max_wait_s = max_wait_s
+        self._max_wait_s = max_wait_s if one_try_s is None else 0.0
+        self._is_tried_once = one_try_s is not None
         self._sleep, self._wall_clock, self._jitter = sleep, wall_clock, jitter
         self._pace = Pace(rate, clock=clock, sleep=sleep)
         self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
         self._quota = Quota()
         self._clock_skew_s: float | None = None
-        self._http = connect({"User-Agent": f"forgelore/{__version__}", **headers}, ca_file)
+        timeout = TIMEOUT if one_try_s is None else httpx.Timeout(one_try_s)
+        self._http = connect({"User-Agent": f"forgelore/{__version__}", **headers}, ca_file, timeout)
 
     def close(self) -> None:
         self._http.close()
@@ -157,6 +159,7 @@ class Client:
     def _send(self, method: str, path: str, manner: Manner = USUAL, **request: Any) -> HttpAnswer:
         """Send until the policy says that the answer is final."""
         url = path if path.startswith("http") else self._base + path
+        manner = manner._replace(attempts=1) if self._is_tried_once else manner
         tries = Tries(manner)
         while True:
             try:

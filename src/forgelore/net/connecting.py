@@ -11,13 +11,13 @@ from forgelore.errors import ConfigError
 TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 
 
-def connect(headers: Mapping[str, str], ca_file: str | None) -> httpx.Client:
+def connect(headers: Mapping[str, str], ca_file: str | None, timeout: httpx.Timeout = TIMEOUT) -> httpx.Client:
     """Return the library's client; proxies and certificates come from the environment, in our words when they are
     wrong.
     """
     verify = verify_with(ca_file)
     try:
-        return httpx.Client(headers=headers, timeout=TIMEOUT, follow_redirects=False, verify=verify)
+        return httpx.Client(headers=headers, timeout=timeout, follow_redirects=False, verify=verify)
     except (ValueError, ImportError, httpx.InvalidURL) as error:
         raise ConfigError(
             "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not usable", hint="write http://HOST:PORT"

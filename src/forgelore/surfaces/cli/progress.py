@@ -12,6 +12,7 @@ from forgelore.api import Watcher
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
+    from rich.status import Status
 
 
 class LogWatcher(Watcher):
@@ -108,6 +109,28 @@ class BarWatcher(Watcher):
 
     def __exit__(self, *exc: object) -> None:
         self._bars.stop()
+
+
+class Spinner:
+    """For a wait of a few seconds: one line that moves, on a terminal only, and leaves nothing behind."""
+
+    def __init__(self, *, is_shown: bool) -> None:
+        self._is_shown = is_shown and sys.stderr.isatty()
+        self._status: Status | None = None
+
+    def show_asking(self, server: str) -> None:
+        self.hide()
+        if self._is_shown:
+            from rich.console import Console
+            from rich.markup import escape
+
+            self._status = Console(stderr=True).status(f"asking {escape(server)} …")
+            self._status.start()
+
+    def hide(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
 
 
 def make_watcher(project: str, *, is_quiet: bool) -> BarWatcher | LogWatcher:

@@ -15,11 +15,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "DoctorData":
+    from forgelore.surfaces.cli.progress import Spinner
     from forgelore.surfaces.present.setup import present_checkup
 
     marks = {"ok": context.style.green("✓"), "warning": context.style.yellow("!"), "error": context.style.red("✗")}
     checks = []
-    for check in context.history.check_up(is_offline=arguments.offline):
+    spinner = Spinner(is_shown=not context.is_data)
+    for check in context.history.check_up(is_offline=arguments.offline, on_ask=spinner.show_asking):
+        spinner.hide()
         checks.append(check)
         context.print(f"{marks[check.status]} {check.name:<12} {check.message}")
         if check.hint:
