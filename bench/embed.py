@@ -19,7 +19,7 @@ from lib.common import SHARED, Skipped, clean_environ, measure, report, table, v
 DOCUMENTS = 2_000
 ROUNDS = 15
 CORPUS = SHARED / "corpora" / "bitcoin.jsonl.gz"
-IMPORTS = "import numpy, onnxruntime, tokenizers; from forgelore_minilm.model import MiniLM"
+IMPORTS = "import numpy, tokenizers; from forgelore_minilm.model import MiniLM, load_onnxruntime; load_onnxruntime()"
 STEPS = {
     "Python": "pass",
     "libraries": IMPORTS,

@@ -16,14 +16,13 @@ import tempfile
 import minilm
 import numpy as np
 import onnx
-import onnxruntime
 from tokenizers import Tokenizer
 
 sys.path.insert(0, str(minilm.ROOT / "src"))
 
 from forgelore.core.search.cleaning import clean
 from forgelore.words import Passage
-from forgelore_minilm.model import MAX_TOKENS, TITLE_SHARE, MiniLM
+from forgelore_minilm.model import MAX_TOKENS, TITLE_SHARE, MiniLM, load_onnxruntime
 
 CORPORA = minilm.ROOT.parent / "shared" / "corpora"
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")
@@ -49,8 +48,8 @@ def load_tokenizer(source: dict[str, bytes]) -> Tokenizer:
     return tokenizer
 
 
-def open_session(model: bytes) -> onnxruntime.InferenceSession:
-    return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+def open_session(model: bytes):
+    return load_onnxruntime().InferenceSession(model, providers=["CPUExecutionProvider"])
 
 
 def whole(passage: Passage) -> str:

@@ -4,8 +4,8 @@
     python training/int8.py bitcoin/model.onnx … --name "tuned teacher int8" --fold bitcoin --seed 1
 
 The graph is one of scripts/minilm.py; the texts, the 128 tokens and the ranking are those of train.py, so that its
-figures in full precision stand beside these. A fold is tested on its own tracker. Needs torch and onnxruntime, and a
-CPU for 20 minutes per three trackers.
+figures in full precision stand beside these. A fold is tested on its own tracker. Needs torch and packages/minilm, and
+a CPU for 20 minutes per three trackers.
 """
 
 import argparse
@@ -15,12 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
 
 import trackers
 from data import Data, Slices, load_data, load_evaluation
 from forgelore.core.compare.scoring import score_ranks
+from forgelore_minilm.model import load_onnxruntime
 from teacher import CLS, SEP
 
 LIMIT = 128  # tokens, CLS and SEP among them
@@ -47,6 +47,7 @@ class Network:
     """The graph of scripts/minilm.py; texts go through it one by one, as in the product."""
 
     def __init__(self, path: str) -> None:
+        onnxruntime = load_onnxruntime()
         settings = onnxruntime.SessionOptions()
         settings.intra_op_num_threads = settings.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
