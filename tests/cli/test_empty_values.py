@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -49,7 +50,7 @@ def test_an_empty_database_option_before_the_command_is_an_error(demo):
 
 def test_an_unset_variable_in_a_real_shell_is_an_error(demo, tmp_path):
     environ = {**os.environ, "FORGELORE_DB": str(tmp_path / "lore.db")}
-    program = f"{sys.executable} -m forgelore.surfaces.cli.main"
+    program = f"{shlex.quote(sys.executable)} -m forgelore.surfaces.cli.main"
     for line, code in (('list issues --after "$UNSET" --json', 13), ("list issues --after $UNSET --json", 2)):
         done = subprocess.run(["bash", "-c", f"{program} {line}"], env=environ, capture_output=True, text=True)
         assert done.returncode == code

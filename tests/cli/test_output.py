@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,11 @@ import pytest
 import forgelore
 from forgelore.surfaces.cli.main import COMMANDS
 
-FORGELORE = f"{sys.executable} -m forgelore.surfaces.cli.main"
+FORGELORE = f"{shlex.quote(sys.executable)} -m forgelore.surfaces.cli.main"
+
+
+def quote(path):
+    return shlex.quote(str(path))
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +26,8 @@ def store(tmp_path_factory):
     """A database that holds the example project."""
     path = tmp_path_factory.mktemp("output") / "lore.db"
     source = pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl"
-    line = f"{FORGELORE} import {source} --project lanternsync/lantern --no-embed --db {path}"
-    subprocess.run(line, shell=True, check=True, capture_output=True)
+    words = ["import", source, "--project", "lanternsync/lantern", "--no-embed", "--db", path]
+    subprocess.run([*shlex.split(FORGELORE), *words], check=True, capture_output=True)
     return path
 
 
@@ -95,9 +100,9 @@ def test_without_standard_error_nothing_of_it_reaches_the_result(sh):
 
 
 def test_work_is_done_although_nobody_reads_about_it(sh, demo_file):
-    done = sh(f"export FORGELORE_DB=new.db; lore import {demo_file} --project p >&-; echo $?; lore count issues")
+    done = sh(f"export FORGELORE_DB=new.db; lore import {quote(demo_file)} --project p >&-; echo $?; lore count issues")
     assert done.stdout.startswith("8\nIssues: ")
-    again = sh(f"export FORGELORE_DB=newer.db; lore import {demo_file} --project p 2>&- > /dev/null; echo $?")
+    again = sh(f"export FORGELORE_DB=newer.db; lore import {quote(demo_file)} --project p 2>&- > /dev/null; echo $?")
     assert again.stdout == "0\n"
 
 
@@ -118,19 +123,20 @@ def test_an_export_larger_than_a_file_may_be_leaves_no_half_file(sh, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))  # noqa: E731
-    assert_no_half_file(sh(f"lore export --output {folder}/out.jsonl", preexec_fn=limit), folder)
+    assert_no_half_file(sh(f"lore export --output {quote(folder)}/out.jsonl", preexec_fn=limit), folder)
 
 
 def test_an_export_to_a_full_disk_leaves_what_was_there(sh, tmp_path):
     """Has the store's exit code: the machine must act, and not who typed the path."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = f"mount -t tmpfs -o size=64k small {disk}"
+    there = quote(disk)
+    mount = f"mount -t tmpfs -o size=64k small {there}"
     probe = ["unshare", "-Urm", "sh", "-c", mount]
     if not shutil.which("unshare") or subprocess.run(probe, capture_output=True).returncode:
         pytest.skip("this system lets nobody mount a file system of their own")
-    inner = f"{mount} && echo before > {disk}/out.jsonl && {FORGELORE} export --output {disk}/out.jsonl; echo $?; ls {disk}; cat {disk}/*"
-    done = sh(f"unshare -Urm sh -c '{inner}'")
+    inner = f"{mount} && echo before > {there}/out.jsonl && {FORGELORE} export --output {there}/out.jsonl; echo $?; ls {there}; cat {there}/*"
+    done = sh(f"unshare -Urm sh -c {quote(inner)}")
     assert done.stdout.splitlines() == ["8", "out.jsonl", "before"], done.stderr
     assert "No space left on device" in done.stderr
     assert "free some space" in done.stderr

@@ -22,7 +22,7 @@ from forgelore.store.migrate import load_migrations, migrate, newest_version
 DEMO = str(pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl")
 FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
 ENV = {
-    "PATH": os.environ["PATH"], "HOME": "/nonexistent", "NO_COLOR": "1", "COLUMNS": "100", "FORGELORE_EMBEDDER": "lore",
+    "PATH": os.environ["PATH"], "HOME": "/nonexistent", "NO_COLOR": "1", "COLUMNS": "400", "FORGELORE_EMBEDDER": "lore",
     "FORGELORE_SECOND_EMBEDDER": "none",
 }  # fmt: skip
 MOUNT = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99; shift; exec "$@"'
@@ -49,7 +49,8 @@ def by_permission(folder, command, env):
         command = [*(AS_NOBODY if os.geteuid() == 0 else []), *command]
         return subprocess.run(command, env=env, cwd="/", capture_output=True, text=True)
     finally:
-        folder.chmod(0o755)
+        for path in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+            path.chmod(0o755)
 
 
 def is_possible(way):

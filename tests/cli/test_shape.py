@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -95,7 +96,7 @@ def test_an_unexpected_failure_is_a_message_and_not_a_traceback(demo, monkeypatc
 
 def test_a_reader_that_leaves_early_is_no_error(demo, tmp_path):
     environ = {**os.environ, "FORGELORE_DB": str(tmp_path / "lore.db")}
-    command = f"{sys.executable} -m forgelore.surfaces.cli.main export | head -c 10"
+    command = f"{shlex.quote(sys.executable)} -m forgelore.surfaces.cli.main export | head -c 10"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], env=environ, capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout == '{"kind":"d'

@@ -63,7 +63,7 @@ def hooks():
 
 
 def test_the_hooks_run_what_ci_runs_and_download_nothing():
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(BIN)", ".venv/bin")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(BIN)", ".venv/bin").replace('"', "")
     commands = {hook["entry"].removesuffix(" --force-exclude") for hook in hooks()}
     checks = re.findall(r"^(?:lint|types|imports|docs-check): setup\n((?:\t.+\n)+)", makefile, re.MULTILINE)
     assert commands == {line.strip().removesuffix(" .") for block in checks for line in block.splitlines()}
