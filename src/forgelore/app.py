@@ -311,7 +311,7 @@ def _draw_share() -> float:
 def _make_folder_for(path: str) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # the last one is ours; one that is there stays as it is
     except OSError as error:
         hint = "choose another file"
         raise StoreError(f"the folder {folder} cannot be made: {error.strerror}", hint=hint) from error

@@ -215,12 +215,24 @@ def _connect(path: str) -> apsw.Connection:
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise NotFound(f"folder {folder} does not exist", hint="create it, or choose another file")
+    if path != ":memory:":
+        _create_for_owner(path)
     connection = apsw.Connection(path)
     try:
         return _prepare(connection, path)
     except BaseException:
         connection.close()
         raise
+
+
+def _create_for_owner(path: str) -> None:
+    """Create a new file that nobody else may read: it will hold what the owner's token can see. SQLite gives the log
+    and the index beside it the same rights. A file that is there stays as it is; an error is SQLite's to tell.
+    """
+    place = os.path.realpath(path)
+    if not os.path.exists(place):  # else nothing is opened: closing it would give up this process's locks
+        with contextlib.suppress(OSError):
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def _connect_for_reading(path: str) -> apsw.Connection:
