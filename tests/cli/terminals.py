@@ -24,7 +24,7 @@ class Screen(NamedTuple):
 
 
 def run_in_terminal(
-    *words: str, environ: dict[str, str], rows: int = 200, columns: int = 80, typed: str = ""
+    *words: str, environ: dict[str, str | None], rows: int = 200, columns: int = 80, typed: str = ""
 ) -> Screen:
     """Run the program on a terminal of that size, where somebody types, and return what it wrote there."""
     settings = {
@@ -38,7 +38,11 @@ def run_in_terminal(
     if pid == 0:
         time.sleep(0.1)  # until the size is set
         program = [sys.executable, "-m", "forgelore.surfaces.cli.main", *words]
-        os.execve(sys.executable, program, {**settings, **environ})
+        os.execve(
+            sys.executable,
+            program,
+            {name: value for name, value in {**settings, **environ}.items() if value is not None},
+        )
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     os.write(terminal, typed.encode())
     parts: list[bytes] = []

@@ -77,6 +77,8 @@ def test_long_output_goes_through_the_pager_and_short_output_does_not(screen, tm
         (("list", "issues", "--limit", "40", "--no-pager"), {"PAGER": pager}),
         (("list", "issues", "--limit", "40"), {"PAGER": pager, "FORGELORE_PAGER": "cat"}),
         (("list", "issues", "--limit", "40"), {"PAGER": pager, "TERM": "dumb"}),
+        (("list", "issues", "--limit", "40"), {"PAGER": pager, "TERM": ""}),
+        (("list", "issues", "--limit", "40"), {"PAGER": pager, "TERM": None}),
         (("list", "issues", "--limit", "40", "--json"), {"PAGER": pager}),
         (("list", "issues", "--limit", "40", "--format", "tsv"), {"PAGER": pager}),
     ):

@@ -33,8 +33,8 @@ class PagedOutput(io.StringIO):
 
 
 def is_paged() -> bool:
-    """Whether somebody looks at a screen that can be paged."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    """Whether somebody looks at a screen that can be paged. Without TERM, `less` warns and waits for a key."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def find_pager() -> str | None:
