@@ -14,7 +14,7 @@ class TreeFile(NamedTuple):
 
 class TreeCommit(NamedTuple):
     """A commit as git keeps it. Times are milliseconds; a merge has no paths: those it merges have them. `renames`: old
-    and new path of files that moved as they are.
+    and new path of files that were renamed, edited or not, and of parts that a file was split into.
     """
 
     sha: str
@@ -26,6 +26,8 @@ class TreeCommit(NamedTuple):
     paths: tuple[str, ...]
     is_merge: bool
     renames: tuple[tuple[str, str], ...] = ()
+    mail: str | None = None  # of the author
+    parents: tuple[str, ...] = ()
 
 
 class Clone(Protocol):
@@ -55,3 +57,7 @@ class Clone(Protocol):
         ...
 
     def read_commits(self, commits: Sequence[str]) -> list[TreeCommit]: ...
+
+    def read_diff(self, commit: str, parent: str | None, max_bytes: int) -> tuple[str, bool]:
+        """Return what a commit changed, a merge against its first parent, and whether that is cut at the limit."""
+        ...

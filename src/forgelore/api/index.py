@@ -22,6 +22,7 @@ from forgelore.flows.index.vectors import Embedded, embed_documents
 from forgelore.flows.progress import Watcher
 from forgelore.model import Project
 from forgelore.ports import Embedder
+from forgelore.store.code_files import save_clone_folder
 from forgelore.store.project_rows import save_project
 from forgelore.words import ProjectName
 
@@ -195,6 +196,8 @@ def index_code(app: App, request: CodeRequest, watcher: Watcher | None) -> Index
     )
     files = index_files(store, setup, head)
     commits = index_commits(store, setup, head) if request.with_commits else None
+    with store.transaction():
+        save_clone_folder(store, project.id, clone.folder)
     return IndexedCode(
         str(project.name), clone.folder, clone.is_shallow, files, commits, _warn_of_clone(clone, files, commits)
     )

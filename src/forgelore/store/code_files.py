@@ -142,7 +142,10 @@ def remove_files(store: Store, file_ids: Iterable[int]) -> None:
         store.run("DELETE FROM code_files WHERE id = ?", file_id)
 
 
-CODE_TABLES = ("code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commit_renames", "commits")
+CODE_TABLES = (
+    "code_trees", "code_left_out", "code_chunks", "code_files", "commit_paths", "commit_renames", "commit_changes",
+    "git_people", "commits",
+)  # fmt: skip
 
 
 def forget_all_code(store: Store) -> None:
@@ -150,6 +153,11 @@ def forget_all_code(store: Store) -> None:
     remake_code_words(store)
     for table in CODE_TABLES:
         store.run(f"DELETE FROM {table}")
+
+
+def save_clone_folder(store: Store, project_id: int, folder: str) -> None:
+    """Remember where the clone of a project lies on this machine. In a transaction."""
+    store.run("UPDATE code_trees SET folder = ? WHERE project_id = ? AND folder <> ?", folder, project_id, folder)
 
 
 class CheckedFile(NamedTuple):
@@ -180,6 +188,10 @@ def find_loose_parts(store: Store) -> list[tuple[str, int]]:
         UNION
         SELECT 'commit_renames', commit_id
         FROM commit_renames
+        WHERE commit_id NOT IN (SELECT id FROM commits)
+        UNION
+        SELECT 'commit_changes', commit_id
+        FROM commit_changes
         WHERE commit_id NOT IN (SELECT id FROM commits)
     """
     return [(table, row_id) for table, row_id in store.rows(sql)]

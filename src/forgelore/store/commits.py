@@ -1,8 +1,10 @@
 """Commits of a project's clone: which are here, and writing new ones, their words included."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from forgelore.core.people.git_people import CommitAuthor, GitName
 from forgelore.core.search.terms import build_terms
 from forgelore.store.db import Store
 from forgelore.store.engine.code_words import WordRow, add_code_words, remove_code_words
@@ -20,6 +22,8 @@ class NewCommit(NamedTuple):
     paths: Sequence[str]
     is_merge: bool
     renames: Sequence[tuple[str, str]] = ()
+    mail: str | None = None
+    parents: Sequence[str] = ()
 
 
 def load_shas(store: Store, project_id: int) -> set[str]:
@@ -29,8 +33,10 @@ def load_shas(store: Store, project_id: int) -> set[str]:
 def save_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
     """Write commits that are not here yet. In a transaction."""
     sql = """
-        INSERT INTO commits (project_id, sha, author, login, authored_at, committed_at, message, is_merge, has_renames)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
+        INSERT INTO commits (
+          project_id, sha, author, login, authored_at, committed_at, message, is_merge, mail, parents, has_renames
+        )
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
         ON CONFLICT (project_id, sha) DO NOTHING
     """
     touched = "INSERT INTO commit_paths (project_id, commit_id, path) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -40,25 +46,26 @@ def save_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) ->
         if one.sha in known:
             continue
         facts = (one.sha, one.author, one.login, one.authored_at, one.committed_at, one.message, int(one.is_merge))
-        commit_id = store.insert(sql, project_id, *facts)
+        commit_id = store.insert(sql, project_id, *facts, one.mail, " ".join(one.parents))
         store.run_many(touched, [(project_id, commit_id, path) for path in one.paths])
         _add_renames(store, project_id, commit_id, one)
         words.append(_word_row(commit_id, one))
     add_code_words(store, "commits", words)
 
 
-def list_without_renames(store: Store, project_id: int) -> list[str]:
-    """Return the commits that were written before anybody asked what they renamed."""
+def list_incomplete(store: Store, project_id: int) -> list[str]:
+    """Return the commits that an earlier version wrote, with less than this one keeps of a commit."""
     sql = "SELECT sha FROM commits WHERE project_id = ? AND NOT has_renames"
     return [row[0] for row in store.rows(sql, project_id)]
 
 
-def save_renames(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
-    """Write what known commits renamed. In a transaction."""
+def complete_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
+    """Write what is missing of known commits: renames, parents, the author's address. In a transaction."""
     for one in commits:
         commit_id = store.value("SELECT id FROM commits WHERE project_id = ? AND sha = ?", project_id, one.sha)
         _add_renames(store, project_id, commit_id, one)
-        store.run("UPDATE commits SET has_renames = 1 WHERE id = ?", commit_id)
+        sql = "UPDATE commits SET has_renames = 1, mail = ?, parents = ? WHERE id = ?"
+        store.run(sql, one.mail, " ".join(one.parents), commit_id)
 
 
 def _add_renames(store: Store, project_id: int, commit_id: int, commit: NewCommit) -> None:
@@ -87,3 +94,95 @@ def remove_commits(store: Store, project_id: int, shas: Iterable[str]) -> None:
 
 def count_commits(store: Store, project_id: int) -> int:
     return int(store.value("SELECT count(*) FROM commits WHERE project_id = ?", project_id))
+
+
+class GraphRow(NamedTuple):
+    """A commit as its graph and its author are read."""
+
+    id: int
+    sha: str
+    parents: str
+    message: str
+    author: str | None
+    mail: str | None
+
+
+def each_graph_row(store: Store, project_id: int) -> Iterator[GraphRow]:
+    """Yield the commits of a project; of messages the beginning and the end, where changes are named."""
+    sql = """
+        SELECT id, sha, parents,
+          CASE WHEN length(message) > 4000 THEN substr(message, 1, 2000) || char(10) || substr(message, -1500)
+            ELSE message END,
+          author, mail
+        FROM commits
+        WHERE project_id = ?
+    """
+    return (GraphRow._make(row) for row in store.each(sql, project_id))
+
+
+def save_commit_changes(store: Store, project_id: int, changes: Mapping[int, int]) -> None:
+    """Make these the changes (commit id -> number) of the project's commits. In a transaction."""
+    sql = "SELECT commit_id, number FROM commit_changes WHERE project_id = ?"
+    before: dict[int, int] = dict(store.rows(sql, project_id))
+    gone = [(commit_id,) for commit_id in before if commit_id not in changes]
+    store.run_many("DELETE FROM commit_changes WHERE commit_id = ?", gone)
+    sql = """
+        INSERT INTO commit_changes (commit_id, project_id, number)
+        VALUES (?, ?, ?)
+        ON CONFLICT (commit_id) DO UPDATE SET number = excluded.number
+    """
+    fresh = ((commit_id, number) for commit_id, number in changes.items() if before.get(commit_id) != number)
+    store.run_many(sql, ((commit_id, project_id, number) for commit_id, number in fresh))
+
+
+class ChangeFacts(NamedTuple):
+    """A change as the forge has it: who wrote it, and the last commit of its branch."""
+
+    number: int
+    author: str
+    head_sha: str
+
+
+def load_change_facts(store: Store, project_id: int) -> list[ChangeFacts]:
+    sql = """
+        SELECT number, ltrim(coalesce(author, ''), '@'), coalesce(head_sha, '')
+        FROM items
+        WHERE project_id = ? AND kind = 'change' AND NOT is_confidential
+    """
+    return [ChangeFacts(*row) for row in store.rows(sql, project_id)]
+
+
+def save_git_people(store: Store, project_id: int, people: Mapping[GitName, CommitAuthor]) -> None:
+    """Make these the authors of a project's commits, and theirs the logins of the commits. In a transaction."""
+    sql = "SELECT name, mail, proper_name, login, source FROM git_people WHERE project_id = ?"
+    before = {GitName(*row[:2]): CommitAuthor(*row[2:]) for row in store.rows(sql, project_id)}
+    if before == people:
+        return
+    store.run("DELETE FROM git_people WHERE project_id = ?", project_id)
+    sql = "INSERT INTO git_people (project_id, name, mail, proper_name, login, source) VALUES (?, ?, ?, ?, ?, ?)"
+    store.run_many(sql, ((project_id, *name, *person) for name, person in people.items()))
+    sql = """
+        UPDATE commits
+        SET login = (
+          SELECT g.login
+          FROM git_people g
+          WHERE g.project_id = commits.project_id AND g.name = coalesce(commits.author, '') AND g.mail = commits.mail
+        )
+        WHERE project_id = ? AND mail NOTNULL
+    """
+    store.run(sql, project_id)
+
+
+def load_git_names(store: Store, login: str, project_ids: Iterable[int]) -> list[GitName]:
+    """Return what git calls somebody, the commonest first: proper names, and addresses as commits have them."""
+    sql = """
+        SELECT g.proper_name, g.mail
+        FROM git_people g
+        WHERE g.login = ?1 COLLATE NOCASE AND (?2 = '[]' OR g.project_id IN (SELECT value FROM json_each(?2)))
+        ORDER BY (
+          SELECT count(*)
+          FROM commits c
+          WHERE c.project_id = g.project_id AND c.author = g.name AND c.mail = g.mail
+        ) DESC, g.name, g.mail
+    """
+    return [GitName(*row) for row in store.rows(sql, login, json.dumps(list(project_ids)))]

@@ -130,23 +130,23 @@ def list_closed_by(store: Store, scope: PathScope, item_ids: Iterable[int], limi
     return [row[0] for row in store.rows(sql, json.dumps(list(item_ids)), limit)]
 
 
-def load_renames(store: Store, scope: PathScope, path: str) -> list[str]:
-    """Return the names that a file had before or got later, by one renaming each, as merged changes and commits say."""
-    found: set[str] = set()
-    for column, other in (("new_path", "old_path"), ("old_path", "new_path")):
-        sql = f"""
-            SELECT f.{other}
-            FROM item_files f
-            JOIN items i ON i.id = f.item_id
-            WHERE f.project_id = ?1 AND f.{column} = ?2 AND f.status = 'renamed'
-              AND i.state = 'merged' AND {scope.items}
-            UNION ALL
-            SELECT r.{other}
-            FROM commit_renames r
-            WHERE r.project_id = ?1 AND r.{column} = ?2
-        """
-        found.update(row[0] for row in store.rows(sql, scope.project_id, path) if row[0])
-    return sorted(found - {path})
+def load_renames(store: Store, scope: PathScope, path: str, *, is_later: bool) -> list[str]:
+    """Return the names that a file had before, or got later, by one renaming each, as merged changes and commits say;
+    of one that was split, several.
+    """
+    column, other = ("old_path", "new_path") if is_later else ("new_path", "old_path")
+    sql = f"""
+        SELECT f.{other}
+        FROM item_files f
+        JOIN items i ON i.id = f.item_id
+        WHERE f.project_id = ?1 AND f.{column} = ?2 AND f.status = 'renamed'
+          AND i.state = 'merged' AND {scope.items}
+        UNION ALL
+        SELECT r.{other}
+        FROM commit_renames r
+        WHERE r.project_id = ?1 AND r.{column} = ?2
+    """
+    return sorted({row[0] for row in store.rows(sql, scope.project_id, path)} - {"", None, path})
 
 
 def list_code_paths(store: Store, project_id: int) -> list[tuple[int, str]]:

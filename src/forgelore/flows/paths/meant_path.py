@@ -119,11 +119,17 @@ def _clean(path: str) -> str:
 
 
 def _follow(store: Store, scope: PathScope, path: str) -> tuple[str, ...]:
-    """Return all names of a file, that which was asked for first."""
-    found, waiting = {path: None}, [path]
-    while waiting and len(found) < _MOST_NAMES:
-        for name in load_renames(store, scope, waiting.pop(0)):
-            if name not in found:
-                found[name] = None
-                waiting.append(name)
+    """Return all names of a file, that which was asked for first: those it had before, of a part also those of the file
+    that it was split off from, and those it got later, of a file that was split its parts. Other parts of the same file
+    are files of their own.
+    """
+    found = {path: None}
+    for is_later in (False, True):
+        waiting, walked = [path], {path}
+        while waiting and len(found) < _MOST_NAMES:
+            for name in load_renames(store, scope, waiting.pop(0), is_later=is_later):
+                if name not in walked:
+                    walked.add(name)
+                    found.setdefault(name)
+                    waiting.append(name)
     return tuple(found)[:_MOST_NAMES]

@@ -9,6 +9,7 @@ Subject, then the rest of the message
 """
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from forgelore.code_port import TreeCommit
@@ -16,65 +17,109 @@ from forgelore.core.people.logins import login_in_address
 from forgelore.core.text import storable
 
 MAX_MESSAGE = 64_000  # characters
+MAX_MAIL = 320
 MAX_PATHS = 1_000  # of one commit: whoever touches more has moved the project, and says nothing of a file
 _EMPTY = (  # git's names of an empty file: one is like the other
-    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
+MIN_RENAMED = 50  # percent that a renamed file keeps: git's own bound
+MIN_SPLIT = 40  # percent of the larger one that a part and its source share: halves are less than 50 with a new head
+MIN_LOST = 0.5  # of the part's size, which its source must have lost
 _PERSON = re.compile(r"(?P<name>[^<]*?)\s*<(?P<address>[^>]*)>\s*(?P<seconds>-?\d{1,12})")
 
 
 class TouchedPaths(NamedTuple):
-    """What a commit touched, and what of it only moved: (old, new)."""
+    """What a commit touched, and what of it was renamed, or split off: (old, new)."""
 
     paths: tuple[str, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
 
 
-class _Row(NamedTuple):
-    """`before` and `after` name contents; one of zeros is none."""
+class TouchedRow(NamedTuple):
+    """`before` and `after` name contents; one of zeros is none. Of a rename (R) and a copy (C), `path` is the new one,
+    `old` the old one, and `score` how alike they are, in percent.
+    """
 
-    before: bytes
-    after: bytes
-    status: bytes
+    before: str
+    after: str
+    status: str
     path: str
+    old: str = ""
+    score: int = 0
 
 
-def parse_paths(raw: bytes) -> dict[str, TouchedPaths]:
-    """Return commit -> the paths it touched. A path always follows its row, so that none can pass for a commit."""
-    found: dict[str, list[_Row]] = {}
+def parse_rows(raw: bytes) -> dict[str, list[TouchedRow]]:
+    """Return commit -> its rows. A path always follows its row, so that none can pass for a commit."""
+    found: dict[str, list[TouchedRow]] = {}
     words = iter(raw.split(b"\0"))
-    rows: list[_Row] = []
+    rows: list[TouchedRow] = []
     for word in words:
         if word.startswith(b":"):
-            path = next(words, b"").decode("utf-8", "surrogateescape")
+            _, _, before, after, status = (word.decode("ascii", "replace").split(" ") + [""] * 5)[:5]
+            old = _path(next(words, b"")) if status[:1] in ("R", "C") else ""
+            path = _path(next(words, b""))
             if len(rows) <= MAX_PATHS:
-                _, _, before, after, status = (word.split(b" ") + [b""] * 5)[:5]
-                rows.append(_Row(before, after, status[:1], storable(path)))
+                score = int(status[1:]) if status[1:].isdecimal() else 0
+                rows.append(TouchedRow(before, after, status[:1], path, old, score))
         elif word:
             rows = found.setdefault(word.decode("ascii", "replace").strip(), [])
-    return {
-        sha: TouchedPaths(tuple(row.path for row in each), _find_renames(each))
-        if len(each) <= MAX_PATHS
-        else TouchedPaths()
-        for sha, each in found.items()
-    }
+    return found
 
 
-def _find_renames(rows: list[_Row]) -> tuple[tuple[str, str], ...]:
-    """Return what went away here and came there with the same content, where only one can be meant. Git's own search
-    for moved files would read contents, which a partial clone may lack.
+def _path(word: bytes) -> str:
+    return storable(word.decode("utf-8", "surrogateescape"))
+
+
+def list_split_blobs(rows: list[TouchedRow]) -> list[str]:
+    """Return the contents whose sizes say whether a copy is a part that was split off."""
+    shrunk = {row.path: row.after for row in rows if row.status == "M"}
+    copies = [row for row in rows if row.status == "C" and row.old in shrunk]
+    return [blob for row in copies for blob in (row.before, row.after, shrunk[row.old])]
+
+
+def find_touched(rows: list[TouchedRow], sizes: Mapping[str, int]) -> TouchedPaths:
+    """Return the paths of a commit, and what of them was renamed or split off. A copy is a part that was split off
+    where its source went away or lost about as much as the copy has: other copies (of a template, of a licence) have a
+    history of their own. `sizes`: of the contents that `list_split_blobs` names.
     """
-    gone, come = _by_blob(rows, b"D"), _by_blob(rows, b"A")
+    if len(rows) > MAX_PATHS:
+        return TouchedPaths()
+    paths = dict.fromkeys(path for row in rows for path in ((row.old, row.path) if row.status == "R" else (row.path,)))
+    shrunk = {row.path: row.after for row in rows if row.status == "M"}
+    moved = {row.old for row in rows if row.status == "R"}
+    copied = {row.old for row in rows if row.status == "C"}
+    found = set()
+    for row in rows:
+        if row.status == "R":
+            is_linked = row.score >= MIN_RENAMED or row.old in copied
+        elif row.status == "C":
+            lost = sizes.get(row.before, 0) - sizes.get(shrunk.get(row.old, ""), sizes.get(row.before, 0))
+            is_linked = row.old in moved or 0 < sizes.get(row.after, 0) * MIN_LOST <= lost
+        else:
+            is_linked = False
+        if is_linked and row.old and row.path:
+            found.add((row.old, row.path))
+    return TouchedPaths(tuple(paths), tuple(sorted(found)))
+
+
+def find_exact(rows: list[TouchedRow]) -> TouchedPaths:
+    """The same without contents, which a partial clone may lack: what went away here and came there as it was, where
+    only one can be meant.
+    """
+    if len(rows) > MAX_PATHS:
+        return TouchedPaths()
+    gone, come = _by_blob(rows, "D"), _by_blob(rows, "A")
     pairs = ((gone[blob], come[blob]) for blob in gone.keys() & come.keys() if blob not in _EMPTY)
-    return tuple(sorted((old[0], new[0]) for old, new in pairs if len(old) == len(new) == 1))
+    renames = sorted((old[0], new[0]) for old, new in pairs if len(old) == len(new) == 1)
+    return TouchedPaths(tuple(row.path for row in rows), tuple(renames))
 
 
-def _by_blob(rows: list[_Row], status: bytes) -> dict[bytes, list[str]]:
-    found: dict[bytes, list[str]] = {}
+def _by_blob(rows: list[TouchedRow], status: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for row in rows:
         if row.status == status:
-            found.setdefault(row.before if status == b"D" else row.after, []).append(row.path)
+            found.setdefault(row.before if status == "D" else row.after, []).append(row.path)
     return found
 
 
@@ -87,19 +132,23 @@ def parse_commit(sha: str, data: bytes, touched: TouchedPaths) -> TreeCommit:
         if name and not line.startswith(b" "):  # a signature goes on with a blank
             fields.setdefault(name.decode("ascii", "replace"), []).append(value)
     encoding = fields.get("encoding", [b"utf-8"])[0].decode("ascii", "replace")
-    author, login, authored_at = _person(fields.get("author", [b""])[0], encoding)
+    author, mail, authored_at = _person(fields.get("author", [b""])[0], encoding)
+    login = login_in_address(mail) if mail else None
     committed_at = _person(fields.get("committer", [b""])[0], encoding)[2]
     text = _decode(message, encoding).replace("\r\n", "\n").strip()[:MAX_MESSAGE]
-    is_merge = len(fields.get("parent", [])) > 1
+    parents = tuple(one.decode("ascii", "replace").strip() for one in fields.get("parent", ()))
+    is_merge = len(parents) > 1
     known = TouchedPaths() if is_merge else touched
-    return TreeCommit(sha, author, login, authored_at, committed_at, text, known.paths, is_merge, known.renames)
+    return TreeCommit(
+        sha, author, login, authored_at, committed_at, text, known.paths, is_merge, known.renames, mail, parents
+    )
 
 
 def _person(line: bytes, encoding: str) -> tuple[str | None, str | None, int | None]:
     found = _PERSON.match(_decode(line, encoding))
     if not found:
         return None, None, None
-    return found["name"] or None, login_in_address(found["address"]), int(found["seconds"]) * 1000
+    return found["name"] or None, found["address"].strip()[:MAX_MAIL] or None, int(found["seconds"]) * 1000
 
 
 def _decode(data: bytes, encoding: str) -> str:

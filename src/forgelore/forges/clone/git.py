@@ -54,16 +54,18 @@ class GitReader:
         self.folder, self._timeout_s, self._max_output = folder, timeout_s, max_output
         self._environ = dict(environ)
 
-    def ask(self, *words: str, feed: bytes = b"") -> bytes:
-        """Return what git says. Raises ForgeError with its own words when it fails."""
-        code, out, err = self.run(*words, feed=feed)
-        if code:
+    def ask(self, *words: str, feed: bytes = b"", most: int | None = None) -> bytes:
+        """Return what git says, of a long answer the first `most` bytes. Raises ForgeError with its own words when it
+        fails.
+        """
+        code, out, err = self.run(*words, feed=feed, most=most)
+        if code and not (most is not None and len(out) >= most):  # it was ended
             said = err.decode("utf-8", "replace").strip().splitlines()
             hint = "is the clone whole? run: git fsck"
             raise ForgeError(f"git {words[0]} failed in {self.folder}: {said[-1] if said else code}", hint=hint)
         return out
 
-    def run(self, *words: str, feed: bytes = b"") -> tuple[int, bytes, bytes]:
+    def run(self, *words: str, feed: bytes = b"", most: int | None = None) -> tuple[int, bytes, bytes]:
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
             given.write(feed)
             given.seek(0)
@@ -71,7 +73,7 @@ class GitReader:
                 timer = threading.Timer(self._timeout_s, end_all, [process])
                 timer.start()
                 try:
-                    out = self._read(process)
+                    out = self._read(process, most)
                 except BaseException:  # Ctrl-C
                     end_all(process)
                     raise
@@ -97,19 +99,22 @@ class GitReader:
         except NotADirectoryError as error:
             raise NotFound(f"{self.folder} is not a folder", hint="give the path of a clone") from error
 
-    def _read(self, process: "subprocess.Popen[bytes]") -> bytes:
+    def _read(self, process: "subprocess.Popen[bytes]", most: int | None) -> bytes:
         """Return the output. A tree of a few objects can name itself a billion times: reading ends somewhere."""
         assert process.stdout is not None
         parts, size = [], 0
         while part := process.stdout.read(1 << 20):
             parts.append(part)
             size += len(part)
+            if most is not None and size >= most:
+                end_all(process)
+                break
             if size > self._max_output:
                 end_all(process)
                 hint = "it may have been made to fill memory"
                 raise ForgeError(f"{self.folder} holds more than {self._max_output >> 20} MB in one answer", hint=hint)
         process.wait()
-        return b"".join(parts)
+        return b"".join(parts)[:most]
 
     def check_version(self) -> None:
         found = re.search(rb"(\d+)\.(\d+)", self.ask("--version"))

@@ -4,9 +4,24 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from forgelore.code_port import TreeCommit, TreeFile
-from forgelore.errors import NotFound
-from forgelore.forges.clone.commits import TouchedPaths, parse_commit, parse_paths
+from forgelore.core.text import storable
+from forgelore.errors import ForgeError, NotFound
+from forgelore.forges.clone.commits import (
+    MIN_SPLIT,
+    TouchedPaths,
+    find_exact,
+    find_touched,
+    list_split_blobs,
+    parse_commit,
+    parse_rows,
+)
 from forgelore.forges.clone.git import GitReader, read_environ
+
+_RAW = ("diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--no-ext-diff", "--no-textconv")
+# A commit that adds and changes more than so many files each is not looked at for renames, but for those that moved as
+# they were: the cost is the product of both.
+_RENAME_LIMIT = 400
+_DIFF_TIMEOUT_S = 20.0
 
 
 class LocalClone:
@@ -14,7 +29,9 @@ class LocalClone:
 
     def __init__(self, folder: str, environ: Mapping[str, str], *, ref: str = "HEAD") -> None:
         self.folder, self._ref = os.path.abspath(folder), ref
-        self._git = GitReader(self.folder, read_environ(os.devnull, environ))
+        self._environ = read_environ(os.devnull, environ)
+        self._git = GitReader(self.folder, self._environ)
+        self._compares_contents = True  # until git cannot
         self._git.check_version()
         code, out, err = self._git.run("rev-parse", "--absolute-git-dir", "--is-shallow-repository")
         if code:
@@ -55,11 +72,32 @@ class LocalClone:
         """Return the commits in this order. At the end of a shallow clone a commit would seem to add every file: what
         it changed is not known.
         """
-        diff = ("diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv")
-        touched = parse_paths(self._git.ask(*diff, feed=_lines(commits)))
+        touched = self._find_touched(commits)
         for end in self._shallow_ends() if self.is_shallow else ():
             touched.pop(end, None)
         return [parse_commit(sha, data, touched.get(sha, TouchedPaths())) for sha, data in self._read(commits)]
+
+    def read_diff(self, commit: str, parent: str | None, max_bytes: int) -> tuple[str, bool]:
+        words = ("-p", "-r", "--root", "--no-commit-id", "-U3", f"-l{_RENAME_LIMIT}", "-M", "--no-color")
+        safe = ("--no-ext-diff", "--no-textconv", "--end-of-options")
+        git = GitReader(self.folder, self._environ, timeout_s=_DIFF_TIMEOUT_S)
+        out = git.ask("diff-tree", *words, *safe, *((parent, commit) if parent else (commit,)), most=max_bytes + 1)
+        return storable(out[:max_bytes].decode("utf-8", "replace")), len(out) > max_bytes
+
+    def _find_touched(self, commits: Sequence[str]) -> dict[str, TouchedPaths]:
+        """Return what each commit touched. Where git cannot compare contents (they are missing from a partial clone, or
+        it takes too long), only files that moved as they were count as renamed, from there on.
+        """
+        if self._compares_contents:
+            alike = (f"-M{MIN_SPLIT}%", f"-C{MIN_SPLIT}%", f"-l{_RENAME_LIMIT}", "--no-rename-empty")
+            try:
+                rows = parse_rows(self._git.ask(*_RAW, *alike, feed=_lines(commits)))
+                sizes = self.measure(sorted({blob for each in rows.values() for blob in list_split_blobs(each)}))
+                return {sha: find_touched(each, sizes) for sha, each in rows.items()}
+            except ForgeError:
+                self._compares_contents = False
+        rows = parse_rows(self._git.ask(*_RAW, "--no-renames", feed=_lines(commits)))
+        return {sha: find_exact(each) for sha, each in rows.items()}
 
     def _shallow_ends(self) -> frozenset[str]:
         git_dir = self._git.ask("rev-parse", "--git-common-dir").decode().strip()
