@@ -39,6 +39,7 @@ BENCHES = (
     "code_index",
     "filtered",
     "tokens",
+    "passages",
 )
 
 
