@@ -6,12 +6,16 @@ unless that was said; internal notes never are.
 """
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from forgelore.core.ask.citations import CitedText
 from forgelore.core.ask.tool_calls import AskCall
+from forgelore.core.compare.rarity import weight_of
 from forgelore.core.names import parse_ref
 from forgelore.core.reading import ReadingText
+from forgelore.core.search.ftsquery import loosen, parse_query, without_stops
+from forgelore.core.search.terms import build_terms
 from forgelore.errors import LoreError
 from forgelore.flows.browse.items import ShownItem, load_item
 from forgelore.flows.browse.reading_text import find_file_key, load_reading
@@ -19,7 +23,8 @@ from forgelore.flows.code.search import EVERYTHING, search_everything
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.typed import QuerySetting, build_request
-from forgelore.store.engine.code_words import CodeWords, count_code_words
+from forgelore.store.engine.code_words import CodeWords, count_code_words, load_code_counts
+from forgelore.store.engine.words import estimate_documents, load_document_counts
 from forgelore.words import FilterWords
 
 RESULTS = 5
@@ -110,6 +115,23 @@ class Library:
         return load_item(
             self._retriever.store, parse_ref(ref), setting.project, setting.hosts, is_public=setting.is_public
         )
+
+    def stems(self, text: str) -> frozenset[str]:
+        """Return the stems of a text, those of the pieces of its identifiers too."""
+        return frozenset(self._retriever.stems("\n".join((text, build_terms("", text)))))
+
+    def weigh_words(self, question: str) -> dict[str, float]:
+        """Return stem -> what it tells, by how rare it is among items, files and commits together; the words that
+        only ask are left out.
+        """
+        words = loosen(without_stops(parse_query(question).words))
+        stems = {stem for word in words for stem in self._retriever.stems(word.alternatives[0].text)}
+        store, total, counts = self._retriever.store, estimate_documents(self._retriever.store), Counter[str]()
+        counts.update(load_document_counts(store, stems))
+        for index in _INDEXES if self._has_code else ():
+            total += count_code_words(store, index)
+            counts.update(load_code_counts(store, index, stems))
+        return {stem: weight_of(stem, counts[stem], total) for stem in stems}
 
     def _found(self, hit: Hit) -> FoundSource:
         id_ = f"{hit.project}{hit.ref}" if self._has_several and hit.ref[:1] in "#!" else hit.ref
