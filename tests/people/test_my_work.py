@@ -51,7 +51,7 @@ def test_questions_wait_until_they_are_answered(office, history):
     office.lab.on_issue("comment", office.issue, "see https://x.io/?a=b", author="ben", at="2026-03-04T11:30:00Z")
     office.lab.sync()
     (asked,) = history.me("dee").questions
-    assert (asked.by, asked.text) == ("ana", "What does   say?")
+    assert (asked.by, asked.text) == ("ana", "What does `x?` say?")
     assert asked.url and asked.url.startswith("http")
     office.lab.on_issue("comment", office.issue, "Nothing.", author="Dee", at="2026-03-05T10:00:00Z")
     office.lab.sync()

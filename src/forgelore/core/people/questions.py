@@ -12,14 +12,24 @@ _QUESTION = re.compile(r"[^.!?\n]*[?\uff1f](?=[\s)\]\"'*_?!\uff1f]|\Z)")
 
 
 def question_in(text: str | None) -> str:
-    """Return the last question of a text, "" when it asks nothing.
+    """Return the last question of a text as it was written, "" when it asks nothing.
 
-    "Thanks. Does it happen on `a?b` too?" -> "Does it happen on  too?"
+    "Thanks. Does it happen on `a?b` too?" -> "Does it happen on `a?b` too?"
     """
     if not text or ("?" not in text and _WIDE not in text):
         return ""
     spoken = _QUOTED.sub(" ", text[-_LONGEST:].replace("\r\n", "\n"))
-    for start, end in reversed(code_spans(spoken)):
-        spoken = f"{spoken[:start]} {spoken[end:]}"
-    asked = [match[0].strip() for match in _QUESTION.finditer(_ADDRESS.sub(" ", spoken))]
-    return next((one for one in reversed(asked) if re.search(r"\w", one)), "")
+    prose = _hide_code(spoken)
+    asked = (match.span() for match in _QUESTION.finditer(prose) if re.search(r"\w", match[0]))
+    start, end = max(asked, default=(0, 0))
+    return spoken[start:end].strip()
+
+
+def _hide_code(text: str) -> str:
+    """Return a text of the same length in which nothing inside code or an address looks like prose. Spans within a
+    line may be part of a question; blocks never are.
+    """
+    spans = [(start, end, "\n" if "\n" in text[start:end] else " ") for start, end in code_spans(text)]
+    for start, end, blank in spans:
+        text = text[:start] + blank * (end - start) + text[end:]
+    return _ADDRESS.sub(lambda match: " " * len(match[0]), text)
