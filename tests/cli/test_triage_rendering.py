@@ -18,15 +18,16 @@ PAGE = pathlib.Path(__file__).parents[1] / "core" / "comments.md"
 COMMENTS = re.findall(r"~~~markdown\n(.*?)~~~", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def test_a_terminal_shows_the_report_and_a_pipe_its_source(demo, tmp_path):
+def test_people_read_the_report_and_programs_get_its_source(demo, tmp_path):
     environ = {"FORGELORE_DB": str(tmp_path / "lore.db")}
     words = ("triage", "#154", "--similarity-threshold", "0.1", "--duplicate-threshold", "0.2")
-    source = demo(*words).out
+    source = demo(*words, "--json").data["report"]
     assert "<details" in source
     assert "|---|" in source
     shown = run_in_terminal(*words, environ=environ).text
-    assert "Triage report" in shown
-    assert not re.search(r"<\w+|</|\|---|\*\*|^##|&\w+;", shown, re.MULTILINE)
+    for text in (shown, demo(*words).out):
+        assert "Triage report" in text
+        assert not re.search(r"<\w+|</|\|---|\*\*|^##|&\w+;", text, re.MULTILINE)
     assert max(map(cells, (line for line in shown.splitlines() if "https://" not in line and line[:1] != "!"))) <= 80
 
 

@@ -80,12 +80,10 @@ def _triage_one(context: "Context", arguments: argparse.Namespace) -> "TriageDat
 def _print(context: "Context", ref: str, answer: "TriageAnswer") -> None:
     found, posted = answer
     context.print(f"{context.style.bold(clean(ref))} {clean(found.title)}", "")
-    if found.body and context.out.isatty():
+    if found.body:
         from forgelore.surfaces.cli.rendering import render_comment
 
         context.print(*render_comment(found.body, context.style, min(width(), 110)))
-    elif found.body:
-        context.print(*(clean(line) for line in found.body.splitlines()))
     else:
         context.print(f"nothing to say: {found.reason}")
     if posted is not None:
