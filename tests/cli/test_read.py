@@ -64,6 +64,18 @@ def test_show_tells_the_whole_story(demo):
     assert [note["is_system"] for note in data["threads"][0]["notes"]] == [0, 0, 0, 1]
 
 
+def test_an_open_issue_is_not_shown_as_closed(cli, tmp_path):
+    lines = [
+        {"kind": "issue", "number": 1, "title": "It leaks", "body": "Memory.", "state": "open"},
+        {"kind": "change", "number": 2, "title": "Free it", "body": "Fixes #1.", "state": "open"},
+        {"kind": "issue", "number": 3, "title": "It hangs", "body": "Now.", "state": "closed"},
+        {"kind": "change", "number": 4, "title": "Wake it", "body": "Fixes #3.", "state": "merged"},
+    ]
+    cli("import", write(tmp_path, *lines), "--project", "acme/web")
+    assert "would be closed by: #2" in cli("show", "#1").out
+    assert "\nclosed by: #4" in cli("show", "#3").out
+
+
 @pytest.mark.parametrize(
     "words", [["41"], ["#41"], ["issue", "41"], ["https://github.com/lanternsync/lantern/issues/41"]]
 )

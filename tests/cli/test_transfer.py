@@ -216,3 +216,21 @@ def test_any_text_makes_the_round_trip(cli, tmp_path, items):
         assert [note["body"] for note in got["notes"]] == [
             note["body"].replace("\0", "\ufffd") for note in item["notes"]
         ]
+
+
+@pytest.mark.parametrize("command", ["export", "calibrate"])
+def test_the_project_may_be_named_as_sync_takes_it(demo, command):
+    assert demo(command, "lanternsync/lantern").out == demo(command, "--project", "lanternsync/lantern").out
+    assert demo(command, "no/such").code == 5
+    twice = demo(command, "lanternsync/lantern", "--project", "acme/web")
+    assert twice.code == 2
+    assert "two projects: lanternsync/lantern and acme/web" in twice.err
+
+
+def test_a_word_too_many_is_named_as_it_was_typed(demo):
+    refused = demo("sync-status", "lanternsync/lantern", "--no-such")
+    assert refused.code == 2
+    assert "unrecognized arguments: --no-such" in refused.err
+    refused = demo("demo", "acme/web")
+    assert "unrecognized arguments: acme/web" in refused.err
+    assert "did you mean" not in refused.err

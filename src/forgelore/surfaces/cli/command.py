@@ -76,6 +76,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(self._arrange(words))
 
     def error(self, message: str) -> NoReturn:
+        message = message.replace("arguments: -- ", "arguments: ")  # that -- is ours, from _arrange
         raise UsageError(message, hint=self._find_hint(message) or f"run: {self.prog} --help")
 
     def _find_hint(self, message: str) -> str:

@@ -102,6 +102,20 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
     )  # fmt: skip
 
 
+def add_project(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Add the one project that a command is about: by itself, as `sync` takes it, or as --project."""
+    parser.add_argument("named", metavar="PROJECT", nargs="?", help=help_text)
+    parser.add_argument("--project", metavar="NAME", action=Once, help="the same")
+
+
+def project_in(arguments: argparse.Namespace) -> str | None:
+    """Return the project that was named, None when none was."""
+    named: str | None = arguments.named or arguments.project
+    if arguments.project and named != arguments.project:
+        raise UsageError(f"two projects: {named} and {arguments.project}", hint="name one")
+    return named
+
+
 def add_repo(parser: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
     """Add gh's name of --project."""
     parser.add_argument(

@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.indexing import stopping_on_interrupt
 from forgelore.surfaces.cli.progress import make_watcher
 from forgelore.surfaces.cli.terminal import number, table
@@ -13,20 +14,20 @@ if TYPE_CHECKING:
     from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
-    "forgelore calibrate --project acme/web",
+    "forgelore calibrate acme/web",
     "forgelore calibrate --dry-run         say the same, and write nothing at all",
 )
 _NAMES = {"issue": "issues", "change": "changes"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or the only one")
+    add_project(parser, "one project; default: the clone's, or the only one")
     parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
     parser.add_argument("--dry-run", action="store_true", help="measure only; write nothing")
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> CalibrationData:
-    project = context.history.name_project(arguments.project)
+    project = context.history.name_project(project_in(arguments))
     with stopping_on_interrupt(context), make_watcher(project or "", is_quiet=context.is_data) as watcher:
         found = context.history.calibrate(
             project=project, embedder=arguments.embedder, is_dry=arguments.dry_run, watcher=watcher

@@ -1,10 +1,11 @@
-"""`forgelore export --project NAME`."""
+"""`forgelore export PROJECT`."""
 
 import argparse
 import sys
 from typing import TYPE_CHECKING
 
 from forgelore.errors import UsageError
+from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.streams import output_errors
 
 if TYPE_CHECKING:
@@ -12,14 +13,14 @@ if TYPE_CHECKING:
     from forgelore.surfaces.cli.command import Context
 
 EXAMPLES = (
-    "forgelore export --project acme/web --output web.jsonl",
-    "forgelore export --project acme/web | gzip > web.jsonl.gz",
-    "forgelore export --project gitlab:group/app --include-internal --output app.jsonl",
+    "forgelore export acme/web --output web.jsonl",
+    "forgelore export acme/web | gzip > web.jsonl.gz",
+    "forgelore export gitlab:group/app --include-internal --output app.jsonl",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--project", metavar="NAME", help="which project; default: the clone's, or the only one")
+    add_project(parser, "which project; default: the clone's, or the only one")
     parser.add_argument("--output", metavar="FILE", help="write here (whole or not at all) instead of standard output")
     parser.add_argument(
         "--include-internal", action="store_true", help="also write internal notes and confidential items"
@@ -30,9 +31,11 @@ def run(context: "Context", arguments: argparse.Namespace) -> "Exported":
     if context.is_data and not arguments.output:
         message = f"{context.output} needs --output: standard output cannot hold both"
         raise UsageError(message, hint="add --output FILE")
-    project = context.history.name_project(arguments.project)
+    project = context.history.name_project(project_in(arguments))
     if project is None:
-        raise UsageError("which project?", hint="add --project NAME (forgelore sync-status shows them)")
+        raise UsageError(
+            "which project?", hint="name one, as in: forgelore export acme/web (forgelore sync-status lists them)"
+        )
     done = _export(context, project, arguments)
     if done.left_out:
         context.warn(

@@ -169,7 +169,9 @@ def _print_links(context: "Context", item: "ShownItem") -> None:
             clean(link.ref) + (" (withdrawn)" if link.is_withdrawn else "")
         )
     for back in item.linked_from:
-        groups.setdefault(_BACK[back.relation], []).append(clean(back.ref))
+        is_pending = back.relation == "closes" and item.state == "open"
+        name = "would be closed by" if is_pending else _BACK[back.relation]
+        groups.setdefault(name, []).append(clean(back.ref))
     for name, refs in groups.items():
         more = f" … {len(refs) - 12} more" if len(refs) > 12 else ""
         context.print(f"{style.dim(name + ':')} {', '.join(dict.fromkeys(refs[:12]))}{more}")
