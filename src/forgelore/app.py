@@ -42,12 +42,13 @@ class App:
     """Settings, a store that opens on first use, and forges made on demand."""
 
     def __init__(
-        self, environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = True,
+        self, environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = False,
         for_reading: bool = False,
     ) -> None:  # fmt: skip
         self.environ = environ
         self.cwd = cwd
-        self.include_internal = include_internal  # without it, nothing that only members may see is shown or found
+        # Decided here, once: without it, nothing that only members may see is shown, found or counted.
+        self._include_internal = include_internal
         self.for_reading = for_reading  # the store can then not be written by anything that is asked here
         self.config: Config = load_config(environ, cwd=cwd, db=db)
         self.hosts: Hosts = hosts_of(self.config, environ)
@@ -62,6 +63,25 @@ class App:
         self._forges: dict[tuple[str, float | None], Forge] = {}
         self._embedders: dict[str, Embedder] = {}
         self._chat_models: dict[str, ChatModel] = {}
+
+    @property
+    def include_internal(self) -> bool:
+        """Whether confidential items and internal notes are there for whoever asks. No call can change it."""
+        return self._include_internal
+
+    def narrow_internal(self, include_internal: bool) -> bool:  # noqa: FBT001 - what a call asks for
+        """Return whether one call includes them. It may leave them out; it may not ask for more than was opened."""
+        if include_internal:
+            self.check_internal("confidential items and internal notes")
+        return include_internal
+
+    def check_internal(self, what: str) -> None:
+        """Refuse what cannot be shown without confidential items and internal notes."""
+        if not self._include_internal:
+            raise UsageError(
+                f"this history was opened without access to {what}",
+                hint="open it with include_internal=True if whoever reads the answer may see confidential items",
+            )
 
     def now_ms(self) -> int:
         return int(self.wall_clock() * 1000)

@@ -12,7 +12,7 @@ from forgelore.surfaces.cli.commands.demo import demo_file
 
 @pytest.fixture
 def history(tmp_path):
-    with forgelore.open(tmp_path / "lore.db", create=True) as opened:
+    with forgelore.open(tmp_path / "lore.db", create=True, include_internal=True) as opened:
         with open_source(demo_file()) as source:
             import_lines(opened.app.store(), opened.app.parse_project("demo"), source, 0)
         yield opened

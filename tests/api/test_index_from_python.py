@@ -25,7 +25,7 @@ def history(tmp_path, server):
     lines = [{"kind": "issue", "number": n, "title": f"Window {n} flickers", "body": "words"} for n in range(1, 6)]
     source = tmp_path / "in.jsonl"
     source.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    with forgelore.open(tmp_path / "lore.db", environ=environ, create=True) as found:
+    with forgelore.open(tmp_path / "lore.db", environ=environ, create=True, include_internal=True) as found:
         found.import_file(source, project="old", index="none")
         yield found
 

@@ -50,7 +50,7 @@ def public(file, tmp_path):
 
 @pytest.fixture
 def member(file, tmp_path):
-    with make_history(os.environ, cwd=str(tmp_path), db=file) as history:
+    with make_history(os.environ, cwd=str(tmp_path), db=file, include_internal=True) as history:
         yield history
 
 

@@ -36,7 +36,7 @@ def open_demo(tmp_path, demo_file, server):
             "FORGELORE_LLM_BASE_URL": server.v1,
             "FORGELORE_LLM_MODEL": "scripted-model",
         }
-        opened.append(make_history({**environ, **more}, cwd=str(tmp_path), db=str(path)))
+        opened.append(make_history({**environ, **more}, cwd=str(tmp_path), db=str(path), include_internal=True))
         return opened[-1]
 
     yield open_one

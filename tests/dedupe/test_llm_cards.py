@@ -45,7 +45,7 @@ def desk(tmp_path, asked_model):
         "HOME": str(tmp_path), "FORGELORE_LLM_BASE_URL": asked_model.v1, "FORGELORE_LLM_MODEL": "scripted-model",
         "FORGELORE_EMBEDDER": "none",
     }  # fmt: skip
-    with open_history(path, environ=environ) as history:
+    with open_history(path, environ=environ, include_internal=True) as history:
         yield history
 
 

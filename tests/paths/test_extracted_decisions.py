@@ -8,7 +8,7 @@ import pytest
 from forgelore.api import make_history
 from forgelore.core.decisions.extraction import parse_decisions
 from forgelore.core.decisions.prompt import LINE_CHARS, build_decision_prompt, split_pages
-from forgelore.errors import AuthError, ChatFailed, ConfigError, InvalidValue, NotFound
+from forgelore.errors import AuthError, ChatFailed, ConfigError, InvalidValue, NotFound, UsageError
 from paths.conftest import FILE, change
 from servers.base import Response
 from servers.chat import ChatServer, prompt_of
@@ -267,7 +267,9 @@ def test_what_is_confidential_is_read_only_when_that_is_said(open_lore, server):
     assert lore.history_of(FILE).decision_count == 1
     public = open_lore(include_internal=False)
     assert public.history_of(FILE).decision_count == 0
-    assert public.extract_decisions(FILE, include_internal=True).asked == 0
+    assert public.extract_decisions(FILE).asked == 0
+    with pytest.raises(UsageError):
+        public.extract_decisions(FILE, include_internal=True)
 
 
 def test_without_a_model_or_a_path_it_is_told(imported, open_lore):

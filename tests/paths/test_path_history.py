@@ -272,7 +272,7 @@ def test_the_public_view_knows_nothing_of_what_is_hidden(imported, tmp_path):
         assert "zanzibar.py" not in refused.value.hint
         with pytest.raises(NotFound):
             public.history_of("src/zanzibar.py")
-    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db")) as member:
+    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=True) as member:
         assert member.history_of("src/zanzibar.py").decision_count == 1
 
 

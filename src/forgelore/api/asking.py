@@ -39,6 +39,7 @@ def answer_question(
 ) -> AskAnswer:  # fmt: skip
     """Return the answer, or the best passages where there is no model. Raises Refused in strict runs."""
     _check(request)
+    include_internal = app.narrow_internal(include_internal)
     library = make_library(app, retriever, filters, include_internal=include_internal)
     if without_model or (profile is None and not has_model(app)):
         return find_passages(library, request.question)._replace(warnings=(NO_MODEL,))
@@ -64,7 +65,7 @@ def replay_asked(
     app: App, retriever: "Retriever", session: int, *, on_step: Callable[[AskStep], None] | None
 ) -> AskAnswer:
     """Return what a kept session comes to now."""
-    kept = load_session(app.store(), session)
+    kept = load_session(app.store(), session, is_public=not app.include_internal)
     project, internal = kept.parameters.get("project"), bool(kept.parameters.get("include_internal"))
     filters: FilterWords = {"project": str(project)} if project else {}
     library = make_library(app, retriever, filters, include_internal=internal)

@@ -99,7 +99,7 @@ def _settings(app: App) -> DoctorCheck:
 
 
 def _database(app: App) -> Iterator[DoctorCheck]:
-    path = app.config.db
+    path, is_public = app.config.db, not app.include_internal
     if not os.path.exists(path):
         yield DoctorCheck("database", "warning", f"none yet at {path}", "the first sync or import makes it")
         return
@@ -115,7 +115,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         return
     size = sum(os.path.getsize(path + end) for end in ("", "-wal", "-vectors") if os.path.exists(path + end))
     yield DoctorCheck("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
-    search = look_at_search(store)
+    search = look_at_search(store, is_public=is_public)
     yield DoctorCheck("search", *search)
     if search.status == "error":
         return
@@ -124,7 +124,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         hint = "free some space, or move the database and name it with FORGELORE_DB"
         yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
     for project in list_projects(store):
-        failing = sum(count for _, count in count_jobs(store, project.id).values())
+        failing = sum(count for _, count in count_jobs(store, project.id, is_public=is_public).values())
         if failing:
             yield DoctorCheck(
                 "jobs", "warning", f"{project.name}: {failing} parts keep failing", "see: forgelore sync-status"

@@ -40,22 +40,25 @@ Sort = Literal[
 
 
 def open_history(
-    path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None, create: bool = False
-) -> "History":
-    """Return the history in a database file. Raises StoreError when there is none, unless it is to be made."""
+    path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None, create: bool = False,
+    include_internal: bool = False,
+) -> "History":  # fmt: skip
+    """Return the history in a database file. Raises StoreError when there is none, unless it is to be made. Without
+    `include_internal`, confidential items and internal notes are neither found nor shown nor counted, as if there were
+    none, and no later call can change that.
+    """
     db = check_filled("the path of the database", os.fspath(path))
-    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db)
+    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db, include_internal=include_internal)
     app.store(create=create)
     return History(app)
 
 
 def make_history(
-    environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = True,
+    environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = False,
     for_reading: bool = False,
 ) -> "History":  # fmt: skip
-    """Return the history that settings and the place a person is in name. No file is opened yet. Without
-    `include_internal`, confidential items and internal notes are neither found nor shown, as if there were none;
-    `for_reading`: the file is opened so that nothing can write it.
+    """Return the history that settings and the place a person is in name. No file is opened yet. `include_internal` is
+    that of `open_history`; `for_reading`: the file is opened so that nothing can write it.
     """
     return History(App(environ, cwd=cwd, db=db, include_internal=include_internal, for_reading=for_reading))
 
@@ -287,7 +290,8 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         from forgelore.store.waiting import count_waiting
 
         store = self.app.opened_store
-        return count_waiting(store, JobKind.REPLAY) if store else 0
+        is_public = not self.app.include_internal
+        return count_waiting(store, JobKind.REPLAY, is_public=is_public) if store else 0
 
     def close(self) -> None:
         """Close the file and every connection. Whatever is asked afterwards is refused."""

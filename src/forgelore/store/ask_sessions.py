@@ -8,6 +8,7 @@ from forgelore.errors import NotFound
 from forgelore.store.db import Store
 
 SessionValue = str | int | float | bool | None
+_SAW_INTERNAL = "coalesce(json_extract(parameters, '$.include_internal'), 0)"
 
 
 class AskSession(NamedTuple):
@@ -67,19 +68,25 @@ def end_session(
     store.run(sql, ended_by, answer, *tokens, now_ms, session_id)
 
 
-def load_session(store: Store, session_id: int) -> AskSession:
-    """Return a session. Raises NotFound."""
-    row = store.row(f"SELECT {', '.join(AskSession._fields)} FROM ask_sessions WHERE id = ?", session_id)
+def load_session(store: Store, session_id: int, *, is_public: bool = False) -> AskSession:
+    """Return a session. Raises NotFound; `is_public`: also for one that was shown confidential items."""
+    sql = f"""
+        SELECT {", ".join(AskSession._fields)}
+        FROM ask_sessions
+        WHERE id = ? {f"AND NOT {_SAW_INTERNAL}" if is_public else ""}
+    """
+    row = store.row(sql, session_id)
     if row is None:
         raise NotFound(f"there is no session {session_id}", hint="see them with: forgelore ask --sessions")
     return _as_session(row)
 
 
-def list_sessions(store: Store, limit: int = 50) -> list[AskSession]:
-    """Return the newest sessions first."""
+def list_sessions(store: Store, limit: int = 50, *, is_public: bool = False) -> list[AskSession]:
+    """Return the newest sessions first. `is_public`: without those that were shown confidential items."""
     sql = f"""
         SELECT {", ".join(AskSession._fields)}
         FROM ask_sessions
+        {f"WHERE NOT {_SAW_INTERNAL}" if is_public else ""}
         ORDER BY id DESC
         LIMIT ?
     """

@@ -47,8 +47,17 @@ def has_review_notes(store: Store, project_id: int, key: ItemKey) -> bool:
     return bool(store.value(sql, project_id, key.kind, key.number))
 
 
-def count_notes(store: Store, project_id: int) -> int:
-    return int(store.value("SELECT count(*) FROM notes WHERE project_id = ?", project_id))
+def count_notes(store: Store, project_id: int, *, is_public: bool = False) -> int:
+    """Return how many notes a project has. `is_public`: without internal ones and those of confidential items."""
+    hidden = """
+        AND NOT n.is_internal AND NOT EXISTS (SELECT 1 FROM items i WHERE i.id = n.item_id AND i.is_confidential)
+    """
+    sql = f"""
+        SELECT count(*)
+        FROM notes n
+        WHERE n.project_id = ? {hidden if is_public else ""}
+    """
+    return int(store.value(sql, project_id))
 
 
 def sum_comment_counts(store: Store, project_id: int) -> int:

@@ -49,6 +49,8 @@ def _item(column: str, item_id: str) -> str:
 
 # What people said in a thread; system and internal notes belong to no document, so they are not asked here.
 SAID = "FROM notes s WHERE s.thread_id = t.id AND NOT s.is_system AND NOT s.is_internal AND s.body <> ''"
+# A thread that has notes, all of them internal, is as hidden as they are.
+_INTERNAL_THREAD = "coalesce((SELECT min(s.is_internal) FROM notes s WHERE s.thread_id = t.id), 0)"
 _NOTE_PATHS = """(
     SELECT s.id AS note_id, s.thread_id, coalesce(s.path, h.path) AS path
     FROM notes s
@@ -118,7 +120,7 @@ THREADS = Columns(
     author=f"(SELECT s.author {SAID} ORDER BY s.created_at, length(s.key), s.key LIMIT 1)",
     created_at=f"coalesce((SELECT min(s.created_at) {SAID}), {_item('created_at', 't.item_id')})",
     updated_at=f"coalesce((SELECT max(s.created_at) {SAID}), {_item('updated_at', 't.item_id')})",
-    is_confidential=_item("is_confidential", "t.item_id"),
+    is_confidential=f"({_item('is_confidential', 't.item_id')} OR {_INTERNAL_THREAD})",
     labels=Values("item_labels", "item_id", "t.item_id", ("name",)),
     paths=Values(_NOTE_PATHS, "thread_id", "t.id", ("path",)),
 )
@@ -130,7 +132,7 @@ NOTES = Columns(
     author="n.author",
     created_at="n.created_at",
     updated_at="n.updated_at",
-    is_confidential=_item("is_confidential", "n.item_id"),
+    is_confidential=f"(n.is_internal OR {_item('is_confidential', 'n.item_id')})",
     labels=Values("item_labels", "item_id", "n.item_id", ("name",)),
     paths=Values(_NOTE_PATHS, "note_id", "n.id", ("path",)),
 )

@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from forgelore.store.db import Store
+from forgelore.store.waiting import and_visible
 from forgelore.words import JobKind
 
 _ERRORS = 5
@@ -22,11 +23,12 @@ def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple
     return (row[0], row[1], row[2], row[3]) if row else None
 
 
-def count_kinds(store: Store) -> dict[str, dict[str, int]]:
-    """Return kind -> representation -> documents."""
-    sql = """
+def count_kinds(store: Store, *, is_public: bool = False) -> dict[str, dict[str, int]]:
+    """Return kind -> representation -> documents. `is_public`: without those of confidential items."""
+    sql = f"""
         SELECT kind, representation, count(*)
         FROM documents
+        {"WHERE NOT is_confidential" if is_public else ""}
         GROUP BY 1, 2
         ORDER BY 1, 2
     """
@@ -36,9 +38,15 @@ def count_kinds(store: Store) -> dict[str, dict[str, int]]:
     return found
 
 
-def count_truncated(store: Store) -> dict[str, int]:
-    """Return why documents were cut -> how many."""
-    sql = "SELECT truncated_reason, count(*) FROM documents WHERE is_truncated GROUP BY 1 ORDER BY 1"
+def count_truncated(store: Store, *, is_public: bool = False) -> dict[str, int]:
+    """Return why documents were cut -> how many. `is_public`: without those of confidential items."""
+    sql = f"""
+        SELECT truncated_reason, count(*)
+        FROM documents
+        WHERE is_truncated {"AND NOT is_confidential" if is_public else ""}
+        GROUP BY 1
+        ORDER BY 1
+    """
     return dict(store.rows(sql))
 
 
@@ -64,8 +72,8 @@ def count_document_types(store: Store, project_id: int) -> dict[str, int]:
     return dict(store.rows(sql, project_id))
 
 
-def count_all_documents(store: Store) -> int:
-    return int(store.value("SELECT count(*) FROM documents"))
+def count_all_documents(store: Store, *, is_public: bool = False) -> int:
+    return sum(sum(counts.values()) for counts in count_kinds(store, is_public=is_public).values())
 
 
 class WaitingError(NamedTuple):
@@ -85,26 +93,29 @@ class WaitingQueue(NamedTuple):
     errors: tuple[WaitingError, ...] = ()
 
 
-def load_queues(store: Store) -> dict[str, WaitingQueue]:
-    """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros."""
-    sql = """
+def load_queues(store: Store, *, is_public: bool = False) -> dict[str, WaitingQueue]:
+    """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros.
+    `is_public`: without jobs of confidential items.
+    """
+    sql = f"""
         SELECT kind, count(*), sum(attempt_count > 0)
         FROM jobs
+        WHERE true {and_visible(is_public=is_public)}
         GROUP BY kind
         ORDER BY kind
     """
     found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in JobKind}
     for kind, waiting, failing in store.rows(sql):
-        found[kind] = WaitingQueue(waiting, failing, _load_errors(store, kind) if failing else ())
+        found[kind] = WaitingQueue(waiting, failing, _load_errors(store, kind, is_public=is_public) if failing else ())
     return found
 
 
-def _load_errors(store: Store, kind: str) -> tuple[WaitingError, ...]:
+def _load_errors(store: Store, kind: str, *, is_public: bool) -> tuple[WaitingError, ...]:
     """Return the jobs of a kind that were tried most often."""
-    sql = """
+    sql = f"""
         SELECT key, attempt_count, last_error, next_attempt_at
         FROM jobs
-        WHERE kind = ? AND attempt_count > 0
+        WHERE kind = ? AND attempt_count > 0 {and_visible(is_public=is_public)}
         ORDER BY attempt_count DESC, key
         LIMIT ?
     """

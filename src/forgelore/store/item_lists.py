@@ -57,12 +57,15 @@ def list_oldest(store: Store, project_id: int, kind: str) -> list[int]:
     return [item_id for (item_id,) in store.rows(sql, project_id, kind)]
 
 
-def find_live(store: Store, project_id: int, kind: str, number: int) -> int | None:
-    """Return the id of an item that is there; None also for one that its forge deleted."""
-    sql = """
+def find_live(store: Store, project_id: int, kind: str, number: int, *, is_public: bool = False) -> int | None:
+    """Return the id of an item that is there; None also for one that its forge deleted, and where `is_public` for a
+    confidential one.
+    """
+    sql = f"""
         SELECT id
         FROM items
         WHERE project_id = ? AND kind = ? AND number = ? AND deleted_at IS NULL
+          {"AND NOT is_confidential" if is_public else ""}
     """
     found: int | None = store.value(sql, project_id, kind, number)
     return found

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from forgelore.core.backoff import next_attempt_at
 from forgelore.store.db import Store
+from forgelore.store.waiting import and_visible
 from forgelore.words import JobKind
 
 # What a sync does by itself after everything was fetched. The other kinds are parts that a forge has not given yet.
@@ -145,12 +146,16 @@ def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
     return [(reason, count, first) for reason, count, first in rows]
 
 
-def load_failures(store: Store, project_id: int, limit: int) -> list[tuple[str, str, int, str, int | None]]:
-    """Return (kind, key, attempts, error, time of the next attempt) of jobs that failed, the most tried first."""
-    sql = """
+def load_failures(
+    store: Store, project_id: int, limit: int, *, is_public: bool = False
+) -> list[tuple[str, str, int, str, int | None]]:
+    """Return (kind, key, attempts, error, time of the next attempt) of jobs that failed, the most tried first.
+    `is_public`: without those of confidential items.
+    """
+    sql = f"""
         SELECT kind, key, attempt_count, last_error, next_attempt_at
         FROM jobs
-        WHERE project_id = ? AND last_error IS NOT NULL
+        WHERE project_id = ? AND last_error IS NOT NULL {and_visible(is_public=is_public)}
         ORDER BY attempt_count DESC, key
         LIMIT ?
     """
@@ -187,9 +192,14 @@ def retry_jobs(store: Store, project_id: int, kind: JobKind) -> list[Job]:
     return [Job(JobKind(row[0]), *row[1:]) for row in rows]
 
 
-def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
-    """Return kind -> (waiting, failing)."""
-    sql = "SELECT kind, count(*), sum(attempt_count > 0) FROM jobs WHERE project_id = ? GROUP BY kind"
+def count_jobs(store: Store, project_id: int, *, is_public: bool = False) -> dict[str, tuple[int, int]]:
+    """Return kind -> (waiting, failing). `is_public`: without those of confidential items."""
+    sql = f"""
+        SELECT kind, count(*), sum(attempt_count > 0)
+        FROM jobs
+        WHERE project_id = ? {and_visible(is_public=is_public)}
+        GROUP BY kind
+    """
     rows = store.rows(sql, project_id)
     return {kind: (total, failing or 0) for kind, total, failing in rows}
 

@@ -3,28 +3,32 @@
 from forgelore.store.db import Store
 
 
-def count_live(store: Store, project_id: int | None = None, kind: str | None = None) -> int:
-    """Return how many live items there are: of a project and of a kind where these are named."""
+def count_live(store: Store, project_id: int | None = None, kind: str | None = None, *, is_public: bool = False) -> int:
+    """Return how many live items there are: of a project and of a kind where these are named. `is_public`: without
+    confidential ones.
+    """
     named = {name: value for name, value in (("project_id", project_id), ("kind", kind)) if value is not None}
     conditions = "".join(f"AND {name} = ? " for name in named)
     found: int = store.value(
         f"""
         SELECT count(*)
         FROM items
-        WHERE deleted_at IS NULL {conditions}
+        WHERE deleted_at IS NULL {conditions} {"AND NOT is_confidential" if is_public else ""}
         """,
         *named.values(),
     )
     return found
 
 
-def count_live_by_kind(store: Store, project_id: int) -> dict[str, int]:
-    """Return kind -> live items of a project; kinds that it has none of are missing."""
+def count_live_by_kind(store: Store, project_id: int, *, is_public: bool = False) -> dict[str, int]:
+    """Return kind -> live items of a project; kinds that it has none of are missing. `is_public`: without confidential
+    ones.
+    """
     rows = store.rows(
-        """
+        f"""
         SELECT kind, count(*)
         FROM items
-        WHERE project_id = ? AND deleted_at IS NULL
+        WHERE project_id = ? AND deleted_at IS NULL {"AND NOT is_confidential" if is_public else ""}
         GROUP BY 1
         ORDER BY 1
         """,

@@ -34,6 +34,7 @@ class AuditingHistory(DedupingHistory):
         from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
         from forgelore.flows.dedupe.judge import JudgeSetting
 
+        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
         setting = ChainSetting(
             kind, CandidateSetting(k, min_score), JudgeSetting(min_edge, workers=workers, budget=budget),
             JudgeChoice(judge, profile, trust_statements), target_policy, min_close, workers=workers,
@@ -51,6 +52,7 @@ class AuditingHistory(DedupingHistory):
         """
         from forgelore.api.deduping.audits import audit_judges, make_setting
 
+        self.app.check_internal("confidential items, which audits list with the others")
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, workers=workers)
         return audit_judges(self.app, project, cheap, strong, setting, budget=budget, watcher=watcher)
 
@@ -65,6 +67,7 @@ class AuditingHistory(DedupingHistory):
         """
         from forgelore.api.deduping.audits import audit_by_history, make_setting
 
+        self.app.check_internal("confidential items, which audits list with the others")
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge, others=others, workers=workers)
         return audit_by_history(self.app, self.retriever(), project, judge, setting, budget=budget, watcher=watcher)
 
@@ -101,6 +104,7 @@ class AuditingHistory(DedupingHistory):
         """Measure the kept decisions of a judge by every label that people gave to their pairs. No judge is asked."""
         from forgelore.api.deduping.audits import audit_by_people, make_setting
 
+        self.app.check_internal("confidential items, which audits list with the others")
         setting = make_setting(kind, sample=sample, seed=seed, min_edge=min_edge)
         return audit_by_people(self.app, project, judge, setting, watcher=watcher)
 
@@ -114,6 +118,7 @@ class AuditingHistory(DedupingHistory):
         from forgelore.api.deduping.audits import analyse_audit
         from forgelore.core.audit.simulation import GateBounds
 
+        self.app.check_internal("confidential items, which audits list with the others")
         return analyse_audit(self.app, run, project, GateBounds(rank_max, score_min, gap_min, confidence_min))
 
     def load_overview(self, *, project: str | None = None) -> "DedupeOverview":
@@ -121,4 +126,5 @@ class AuditingHistory(DedupingHistory):
         from forgelore.api.projects import meant_project
         from forgelore.flows.audit.overview import load_overview
 
+        self.app.check_internal("confidential items, which clusters list with the others")
         return load_overview(self.app.store(), meant_project(self.app, project), self.app.now_ms())

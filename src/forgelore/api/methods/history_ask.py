@@ -20,7 +20,9 @@ class AskingHistory(FindingHistory):
         on_step: "Callable[[AskStep], None] | None" = None, **filters: Unpack[FilterWords],
     ) -> "AskAnswer":  # fmt: skip
         """Return an answer whose citations were looked up, by the language model of the settings; without one, the
-        passages that fit best. Filters narrow what it may find. Raises Refused for claims without a good citation where
+        passages that fit best. Filters narrow what it may find. Confidential items and internal
+        notes are left out unless `include_internal` asks for them, which only a history opened with them may. Raises
+        Refused for claims without a good citation where
         `is_strict` says so.
         """
         from forgelore.api.asking import answer_question
@@ -43,7 +45,7 @@ class AskingHistory(FindingHistory):
         """Return the sessions that are kept, newest first."""
         from forgelore.store.ask_sessions import list_sessions
 
-        return list_sessions(self.app.store(), limit)
+        return list_sessions(self.app.store(), limit, is_public=not self.app.include_internal)
 
     @property
     def has_model(self) -> bool:

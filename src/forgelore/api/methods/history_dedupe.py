@@ -30,6 +30,7 @@ class DedupingHistory(FindingHistory):
         """Build clusters from the accepted decisions and what people said, and choose the canonical of each."""
         from forgelore.api.dedupe import make_clusters
 
+        self.app.check_internal("confidential items, which clusters list with the others")
         return make_clusters(self.app, project, bound=bound, is_dry=is_dry)
 
     def plan_closings(
@@ -41,6 +42,7 @@ class DedupingHistory(FindingHistory):
         from forgelore.flows.browse.refs import parse_kind
         from forgelore.flows.dedupe.plan import PlanSettings
 
+        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
         settings = PlanSettings(target_policy, min_close, tuple(parse_kind(kind) for kind in kinds))
         return make_plan(self.app, project, settings, is_dry=is_dry)
 
@@ -54,6 +56,7 @@ class DedupingHistory(FindingHistory):
         """
         from forgelore.api.dedupe import apply_run
 
+        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
         return apply_run(
             self.app, run, is_unproven=is_unproven, close_after=close_after, is_forced=force, on_line=on_line
         )
@@ -66,6 +69,7 @@ class DedupingHistory(FindingHistory):
         """
         from forgelore.api.dedupe import roll_back_run
 
+        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
         return roll_back_run(self.app, run, is_forced=force, on_item=on_item)
 
     def override_duplicate(

@@ -68,7 +68,8 @@ class FetchingHistory:
         """Return where a project stands, or all of them: what is there, what waits, how the last runs went."""
         from forgelore.flows.sync.status import load_status
 
-        return load_status(self.app.store(), self.app.find_project(project) if project else None)
+        meant = self.app.find_project(project) if project else None
+        return load_status(self.app.store(), meant, is_public=not self.app.include_internal)
 
     def import_file(
         self, path: str | os.PathLike[str], *, project: str, strict: bool = False, index: "IndexParts" = "all",
@@ -93,23 +94,28 @@ class FetchingHistory:
         return replay(self.app, found, kinds=kinds, force=force, index=index, watcher=watcher)
 
     def export_lines(self, *, project: str, include_internal: bool = False) -> Iterator[bytes]:
-        """Yield a project's items, each as a line of JSON (docs/import.md). What only members may see stays behind,
-        unless it is asked for.
+        """Yield a project's items, each as a line of JSON (docs/import.md). Confidential items and internal
+        notes are left out unless `include_internal` asks for them, which only a history opened with them may.
         """
         from forgelore.flows.transfer.exporting import export_lines
 
-        return export_lines(self.app.store(), one_project(self.app, project), include_internal=include_internal)
+        included = self.app.narrow_internal(include_internal)
+        return export_lines(self.app.store(), one_project(self.app, project), include_internal=included)
 
     def export_to(self, stream: BinaryIO, *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to an open stream of bytes."""
         from forgelore.flows.transfer.exporting import export_to
 
         store, found = self.app.store(), one_project(self.app, project)
-        return export_to(store, found, stream, include_internal=include_internal)
+        included = self.app.narrow_internal(include_internal)
+        done = export_to(store, found, stream, include_internal=included)
+        return done if self.app.include_internal else done._replace(left_out=0)
 
     def export_file(self, path: str | os.PathLike[str], *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to a file, whole or not at all."""
         from forgelore.flows.transfer.exporting import export_file
 
         store, found = self.app.store(), one_project(self.app, project)
-        return export_file(store, found, os.fspath(path), include_internal=include_internal)
+        included = self.app.narrow_internal(include_internal)
+        done = export_file(store, found, os.fspath(path), include_internal=included)
+        return done if self.app.include_internal else done._replace(left_out=0)

@@ -88,6 +88,7 @@ class FindingHistory:
         from forgelore.api.find import read_mode, read_queries
         from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate
 
+        self.app.check_internal("confidential items, which may stand first among the hits of a query")
         meant = read_mode(mode)
         suite, excluded = read_queries(path, exclude)
         found, app = maybe_project(self.app, project), self.app

@@ -62,13 +62,16 @@ class IndexingHistory:
         """Return how many items wait for their documents."""
         from forgelore.store.waiting import count_waiting
 
-        return count_waiting(self.app.store(), JobKind.DOCUMENT, project_ids(self.app, project))
+        return count_waiting(
+            self.app.store(), JobKind.DOCUMENT, project_ids(self.app, project),
+            is_public=not self.app.include_internal,
+        )  # fmt: skip
 
     def stats(self) -> "IndexStats":
         """Return how much is in the index, and what waits."""
         from forgelore.flows.index.stats import load_stats
 
-        return load_stats(self.app.store())
+        return load_stats(self.app.store(), is_public=not self.app.include_internal)
 
     def check(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Checked":
         """Compare everything in the file with what it is made from, and return what is wrong. `sample`: how many
@@ -77,6 +80,7 @@ class IndexingHistory:
         from forgelore.api.index import make_check
         from forgelore.flows.index.check import check_store
 
+        self.app.check_internal("every row of the file, which a check reads")
         return check_store(self.app.store(), make_check(self.app, sample, watcher))
 
     def repair(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Repaired":
@@ -84,4 +88,5 @@ class IndexingHistory:
         from forgelore.api.index import make_check
         from forgelore.flows.index.repair import repair_store
 
+        self.app.check_internal("every row of the file, which a repair reads")
         return repair_store(self.app.store(), make_check(self.app, sample, watcher))

@@ -35,6 +35,8 @@ class PathsHistory(AskingHistory):
         """
         from forgelore.api.paths import extract_decisions
 
+        include_internal = self.app.narrow_internal(include_internal)
+
         return extract_decisions(
             self.app, path, project=project, profile=profile, budget=budget, include_internal=include_internal,
             watcher=watcher,

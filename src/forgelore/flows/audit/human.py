@@ -9,6 +9,7 @@ adds to what is there, and every label of a pair that the judge has decided on c
 
 import random
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from forgelore.core.audit.classes import LaneAnswer, classify_answers, without_early_skips
@@ -87,15 +88,16 @@ def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: Au
     ]
 
 
-def save_pair_labels(store: Store, project_id: int, labels: Iterable[PairLabel], *, said_by: str, now_ms: int) -> int:
-    """Keep what a person said of pairs; returns how many. Raises NotFound for an item that is not there."""
+def save_pair_labels(
+    store: Store, project_id: int, labels: Iterable[PairLabel], *, said_by: str, now_ms: int, is_public: bool = False
+) -> int:
+    """Keep what a person said of pairs; returns how many. Raises NotFound for an item that is not there, and where
+    `is_public` for a confidential one.
+    """
+    find = partial(_find, store, project_id, is_public=is_public)
     rows = [
-        HumanLabel(
-            _find(store, project_id, one.kind, one.number), _find(store, project_id, one.kind, one.target), one.label,
-            said_by, now_ms,
-        )
-        for one in labels
-    ]  # fmt: skip
+        HumanLabel(find(one.kind, one.number), find(one.kind, one.target), one.label, said_by, now_ms) for one in labels
+    ]
     with store.transaction():
         save_labels_of_pairs(store, project_id, rows)
     return len(rows)
@@ -179,8 +181,8 @@ def _as_blind(one: _DecidedPair, source: BlindItem, target: BlindItem) -> BlindP
     return BlindPair(one.kind, source.number, target.number, first, second)
 
 
-def _find(store: Store, project_id: int, kind: str, number: int) -> int:
-    item_id = find_live(store, project_id, kind, number)
+def _find(store: Store, project_id: int, kind: str, number: int, *, is_public: bool) -> int:
+    item_id = find_live(store, project_id, kind, number, is_public=is_public)
     if item_id is None:
         raise NotFound(f"there is no {kind} {number} in this project", hint="check the numbers of the label")
     return item_id

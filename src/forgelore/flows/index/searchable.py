@@ -23,21 +23,23 @@ class Searchable(NamedTuple):
     hint: str = ""
 
 
-def look_at_search(store: Store) -> Searchable:
-    """Look for tables that are missing, for documents, and for some of those by their own words."""
+def look_at_search(store: Store, *, is_public: bool = False) -> Searchable:
+    """Look for tables that are missing, for documents, and for some of those by their own words. `is_public`: nothing
+    of confidential items is counted or quoted.
+    """
     missing = [gap.name for gap in find_gaps(store) if gap.type == "table"]
     if missing:
         return Searchable("error", f"tables are missing: {', '.join(missing)}", _REPAIR)
     try:
-        return _look_at_documents(store)
+        return _look_at_documents(store, is_public=is_public)
     except StoreError as error:
         return Searchable("error", error.message, _REPAIR)
 
 
-def _look_at_documents(store: Store) -> Searchable:
-    items = count_live(store)
-    documents = count_all_documents(store)
-    waiting = count_waiting(store, JobKind.DOCUMENT)
+def _look_at_documents(store: Store, *, is_public: bool) -> Searchable:
+    items = count_live(store, is_public=is_public)
+    documents = count_all_documents(store, is_public=is_public)
+    waiting = count_waiting(store, JobKind.DOCUMENT, is_public=is_public)
     if not items:
         return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
     if not documents:
@@ -47,7 +49,8 @@ def _look_at_documents(store: Store) -> Searchable:
         return Searchable("error", message, _REPAIR)
     missed, _ = find_unmatched(store, _ASKED)
     if missed:
-        return Searchable("error", f"full text does not find the word {missed[0][1]!r} of its own documents", _REPAIR)
+        word = "a word" if is_public else f"the word {missed[0][1]!r}"
+        return Searchable("error", f"full text does not find {word} of its own documents", _REPAIR)
     if waiting:
         return Searchable("warning", f"{waiting:,} items cannot be found yet", "run: forgelore generate-docs")
     return Searchable("ok", f"{documents:,} documents can be found")

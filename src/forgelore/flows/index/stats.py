@@ -87,17 +87,19 @@ class IndexStats(NamedTuple):
     code: CodeStats
 
 
-def load_stats(store: Store, fingerprint: str | None = None) -> IndexStats:
-    """Return how much is there and what waits. Vectors are counted for one embedder: the given, or the last used."""
+def load_stats(store: Store, fingerprint: str | None = None, *, is_public: bool = False) -> IndexStats:
+    """Return how much is there and what waits. Vectors are counted for one embedder: the given, or the last used.
+    `is_public`: without documents of confidential items.
+    """
     with store.snapshot():
-        kinds = count_kinds(store)
-        truncated = count_truncated(store)
+        kinds = count_kinds(store, is_public=is_public)
+        truncated = count_truncated(store, is_public=is_public)
         total = sum(count for counts in kinds.values() for count in counts.values())
-        queues = load_queues(store)
+        queues = load_queues(store, is_public=is_public)
         return IndexStats(
             DocumentStats(total, kinds, sum(truncated.values()), truncated),
-            _vector_stats(store, total, queues[JobKind.EMBED], fingerprint),
-            FullTextStats(count_documents(store) + count_cards(store)),
+            _vector_stats(store, total, queues[JobKind.EMBED], fingerprint, is_public=is_public),
+            FullTextStats(count_documents(store, is_public=is_public) + count_cards(store)),
             queues,
             FileStats(store.path, measure_file(store), load_version(store)),
             _code_stats(store),
@@ -110,9 +112,11 @@ def _code_stats(store: Store) -> CodeStats:
     return CodeStats(sum(languages.values()), languages, chunks, commits)
 
 
-def _vector_stats(store: Store, total: int, queue: WaitingQueue, fingerprint: str | None) -> VectorStats:
+def _vector_stats(
+    store: Store, total: int, queue: WaitingQueue, fingerprint: str | None, *, is_public: bool
+) -> VectorStats:
     current = find_current_embedder(store, fingerprint)
-    documents, chunks = count_vectors(store, current[0]) if current else (0, 0)
+    documents, chunks = count_vectors(store, current[0], is_public=is_public) if current else (0, 0)
     return VectorStats(
         embedder=EmbedderStats(*current[1:]) if current else None,
         embedded=documents,
@@ -120,5 +124,5 @@ def _vector_stats(store: Store, total: int, queue: WaitingQueue, fingerprint: st
         failed=queue.failing,
         coverage=round(documents / total, 4) if total else None,
         chunks=chunks,
-        second=next(iter(count_second_vectors(store)), None),
+        second=next(iter(count_second_vectors(store, is_public=is_public)), None),
     )

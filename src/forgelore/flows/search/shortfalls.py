@@ -33,7 +33,7 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
     """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
     documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
     """
-    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids)
+    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids, is_public=filters.is_public)
     if not waiting:
         return []
     items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
@@ -41,6 +41,6 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
 
 
 def warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
-    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids)
+    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids, is_public=filters.is_public)
     if waiting:
         warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")

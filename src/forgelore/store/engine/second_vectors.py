@@ -97,11 +97,13 @@ def has_second_vectors(store: Store, fingerprint: str, project_id: int, kind: st
     return store.value(sql, fingerprint, project_id, kind) is not None
 
 
-def count_second_vectors(store: Store) -> list[SecondVectors]:
-    """Return what is stored, the most first."""
-    sql = """
+def count_second_vectors(store: Store, *, is_public: bool = False) -> list[SecondVectors]:
+    """Return what is stored, the most first. `is_public`: without those of confidential items."""
+    hidden = "WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = v.document_id AND d.is_confidential)"
+    sql = f"""
         SELECT fingerprint, count(*)
-        FROM second_vectors
+        FROM second_vectors v
+        {hidden if is_public else ""}
         GROUP BY 1
         ORDER BY 2 DESC
     """

@@ -8,9 +8,17 @@ from forgelore.store.jobs import queue_jobs
 from forgelore.words import JobKind
 
 
-def count_vectors(store: Store, embedder_id: int) -> tuple[int, int]:
-    """Return (documents, chunks) that have vectors of an embedder; both from an index."""
-    row = store.row("SELECT count(DISTINCT document_id), count(*) FROM chunks WHERE embedder_id = ?", embedder_id)
+def count_vectors(store: Store, embedder_id: int, *, is_public: bool = False) -> tuple[int, int]:
+    """Return (documents, chunks) that have vectors of an embedder; both from an index. `is_public`: without documents
+    of confidential items.
+    """
+    hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = c.document_id AND d.is_confidential)"
+    sql = f"""
+        SELECT count(DISTINCT c.document_id), count(*)
+        FROM chunks c
+        WHERE c.embedder_id = ? {hidden if is_public else ""}
+    """
+    row = store.row(sql, embedder_id)
     return (row[0], row[1]) if row else (0, 0)
 
 

@@ -50,9 +50,12 @@ def _tokenizer(store: Store) -> Any:
     return store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
 
-def count_documents(store: Store) -> int:
-    """Return how many full text holds; cards are counted apart."""
-    return int(store.value("SELECT count(*) FROM documents_fts_docsize"))
+def count_documents(store: Store, *, is_public: bool = False) -> int:
+    """Return how many full text holds; cards are counted apart. `is_public`: without those of confidential items, of
+    which there are no cards.
+    """
+    hidden = "WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.is_confidential)"
+    return int(store.value(f"SELECT count(*) FROM documents_fts_docsize w {hidden if is_public else ''}"))
 
 
 def count_cards(store: Store) -> int:

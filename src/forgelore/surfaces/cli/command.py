@@ -192,7 +192,7 @@ class Context:
         if self._history is None:
             from forgelore.api import make_history
 
-            self._history = make_history(os.environ, cwd=self._cwd or os.getcwd(), db=self._db)
+            self._history = make_history(os.environ, cwd=self._cwd or os.getcwd(), db=self._db, include_internal=True)
             for warning in self._history.warnings:
                 self.warn(warning)
         return self._history

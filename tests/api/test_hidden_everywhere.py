@@ -1,0 +1,314 @@
+"""Every method of `History` and every tool for agents, asked of a store with secrets, for a reader who may not see them.
+
+The same calls are made on a store that never had the secrets. No answer, and no error, may name a secret, and what a
+reader can learn must be the same on both: a count that is one higher tells that there is something to hide.
+
+A new method or tool has no row here, and the test fails: add what to call to `METHODS` or `TOOLS`, with arguments that
+would find the secrets (`zanzibar` and `mallory` are in hidden items, `eve` wrote an internal note). A method that says
+nothing about items goes to `SILENT`; one that works on the whole file, and refuses where some of it is hidden, to
+`MEMBERS_ONLY`.
+"""
+
+import io
+import json
+import os
+import re
+
+import pytest
+
+from forgelore.api import History, Inputs, make_history
+from forgelore.errors import LoreError, UsageError
+from forgelore.store.ask_sessions import begin_session, end_session
+from forgelore.surfaces.mcp.resources import list_resources, read_resource
+from forgelore.surfaces.mcp.tools import ServerOptions, list_tools
+from forgelore.surfaces.present.data import as_data
+from servers.chat import ChatServer, call
+
+WORD = "zanzibar"
+SECRETS = (WORD, "mallory", "oscar", "eve-internal", "zed-hidden")
+ISSUE = {"kind": "issue", "state": "open", "author": "ana", "created_at": "2026-03-01T10:00:00Z"}
+PUBLIC = [
+    {**ISSUE, "number": 3, "title": "The cache forgets folders", "body": "Like files.", "labels": ["bug"]},
+    {**ISSUE, "number": 4, "title": "Another thing about the cache", "body": "Unrelated.", "state": "closed"},
+    {
+        "kind": "change", "number": 60, "title": "Keep the cache in src/cache.py", "state": "merged", "author": "tom",
+        "body": "We decided to keep it, because it is faster. Closes #4.", "files": ["src/cache.py"],
+        "created_at": "2026-03-02T10:00:00Z", "merged_at": "2026-03-03T10:00:00Z",
+    },
+    *({**ISSUE, "number": n, "title": f"Matter {n} of the cache", "body": f"Else {n}."} for n in range(10, 30)),
+    {
+        **ISSUE, "number": 1, "title": "The cache forgets files", "body": "It forgets them.", "labels": ["bug"],
+        "notes": [{"author": "tom", "body": "Seen here too.", "created_at": "2026-03-02T10:00:00Z"}],
+    },
+]  # fmt: skip
+INTERNAL = {
+    "author": "eve-internal", "body": f"Internal: {WORD}, see #4. @ana, please look?", "is_internal": True,
+    "created_at": "2026-03-05T10:00:00Z", "thread": "t9",
+}  # fmt: skip
+HIDDEN = [
+    {
+        **ISSUE, "number": 2, "title": f"The cache forgets files of {WORD}", "body": f"Same as #1, {WORD}. @ana?",
+        "author": "mallory", "labels": [f"leak-{WORD}"], "is_confidential": True, "assignees": ["ana", "zed-hidden"],
+        "url": f"https://forge.test/{WORD}/2", "milestone": f"{WORD} 1.0",
+        "notes": [{"author": "oscar", "body": f"We decided to hide {WORD}.", "created_at": "2026-03-04T10:00:00Z"}],
+    },
+    {
+        "kind": "change", "number": 61, "title": f"Hide {WORD} in src/cache.py", "state": "merged", "author": "mallory",
+        "body": f"We decided to hide {WORD}, because of #3. Closes #1.", "is_confidential": True,
+        "files": ["src/cache.py", f"src/{WORD}.py"], "created_at": "2026-03-06T10:00:00Z",
+        "merged_at": "2026-03-07T10:00:00Z",
+    },
+]  # fmt: skip
+
+
+def everything(answer):
+    """Return an answer as data, or what it refuses."""
+    if isinstance(answer, (list, tuple)) and not hasattr(answer, "_fields"):
+        return [everything(one) for one in answer]
+    return as_data(answer) if hasattr(answer, "_fields") or hasattr(answer, "__struct_fields__") else answer
+
+
+def lines_of(history, **more):
+    stream = io.BytesIO()
+    done = history.export_to(stream, project="acme/web", **more)
+    return (
+        done,
+        stream.getvalue().decode(),
+        [line.decode() for line in history.export_lines(project="acme/web", **more)],
+    )
+
+
+QUERIES = ("cache", WORD, "#2", "label:leak-zanzibar", "author:mallory", "author:oscar", "label:leak-zanzibr")
+FILTERS = ("", "label:leak-zanzibar", "author:mallory", "assignee:zed-hidden", "assignee:ana")
+METHODS = {
+    "search": [lambda h, q=q: h.search(q) for q in QUERIES] + [lambda h: h.search("cache", is_raw=True)],
+    "similar": [lambda h: h.similar("#1"), lambda h: h.similar("#2"), lambda h: h.similar("#3", is_earlier=True)],
+    "list_items": [lambda h, q=q, k=k: h.list_items(k, q) for q in FILTERS for k in ("issues", "changes", "discussions")],
+    "items": [lambda h, q=q: h.items(q, limit=100) for q in FILTERS],
+    "count": [lambda h, q=q, k=k: h.count(k, q) for q in FILTERS for k in ("issues", "items", "threads", "notes")],
+    "get": [lambda h: h.get("#1"), lambda h: h.get(2)],
+    "show": [lambda h, r=r: h.show(r, with_document=True) for r in ("#1", "#2", "#3", "#4", "!61", "acme/web#2")],
+    "read": [lambda h, r=r: h.read(r) for r in ("#1", "#2", "item:25", "item:26")] + [lambda h: h.read("#1", find=WORD)],
+    "read_text": [lambda h, k=k: h.read_text(k) for k in ("item:1", "item:24", "item:25", "item:26")],
+    "find_page": [lambda h: h.find_page("#1"), lambda h: h.find_page("#2")],
+    "triage": [lambda h, r=r: h.triage(r, Inputs()) for r in ("#1", "#2", "#3", "!61")],
+    "history_of": [lambda h, p=p: h.history_of(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
+    "extract_decisions": [lambda h: h.extract_decisions("src/cache.py"),
+                          lambda h: h.extract_decisions("src/", include_internal=True)],
+    "who": [lambda h, p=p: h.who(p) for p in ("ana", "tom", "mallory", "mallori", "oscar", "eve-internal", "zed-hidden")],
+    "me": [lambda h: h.me("ana"), lambda h: h.me("zed-hidden"), lambda h: h.me("tom")],
+    "ask": [
+        lambda h: h.ask(f"what of {WORD}?", without_model=True), lambda h: h.ask("What does the cache forget?"),
+        lambda h: h.ask("What does the cache forget?", include_internal=True),
+    ],
+    "list_asked": [lambda h: h.list_asked()],
+    "replay_asked": [lambda h: h.replay_asked(1), lambda h: h.replay_asked(99)],
+    "export_lines": [lambda h: list(h.export_lines(project="acme/web")), lines_of,
+                     lambda h: list(h.export_lines(project="acme/web", include_internal=True))],
+    "export_to": [lambda h: lines_of(h, include_internal=True)],
+    "export_file": [lambda h: h.export_file(os.devnull, project="acme/web"),
+                    lambda h: h.export_file(os.devnull, project="acme/web", include_internal=True)],
+    "status": [lambda h: h.status(), lambda h: h.status("acme/web")],
+    "stats": [lambda h: h.stats()],
+    "count_unindexed": [lambda h: h.count_unindexed()],
+    "count_replays": [lambda h: h.count_replays()],
+    "list_projects": [lambda h: h.list_projects()],
+    "name_project": [lambda h: h.name_project()],
+    "has_several_projects": [lambda h: h.has_several_projects],
+    "names_to_sync": [lambda h: h.names_to_sync()],
+    "list_maintainers": [lambda h: h.list_maintainers()],
+    "list_dedupe_runs": [lambda h: h.list_dedupe_runs()],
+    "list_blind_pairs": [lambda h: h.list_blind_pairs()],
+    "detect_new": [lambda h, r=r: h.detect_new(r) for r in ("#1", "#2", "!61")],
+    "override_duplicate": [lambda h: h.override_duplicate("accept", "#2", "#1"),
+                           lambda h: h.override_duplicate("accept", "#1", "#2")],
+    "label_pairs": [lambda h: h.label_pairs(_pair(1, 2)), lambda h: h.label_pairs(_pair(2, 1))],
+    "make_candidates": [lambda h: h.make_candidates()],
+    "judge_candidates": [lambda h: h.judge_candidates()],
+    "make_intent_cards": [lambda h: h.make_intent_cards()],
+    "check_up": [lambda h: [one[:4] for one in h.check_up(is_offline=True)]],
+}  # fmt: skip
+# What works on the whole file: it says what it did, and shows no item; how much there was to do it counts.
+WORKING = {
+    "calibrate": lambda h: h.calibrate(project="acme/web", is_dry=True),
+    "build_documents": lambda h: h.build_documents(full=True),
+    "embed": lambda h: h.embed(full=True),
+    "update_index": lambda h: h.update_index(),
+    "replay": lambda h: h.replay("acme/web"),
+    "import_file": lambda h: h.import_file(_more(h), project="acme/web"),
+    "index_code": lambda h: h.index_code(os.path.dirname(h.path)),
+    "refresh": lambda h: h.refresh(),
+    "sync": lambda h: h.sync("acme/web"),
+    "estimate_sync": lambda h: h.estimate_sync("acme/web"),
+}
+MEMBERS_ONLY = {
+    "check": lambda h: h.check(), "repair": lambda h: h.repair(), "canonicalize": lambda h: h.canonicalize(),
+    "plan_closings": lambda h: h.plan_closings(), "apply_closings": lambda h: h.apply_closings(1),
+    "roll_back_closings": lambda h: h.roll_back_closings(1), "run_dedupe": lambda h: h.run_dedupe(),
+    "audit_judges": lambda h: h.audit_judges(cheap="builtin", strong="statements"),
+    "audit_by_history": lambda h: h.audit_by_history(), "audit_by_people": lambda h: h.audit_by_people(),
+    "analyse_audit": lambda h: h.analyse_audit(), "load_overview": lambda h: h.load_overview(),
+    "evaluate": lambda h: h.evaluate("queries.jsonl"),
+}  # fmt: skip
+# They say nothing about items: settings, the machine, the parts that a history is made of. `handle_event` has an index
+# of its own, which holds what every reader of its branch may read (tests/triage).
+SILENT = {
+    "app", "add_host", "close", "find_token_owner", "handle_event", "has_model", "is_writing", "now_ms", "path",
+    "read_pair_labels", "retriever", "set_up", "stop", "suggest_project", "warnings",
+}  # fmt: skip
+REFS = ("#1", "#2", "acme/web#2", "!61", "item:25", f"https://forge.test/{WORD}/2")
+TOOLS = {
+    "search": [{"query": query} for query in QUERIES]
+    + [{"query": "cache", "label": [f"leak-{WORD}"]}, {"query": "cache", "author": ["mallory"]}],
+    "read": [{"ref": ref} for ref in REFS] + [{"ref": "#1", "find": WORD}, {"ref": f"src/{WORD}.py"}],
+    "show": [{"ref": ref} for ref in REFS],
+    "similar": [{"ref": ref} for ref in REFS],
+    "history": [{"path": path} for path in ("src/cache.py", "src/", f"src/{WORD}.py")],
+    "sync_status": [{}, {"project": "acme/web"}],
+    "ask": [{"question": f"What of {WORD}?"}],
+    "sync": [{"project": "acme/web"}],
+}
+
+
+def _pair(number, target):
+    from forgelore.core.audit.pair_labels import PairLabel
+
+    return [PairLabel("issue", number, target, "duplicate")]
+
+
+def _more(history):
+    path = os.path.join(os.path.dirname(history.path), "again.jsonl")
+    with open(path, "w") as file:
+        file.write(json.dumps(PUBLIC[0]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model that looks for what is hidden, and answers with whatever it was shown."""
+
+    def reply(asked):
+        turn = sum(message["role"] == "assistant" for message in asked["messages"])
+        steps = [call("search", keywords=WORD), call("read", id="#2"), call("get", id="#1"), call("read", id="#1")]
+        said = " ".join(str(one["content"]) for one in asked["messages"] if one["role"] != "user")
+        leaked = " ".join(word for word in SECRETS if f"{word}," in said or f"of {word}" in said)
+        return steps[turn] if turn < len(steps) else call("answer", text=f"Nothing. {leaked}", citations=[])
+
+    with ChatServer(reply) as server:
+        yield server
+
+
+def make_store(folder, model, *, is_secret):
+    folder.mkdir()
+    lines = [*PUBLIC[:-1], {**PUBLIC[-1], "notes": [*PUBLIC[-1]["notes"], INTERNAL]}, *HIDDEN] if is_secret else PUBLIC
+    source = folder / "lines.jsonl"
+    source.write_text("\n".join(map(json.dumps, lines)))
+    environ = {
+        "HOME": str(folder), "PATH": os.environ["PATH"], "FORGELORE_EMBEDDER": "lore",
+        "GITHUB_API_URL": model.url,
+        "FORGELORE_LLM_BASE_URL": model.v1, "FORGELORE_LLM_MODEL": "scripted-model",
+    }  # fmt: skip
+    path = str(folder / "store.db")
+    with make_history(environ, cwd=str(folder), db=path, include_internal=True) as owner:
+        owner.import_file(source, project="acme/web")
+        if is_secret:  # what a member asked, a job that failed, a run that complained
+            store = owner.app.store()
+            with store.transaction():
+                session = begin_session(store, f"Why {WORD}?", "m", {"project": None, "include_internal": True}, 1)
+                end_session(store, session, "answer", f"Because of {WORD}.", (1, 1), 2)
+                for kind, key in (("threads", "issue:2"), ("document", "25"), ("replay", "25")):
+                    store.run(
+                        "INSERT INTO jobs (project_id, kind, key, queued_at, attempt_count, last_error)"
+                        " VALUES (1, ?, ?, 0, 3, ?)", kind, key, f"{WORD} failed",
+                    )  # fmt: skip
+                store.run("UPDATE sync_runs SET summary = ?", json.dumps({"warnings": [f"issue 2 of {WORD} is odd"]}))
+    return environ, path
+
+
+@pytest.fixture
+def stores(tmp_path, model):
+    """A history of the store with secrets, and of the one without, both for a reader who may not see them."""
+    opened = []
+    for name, is_secret in (("secret", True), ("clean", False)):
+        environ, path = make_store(tmp_path / name, model, is_secret=is_secret)
+        opened.append(make_history(environ, cwd=str(tmp_path / name), db=path))
+    yield opened
+    for history in opened:
+        history.close()
+
+
+def public_names():
+    return {name for name in (*dir(History), "app") if not name.startswith("_")}
+
+
+def outcome(history, ask):
+    """Return what a reader is told, without times, sizes and places."""
+    try:
+        said = json.dumps(everything(ask(history)), default=repr, sort_keys=True)
+    except LoreError as error:
+        said = f"{type(error).__name__}: {error.message} ({error.hint})"
+    folder = os.path.dirname(history.path)
+    said = said.replace(folder, "FOLDER").replace(history.app.environ["FORGELORE_LLM_BASE_URL"], "MODEL")
+    # How rare a word is counts every document, and so do scores; a page's mark and dates tell when the file was written.
+    varying = r'"(?:bytes|content_hash|hash|\w+_at|session|document_id)": (?:"[^"]*"|\d+|null)|\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|Against it: [^.]*'
+    return re.sub(r"(\d+):[0-9a-f]{10}\b", r"\1", re.sub(varying, "", said))
+
+
+def secrets_in(said, asked=""):
+    return [word for word in SECRETS if word in said and word not in asked]
+
+
+def test_every_method_has_a_row():
+    rows = set(METHODS) | set(WORKING) | set(MEMBERS_ONLY) | SILENT
+    assert public_names() - rows == set(), "say in this file how these are asked for secrets (see its first lines)"
+    assert rows - public_names() == set(), "these methods are gone: remove their rows"
+    assert {tool.name for tool in list_tools(ServerOptions(can_write=True, has_model=True))} == set(TOOLS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_tells_the_same_with_and_without_secrets(stores, name):
+    for number, ask in enumerate(METHODS[name]):
+        secret, clean = (outcome(history, ask) for history in stores)
+        assert secret == clean, (name, number)
+
+
+@pytest.mark.parametrize("name", WORKING)
+def test_work_on_the_whole_file_names_no_secret(stores, name):
+    assert secrets_in(outcome(stores[0], WORKING[name])) == []
+
+
+@pytest.mark.parametrize("name", MEMBERS_ONLY)
+def test_work_that_shows_hidden_items_is_refused_with_what_to_do(stores, name):
+    with pytest.raises(UsageError) as refused:
+        MEMBERS_ONLY[name](stores[0])
+    assert "include_internal=True" in refused.value.hint
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_tells_the_same_with_and_without_secrets(stores, name):
+    tools = {tool.name: tool for tool in list_tools(ServerOptions(can_write=True, has_model=True))}
+    for given in TOOLS[name]:
+        secret, clean = (outcome(history, lambda h, given=given: tools[name].call(h, given)) for history in stores)
+        assert secret == clean, (name, given)
+
+
+def test_resources_are_the_same_with_and_without_secrets(stores):
+    uris = [f"forgelore://item/acme%2Fweb/{what}" for what in ("issue/1", "issue/2", "change/61")]
+    for ask in (list_resources, *(lambda h, uri=uri: read_resource(h, uri) for uri in uris)):
+        secret, clean = (outcome(history, ask) for history in stores)
+        assert secret == clean
+
+
+def test_whoever_opens_it_with_everything_sees_the_secrets(stores):
+    """Otherwise the tests above would hold on a store without any."""
+    environ, path = stores[0].app.environ, stores[0].path
+    with make_history(environ, cwd=os.path.dirname(path), db=path, include_internal=True) as owner:
+        assert owner.triage("#2", Inputs()).result.author == "mallory"
+        assert WORD in "".join(lines_of(owner, include_internal=True)[1])
+        assert WORD not in "".join(lines_of(owner)[1])
+        assert owner.status()[0].items == {"change": 2, "issue": 24}
+        assert owner.stats().documents.total > stores[0].stats().documents.total
+        assert [session.answer for session in owner.list_asked()] == [f"Because of {WORD}."]
+        assert owner.read_text("item:25").text.count(WORD) >= 2
+        assert owner.who("mallory").login == "mallory"
+        assert owner.load_overview().clusters == []
