@@ -12,6 +12,7 @@ from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchRequest, search
 from forgelore.flows.search.typed import QuerySetting, build_request
 from forgelore.flows.transfer.importing import import_lines
+from forgelore.store.filters import Filters
 from forgelore.store.migrate import open_store
 from forgelore.words import ProjectName
 
@@ -85,6 +86,31 @@ def test_the_best_of_a_bad_lot_is_told(store):
     good = ask(store, "empty wallet")
     assert not good.is_nothing_fitting
     assert good.hits[0].relevance == 1
+
+
+def test_a_filter_that_holds_none_of_the_words_still_has_hits_by_meaning(store):
+    """The store knows the word, so what is near within the filter is an answer, rated as any other."""
+    only_wallets = Filters(not_items=tuple(range(1, 57)))
+    known = ask(store, "compiling", filters=only_wallets)
+    assert known.hits
+    assert max(hit.relevance for hit in known.hits) < FLOOR
+    assert known.is_nothing_fitting
+    assert not ask(store, "sourdough", filters=only_wallets).hits
+
+
+def test_a_word_that_only_a_confidential_item_holds_is_not_known_to_the_public(tmp_path):
+    store = open_store(str(tmp_path / "secret.db"))
+    items = [
+        item(1, "wallet", "is empty"),
+        {**item(2, "codename sourdough", "in secret"), "is_confidential": True},
+    ]
+    lines = [json.dumps(one).encode() + b"\n" for one in items]
+    import_lines(store, ProjectName("local", "local", "secret"), lines, 1)
+    index_items(store, [1])
+    embed_documents(store, Knowing(), [1])
+    assert not ask(store, "sourdough", filters=Filters(is_public=True)).hits
+    assert numbers(ask(store, "sourdough"))[0] == 2
+    store.close()
 
 
 def test_a_named_item_and_what_filters_allow_fit_by_definition(store):

@@ -202,7 +202,7 @@ def _rank(
         if mode != "semantic":
             words = list_by_words(retriever, request, query, depth, scope.allowed, weighed.literal)
         vectors = wait() if wait else []
-        if mode == "hybrid" and not words and retriever.embedder:
+        if mode == "hybrid" and not words and retriever.embedder and not _has_known_word(retriever, query, request):
             # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
         return RankedLists(words, vectors)
@@ -247,6 +247,12 @@ def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, w
     page = _fill_page(retriever, request, query, answer, ranked)
     # Each of them meets all that was asked.
     return page if request.is_bare else page._replace(hits=[hit._replace(relevance=1.0) for hit in page.hits])
+
+
+def _has_known_word(retriever: Retriever, query: Query, request: SearchRequest) -> bool:
+    """Whether any document holds a word of the query, within the filters or not; of those its reader may see."""
+    readable = build_allowed(Filters(is_public=request.filters.is_public))
+    return retriever.count_items(query, 1, readable, of_cards=request.of_cards)[0] > 0
 
 
 def _unranked(document_id: int) -> Fused:
