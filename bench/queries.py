@@ -2,12 +2,13 @@
 
 The set (bench/queries.jsonl) was written from the texts of four public trackers by somebody who had not searched them,
 before anything was tuned to it: identifiers and error codes, sentences, known items, qualifiers and exclusions. Beside
-it: the titles of changes as queries for the issue that each of them closes.
+it: the titles of changes as queries for the issue that each of them closes, and the titles of known duplicates as
+queries for what they repeat.
 
 The trackers are imported once, with their notes, into FORGELORE_BENCH_CACHE (or a folder for temporary files).
 
     python bench/run.py queries            everything
-    python bench/run.py queries typed      without the titles of changes
+    python bench/run.py queries typed      without the titles
 
 results/queries-before.md is what it found before the lists of a search were weighed.
 """
@@ -18,8 +19,11 @@ import os
 import pathlib
 import random
 import re
+import statistics
 import subprocess
 import tempfile
+import time
+import typing
 
 from forgelore.api import History, open_history
 from forgelore.core.compare.scoring import score_ranks
@@ -34,6 +38,7 @@ PROJECTS = {"bitcoin": "bitcoin/bitcoin", "rust": "rust-lang/rust", "hadoop": "h
 MODES = ("lexical", "semantic", "hybrid")
 CLOSING = ("bitcoin", "rust")  # the trackers that have changes
 TITLES = 300  # of each
+DUPLICATES = 400  # of both
 DEPTH = 50
 SEED = 5
 _CLOSES = re.compile(r"\b(?:clos|fix|resolv)(?:e|es|ed|ing)?:?\s+#(\d+)\b", re.IGNORECASE)
@@ -41,11 +46,19 @@ _CLOSES = re.compile(r"\b(?:clos|fix|resolv)(?:e|es|ed|ing)?:?\s+#(\d+)\b", re.I
 Pages = dict[TypedQuery, Page]
 
 
+class Repeated(typing.NamedTuple):
+    """What one title found: the place of the item it repeats, and what the search took in milliseconds of CPU."""
+
+    rank: int | None
+    cpu_ms: float
+
+
 def main(arguments: list[str]) -> None:
     if not CORPORA.is_dir():
         raise Skipped(f"there are no trackers in {CORPORA.name}/")
     pages: dict[str, Pages] = {mode: {} for mode in MODES}
     ranks: dict[str, dict[str, list[int | None]]] = {}
+    repeated: dict[str, dict[str, list[Repeated]]] = {}
     for tracker in PROJECTS:
         items = load_items(tracker)
         with open_tracker(tracker) as lore:
@@ -53,10 +66,13 @@ def main(arguments: list[str]) -> None:
                 ask(lore, tracker, mode, items, pages[mode])
             if tracker in CLOSING and "typed" not in arguments:
                 ranks[tracker] = find_closed(lore)
+                repeated[tracker] = find_repeated(lore, tracker)
     parts = [NOTE]
     for kind in KINDS[:4]:
         parts += [f"## {kind}", kind_table(kind, pages)]
     parts += ["## Told that nothing fits well, or nothing found", flagged_table(pages)]
+    if repeated:
+        parts += ["## The title of a known duplicate, for what it repeats", DUPLICATES_NOTE, duplicates_table(repeated)]
     if ranks:
         parts += ["## The title of a change, for the issue that it closes", closing_table(ranks)]
     report("queries", "What people type", parts, " ".join(arguments))
@@ -93,6 +109,51 @@ def closing_table(ranks: dict[str, dict[str, list[int | None]]]) -> str:
             score = score_ranks(found)
             rows.append([tracker, mode, score.n, *(f"{score.values[name]:.3f}" for name in ("recall@10", "mrr"))])
     return table(["", "", "n", "R@10", "MRR"], rows)
+
+
+DUPLICATES_NOTE = (
+    f"{DUPLICATES} of the duplicates that maintainers named, drawn from both trackers together. The title is typed as"
+    " it is; hits are items of the same kind that were there before. CPU is that of ranking alone, in this store, and"
+    " depends on what else the machine does."
+)
+
+
+def duplicates_table(repeated: dict[str, dict[str, list[Repeated]]]) -> str:
+    rows = []
+    for mode in MODES:
+        for name in ("both", *repeated):
+            found = [one for tracker, by in repeated.items() if name in ("both", tracker) for one in by[mode]]
+            score = score_ranks([one.rank for one in found])
+            cpu = statistics.median(one.cpu_ms for one in found)
+            figures = [f"{score.values[metric]:.3f}" for metric in ("recall@5", "recall@10", "mrr")]
+            rows.append([name, mode, score.n, *figures, f"{cpu:.1f}"])
+    return table(["", "", "n", "R@5", "R@10", "MRR", "CPU ms, p50"], rows)
+
+
+def find_repeated(lore: History, tracker: str) -> dict[str, list[Repeated]]:
+    asked = [one for name, one in sample_duplicates() if name == tracker]
+    return {mode: [find_title(lore, one, mode) for one in asked] for mode in MODES}
+
+
+def find_title(lore: History, asked: dict, mode: str) -> Repeated:
+    sql = "SELECT id, title, created_at FROM items WHERE kind = ? AND number = ?"
+    ((item_id, title, created_at),) = lore.app.store().rows(sql, asked["kind"], asked["query"])
+    filters = Filters(types=(asked["kind"],), not_items=(item_id,), before=created_at)
+    retriever = lore.retriever(is_lexical=mode == "lexical")
+    began = time.process_time()
+    hits = search(retriever, SearchRequest(title, mode, filters, DEPTH, is_bare=True)).hits
+    took = time.process_time() - began
+    rank = next((at for at, hit in enumerate(hits, 1) if hit.row.number in asked["gold"]), None)
+    return Repeated(rank, took * 1000)
+
+
+def sample_duplicates() -> list[tuple[str, dict]]:
+    """Return known duplicates with their tracker: the same ones at each call."""
+    found = []
+    for tracker in CLOSING:
+        text = (CORPORA / f"{tracker}.queries.jsonl").read_text(encoding="utf-8")
+        found += [(tracker, row) for row in map(json.loads, text.splitlines()) if row["gold"]]
+    return random.Random(SEED).sample(found, DUPLICATES)
 
 
 def ask(lore: History, tracker: str, mode: str, items: dict[int, str], pages: Pages) -> None:

@@ -173,3 +173,19 @@ def test_an_identifier_that_is_asked_for_in_one_piece_is_shown_and_fits(tmp_path
     assert [hit.snippet.text[start:end].replace("_", "") for start, end in hit.snippet.marks] == [typed]
     assert (hit.words, hit.relevance) == ((typed,), 1.0)
     store.close()
+
+
+def test_the_common_words_of_a_long_title_count_too(tmp_path):
+    """Twelve rare words are noise here; what the title is about is told by the four that others have as well."""
+    store = open_store(str(tmp_path / "title.db"))
+    rare = [f"noise{letter}" for letter in "abcdefghijklmn"]
+    told = ["wallet", "crashes", "during", "rescan"]
+    items = [item(at, f"about {word}", "nothing else") for at, word in enumerate(rare, 1)]
+    items += [item(20 + at, f"{word} and more", "something else") for at, word in enumerate([*told, *told])]
+    items += [item(99, "wallet crashes during rescan", "every time")]
+    lines = [json.dumps(one).encode() + b"\n" for one in items]
+    import_lines(store, ProjectName("local", "local", "title"), lines, 1)
+    index_items(store, [1])
+    answer = search(Retriever(store), SearchRequest(" ".join([*rare, *told]), "lexical"))
+    assert numbers(answer)[0] == 99
+    store.close()

@@ -17,7 +17,7 @@ from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchRequest, search
+from forgelore.flows.search.run import FUSION_K, SearchRequest, search
 from forgelore.flows.search.weighing import weigh_query
 from forgelore.store.db import Store
 from forgelore.store.embedders import find_embedder
@@ -39,10 +39,10 @@ def test_words_and_meaning_are_both_told(retriever):
     assert hit.row.number in (41, 145)
     assert hit.lexical_rank and hit.vector_rank
     weights = weigh_query(retriever, parse_query("deleted files come back")).lists
-    assert weights.vectors > weights.words > 0.5, "plain language is found by meaning first, and by words too"
-    told = weights.words / (60 + hit.lexical_rank) + weights.vectors / (60 + hit.vector_rank)
+    assert weights.vectors == weights.words, "plain language is found by meaning as much as by words"
+    told = weights.words / (FUSION_K + hit.lexical_rank) + weights.vectors / (FUSION_K + hit.vector_rank)
     assert hit.rrf == pytest.approx(told)
-    assert hit.score == pytest.approx(hit.rrf * 61 / 2)
+    assert hit.score == pytest.approx(hit.rrf * (FUSION_K + 1) / 2)
     assert {"deleted", "files"} <= set(hit.words)
 
 

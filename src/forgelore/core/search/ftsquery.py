@@ -118,8 +118,10 @@ def loosen(words: Sequence[Word]) -> list[Word]:
     return list(found.values())
 
 
-def choose_rare(words: Sequence[Word], document_counts: Mapping[str, int], *, total: int, budget: int) -> list[Word]:
-    """Return the words worth OR-ing, rarest first: at least one, at most 12, together in about `budget` documents.
+def choose_rare(
+    words: Sequence[Word], document_counts: Mapping[str, int], *, total: int, budget: int, most: int = _MAX_RARE
+) -> list[Word]:
+    """Return the words worth OR-ing, rarest first: at least one, at most `most`, together in about `budget` documents.
 
     `document_counts` is keyed by `Word.text`; a word without a count is taken to be everywhere. Words that are
     nowhere find nothing and are left out, unless all are such.
@@ -130,7 +132,7 @@ def choose_rare(words: Sequence[Word], document_counts: Mapping[str, int], *, to
     spent = 0
     for count, word in sorted(found, key=itemgetter(0)):
         spent += count
-        if chosen and (spent > budget or len(chosen) == _MAX_RARE):
+        if chosen and (spent > budget or len(chosen) == most):
             break
         chosen.append(word)
     return chosen

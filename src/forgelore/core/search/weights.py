@@ -4,7 +4,7 @@ A query that is an identifier, an error code, a path or a quoted phrase wants th
 disturbs: of a page for such a query, words alone give 95 % that hold it, meaning alone 37 %. A sentence is the other
 way round. Between them decides how much of what the query's words tell is told by such exact ones.
 
-    words : vectors    plain language 0.7 : 1    half of it exact 0.78 : 0.75    one identifier 1 : 0.02
+    words : vectors    plain language 1 : 1    half of it exact 1 : 0.75    one identifier 1 : 0.02
 
 Chosen on identifiers, titles of changes and of duplicates of four trackers (bench/queries.py). The share is squared: a
 sentence that names a function is still a sentence.
@@ -19,7 +19,6 @@ from typing import NamedTuple
 from forgelore.core.search.ftsquery import Word
 from forgelore.core.search.terms import find_specials, has_unspaced, split_word
 
-_PLAIN = 0.7  # of the words' list, for plain language
 _LEAST = 0.02  # of the vectors': enough to fill a page that words leave short, too little to change their order
 # What joins names in code and in files. A single slash may be "read/write", and is not among them.
 _JOINED = r"[A-Za-z0-9](?:::|->|[_\\.@=]|/[^/\s]*[/._])[A-Za-z0-9]"
@@ -52,7 +51,7 @@ def weigh_lists(words: Sequence[WeighedWord]) -> ListWeights:
     total = sum(word.weight for word in known)
     exact = sum(word.weight for word in known if word.is_exact) / total if total else 0.0
     exact *= exact
-    by_words, by_meaning = _PLAIN + (1 - _PLAIN) * exact, max(_LEAST, 1 - exact)
+    by_words, by_meaning = 1.0, max(_LEAST, 1 - exact)
     scale = 2 / (by_words + by_meaning)
     return ListWeights(by_words * scale, by_meaning * scale)
 
