@@ -114,7 +114,8 @@ def closing_table(ranks: dict[str, dict[str, list[int | None]]]) -> str:
 DUPLICATES_NOTE = (
     f"{DUPLICATES} of the duplicates that maintainers named, drawn from both trackers together. The title is typed as"
     " it is; hits are items of the same kind that were there before. CPU is that of ranking alone, in this store, and"
-    " depends on what else the machine does."
+    " depends on what else the machine does. Before all words were ORed and both lists counted the same (d71b0be), R@10"
+    " of both was .410 by words, .492 by meaning, .507 together; the target for the last is .57."
 )
 
 
