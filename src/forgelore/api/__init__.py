@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from forgelore.api.bot import write_judgement as write_judgement
     from forgelore.api.checkup import DoctorCheck as DoctorCheck
     from forgelore.api.dedupe import IntentAnswer as IntentAnswer
-    from forgelore.api.dedupe import SaidOverride as SaidOverride
     from forgelore.api.deduping.chain import DedupeChain as DedupeChain
+    from forgelore.api.deduping.overrides import SaidOverride as SaidOverride
     from forgelore.api.fetch import ImportedFile as ImportedFile
     from forgelore.api.fetch import ReplayedProject as ReplayedProject
     from forgelore.api.fetch import SyncedProject as SyncedProject
@@ -285,7 +285,7 @@ _HOMES = {
     "RolledBack": "forgelore.flows.closing.rollback",
     "RolledBackItem": "forgelore.flows.closing.rollback",
     "RowCount": "forgelore.flows.browse.lists",
-    "SaidOverride": "forgelore.api.dedupe",
+    "SaidOverride": "forgelore.api.deduping.overrides",
     "Score": "forgelore.core.compare.scoring",
     "ScrollDirection": "forgelore.core.ask.windows",
     "SearchAnswer": "forgelore.flows.search.run",

@@ -1,7 +1,5 @@
 """Deduplication put together: which project and items are meant, which forge is asked, with which settings."""
 
-import getpass
-import os
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
@@ -9,15 +7,12 @@ from forgelore.api.index import update_index
 from forgelore.api.patches import PatchReader
 from forgelore.api.projects import meant_project
 from forgelore.app import App
-from forgelore.core.names import parse_ref
 from forgelore.errors import InvalidValue
-from forgelore.flows.browse.refs import find_row
 from forgelore.flows.closing.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
 from forgelore.flows.closing.journal import RunClock
 from forgelore.flows.closing.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.flows.dedupe.canonicalize import Canonicalized, ClusterSettings, canonicalize
 from forgelore.flows.dedupe.intent import CardJob, CardMaker, CardsMade, RuleCards, make_cards
-from forgelore.flows.dedupe.overrides import OverrideAction, override
 from forgelore.flows.dedupe.plan import ClosingPlan, PlanSettings, plan_closings
 from forgelore.flows.progress import Watcher
 from forgelore.store.db import Store
@@ -29,15 +24,6 @@ from forgelore.store.sync_history import has_cursors
 CardStates = Literal["open", "closed", "all"]
 CARD_MAKERS = ("auto", "builtin", "llm")
 _STATES: dict[str, Sequence[str] | None] = {"open": ("open",), "closed": ("closed", "merged"), "all": None}
-
-
-class SaidOverride(NamedTuple):
-    """What a person said of an item, or of a pair; it outlives every rerun."""
-
-    action: OverrideAction
-    ref: str
-    target: str | None
-    said_by: str
 
 
 class IntentAnswer(NamedTuple):
@@ -150,30 +136,6 @@ def roll_back_run(
     project = _project_of(app, applied.project_id)
     forge, clock = app.forge(project.name), RunClock(app.now_ms, app.sleep)
     return roll_back(store, forge, project, applied, clock, is_forced=is_forced, on_item=on_item)
-
-
-def say_override(
-    app: App, action: OverrideAction, ref: str, target: str | None, *, project: str | None
-) -> SaidOverride:
-    """Keep what the person at this machine says of items of one project."""
-    store = app.store(create=True)
-    meant = app.find_project(project)
-    texts, is_public = (ref, *([target] if target else [])), not app.include_internal
-    rows = [find_row(store, parse_ref(text), meant, app.hosts, is_public=is_public) for text in texts]
-    if len({row.project_id for row in rows}) > 1:
-        raise InvalidValue("these are items of two projects", hint="duplicates are looked for within one")
-    person = user_name()
-    other = rows[1].id if target else None
-    override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())
-    return SaidOverride(action, ref, target, person)
-
-
-def user_name() -> str:
-    """Return who is signed in at this machine; a user without a name, as in a container, by its number."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"
 
 
 def _project_of(app: App, project_id: int) -> StoredProject:

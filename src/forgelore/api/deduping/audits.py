@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from forgelore.api.dedupe import user_name
+from forgelore.api.deduping.overrides import user_name
 from forgelore.api.judging import check_share, check_workers, make_judge, meant_kinds
 from forgelore.api.patches import make_patch_reader
 from forgelore.api.projects import meant_project

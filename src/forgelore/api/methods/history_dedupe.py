@@ -7,7 +7,8 @@ from forgelore.api.methods.history_find import FindingHistory
 from forgelore.api.projects import maybe_project, meant_project
 
 if TYPE_CHECKING:
-    from forgelore.api.dedupe import CardStates, IntentAnswer, SaidOverride
+    from forgelore.api.dedupe import CardStates, IntentAnswer
+    from forgelore.api.deduping.overrides import SaidOverride
     from forgelore.core.dedupe.closings import TargetPolicy
     from forgelore.flows.closing.apply import Applied, AppliedLine
     from forgelore.flows.closing.rollback import RolledBack, RolledBackItem
@@ -78,7 +79,7 @@ class DedupingHistory(FindingHistory):
         """Keep what a person says: accept or reject that an item repeats another, split it off its cluster, or make it
         the canonical. It outlives every rerun.
         """
-        from forgelore.api.dedupe import say_override
+        from forgelore.api.deduping.overrides import say_override
 
         return say_override(self.app, action, ref, target, project=project)
 

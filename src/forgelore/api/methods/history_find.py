@@ -28,7 +28,7 @@ class FindingHistory:
     def search(
         self, text: str = "", *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
         sort: str | None = None, is_raw: bool = False, is_literal: bool = False, embedder: str | None = None,
-        is_rescored: bool = False, source: str = "raw", **filters: Unpack[FilterWords],
+        is_rescored: bool = False, source: str = "raw", with_lines: bool = True, **filters: Unpack[FilterWords],
     ) -> "SearchAnswer":  # fmt: skip
         """Return the best hits for what a person would type, best first: words, phrases, exclusions, qualifiers, the
         number of an item; without a text, what the filters allow. Filters are those of the command line: one value or
@@ -37,6 +37,7 @@ class FindingHistory:
         question or the database is another one now. `sort`: created, updated or comments, with -asc the other way
         round; the query's own `sort:` comes first. `is_literal`: all of the text is words. `is_raw`: the text is FTS5
         syntax. `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
+        Without `with_lines`, hits of items do not say at which line of their reading text they were found.
         """
         from forgelore.api.find import build_search, check_source, name_hits, read_mode
         from forgelore.flows.code.search import search_everything
@@ -48,7 +49,7 @@ class FindingHistory:
         )._replace(of_cards=source == "intent")  # fmt: skip
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
-        answer = search_everything(retriever, request, rescorer=rescorer)
+        answer = search_everything(retriever, request, rescorer=rescorer, with_lines=with_lines)
         return answer._replace(hits=name_hits(self.app, answer.hits))
 
     def similar(

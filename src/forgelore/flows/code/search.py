@@ -20,14 +20,17 @@ EVERYTHING = "all"
 
 
 def search_everything(
-    retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None
+    retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None, with_lines: bool = True
 ) -> SearchAnswer:
-    """Return the best hits of the types that are asked for, each with its line."""
+    """Return the best hits of the types that are asked for, each with its line; those of items are left out without
+    `with_lines`: each reads a whole conversation.
+    """
     types = request.filters.types
     sources = [one for one in OF_CODE if one in types or EVERYTHING in types]
     items = tuple(one for one in types if one not in (*OF_CODE, EVERYTHING))
     if not sources:
-        return _with_lines(retriever, search(retriever, request, rescorer=rescorer), request)
+        answer = search(retriever, request, rescorer=rescorer)
+        return _with_lines(retriever, answer) if with_lines and not request.is_bare else answer
     from forgelore.flows.code.code_answers import search_source  # most searches do without
 
     check_limit(request.limit)
@@ -37,7 +40,8 @@ def search_everything(
         deep = request._replace(filters=filters, limit=min(100, request.end), start=type(request.start)())
         answers.append(search(retriever, deep, rescorer=rescorer))
     answers += [search_source(retriever, request._replace(filters=filters), source) for source in sources]
-    return _with_lines(retriever, _join(request, answers), request)
+    joined = _join(request, answers)
+    return _with_lines(retriever, joined) if with_lines and not request.is_bare else joined
 
 
 def _join(request: SearchRequest, answers: list[SearchAnswer]) -> SearchAnswer:
@@ -61,10 +65,8 @@ def _join(request: SearchRequest, answers: list[SearchAnswer]) -> SearchAnswer:
     )  # fmt: skip
 
 
-def _with_lines(retriever: Retriever, answer: SearchAnswer, request: SearchRequest) -> SearchAnswer:
+def _with_lines(retriever: Retriever, answer: SearchAnswer) -> SearchAnswer:
     """Return the answer with the line of each item's reading text that was found."""
-    if request.is_bare:
-        return answer
     wanted = {hit.row.document_id: (hit.row.text, hit.words) for hit in answer.hits if hit.row.item_id}
     lines = find_item_lines(retriever.store, wanted) if wanted else {}
     return answer._replace(

@@ -13,8 +13,8 @@ import re
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar, cast
 
 from forgelore.api import check_filled
 from forgelore.errors import LoreError, UsageError
@@ -27,7 +27,7 @@ from forgelore.surfaces.present.text import printable_line
 if TYPE_CHECKING:
     from forgelore.api import History
 
-
+T = TypeVar("T")
 _TO_JQ, _TO_ROWS = "pipe the output of --json into jq", "take --format tsv, csv or jsonl"
 # What people who know gh type, and what says it here.
 _ELSEWHERE = {
@@ -217,6 +217,10 @@ class Context:
             raise UsageError("--format and --json are two formats", hint="leave one of them out")
         for line in write_rows(chosen, rows, HIT_COLUMNS if are_hits else COLUMNS):
             print(line, file=self.out)
+
+    def for_programs(self, present: Callable[[], T]) -> T:
+        """Return an answer as data where a program reads it. People have read it already: nobody looks at the None."""
+        return present() if self.is_data else cast("T", None)
 
     def warn(self, message: str) -> None:
         """A warning is part of the result: on standard error for people, in the envelope for programs."""

@@ -118,24 +118,27 @@ def _search(context: "Context", arguments: argparse.Namespace, text: str, *, is_
     answer = context.history.search(
         text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, is_raw=is_raw,
         sort=_read_sort(context, arguments), is_literal=is_literal, embedder=arguments.embedder,
-        is_rescored=arguments.rescore, source=arguments.source, **filters,
+        is_rescored=arguments.rescore, source=arguments.source,
+        with_lines=context.is_data or arguments.rows == "jsonl", **filters,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
     if arguments.web:
         _open_first(context, answer)
-    data = present_search(
-        answer, text, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
-    )
+
+    def present() -> SearchData:
+        is_full_ref = context.history.has_several_projects
+        return present_search(answer, text, is_explained=arguments.explain, is_full_ref=is_full_ref)
+
     if arguments.rows:
         context.remark(*_notes(answer))
-        context.print_rows(arguments.rows, data.hits, are_hits=True)
+        context.print_rows(arguments.rows, present().hits, are_hits=True)
     elif not context.is_data and not arguments.web:
         page = HitPage(
             answer.hits, None, arguments.explain, answer.offset, arguments.marks, sort=answer.sort.key
         )  # fmt: skip
         _print(context, answer, page, text)
-    return data
+    return context.for_programs(present)
 
 
 def _read_sort(context: "Context", arguments: argparse.Namespace) -> str | None:

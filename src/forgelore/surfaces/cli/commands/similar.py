@@ -55,11 +55,13 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
     )  # fmt: skip
     for warning in answer.warnings:
         context.warn(warning)
-    data = present_similar(
-        answer, ref, is_explained=arguments.explain, is_full_ref=context.history.has_several_projects
-    )
+
+    def present() -> SimilarData:
+        is_full_ref = context.history.has_several_projects
+        return present_similar(answer, ref, is_explained=arguments.explain, is_full_ref=is_full_ref)
+
     if arguments.rows:
-        context.print_rows(arguments.rows, data.hits, are_hits=True)
+        context.print_rows(arguments.rows, present().hits, are_hits=True)
     elif not context.is_data:
         context.print(f"like {context.style.bold(clean(ref))} {clean(answer.title)}", "")
         if not print_nothing(context, answer, ref, is_filtered=True, total=answer.total):
@@ -69,4 +71,4 @@ def compare_item(context: "Context", arguments: argparse.Namespace, ref: str, *,
             facts = [describe_facts(found.match) for found in answer.hits]
             HitPage(hits, reasons, arguments.explain, answer.offset, arguments.marks, facts).print(context)
             print_more(context, answer)
-    return data
+    return context.for_programs(present)

@@ -1,0 +1,44 @@
+"""What a person says of duplicates. One row is written: nothing that finds or judges them is imported."""
+
+import getpass
+import os
+from typing import NamedTuple
+
+from forgelore.app import App
+from forgelore.core.names import parse_ref
+from forgelore.errors import InvalidValue
+from forgelore.flows.browse.refs import find_row
+from forgelore.flows.dedupe.overrides import OverrideAction, override
+
+
+class SaidOverride(NamedTuple):
+    """What a person said of an item, or of a pair; it outlives every rerun."""
+
+    action: OverrideAction
+    ref: str
+    target: str | None
+    said_by: str
+
+
+def say_override(
+    app: App, action: OverrideAction, ref: str, target: str | None, *, project: str | None
+) -> SaidOverride:
+    """Keep what the person at this machine says of items of one project."""
+    store = app.store(create=True)
+    meant = app.find_project(project)
+    texts, is_public = (ref, *([target] if target else [])), not app.include_internal
+    rows = [find_row(store, parse_ref(text), meant, app.hosts, is_public=is_public) for text in texts]
+    if len({row.project_id for row in rows}) > 1:
+        raise InvalidValue("these are items of two projects", hint="duplicates are looked for within one")
+    person = user_name()
+    other = rows[1].id if target else None
+    override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())
+    return SaidOverride(action, ref, target, person)
+
+
+def user_name() -> str:
+    """Return who is signed in at this machine; a user without a name, as in a container, by its number."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
