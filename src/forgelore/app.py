@@ -111,6 +111,18 @@ class App:
         """True while this thread is inside a transaction."""
         return self._store is not None and self._store.is_in_transaction
 
+    def interrupt(self) -> None:
+        """End what is running, from another thread: after its transaction, and a model's answer is not waited for."""
+        self.stop.set()
+        for model in list(self._chat_models.values()):
+            model.interrupt()
+
+    def open_transcripts(self) -> Store:
+        """Return the store that transcripts of `ask` are written to, for the caller to close: a history for reading
+        writes nothing else. What is asked has opened the file before, so it is of this version.
+        """
+        return open_store(self.config.db, create=False, now_ms=self.now_ms)
+
     def check_open(self) -> None:
         """Refuse to go on after `close`: the next error would speak of a connection that nobody knows of."""
         if self._is_closed:

@@ -153,7 +153,7 @@ MEMBERS_ONLY = {
 # They say nothing about items: settings, the machine, the parts that a history is made of. `handle_event` has an index
 # of its own, which holds what every reader of its branch may read (tests/triage).
 SILENT = {
-    "app", "add_host", "close", "find_token_owner", "handle_event", "has_model", "is_writing", "now_ms", "path",
+    "app", "add_host", "close", "find_token_owner", "handle_event", "has_model", "interrupt", "is_writing", "now_ms", "path",
     "read_pair_labels", "retriever", "set_up", "stop", "suggest_project", "warnings",
 }  # fmt: skip
 REFS = ("#1", "#2", "acme/web#2", "!61", "item:25", f"https://forge.test/{WORD}/2")

@@ -1,7 +1,8 @@
 """Asking, put together: the library that a question may look into, the model of the settings, the transcript."""
 
+import contextlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from forgelore.api.projects import maybe_project
@@ -22,6 +23,7 @@ from forgelore.words import FilterWords
 if TYPE_CHECKING:
     from forgelore.chat_port import ChatModel
     from forgelore.flows.search.retriever import Retriever
+    from forgelore.store.db import Store
 
 _LIMITS = {"budget": (1_000, 10_000_000), "steps": (1, 500), "seconds": (1, 86_400)}
 _MAX_QUESTION = 8_000
@@ -44,13 +46,14 @@ def answer_question(
     if without_model or (profile is None and not has_model(app)):
         return find_passages(library, request.question)._replace(warnings=(NO_MODEL,))
     setting = _setting(app, library, app.chat_model(profile), on_step)
-    store, kept = app.store(), tuple[str, ...]()
-    if store.is_read_only:
-        answer = ask(setting, request)
-        kept = ("the database may only be read: no transcript was kept",)
-    else:
-        parameters = {"project": filters.get("project"), "include_internal": include_internal}
-        answer = ask_and_keep(store, setting, request, parameters, now_ms=app.now_ms())
+    kept = tuple[str, ...]()
+    with _transcripts(app) as store:
+        if store.is_read_only:
+            answer = ask(setting, request)
+            kept = ("the database may only be read: no transcript was kept",)
+        else:
+            parameters = {"project": filters.get("project"), "include_internal": include_internal}
+            answer = ask_and_keep(store, setting, request, parameters, now_ms=app.now_ms())
     if request.is_strict and answer.ended_by == "answer" and (answer.unchecked or not answer.claims):
         said = "; ".join(claim.text[:100] for claim in answer.unchecked[:3])
         raise Refused(
@@ -59,6 +62,19 @@ def answer_question(
             + (f"; the transcript is session {answer.session}" if answer.session else ""),
         )
     return answer._replace(warnings=kept)
+
+
+@contextlib.contextmanager
+def _transcripts(app: App) -> "Iterator[Store]":
+    """Yield where a run is kept. A history for reading has no other store that can be written."""
+    if not app.for_reading:
+        yield app.store()
+        return
+    store = app.open_transcripts()
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 def replay_asked(

@@ -276,6 +276,12 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         """Set it, and whatever is running ends after its transaction, with a KeyboardInterrupt."""
         return self.app.stop
 
+    def interrupt(self) -> None:
+        """End what is running, from another thread: at its next step, with a KeyboardInterrupt, and a running request
+        to a language model at once. Clear `stop` before anything else is asked.
+        """
+        self.app.interrupt()
+
     @property
     def is_writing(self) -> bool:
         """Whether a transaction is open."""

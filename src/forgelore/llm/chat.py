@@ -9,6 +9,9 @@
 Answers come in one piece (`stream` is not asked for): what reads them needs all of it.
 """
 
+import contextlib
+import socket
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,10 +63,29 @@ class ChatClient(ModelClient):
     def __init__(self, url: str, manners: Manners, *, timeout_s: float, key: str) -> None:
         super().__init__(url, manners, answer_s=timeout_s, max_wait_s=manners.max_wait_s, key=key)
         self._timeout_s, self._clock = timeout_s, manners.clock
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     def ask(self, payload: Mapping[str, object]) -> HttpAnswer:
         body = msgspec.json.encode(payload)
-        return self._send("POST", PATH, _MANNER, content=body, headers={"Content-Type": "application/json"})
+        return self._send(
+            "POST", PATH, _MANNER, content=body, headers={"Content-Type": "application/json"},
+            extensions={"trace": self._note_socket},
+        )  # fmt: skip
+
+    def interrupt(self) -> None:
+        """Cut the connections, from any thread: a server stops working on an answer that nobody waits for. Whoever
+        waits meets an error.
+        """
+        for one in list(self._sockets):
+            with contextlib.suppress(OSError):  # it is closed already
+                one.shutdown(socket.SHUT_RDWR)
+
+    def _note_socket(self, event: str, info: Mapping[str, Any]) -> None:
+        """https://www.python-httpx.org/advanced/extensions/#trace"""
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._sockets.add(info["return_value"].get_extra_info("socket"))
+        elif event.endswith(".send_request_headers.started"):
+            self._sleep(0)  # raises where everything is to stop; from here on `interrupt` knows the socket
 
     def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         try:
@@ -128,6 +150,9 @@ class ServedChatModel:
 
     def close(self) -> None:
         self._client.close()
+
+    def interrupt(self) -> None:
+        self._client.interrupt()
 
     def chat(
         self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] | None = None,

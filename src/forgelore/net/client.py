@@ -232,8 +232,9 @@ class Client:
         headers = {**request.get("headers", {}), **self._secrets}
         try:
             with self._http.stream(
-                method, url, params=request.get("params"), content=request.get("content"), headers=headers
-            ) as response:
+                method, url, params=request.get("params"), content=request.get("content"), headers=headers,
+                extensions=request.get("extensions"),
+            ) as response:  # fmt: skip
                 body = self._read_body(response, max_bytes=request.get("max_bytes"))
         except httpx.InvalidURL as error:
             raise self._no_address() from error

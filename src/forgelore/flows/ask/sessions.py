@@ -82,6 +82,9 @@ class RecordedModel:
             raise ChatFailed("the transcript ends here", hint="it was cut off when it was made")
         return self._replies.pop(0)
 
+    def interrupt(self) -> None:
+        return
+
     def close(self) -> None:
         return
 

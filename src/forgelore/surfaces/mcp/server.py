@@ -35,6 +35,7 @@ class AgentServer(NamedTuple):
     """The handlers of one server: what the SDK calls for each kind of request."""
 
     histories: HistoryThreads
+    talking: HistoryThreads  # for tools that wait for a forge or a model: others never queue behind them
     tools: dict[str, ToolSpec]
 
     async def list_tools(
@@ -48,7 +49,8 @@ class AgentServer(NamedTuple):
             known = ", ".join(self.tools)
             raise MCPError(protocol.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; use one of {known}")
         try:
-            answer = await self.histories.ask(lambda history: tool.call(history, params.arguments or {}))
+            threads = self.talking if tool.is_talking else self.histories
+            answer = await threads.ask(lambda history: tool.call(history, params.arguments or {}))
         except LoreError as error:
             return protocol.CallToolResult(content=[_text(_in_words(error))], is_error=True)
         except Exception as error:  # noqa: BLE001 - the surface's outermost line
@@ -105,9 +107,11 @@ class AgentServer(NamedTuple):
         return protocol.GetPromptResult(description=prompt.description, messages=[message])
 
 
-def build_server(histories: HistoryThreads, options: ServerOptions) -> Server[dict[str, object]]:
+def build_server(
+    histories: HistoryThreads, talking: HistoryThreads, options: ServerOptions
+) -> Server[dict[str, object]]:
     """Return the server, ready to be run over any transport."""
-    agent = AgentServer(histories, {tool.name: tool for tool in list_tools(options)})
+    agent = AgentServer(histories, talking, {tool.name: tool for tool in list_tools(options)})
     return Server(
         "forgelore", version=__version__, title="forgelore", instructions=INSTRUCTIONS,
         on_list_tools=agent.list_tools, on_call_tool=agent.call_tool, on_list_resources=agent.list_resources,

@@ -15,8 +15,6 @@ from forgelore.errors import ConfigError, InvalidValue
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
 
-    from forgelore.surfaces.mcp.histories import HistoryThreads
-
 _PATH = "/mcp"
 _PATIENCE_S = 3  # for open streams when the server ends
 
@@ -29,7 +27,7 @@ def check_installed() -> None:
         raise ConfigError("the MCP server is an extra that is not installed", hint="pip install 'forgelore[mcp]'")
 
 
-def serve_stdio(server: "Server[dict[str, object]]", histories: "HistoryThreads") -> None:
+def serve_stdio(server: "Server[dict[str, object]]", close: Callable[[], None]) -> None:
     """Speak the protocol over standard input and output until the input ends."""
     import anyio
     from mcp.server.stdio import stdio_server
@@ -37,7 +35,7 @@ def serve_stdio(server: "Server[dict[str, object]]", histories: "HistoryThreads"
     async def leave_on_signals() -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for _ in signals:
-                await anyio.to_thread.run_sync(histories.close)
+                await anyio.to_thread.run_sync(close)
                 sys.stderr.flush()
                 os._exit(0)  # a thread still waits for a line of input that nobody will send
 

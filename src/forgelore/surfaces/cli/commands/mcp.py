@@ -76,9 +76,14 @@ def _serve(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
     from forgelore.surfaces.mcp.server import build_server
     from forgelore.surfaces.mcp.tools import ServerOptions
 
-    histories = HistoryThreads(lambda: _open(context, arguments))
+    histories, talking = (HistoryThreads(lambda: _open(context, arguments)) for _ in range(2))
+
+    def close() -> None:
+        talking.close()
+        histories.close()
+
     options = ServerOptions(arguments.allow_write, arguments.include_internal, context.history.has_model)
-    server = build_server(histories, options)
+    server = build_server(histories, talking, options)
     gc.freeze()
     gc.enable()
     address: list[str] = []
@@ -87,9 +92,9 @@ def _serve(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
             port = 8765 if arguments.port is None else arguments.port
             serve_http(server, port, token, on_ready=lambda url: _tell(context, url, address, is_open=not token))
         else:
-            serve_stdio(server, histories)
+            serve_stdio(server, close)
     finally:
-        histories.close()
+        close()
     return McpAnswer("http" if arguments.http else "stdio", url=address[0] if address else None)
 
 
