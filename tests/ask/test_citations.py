@@ -25,14 +25,14 @@ def check(first, last, quote, lines=LINES):
     ("first", "last", "quote", "status", "where"),
     [
         (3, 4, "stops when the index is older than three days", "found", (3, 4)),
-        (4, 4, "index is OLDER than three days", "found", (4, 4)),
-        (1, 1, "we purge tombstones after 30 days", "moved", (6, 6)),
+        (4, 4, "index is OLDER than three days", "quote_not_found", (4, 4)),
+        (1, 1, "We purge Tombstones after 30 days", "moved", (6, 6)),
         (6, 6, "we purge after 30 days", "quote_not_found", (6, 6)),  # a word is left out
         (6, 6, "we purge Tombstones after 31 days", "quote_not_found", (6, 6)),
-        (90, 91, "we purge tombstones after 30 days", "moved", (6, 6)),
+        (90, 91, "we purge Tombstones after 30 days", "moved", (6, 6)),
         (90, 91, "nobody wrote these words", "no_such_lines", (90, 91)),
         (6, 6, "", "no_quote", (6, 6)),
-        (6, 6, "the", "no_quote", (6, 6)),
+        (3, 3, "the", "not_evidence", (3, 3)),
         (6, 6, "…!?", "no_quote", (6, 6)),
     ],
 )
@@ -61,7 +61,7 @@ def test_words_that_stand_side_by_side_are_found(lines, start, count):
 
 
 def test_sentences_and_what_they_rest_on():
-    good = check(6, 6, "we purge tombstones after 30 days")._replace(number=1)
+    good = check(6, 6, "we purge Tombstones after 30 days")._replace(number=1)
     bad = check(6, 6, "made up by a model altogether")._replace(number=2)
     text = "## Why\nThey are purged. [1] It was wrong [2]! Both [1, 2] hold.\n- a point\n\nIn short:\n[1]"
     claims = split_claims(text, [good, bad])

@@ -34,7 +34,9 @@ def test_an_answer_with_its_citations(asking):
     assert "Purged early [1]." in done.out
     assert "So be it. (unchecked)" in done.out
     assert "[1] #41 line 35  Deleted files come back" in done.out
-    assert f'"{QUOTE}"' in done.out
+    (shown,) = [line for line in done.out.splitlines() if line.startswith("    | ")]
+    assert QUOTE in shown
+    assert shown == f"    | {QUOTE}."  # the line of the source, and not the model's quote
     assert "1 of 2 claims unchecked" in done.out
     assert "session 1" in done.out
     assert "I read." in done.err
@@ -60,7 +62,8 @@ def test_marks_are_coloured_and_nothing_else_of_an_answer_is(asking, monkeypatch
 
 def test_a_citation_that_does_not_hold_is_told(asking):
     done = asking("why?", replies=[answer("So [1].", quote="words that nobody wrote")])
-    assert "NOT FOUND: the quote does not stand there" in done.out
+    assert "NOT FOUND: the quote is not in the source" in done.out
+    assert 'the answer quotes "words that nobody wrote"' in done.out
 
 
 def test_strict_refuses_and_says_where_the_transcript_is(asking):

@@ -96,6 +96,16 @@ class ReadingText(NamedTuple):
     def text(self) -> str:
         return "\n".join(self.lines)
 
+    @property
+    def written_lines(self) -> tuple[tuple[int, int], ...]:
+        """The first and the last line of what each person wrote, and of a commit each path; of a file every line. The
+        others are ours.
+        """
+        found = [(part.first, part.last) for part in self.parts if part.first <= part.last]
+        if self.kind == "commit" and found:  # a blank line, "--- Files ---", a blank line, the paths
+            found += [(at, at) for at in range(found[-1][1] + 4, len(self.lines) + 1)]
+        return tuple(found) or (() if self.kind == "file" else ((0, 0),))
+
 
 def split_lines(text: str) -> tuple[str, ...]:
     r"""Return the lines of a text, as a forge's page counts them: "\r\n" and "\n" end one, nothing else does."""

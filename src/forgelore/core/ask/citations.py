@@ -2,9 +2,10 @@
 
     The cache is written late [1], which was decided in 2023 [2].
 
-A citation is *found* when its quote stands in the lines it names, *moved* when it stands elsewhere in the same item
-(then the right lines are told), and else it is worth nothing: a quote that is nowhere, lines that are not there, an
-item that nobody knows. A claim is a sentence; it is checked when a citation at its end, or in it, was found or moved.
+A citation is *found* when its quote stands in the lines it names, and *moved* when it stands elsewhere in the same item
+(then it gets the right lines). Else it proves nothing: the quote stands nowhere (`core/ask/quotes` says when it does),
+the source negates it just outside the quote, or it is no evidence: a line that we or a program wrote, licence text, a
+few common words. A claim is a sentence; it is checked when a citation at its end, or in it, was found or moved.
 What is checked is that somebody wrote this, not that it is true, nor that the claim follows from it.
 """
 
@@ -12,18 +13,24 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from forgelore.core.ask.quotes import find_evidence
 from forgelore.core.ask.tool_calls import SaidCitation
 
-CitationStatus = Literal["found", "moved", "no_quote", "quote_not_found", "no_such_lines", "no_such_item"]
-MIN_QUOTE = 8  # letters and digits: less stands in every text
+CitationStatus = Literal[
+    "found", "moved", "no_quote", "quote_not_found", "negated", "not_evidence", "no_such_lines", "no_such_item"
+]
+MIN_QUOTE = 8  # letters and digits of a quote that is worth looking for
 _SLACK = 2  # lines around the named ones in which a quote may stand
+_MAX_SOURCE = 600  # characters that are kept of the lines where a quote stands
 _MARK = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _ENDS = re.compile(r"(?<=[.!?])(?:\s*\[[\d,\s]+\])*\s+(?=[^\s\[])|\n+")
 _WORDS = re.compile(r"\w+", re.UNICODE)
 
 
 class CheckedCitation(NamedTuple):
-    """A citation of an answer. Lines are those where the quote stands, where it does; `url` is the page of the item."""
+    """A citation of an answer. Lines are those where the quote stands, where it does; `url` is the page of the item.
+    `quote` is what the model wrote, `source` what these lines say.
+    """
 
     number: int
     id: str
@@ -34,6 +41,7 @@ class CheckedCitation(NamedTuple):
     title: str = ""
     url: str | None = None
     hash: str = ""  # of the version of the item that was read
+    source: str = ""
 
     @property
     def is_good(self) -> bool:
@@ -49,12 +57,16 @@ class Claim(NamedTuple):
 
 
 class CitedText(NamedTuple):
-    """What a citation points to, as the store has it now."""
+    """What a citation points to, as the store has it now. `written`: the first and the last line of what each person
+    wrote, in order; nothing: every line is. `code_path`: it is a file of code.
+    """
 
     title: str
     url: str | None
     lines: Sequence[str]
     hash: str
+    written: tuple[tuple[int, int], ...] = ()
+    code_path: str = ""
 
 
 def check_citation(number: int, said: SaidCitation, source: CitedText | None) -> CheckedCitation:
@@ -64,18 +76,23 @@ def check_citation(number: int, said: SaidCitation, source: CitedText | None) ->
     checked = CheckedCitation(
         number, said.id, said.first_line, said.last_line, said.quote, "no_quote", source.title, source.url, source.hash
     )
-    if said.last_line > len(source.lines):
-        checked = checked._replace(status="no_such_lines")
-    if sum(len(word) for word in _words(said.quote)) < MIN_QUOTE:
-        return checked
-    low, high = max(1, said.first_line - _SLACK), min(len(source.lines), said.last_line + _SLACK)
-    near = find_quote(source.lines[low - 1 : high], said.quote)
-    if near:
-        return checked._replace(status="found", first_line=low + near[0] - 1, last_line=low + near[1] - 1)
-    anywhere = find_quote(source.lines, said.quote)
-    if anywhere:
-        return checked._replace(status="moved", first_line=anywhere[0], last_line=anywhere[1])
-    return checked if checked.status == "no_such_lines" else checked._replace(status="quote_not_found")
+    place = find_evidence(
+        source.lines, said.quote, (said.first_line, said.last_line), written=source.written, title=source.title,
+        code_path=source.code_path,
+    )  # fmt: skip
+    if place is None:
+        is_outside, letters = said.last_line > len(source.lines), sum(map(len, _words(said.quote)))
+        missing: CitationStatus = "no_such_lines" if is_outside else "quote_not_found"
+        return _with_source(checked._replace(status="no_quote" if letters < MIN_QUOTE else missing), source)
+    is_near = said.first_line - _SLACK <= place.last and place.first <= said.last_line + _SLACK
+    status: CitationStatus = ("found" if is_near else "moved") if place.worth == "good" else place.worth
+    return _with_source(checked._replace(status=status, first_line=place.first, last_line=place.last), source)
+
+
+def _with_source(checked: CheckedCitation, source: CitedText) -> CheckedCitation:
+    """Return a citation with what its lines say."""
+    said = "\n".join(source.lines[checked.first_line - 1 : checked.last_line])
+    return checked._replace(source=said if len(said) <= _MAX_SOURCE else said[:_MAX_SOURCE] + "…")
 
 
 def find_quote(lines: Sequence[str], quote: str) -> tuple[int, int] | None:

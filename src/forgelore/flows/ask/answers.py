@@ -95,6 +95,8 @@ def tell_faults(citations: Sequence[CheckedCitation], claims: Sequence[Claim]) -
     words = {
         "no_quote": "has no quote of at least a few words",
         "quote_not_found": "quotes what does not stand in {id}",
+        "negated": "quotes a clause that {id} negates or asks just outside the quote: quote all of it",
+        "not_evidence": "proves nothing: quote at least four words that a person wrote, no header or licence",
         "no_such_lines": "names lines that {id} does not have",
         "no_such_item": "names {id}, which is not here",
     }

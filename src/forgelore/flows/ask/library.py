@@ -59,7 +59,9 @@ class OpenedItem(NamedTuple):
 
     @property
     def cited(self) -> CitedText:
-        return CitedText(self.text.title, self.text.url, self.text.lines, self.text.hash)
+        text = self.text
+        path = text.title if text.kind == "file" else ""
+        return CitedText(text.title, text.url, text.lines, text.hash, text.written_lines, path)
 
 
 class Library:

@@ -23,7 +23,7 @@ class AnswerClaim(NamedTuple):
 
 class AnswerCitation(NamedTuple):
     """Where a claim comes from. `status`: `found`, `moved` (on other lines than the model said), or why it does not
-    hold. `hash` names the version of the text.
+    hold. `quote` is what the model wrote, `source` what these lines say; `hash` names the version of the text.
     """
 
     number: int
@@ -35,6 +35,7 @@ class AnswerCitation(NamedTuple):
     title: str
     url: str | None
     hash: str
+    source: str
 
 
 class AskedAnswer(NamedTuple):
@@ -72,7 +73,7 @@ def answer_ask(answer: "AskAnswer") -> ToolAnswer:
 def _citation(one: "CheckedCitation", width: int) -> AnswerCitation:
     return AnswerCitation(
         one.number, one_line(one.id, 200), one.first_line, one.last_line, one_line(one.quote, width), one.status,
-        one_line(one.title, 90), one_line(one.url, 300) or None, one.hash,
+        one_line(one.title, 90), one_line(one.url, 300) or None, one.hash, one_line(one.source, width),
     )  # fmt: skip
 
 
@@ -83,9 +84,9 @@ def _write(answer: AskedAnswer) -> str:
     unchecked = sum(not claim.is_checked for claim in answer.claims)
     lines = [answer.text or "(nothing)"]
     for one in answer.citations:
-        status = "" if one.status in _GOOD else f" NOT PROVED ({one.status})"
+        status = "" if one.status in _GOOD else f' NOT PROVED ({one.status}), the model quotes "{one.quote}"'
         lines.append(
-            f'[{one.number}] {one.ref} lines {one.first_line}-{one.last_line}{status}: "{one.quote}" {one.url or ""}'
+            f'[{one.number}] {one.ref} lines {one.first_line}-{one.last_line}{status}: "{one.source}" {one.url or ""}'
         )
     if answer.problem:  # it may quote the model, and the model a stranger
         lines.append(f"problem: {answer.problem}")

@@ -25,9 +25,13 @@ _ENDS = {
     "time": "the limit of time was met", "error": "the run broke off",
 }  # fmt: skip
 _UNCHECKED = "(unchecked)"
+_QUOTED = ("found", "moved", "negated")  # the quote stands in the lines that are shown
+_SOURCE_LINES = 6  # of the source that are shown of one citation
 _STATUS = {
     "found": "", "moved": "found on other lines than the answer said", "no_quote": "NOT CHECKED: nothing is quoted",
-    "quote_not_found": "NOT FOUND: the quote does not stand there",
+    "quote_not_found": "NOT FOUND: the quote is not in the source",
+    "negated": "WARNING: the source negates or questions this just outside the quote",
+    "not_evidence": "NOT EVIDENCE: a header, licence or generated line, or only a few common words",
     "no_such_lines": "NOT FOUND: there are no such lines", "no_such_item": "NOT FOUND: there is no such item",
 }  # fmt: skip
 
@@ -144,8 +148,9 @@ def _citation(context: "Context", one: "CheckedCitation") -> str:
     lines = f"line {one.first_line}" if one.first_line == one.last_line else f"lines {one.first_line}-{one.last_line}"
     status = f"  {style.yellow(_STATUS[one.status])}" if _STATUS[one.status] else ""
     url = f"\n    {style.dim(clean(one.url))}" if one.url else ""
-    quote = f'\n    "{clean(one.quote)[:160]}"' if one.quote else ""
-    return f"[{one.number}] {style.cyan(clean(one.id))} {lines}  {clean(one.title)}{status}{quote}{url}"
+    said = f'\n    the answer quotes "{clean(one.quote)[:160]}"' if one.quote and one.status not in _QUOTED else ""
+    source = "".join(f"\n    | {clean(line)[:160]}" for line in one.source.split("\n")[:_SOURCE_LINES] if line.strip())
+    return f"[{one.number}] {style.cyan(clean(one.id))} {lines}  {clean(one.title)}{status}{said}{source}{url}"
 
 
 def _print_passages(context: "Context", answer: "AskAnswer") -> None:
