@@ -124,7 +124,8 @@ def test_a_file_is_read_as_its_own_lines_and_a_commit_with_its_header(indexed, r
     assert read.lines[hit.line - 1] == "def open_socket(host):"
     commit = indexed.read_text(indexed.search("sockets hang", type="commit").hits[0].key)
     assert commit.lines[0].startswith("[[Commit]] ")
-    assert commit.lines[-3:] == ("--- Files ---", "", "src/net/retry.py")
+    at = commit.lines.index("--- Files ---")
+    assert commit.lines[at : at + 5] == ("--- Files ---", "", "src/net/retry.py", "", "--- Diff ---")
 
 
 def test_phrases_exclusions_and_raw_syntax_hold_for_code(indexed):

@@ -2,14 +2,22 @@
 
 from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
-from forgelore.core.names import full_ref
+from forgelore.core.names import Ref, full_ref
+from forgelore.core.reading import ReadingText, hash_lines, split_lines
 from forgelore.core.search.qualifiers import SortOrder
 from forgelore.core.values import check_text
+from forgelore.errors import InvalidValue, LoreError
 from forgelore.flows.browse import lists
+from forgelore.flows.browse.items import ShownItem, load_shown
+from forgelore.flows.browse.reading_text import find_file_key
+from forgelore.flows.browse.refs import parse_spoken_ref
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.typed import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
+from forgelore.store.projects import StoredProject
 from forgelore.words import FilterWords
+
+MAX_DIFF = 200_000  # bytes of a commit's diff that are read
 
 
 def list_matching(
@@ -58,3 +66,36 @@ def _read(
     if project and not filters.project_ids:
         filters = filters._replace(project_ids=(project.id,))
     return filters, order, notes
+
+
+def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject | None) -> ShownItem:
+    """Return the item, the commit or the file that words name. A path may have blanks and signs that no ref has."""
+    store, is_public = app.store(), not app.include_internal
+    try:
+        ref = parse_spoken_ref(words)
+    except InvalidValue:
+        key = find_file_key(store, str(words[0]), project.id if project else None) if len(words) == 1 else None
+        if key is None:
+            raise
+        ref = Ref("", key=key)
+    return load_shown(store, ref, project, app.hosts, is_public=is_public)
+
+
+def add_diff(app: App, text: ReadingText) -> ReadingText:
+    """Return the reading text of a commit with its diff behind it, read from the clone on this machine. Where there is
+    no clone any more, a line says so.
+    """
+    from forgelore.store.commits import load_commit_facts
+
+    facts = load_commit_facts(app.store(), int(text.key.partition(":")[2]))
+    shown: tuple[str, ...] = ("not here: the clone that the commit was indexed from is not on this machine",)
+    if facts and facts.folder:
+        parents = facts.parents.split()
+        try:
+            parent = parents[0] if len(parents) > 1 else None
+            diff, is_cut = app.local_clone(facts.folder).read_diff(facts.sha, parent, MAX_DIFF)
+            shown = (*split_lines(diff), *([f"[the diff is longer; {MAX_DIFF:,} bytes are shown]"] if is_cut else []))
+        except LoreError:
+            pass
+    lines = (*text.lines, "", "--- Diff ---", "", *shown)
+    return text._replace(lines=lines, hash=hash_lines(lines))

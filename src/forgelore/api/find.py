@@ -10,6 +10,7 @@ from forgelore.core.values import check_filled, check_text
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
+from forgelore.flows.search.known_item import KnownItems
 from forgelore.flows.search.paging import parse_start
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchMode, SearchRequest
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from forgelore.flows.search.hit import Hit
     from forgelore.ports import Embedder
 
+MAX_NAMED = 1_000  # characters of a commit's name or page
 SOURCES = ("raw", "intent")  # what people wrote, or cards
 _MODES = {"fts": "lexical", "vector": "semantic"}
 
@@ -114,7 +116,35 @@ def build_search(
     request = build_request(
         app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort
     )
-    return request._replace(start=start)
+    return name_code(app, request, text, project)._replace(start=start)
+
+
+def name_code(app: App, request: SearchRequest, text: str, project: StoredProject | None) -> SearchRequest:
+    """Return the request with what its text names by a commit's name or page, or by the key of a reading text. Several
+    commits may begin alike: all of them are named.
+    """
+    from forgelore.core.names import parse_ref
+    from forgelore.store.commits import find_commits
+    from forgelore.store.known_items import load_document_of
+    from forgelore.store.projects import find_named
+
+    try:
+        ref = parse_ref(text) if len(text) < MAX_NAMED else None
+    except (InvalidValue, ValueError):
+        ref = None
+    if ref is None or not (ref.sha or ref.key) or request.known.document_ids:
+        return request
+    if ref.key.startswith("item:"):
+        found = load_document_of(app.store(), int(ref.key.partition(":")[2]), is_public=not app.include_internal)
+        note = f"{ref.key} names the item at the top" if found else f"{ref.key} does not exist in this database"
+        return request._replace(known=KnownItems((found,) if found else (), note, ref.key))
+    if ref.project:
+        project = find_named(app.store(), ref.project, app.hosts)
+        if project is None:
+            return request
+    rows = find_commits(app.store(), ref.sha, project.id if project else None)
+    keys = (ref.key,) if ref.key else tuple(f"commit:{row.id}" for row in rows)
+    return request._replace(code_keys=keys)
 
 
 def name_hits(app: App, hits: "list[Hit]") -> "list[Hit]":

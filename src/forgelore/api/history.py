@@ -114,15 +114,12 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     def show(self, *ref: str | int, project: str | None = None, with_document: bool = False) -> "ShownItem":
         """Return one item with its conversation: `show("#12")`, `show(12)`, `show("issue", "12")`, `show("v1.2.0")`, a
-        URL. Its reading text (for agents and models) comes with it where that is asked for.
+        URL. Also a commit (`show("1a2b3c4d")`) and a file of code (`show("src/x.py")`). Its reading text (for agents
+        and models, of a commit with the diff) comes with it where that is asked for.
         """
-        from forgelore.flows.browse.items import load_item
-        from forgelore.flows.browse.refs import parse_spoken_ref
+        from forgelore.api.browse import load_named
 
-        meant = parse_spoken_ref(ref)
-        default = maybe_project(self.app, project)
-        is_public = not self.app.include_internal
-        item = load_item(self.app.store(), meant, default, self.app.hosts, is_public=is_public)
+        item = load_named(self.app, ref, maybe_project(self.app, project))
         if not with_document:
             return item
         return item._replace(document=self.read_text(item.reading_id).text)
@@ -134,7 +131,12 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         from forgelore.flows.browse.reading_text import load_reading
 
         key = check_filled("the key", key)
-        return load_reading(self.app.store(), key, is_public=not self.app.include_internal)
+        text = load_reading(self.app.store(), key, is_public=not self.app.include_internal)
+        if text.kind != "commit":
+            return text
+        from forgelore.api.browse import add_diff
+
+        return add_diff(self.app, text)
 
     def read(
         self, *ref: str | int, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
@@ -155,31 +157,21 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     def _find_reading(self, ref: tuple[str, ...], project: str | None) -> tuple[str, str]:
         """Return the key of what is to be read, and its project where the ref was one of an item."""
-        from forgelore.errors import InvalidValue, NotFound
-        from forgelore.flows.browse.reading_text import find_file_key
-        from forgelore.flows.browse.reading_window import is_key
+        from forgelore.core.names import is_key
 
         if len(ref) == 1 and is_key(ref[0]):
             return ref[0], project or ""
-        try:
-            item = self.show(*ref, project=project)
-        except (InvalidValue, NotFound):
-            meant = maybe_project(self.app, project)
-            key = find_file_key(self.app.store(), ref[0], meant.id if meant else None) if len(ref) == 1 else None
-            if key is None:
-                raise
-            return key, project or ""
+        item = self.show(*ref, project=project)
         return item.reading_id, item.project
 
     def find_page(self, *ref: str | int, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""
         from forgelore.core.own_pages import check_page
-        from forgelore.flows.browse.refs import find_row, parse_spoken_ref
+        from forgelore.store.projects import list_projects
 
-        default = maybe_project(self.app, project)
-        is_public = not self.app.include_internal
-        row = find_row(self.app.store(), parse_spoken_ref(ref), default, self.app.hosts, is_public=is_public)
-        return check_page(row.url, row.host)
+        item = self.show(*ref, project=project)
+        host = next(one.name.host for one in list_projects(self.app.store()) if one.id == item.project_id)
+        return check_page(item.url, host)
 
     # Tidying: triage, the bot
 

@@ -9,6 +9,8 @@ gitlab:group/**          every project of a group and its subgroups
 
 #12  !34  12             an item of the current project (`!` is a change, `#` anything with that number)
 owner/repo#12            an item anywhere; also: group/sub/project!34, gitlab:group/p#3, https://…/issues/12
+1a2b3c4d                 a commit by the beginning of its name; also: owner/repo@1a2b3c4d, https://…/commit/1a2b3c4d
+item:12  commit:9        what answers call a text that can be read; also: file:7
 """
 
 import re
@@ -37,6 +39,14 @@ _PLAIN_PAGE = re.compile(rf"https?://([A-Za-z0-9.\-]+/[A-Za-z0-9_.\-/]+?){_END_O
 _USERINFO = re.compile(r"(https?://|ssh://|git://)[^/@\s]*@")
 _TAG = re.compile(r"[^\s#!]+\Z")
 _TAG_OF = re.compile(r"(?P<project>\S+/\S+) (?P<tag>[^\s#!]+)\Z")
+_SHA = re.compile(r"[0-9A-Fa-f]{7,64}")  # fewer letters would be words and numbers
+_COMMIT_OF = re.compile(r"(?P<project>\S+/\S+)@(?P<sha>[0-9A-Fa-f]{4,64})\Z")
+# GitHub and Forgejo, GitLab, and a commit of a change.
+_COMMIT_PAGE = re.compile(
+    r"(?P<root>https?://[^/\s]+/[^?#\s]+?)(?:/-)?/(?:pulls?/\d{1,18}/commits|commits?)/(?P<sha>[0-9A-Fa-f]{4,64})"
+    r"(?:\.(?:patch|diff))?/?(?:[?#]\S*)?\Z"
+)
+_KEY = re.compile(r"(?:item|file|commit):\d{1,18}\Z")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
 
 
@@ -51,12 +61,21 @@ class Hosts(NamedTuple):
 
 
 class Ref(NamedTuple):
-    """An item as typed. `kind` is None for a bare number; `project` is "" for the current one; `tag` for releases."""
+    """An item as typed. `kind` is None for a bare number; `project` is "" for the current one; `tag` for releases.
+    `sha`: the beginning of a commit's name, beside a number or a tag that could also be one. `key`: of a reading text.
+    """
 
     project: str
     number: int = 0
     kind: Kind | None = None
     tag: str = ""
+    sha: str = ""
+    key: str = ""
+
+    @property
+    def is_of_commit(self) -> bool:
+        """Whether it can be nothing but a commit."""
+        return bool(self.sha) and not self.tag and not self.number
 
 
 def shown_ref(forge: str, kind: str, number: int, tag: str | None = None) -> str:
@@ -120,17 +139,41 @@ def parse_ref(given: str | int) -> Ref:
     "acme/web v1.2" -> Ref("acme/web", tag="v1.2")
     """
     text = without_userinfo(check_ref(given).strip())
+    if _KEY.match(text):
+        return Ref("", key=text)
     if text.isdecimal() and len(text) < 19:
-        return Ref("", int(text))
+        return Ref("", int(text), sha=_sha(text))
     if tagged := _TAG_OF.match(text):
-        return Ref(tagged["project"], tag=tagged["tag"], kind="release")
+        return Ref(tagged["project"], tag=tagged["tag"], kind="release", sha=_sha(tagged["tag"]))
     if text.startswith(("http://", "https://")):
         return _ref_from_url(text)
     if match := _REF.match(text):
         return _ref_of(match)
     if _TAG.match(text):
-        return Ref("", tag=text, kind="release")
+        commit = _COMMIT_OF.match(text)
+        return Ref(commit["project"], sha=commit["sha"].lower()) if commit else _tag_ref(text)
     raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
+
+
+def parse_commit_name(text: str) -> str:
+    """Return the beginning of a commit's name that a person says is one; four letters are the least git takes."""
+    name = check_ref(text).strip().lower()
+    if not re.fullmatch(r"[0-9a-f]{4,64}", name):
+        raise InvalidValue(f"{text[:80]!r} is not a commit's name", hint="write 4 or more of its letters: 1a2b3c4d")
+    return name
+
+
+def is_key(text: str) -> bool:
+    """Whether something is the key of a reading text: `file:7`."""
+    return _KEY.match(text) is not None
+
+
+def _tag_ref(text: str) -> Ref:
+    return Ref("", tag=text, kind="release", sha=_sha(text))
+
+
+def _sha(text: str) -> str:
+    return text.lower() if _SHA.fullmatch(text) else ""
 
 
 def _ref_of(match: re.Match[str]) -> Ref:
@@ -205,6 +248,8 @@ def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], str]) -> str:
 
 def _ref_from_url(text: str) -> Ref:
     text = _on_main_host(text)
+    if commit := _COMMIT_PAGE.match(text):
+        return Ref(commit["root"], sha=commit["sha"].lower())
     found = key_in_url(text)
     if found:
         place, key = found

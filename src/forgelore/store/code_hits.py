@@ -133,6 +133,11 @@ def list_first_chunks(store: Store, filters: Filters, limit: int) -> list[int]:
     return [row[0] for row in store.rows(sql, *bindings, limit)]
 
 
+def list_first_chunks_of(store: Store, file_ids: Iterable[int]) -> list[int]:
+    sql = "SELECT id FROM code_chunks WHERE position = 0 AND file_id IN (SELECT value FROM json_each(?))"
+    return [row[0] for row in store.rows(sql, json.dumps(list(file_ids)))]
+
+
 class ReadFileRow(NamedTuple):
     path: str
     text: str
@@ -140,12 +145,13 @@ class ReadFileRow(NamedTuple):
     forge: str
     host: str
     project_path: str
+    project_id: int
 
 
 def load_read_file(store: Store, file_id: int) -> ReadFileRow | None:
     """Return a file with its project; None when it is gone."""
     sql = """
-        SELECT f.path, f.text, coalesce(t.tree_commit, ''), p.forge, p.host, p.path
+        SELECT f.path, f.text, coalesce(t.tree_commit, ''), p.forge, p.host, p.path, p.id
         FROM code_files f
         JOIN projects p ON p.id = f.project_id
         LEFT JOIN code_trees t ON t.project_id = f.project_id

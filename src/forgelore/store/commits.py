@@ -186,3 +186,67 @@ def load_git_names(store: Store, login: str, project_ids: Iterable[int]) -> list
         ) DESC, g.name, g.mail
     """
     return [GitName(*row) for row in store.rows(sql, login, json.dumps(list(project_ids)))]
+
+
+class NamedCommit(NamedTuple):
+    """A commit that a name means, and its project."""
+
+    id: int
+    sha: str
+    forge: str
+    host: str
+    path: str
+
+
+def find_commits(store: Store, prefix: str, project_id: int | None, limit: int = 6) -> list[NamedCommit]:
+    """Return the commits whose names begin with these letters, in lower case."""
+    sql = """
+        SELECT m.id, m.sha, p.forge, p.host, p.path
+        FROM commits m
+        JOIN projects p ON p.id = m.project_id
+        WHERE m.sha >= ?1 AND m.sha < ?1 || 'g' AND (?2 IS NULL OR m.project_id = ?2)
+        ORDER BY m.sha, m.id
+        LIMIT ?3
+    """
+    return [NamedCommit(*row) for row in store.rows(sql, prefix, project_id, limit)] if prefix else []
+
+
+class CommitFacts(NamedTuple):
+    """What git is asked by for a commit's diff, and the change that brought it; `folder`: of the clone, maybe gone."""
+
+    sha: str
+    parents: str
+    number: int | None
+    project_id: int
+    folder: str
+
+
+def load_commit_facts(store: Store, commit_id: int) -> CommitFacts | None:
+    sql = """
+        SELECT m.sha, m.parents, c.number, m.project_id, coalesce(t.folder, '')
+        FROM commits m
+        LEFT JOIN commit_changes c ON c.commit_id = m.id
+        LEFT JOIN code_trees t ON t.project_id = m.project_id
+        WHERE m.id = ?
+    """
+    row = store.row(sql, commit_id)
+    return CommitFacts(*row) if row else None
+
+
+def list_commits_of(store: Store, project_id: int, number: int, limit: int) -> list[int]:
+    """Return the commits that a change brought, oldest first."""
+    sql = """
+        SELECT m.id
+        FROM commit_changes c
+        JOIN commits m ON m.id = c.commit_id
+        WHERE c.project_id = ? AND c.number = ?
+        ORDER BY m.committed_at, m.id
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, project_id, number, limit)]
+
+
+def load_renames_of(store: Store, commit_id: int) -> dict[str, str]:
+    """Return new path -> old path of what a commit renamed."""
+    sql = "SELECT new_path, old_path FROM commit_renames WHERE commit_id = ?"
+    return dict(store.rows(sql, commit_id))

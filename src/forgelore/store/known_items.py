@@ -41,3 +41,14 @@ def load_permitted(store: Store, allowed: Allowed, document_ids: tuple[int, ...]
     within = allowed.condition("o.id")
     sql = f"SELECT o.id FROM documents o WHERE o.id IN ({marks}) AND {within.sql}"
     return {row[0] for row in store.rows(sql, *document_ids, *within.bindings)}
+
+
+def load_document_of(store: Store, item_id: int, *, is_public: bool) -> int | None:
+    """Return the document that an item is shown by; None where there is none that may be seen."""
+    sql = """
+        SELECT d.id
+        FROM documents d
+        WHERE d.item_id = ? AND d.representation = 'item' AND NOT (? AND d.is_confidential)
+    """
+    found: int | None = store.value(sql, item_id, int(is_public))
+    return found

@@ -17,7 +17,7 @@ from forgelore.core.reading import ReadingText
 from forgelore.core.search.ftsquery import loosen, parse_query, without_stops
 from forgelore.core.search.terms import build_terms
 from forgelore.errors import LoreError
-from forgelore.flows.browse.items import ShownItem, load_item
+from forgelore.flows.browse.items import ShownItem, load_shown
 from forgelore.flows.browse.reading_text import find_file_key, load_reading
 from forgelore.flows.code.search import EVERYTHING, search_everything
 from forgelore.flows.search.hit import Hit
@@ -114,7 +114,7 @@ class Library:
     def load(self, ref: str) -> ShownItem:
         """Return everything that is known of an item. Raises as `open`."""
         setting = self._setting
-        return load_item(
+        return load_shown(
             self._retriever.store, parse_ref(ref), setting.project, setting.hosts, is_public=setting.is_public
         )
 

@@ -4,15 +4,22 @@ import datetime as dt
 import json
 from typing import NamedTuple
 
+from forgelore.core.code.pages import commit_page, file_page
 from forgelore.core.names import Hosts, Ref, note_page, shown_ref
 from forgelore.core.times import as_time
-from forgelore.flows.browse.refs import find_row
-from forgelore.store.browse import ShownRow, load_backlinks, load_links, load_notes_of
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.flows.browse.reading_text import find_file_key
+from forgelore.flows.browse.refs import find_commit, find_row
+from forgelore.store.browse import ShownRow, find_shown, load_backlinks, load_links, load_notes_of
+from forgelore.store.code_hits import load_commit_hits, load_commit_paths, load_read_file
+from forgelore.store.commits import CommitFacts, list_commits_of, load_commit_facts, load_renames_of
 from forgelore.store.db import Store
 from forgelore.store.item_parts import load_files_of, load_labels_of
-from forgelore.store.projects import StoredProject
+from forgelore.store.projects import StoredProject, find_named
 from forgelore.store.reviewers import load_reviewers
 from forgelore.words import ProjectName
+
+_MOST_COMMITS = 100  # of a change
 
 
 class ShownFile(NamedTuple):
@@ -88,9 +95,19 @@ class ShownThread(NamedTuple):
     resolved_at: dt.datetime | None = None
 
 
+class ShownCommit(NamedTuple):
+    """A commit that a change brought."""
+
+    ref: str
+    sha: str
+    title: str
+    author: str | None
+    authored_at: dt.datetime | None
+
+
 class ShownItem(NamedTuple):
     """One item, ready to be shown. `reading_id` is what its reading text is asked for by; `deleted_at`: when its forge
-    was seen without it.
+    was seen without it. A commit and a file are shown the same way: number 0, and a commit links to its change.
     """
 
     reading_id: str
@@ -126,6 +143,7 @@ class ShownItem(NamedTuple):
     threads: list[ShownThread]
     reviewers: list[ShownReviewer]
     document: str | None = None  # the reading text, for agents, where it was asked for
+    commits: tuple[ShownCommit, ...] = ()  # of a change, oldest first
 
 
 def load_item(
@@ -169,7 +187,95 @@ def load_item(
         linked_from=_backlinks(store, row, is_public=is_public),
         threads=_threads(store, row, is_public=is_public),
         reviewers=_reviewers(store, row, is_public=is_public),
+        commits=_commits(store, row) if row.kind == "change" else (),
     )
+
+
+def load_shown(
+    store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
+) -> ShownItem:
+    """Return the item, the commit or the file that a ref means; where it could be several, in this order."""
+    kind, _, number = ref.key.partition(":")
+    if kind == "commit":
+        return load_commit(store, int(number), is_public=is_public)
+    if kind == "file":
+        return load_file(store, int(number))
+    try:
+        return load_item(store, ref, project, hosts, is_public=is_public)
+    except (InvalidValue, NotFound):
+        commit = find_commit(store, ref, project, hosts) if ref.sha else None
+        if commit is not None:
+            return load_commit(store, commit, is_public=is_public)
+        key = _find_file(store, ref, project, hosts)
+        if key is None:
+            raise
+        return load_file(store, int(key.partition(":")[2]))
+
+
+def _find_file(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> str | None:
+    if ref.project and ref.tag:
+        project = find_named(store, ref.project, hosts)
+    return find_file_key(store, ref.tag, project.id if project else None) if ref.tag else None
+
+
+def load_commit(store: Store, commit_id: int, *, is_public: bool = False) -> ShownItem:
+    """Return a commit, shown as an item."""
+    row, facts = load_commit_hits(store, [commit_id]).get(commit_id), load_commit_facts(store, commit_id)
+    if row is None or facts is None:
+        raise NotFound(f"commit:{commit_id} is not in this database", hint="name a commit by its sha")
+    subject, _, rest = row.message.partition("\n")
+    renames = load_renames_of(store, commit_id)
+    files = [
+        ShownFile(path, renames.get(path, path), "renamed" if path in renames else "changed")
+        for path in load_commit_paths(store, commit_id)
+    ]
+    name = ProjectName(row.forge, row.host, row.project_path)
+    plain = _shown_code(f"commit:{commit_id}", row.sha[:12], name, facts.project_id, "commit", subject)
+    return plain._replace(
+        body=rest.strip() or None, author=row.login or row.author, created_at=as_time(row.authored_at),
+        updated_at=as_time(row.committed_at), url=commit_page(row.forge, row.host, row.project_path, row.sha),
+        files=files, links=_change_of(store, facts, row.forge, is_public=is_public),
+    )  # fmt: skip
+
+
+def load_file(store: Store, file_id: int) -> ShownItem:
+    """Return a file of code, shown as an item: its body is the text."""
+    row = load_read_file(store, file_id)
+    if row is None:
+        raise NotFound(f"file:{file_id} is not in this database", hint="name a file by its path")
+    name = ProjectName(row.forge, row.host, row.project_path)
+    url = file_page(row.forge, row.host, row.project_path, row.tree_commit, row.path)
+    plain = _shown_code(f"file:{file_id}", row.path, name, row.project_id, "file", row.path)
+    return plain._replace(body=row.text, url=url)
+
+
+def _shown_code(key: str, ref: str, name: ProjectName, project_id: int, kind: str, title: str) -> ShownItem:
+    return ShownItem(
+        key, ref, str(name), project_id, kind, 0, title, None, None, None, None, None, [], None, None, None, None, None,
+        None, None, None, None, None, is_draft=False, is_confidential=False, deleted_at=None, labels=[], files=[],
+        links=[], linked_from=[], threads=[], reviewers=[],
+    )  # fmt: skip
+
+
+def _change_of(store: Store, facts: CommitFacts, forge: str, *, is_public: bool) -> list[ShownLink]:
+    if facts.number is None:
+        return []
+    named: dict[str, str | int] = {"project_id": facts.project_id, "kind": "change", "number": facts.number}
+    if is_public and any(row.is_confidential for row in find_shown(store, named)):
+        return []
+    ref = shown_ref(forge, "change", facts.number)
+    return [ShownLink("part_of", "", "change", facts.number, "commit", is_withdrawn=False, ref=ref)]
+
+
+def _commits(store: Store, row: ShownRow) -> tuple[ShownCommit, ...]:
+    ids = list_commits_of(store, row.project_id, row.number, _MOST_COMMITS)
+    rows = load_commit_hits(store, ids)
+    return tuple(
+        ShownCommit(
+            one.sha[:12], one.sha, one.message.partition("\n")[0], one.login or one.author, as_time(one.authored_at)
+        )
+        for one in (rows[commit_id] for commit_id in ids)
+    )  # fmt: skip
 
 
 def _reviewers(store: Store, row: ShownRow, *, is_public: bool) -> list[ShownReviewer]:

@@ -1,6 +1,5 @@
 """Reading windows on items: one item's reading text, and the part of it that is asked for."""
 
-import re
 from typing import NamedTuple
 
 from forgelore.core.ask.windows import (
@@ -12,8 +11,6 @@ from forgelore.core.ask.windows import (
     scroll_to,
 )
 from forgelore.core.reading import ReadingText
-
-_KEY = re.compile(r"(?:item|file|commit):\d{1,18}\Z")
 
 
 class ReadItem(NamedTuple):
@@ -29,11 +26,6 @@ class ReadItem(NamedTuple):
     hash: str
     window: ReadingWindow
     found: tuple[TextPlace, ...] = ()
-
-
-def is_key(text: str) -> bool:
-    """Whether something is the key of a search result: `file:7`."""
-    return _KEY.match(text) is not None
 
 
 def read_item(

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 
-from forgelore.core.names import Hosts, Ref, parse_ref
+from forgelore.core.names import Hosts, Ref, parse_commit_name, parse_ref
 from forgelore.core.values import check_ref, check_text
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.store.browse import ShownRow, find_shown
+from forgelore.store.commits import find_commits
 from forgelore.store.db import Store
 from forgelore.store.projects import StoredProject, resolve_project
 from forgelore.words import KIND_WORDS, Kind, ProjectName
+
+_COMMIT_WORDS = ("commit", "commits")
 
 
 def parse_kind(word: str) -> Kind:
@@ -29,6 +32,8 @@ def parse_spoken_ref(words: Sequence[str | int]) -> Ref:
         return parse_ref(words[0])
     if len(words) > 2:
         raise UsageError("one item at a time", hint="write #12, or: issue 12")
+    if str(words[0]).lower() in _COMMIT_WORDS:
+        return Ref("", sha=parse_commit_name(str(words[1])))
     ref = parse_ref(words[1])
     return Ref(ref.project, ref.number, parse_kind(check_ref(words[0])), ref.tag)
 
@@ -41,7 +46,8 @@ def split_refs(words: list[str]) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     rest = iter(words)
     for word in rest:
-        number = next(rest, None) if word.lower().replace("-", "_") in KIND_WORDS else None
+        is_kind = word.lower().replace("-", "_") in KIND_WORDS or word.lower() in _COMMIT_WORDS
+        number = next(rest, None) if is_kind else None
         found.append((word,) if number is None else (word, number))
     return found
 
@@ -59,13 +65,19 @@ def find_row(
     """
     if ref.project:
         project = resolve_project(store, ref.project, hosts)
+    if ref.key and not ref.key.startswith("item:"):
+        raise InvalidValue(f"{ref.key} is not an item", hint=_ITEMS_ALONE)
+    if ref.is_of_commit:
+        raise _not_an_item(store, ref, project)
     given = {
         "tag": ref.tag or None, "number": None if ref.tag else ref.number, "kind": None if ref.tag else ref.kind,
         "project_id": project.id if project else None,
-    }  # fmt: skip
+    } if not ref.key else {"id": int(ref.key.partition(":")[2])}  # fmt: skip
     rows = find_shown(store, {name: value for name, value in given.items() if value is not None})
     rows = [row for row in rows if not (is_public and row.is_confidential)]
-    shown = ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
+    shown = ref.key or ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
+    if not rows and ref.sha:
+        raise _not_an_item(store, ref, project, shown)
     if not rows:
         where = f"in {project.name}" if project else "in this database"
         raise NotFound(f"{shown} is not {where}", hint="check the number, or bring it in with: forgelore sync")
@@ -73,3 +85,30 @@ def find_row(
         names = sorted({f"{ProjectName(row.forge, row.host, row.path)}{shown}" for row in rows})
         raise InvalidValue(f"{shown} exists in several projects", hint=f"say which: {', '.join(names[:5])}")
     return rows[0]
+
+
+def find_commit(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int | None:
+    """Return the commit that a ref means, None where there is none. Raises InvalidValue where it means several."""
+    if ref.project:
+        project = resolve_project(store, ref.project, hosts)
+    rows = find_commits(store, ref.sha, project.id if project else None)
+    if len({row.sha for row in rows}) > 1:
+        names = ", ".join(row.sha[: len(ref.sha) + 4] for row in rows[:5])
+        raise InvalidValue(f"several commits begin with {ref.sha}", hint=f"write more letters: {names}")
+    if len(rows) > 1:
+        names = ", ".join(f"{ProjectName(row.forge, row.host, row.path)}@{ref.sha}" for row in rows[:5])
+        raise InvalidValue(f"commit {ref.sha} is in several projects", hint=f"say which: {names}")
+    return rows[0].id if rows else None
+
+
+_ITEMS_ALONE = "name an issue, a change, a discussion or a release; `show` and `read` take commits and files, too"
+
+
+def _not_an_item(store: Store, ref: Ref, project: StoredProject | None, shown: str = "") -> InvalidValue | NotFound:
+    """Return what to say of a ref that no item has, and that may be a commit's."""
+    rows = find_commits(store, ref.sha, project.id if project else None)
+    if rows:
+        return InvalidValue(f"{ref.sha} is a commit", hint=_ITEMS_ALONE)
+    where = f"in {project.name}" if project else "in this database"
+    what = f"{shown} is" if shown else f"commit {ref.sha} is"
+    return NotFound(f"{what} not {where}", hint="items come with: forgelore sync; commits with: forgelore index-code")

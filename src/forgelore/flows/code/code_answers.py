@@ -9,10 +9,17 @@ from forgelore.flows.code.ranked_code import CodeQuery, rank_code, rank_commits
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.search.run import SearchAnswer, SearchRequest
-from forgelore.store.code_hits import list_first_chunks, list_newest_commits, load_code_hits, load_commit_hits
+from forgelore.store.code_hits import (
+    list_first_chunks,
+    list_first_chunks_of,
+    list_newest_commits,
+    load_code_hits,
+    load_commit_hits,
+)
 from forgelore.store.engine.code_words import count_code_words
 from forgelore.store.filters import Filters
 
+_KEYS = ("commit:", "file:")
 _LISTED = 1_000  # files or commits without words to rank them by
 
 
@@ -31,6 +38,18 @@ def search_source(retriever: Retriever, request: SearchRequest, source: str) -> 
     hits, is_exact = find(retriever, request, asked, is_listed=is_listed)
     warnings = [] if hits else _explain_nothing(request.filters, source)
     return SearchAnswer(hits, "lexical", warnings, notes=request.notes, total=len(hits), is_total_exact=is_exact)
+
+
+def build_named(retriever: Retriever, request: SearchRequest) -> list[Hit]:
+    """Return the commits and files that a query names by their keys, as hits."""
+    store, wanted = retriever.store, wanted_of(parse_query(""), retriever.stems)
+    ids = {kind: [int(key[len(kind) :]) for key in request.code_keys if key.startswith(kind)] for kind in _KEYS}
+    commits = load_commit_hits(store, ids["commit:"])
+    chunks = load_code_hits(store, list_first_chunks_of(store, ids["file:"]))
+    hits = [build_commit_hit(retriever, row, wanted, rank=1, score=1, relevance=1) for row in commits.values()]
+    return [
+        *hits, *(build_file_hit(retriever, row, wanted, rank=1, score=1, relevance=1) for row in chunks.values()),
+    ]  # fmt: skip
 
 
 def _find_files(

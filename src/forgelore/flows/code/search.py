@@ -28,20 +28,35 @@ def search_everything(
     types = request.filters.types
     sources = [one for one in OF_CODE if one in types or EVERYTHING in types]
     items = tuple(one for one in types if one not in (*OF_CODE, EVERYTHING))
-    if not sources:
+    named = _find_named(retriever, request)
+    if not sources and named is None:
         answer = search(retriever, request, rescorer=rescorer)
         return _with_lines(retriever, answer) if with_lines and not request.is_bare else answer
     from forgelore.flows.code.code_answers import search_source  # most searches do without
 
     check_limit(request.limit)
     filters = request.filters._replace(types=items)
-    answers = []
-    if items or EVERYTHING in types:
+    answers = [] if named is None else [named]
+    if items or EVERYTHING in types or not sources:
         deep = request._replace(filters=filters, limit=min(100, request.end), start=type(request.start)())
         answers.append(search(retriever, deep, rescorer=rescorer))
     answers += [search_source(retriever, request._replace(filters=filters), source) for source in sources]
     joined = _join(request, answers)
     return _with_lines(retriever, joined) if with_lines and not request.is_bare else joined
+
+
+def _find_named(retriever: Retriever, request: SearchRequest) -> SearchAnswer | None:
+    """Return the commits and files that the query names; None where it names none that is here."""
+    if not request.code_keys or request.is_bare:
+        return None
+    from forgelore.flows.code.code_answers import build_named
+
+    hits = build_named(retriever, request)
+    if not hits:
+        return None
+    what = hits[0].kind if len(hits) == 1 else f"{len(hits)} commits"
+    notes = (*request.notes, f"{request.text.strip()} names the {what} at the top")
+    return SearchAnswer(hits, "lexical", [], notes=notes, total=len(hits))
 
 
 def _join(request: SearchRequest, answers: list[SearchAnswer]) -> SearchAnswer:

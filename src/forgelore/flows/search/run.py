@@ -85,6 +85,7 @@ class SearchRequest(NamedTuple):
     notes: tuple[str, ...] = ()  # how the query was understood
     start: PageStart = PageStart()  # of the ranking's parts, the one that is asked for
     of_cards: bool = False  # in intent cards, and in nothing that people wrote
+    code_keys: tuple[str, ...] = ()  # of commits and files that the query names: commit:9
 
     @property
     def end(self) -> int:

@@ -20,7 +20,7 @@ _Ref = Annotated[
     str,
     Meta(
         max_length=_MAX_NAME,
-        description="as answers name it: #12, !34, owner/repo#12, a tag, file:7; or its page's URL",
+        description="as answers name it: #12, !34, owner/repo#12, a tag, a commit, file:7; or its page's URL",
     ),
 ]
 _Project = Annotated[
@@ -71,7 +71,7 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
         str,
         Meta(
             max_length=_MAX_NAME,
-            description="as answers name it: #12, !34, owner/repo#12, a tag, file:7; its page's URL; a file's path",
+            description="as answers name it: #12, !34, owner/repo#12, a tag, a commit, file:7; a page's URL; a path",
         ),
     ]
     line: (

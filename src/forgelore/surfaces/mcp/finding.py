@@ -110,10 +110,9 @@ def _count(answer: "SearchAnswer") -> str:
 
 
 def _found(hit: "Hit", width: int, *, is_named: bool) -> FoundItem:
-    is_of_code = hit.kind in ("file", "commit")
     title = f"{hit.ref} {hit.symbol}".strip() if hit.kind == "file" else hit.title
     return FoundItem(
-        ref=hit.key if is_of_code else one_line(hit.row.ref, _TITLE), kind=hit.kind, state=hit.state,
+        ref=hit.key if hit.kind == "file" else one_line(hit.row.ref, _TITLE), kind=hit.kind, state=hit.state,
         title=one_line(title, _TITLE), line=MISSING if hit.line is None else hit.line,
         author=one_line(hit.author, 40) or None, updated=day(hit.updated_at or hit.created_at),
         url=one_line(hit.url, 300) or None, snippet=one_line(hit.snippet.text, width),

@@ -86,8 +86,8 @@ def _event(one: "PathEntry", width: int) -> FileEvent:
 
 
 def _ref(one: "PathDecision | PathEntry") -> str:
-    """What `read` takes: a commit and a file are read by their key."""
-    return one_line(one.ref, 90) if one.key.startswith("item:") else one.key
+    """What `read` takes: a file is read by its key."""
+    return one.key if one.key.startswith("file:") else one_line(one.ref, 90)
 
 
 def _write(found: FileHistory) -> str:

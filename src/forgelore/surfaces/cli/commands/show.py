@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.surfaces.cli.filtering import Once, add_repo
-from forgelore.surfaces.cli.terminal import Style, clean, width, wrap
+from forgelore.surfaces.cli.terminal import Style, clean, table, width, wrap
 from forgelore.surfaces.present.text import day, printable
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ EXAMPLES = (
     "forgelore show 12 --repo acme/web -w",
     "forgelore show https://github.com/acme/web/issues/12",
     "forgelore show v1.2.0",
+    "forgelore show 1a2b3c4d --document     a commit with its diff",
     "forgelore show '#41' '#48'             both, one after the other",
     "forgelore show '#12' --system          with the forge's own notes",
     "forgelore show '#12' --web             open it in the browser",
@@ -31,6 +32,7 @@ _RELATIONS = {
     "mentions": "mentions",
     "relates": "related to",
     "moved_to": "moved to",
+    "part_of": "part of",
 }
 _BACK = {
     "closes": "closed by",
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "ref",
         metavar="REF",
         nargs="+",
-        help="#12, !34, owner/repo#12, a page's URL, a release's tag, or: issue 12; or several",
+        help="#12, !34, owner/repo#12, a page's URL, a release's tag, a commit, a file, or: issue 12; or several",
     )
     parser.add_argument("--project", metavar="NAME", action=Once, help="the project a bare number belongs to")
     add_repo(parser)
@@ -113,11 +115,12 @@ def _print_item(context: "Context", item: "ShownItem", *, with_system: bool) -> 
     marks = [style.red("gone from the forge")] if item.deleted_at else []
     marks += [style.yellow("confidential")] if item.is_confidential else []
     author = f"@{clean(item.author)}" if item.author else "somebody who left"
+    author = "" if item.kind == "file" else author
     facts = [
         style.state(item.state) + reason if item.state else "",
         *marks,
         item.kind,
-        f"by {style.cyan(author)}",
+        f"by {style.cyan(author)}" if author else "",
         day(item.created_at),
     ]
     context.print(" · ".join(fact for fact in facts if fact))
@@ -131,15 +134,31 @@ def _print_item(context: "Context", item: "ShownItem", *, with_system: bool) -> 
         if value:
             context.print(f"{style.dim(name + ':'):<10} {value}")
     _print_links(context, item)
-    context.print("", *wrap(item.body or style.dim("no description"), columns))
+    if item.kind == "file":
+        context.print("", *printable(item.body or "").split("\n"))
+    elif item.kind != "commit" or item.body:
+        context.print("", *wrap(item.body or style.dim("no description"), columns))
     if item.files:
         context.print(
             "", style.bold(f"{len(item.files)} files"), *(f"  {_file(style, file)}" for file in item.files[:20])
         )
         if len(item.files) > 20:
             context.print(style.dim(f"  … and {len(item.files) - 20} more"))
+    _print_commits(context, item)
     for thread in item.threads:
         _print_thread(context, thread, columns, with_system=with_system)
+
+
+def _print_commits(context: "Context", item: "ShownItem") -> None:
+    style = context.style
+    if item.kind == "commit":
+        context.print("", style.dim(f"with its diff: forgelore show {item.ref} --document"))
+    if item.commits:
+        context.print("", style.bold(f"{len(item.commits)} commits"))
+        rows = [[one.ref, day(one.authored_at), clean(one.title)] for one in item.commits[:20]]
+        context.print(*(f"  {line}" for line in table(rows, grow=2, columns=width() - 2)))
+        if len(item.commits) > 20:
+            context.print(style.dim(f"  … and {len(item.commits) - 20} more"))
 
 
 def _branch(item: "ShownItem") -> str:
