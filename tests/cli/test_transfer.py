@@ -234,3 +234,21 @@ def test_a_word_too_many_is_named_as_it_was_typed(demo):
     refused = demo("demo", "acme/web")
     assert "unrecognized arguments: acme/web" in refused.err
     assert "did you mean" not in refused.err
+
+
+def test_stats_of_projects_add_up_to_those_of_the_file(demo, tmp_path):
+    path = tmp_path / "web.jsonl"
+    path.write_text(lines(ITEM, {**ITEM, "number": 2, "notes": [{"author": "ana", "body": "me too"}]}), "utf-8")
+    demo("import", str(path), "--project", "acme/web")
+    demo("embed", FORGELORE_EMBEDDER="lore")
+    web, lantern, both = (demo("stats", *name, "--json").data for name in (["acme/web"], ["lanternsync/lantern"], []))
+    assert (web["documents"]["total"], web["full_text"]["indexed"], web["vectors"]["embedded"]) == (3, 3, 3)
+    for part, name in (
+        ("documents", "total"),
+        ("full_text", "indexed"),
+        ("vectors", "embedded"),
+        ("vectors", "chunks"),
+    ):
+        assert web[part][name] + lantern[part][name] == both[part][name] > 300
+    assert demo("stats", "no/such").code == 5
+    assert demo("stats", "acme/web", "--check").code == 2

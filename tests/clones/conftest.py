@@ -24,6 +24,9 @@ def repository(tmp_path):
 def lore(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with forgelore.open(
-        tmp_path / "lore.db", create=True, environ={"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
+        tmp_path / "lore.db",
+        create=True,
+        include_internal=True,
+        environ={"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"},
     ) as opened:
         yield opened

@@ -197,10 +197,16 @@ def find_loose_parts(store: Store) -> list[tuple[str, int]]:
     return [(table, row_id) for table, row_id in store.rows(sql)]
 
 
-def count_files(store: Store) -> dict[str, int]:
-    """Return language -> files, the most first."""
-    sql = "SELECT language, count(*) FROM code_files GROUP BY 1 ORDER BY 2 DESC, 1"
-    return dict(store.rows(sql))
+def count_files(store: Store, project_id: int | None = None) -> dict[str, int]:
+    """Return language -> files, the most first, of one project or of all."""
+    sql = """
+        SELECT language, count(*)
+        FROM code_files
+        WHERE ?1 IS NULL OR project_id = ?1
+        GROUP BY 1
+        ORDER BY 2 DESC, 1
+    """
+    return dict(store.rows(sql, project_id))
 
 
 def load_chunks(store: Store, file_id: int) -> list[CodeChunk]:

@@ -23,31 +23,35 @@ def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple
     return (row[0], row[1], row[2], row[3]) if row else None
 
 
-def count_kinds(store: Store, *, is_public: bool = False) -> dict[str, dict[str, int]]:
-    """Return kind -> representation -> documents. `is_public`: without those of confidential items."""
+def count_kinds(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, dict[str, int]]:
+    """Return kind -> representation -> documents, of one project or of all. `is_public`: without those of confidential
+    items.
+    """
     sql = f"""
         SELECT kind, representation, count(*)
         FROM documents
-        {"WHERE NOT is_confidential" if is_public else ""}
+        WHERE (?1 IS NULL OR project_id = ?1) {"AND NOT is_confidential" if is_public else ""}
         GROUP BY 1, 2
         ORDER BY 1, 2
     """
     found: dict[str, dict[str, int]] = {}
-    for kind, representation, count in store.rows(sql):
+    for kind, representation, count in store.rows(sql, project_id):
         found.setdefault(kind, {})[representation] = count
     return found
 
 
-def count_truncated(store: Store, *, is_public: bool = False) -> dict[str, int]:
-    """Return why documents were cut -> how many. `is_public`: without those of confidential items."""
+def count_truncated(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, int]:
+    """Return why documents were cut -> how many, of one project or of all. `is_public`: without those of confidential
+    items.
+    """
     sql = f"""
         SELECT truncated_reason, count(*)
         FROM documents
-        WHERE is_truncated {"AND NOT is_confidential" if is_public else ""}
+        WHERE is_truncated AND (?1 IS NULL OR project_id = ?1) {"AND NOT is_confidential" if is_public else ""}
         GROUP BY 1
         ORDER BY 1
     """
-    return dict(store.rows(sql))
+    return dict(store.rows(sql, project_id))
 
 
 def count_project_documents(store: Store, project_id: int) -> tuple[int, int]:
@@ -93,33 +97,34 @@ class WaitingQueue(NamedTuple):
     errors: tuple[WaitingError, ...] = ()
 
 
-def load_queues(store: Store, *, is_public: bool = False) -> dict[str, WaitingQueue]:
+def load_queues(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, WaitingQueue]:
     """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros.
-    `is_public`: without jobs of confidential items.
+    Of one project or of all. `is_public`: without jobs of confidential items.
     """
     sql = f"""
         SELECT kind, count(*), sum(attempt_count > 0)
         FROM jobs
-        WHERE true {and_visible(is_public=is_public)}
+        WHERE (?1 IS NULL OR project_id = ?1) {and_visible(is_public=is_public)}
         GROUP BY kind
         ORDER BY kind
     """
     found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in JobKind}
-    for kind, waiting, failing in store.rows(sql):
-        found[kind] = WaitingQueue(waiting, failing, _load_errors(store, kind, is_public=is_public) if failing else ())
+    for kind, waiting, failing in store.rows(sql, project_id):
+        errors = _load_errors(store, kind, project_id, is_public=is_public) if failing else ()
+        found[kind] = WaitingQueue(waiting, failing, errors)
     return found
 
 
-def _load_errors(store: Store, kind: str, *, is_public: bool) -> tuple[WaitingError, ...]:
+def _load_errors(store: Store, kind: str, project_id: int | None, *, is_public: bool) -> tuple[WaitingError, ...]:
     """Return the jobs of a kind that were tried most often."""
     sql = f"""
         SELECT key, attempt_count, last_error, next_attempt_at
         FROM jobs
-        WHERE kind = ? AND attempt_count > 0 {and_visible(is_public=is_public)}
+        WHERE kind = ?1 AND attempt_count > 0 AND (?2 IS NULL OR project_id = ?2) {and_visible(is_public=is_public)}
         ORDER BY attempt_count DESC, key
-        LIMIT ?
+        LIMIT ?3
     """
-    return tuple(WaitingError(*row) for row in store.rows(sql, kind, _ERRORS))
+    return tuple(WaitingError(*row) for row in store.rows(sql, kind, project_id, _ERRORS))
 
 
 def check_quickly(store: Store) -> tuple[str, int]:

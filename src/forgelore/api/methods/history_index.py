@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from forgelore.api.projects import project_ids
+from forgelore.api.projects import maybe_project, project_ids
 from forgelore.app import App
 from forgelore.words import JobKind
 
@@ -67,11 +67,13 @@ class IndexingHistory:
             is_public=not self.app.include_internal,
         )  # fmt: skip
 
-    def stats(self) -> "IndexStats":
-        """Return how much is in the index, and what waits."""
+    def stats(self, project: str | None = None) -> "IndexStats":
+        """Return how much is in the index, of one project or of all, and what waits."""
         from forgelore.flows.index.stats import load_stats
 
-        return load_stats(self.app.store(), is_public=not self.app.include_internal)
+        chosen = maybe_project(self.app, project)
+        project_id = chosen.id if chosen else None
+        return load_stats(self.app.store(), project_id=project_id, is_public=not self.app.include_internal)
 
     def check(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Checked":
         """Compare everything in the file with what it is made from, and return what is wrong. `sample`: how many

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from forgelore.store.code_files import count_files
 from forgelore.store.db import Store
-from forgelore.store.engine.code_words import count_code_words
+from forgelore.store.engine.code_words import count_code_words, count_project_code
 from forgelore.store.engine.second_vectors import SecondVectors, count_second_vectors
 from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.engine.words import count_cards, count_documents
@@ -87,42 +87,42 @@ class IndexStats(NamedTuple):
     code: CodeStats
 
 
-def load_stats(store: Store, fingerprint: str | None = None, *, is_public: bool = False) -> IndexStats:
-    """Return how much is there and what waits. Vectors are counted for one embedder: the given, or the last used.
-    `is_public`: without documents of confidential items.
+def load_stats(
+    store: Store, fingerprint: str | None = None, *, project_id: int | None = None, is_public: bool = False
+) -> IndexStats:
+    """Return how much is there and what waits, of one project or of all. Vectors are counted for one embedder:
+    the given, or the last used. `is_public`: without documents of confidential items.
     """
     with store.snapshot():
-        kinds = count_kinds(store, is_public=is_public)
-        truncated = count_truncated(store, is_public=is_public)
+        kinds = count_kinds(store, project_id, is_public=is_public)
+        truncated = count_truncated(store, project_id, is_public=is_public)
         total = sum(count for counts in kinds.values() for count in counts.values())
-        queues = load_queues(store, is_public=is_public)
+        queues = load_queues(store, project_id, is_public=is_public)
+        current = find_current_embedder(store, fingerprint)
+        counted = count_vectors(store, current[0], project_id, is_public=is_public) if current else (0, 0)
+        second = count_second_vectors(store, project_id, is_public=is_public)
         return IndexStats(
             DocumentStats(total, kinds, sum(truncated.values()), truncated),
-            _vector_stats(store, total, queues[JobKind.EMBED], fingerprint, is_public=is_public),
-            FullTextStats(count_documents(store, is_public=is_public) + count_cards(store)),
+            VectorStats(
+                embedder=EmbedderStats(*current[1:]) if current else None,
+                embedded=counted[0],
+                pending=queues[JobKind.EMBED].waiting - queues[JobKind.EMBED].failing,
+                failed=queues[JobKind.EMBED].failing,
+                coverage=round(counted[0] / total, 4) if total else None,
+                chunks=counted[1],
+                second=second[0] if second else None,
+            ),
+            FullTextStats(count_documents(store, project_id, is_public=is_public) + count_cards(store, project_id)),
             queues,
             FileStats(store.path, measure_file(store), load_version(store)),
-            _code_stats(store),
+            _code_stats(store, project_id),
         )
 
 
-def _code_stats(store: Store) -> CodeStats:
-    languages = count_files(store)
-    chunks, commits = count_code_words(store, "code"), count_code_words(store, "commits")
-    return CodeStats(sum(languages.values()), languages, chunks, commits)
-
-
-def _vector_stats(
-    store: Store, total: int, queue: WaitingQueue, fingerprint: str | None, *, is_public: bool
-) -> VectorStats:
-    current = find_current_embedder(store, fingerprint)
-    documents, chunks = count_vectors(store, current[0], is_public=is_public) if current else (0, 0)
-    return VectorStats(
-        embedder=EmbedderStats(*current[1:]) if current else None,
-        embedded=documents,
-        pending=queue.waiting - queue.failing,
-        failed=queue.failing,
-        coverage=round(documents / total, 4) if total else None,
-        chunks=chunks,
-        second=next(iter(count_second_vectors(store, is_public=is_public)), None),
+def _code_stats(store: Store, project_id: int | None) -> CodeStats:
+    languages = count_files(store, project_id)
+    chunks, commits = (
+        count_code_words(store, index) if project_id is None else count_project_code(store, index, project_id)
+        for index in ("code", "commits")
     )
+    return CodeStats(sum(languages.values()), languages, chunks, commits)

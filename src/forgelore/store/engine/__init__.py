@@ -19,7 +19,8 @@ with modules that give the same names; a test compares this list with what other
                      sqlite_version, has_full_text          what the library here can do
     code_words       add_code_words, remove_code_words      the words of files and commits (CodeWords, WordRow), in
                      search_code_words -> Found             full text of their own, with ColumnWeights
-                     count_code_words, load_code_counts     how many there are, and how many hold a word
+                     count_code_words, load_code_counts,    how many there are, of all or of one project, and how
+                     count_project_code                     many hold a word
                      find_code_gaps, find_code_damage       rows without words and words without rows; what is broken
     vectors          save_chunks                            the vectors of one document
                      load_vectors, load_starts              what is stored of a document, of chunks

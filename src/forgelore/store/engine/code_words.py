@@ -62,6 +62,17 @@ def count_code_words(store: Store, index: CodeWords) -> int:
     return int(store.value(f"SELECT count(*) FROM {index}_fts_docsize"))
 
 
+def count_project_code(store: Store, index: CodeWords, project_id: int) -> int:
+    """Return how many chunks of code, or commits, full text holds of one project."""
+    table = "code_chunks" if index == "code" else "commits"
+    sql = f"""
+        SELECT count(*)
+        FROM {table} t
+        WHERE t.project_id = ? AND EXISTS (SELECT 1 FROM {index}_fts_docsize w WHERE w.id = t.id)
+    """
+    return int(store.value(sql, project_id))
+
+
 def load_code_counts(store: Store, index: CodeWords, stems: Iterable[str]) -> dict[str, int]:
     """Return how many chunks or commits hold each stem; a stem that none holds is missing."""
     sql = f"""

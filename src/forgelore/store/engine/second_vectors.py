@@ -97,17 +97,21 @@ def has_second_vectors(store: Store, fingerprint: str, project_id: int, kind: st
     return store.value(sql, fingerprint, project_id, kind) is not None
 
 
-def count_second_vectors(store: Store, *, is_public: bool = False) -> list[SecondVectors]:
-    """Return what is stored, the most first. `is_public`: without those of confidential items."""
-    hidden = "WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = v.document_id AND d.is_confidential)"
+def count_second_vectors(
+    store: Store, project_id: int | None = None, *, is_public: bool = False
+) -> list[SecondVectors]:
+    """Return what is stored, the most first, of one project or of all. `is_public`: without those of confidential
+    items.
+    """
+    hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = v.document_id AND d.is_confidential)"
     sql = f"""
         SELECT fingerprint, count(*)
         FROM second_vectors v
-        {hidden if is_public else ""}
+        WHERE (?1 IS NULL OR v.project_id = ?1) {hidden if is_public else ""}
         GROUP BY 1
         ORDER BY 2 DESC
     """
-    return [SecondVectors(*row) for row in store.rows(sql)]
+    return [SecondVectors(*row) for row in store.rows(sql, project_id)]
 
 
 def drop_second_vectors(store: Store, *, but: str = "", project_ids: Iterable[int] | None = None) -> int:

@@ -8,17 +8,19 @@ from forgelore.store.jobs import queue_jobs
 from forgelore.words import JobKind
 
 
-def count_vectors(store: Store, embedder_id: int, *, is_public: bool = False) -> tuple[int, int]:
-    """Return (documents, chunks) that have vectors of an embedder; both from an index. `is_public`: without documents
-    of confidential items.
+def count_vectors(
+    store: Store, embedder_id: int, project_id: int | None = None, *, is_public: bool = False
+) -> tuple[int, int]:
+    """Return (documents, chunks) that have vectors of an embedder, of one project or of all; of all from an index.
+    `is_public`: without documents of confidential items.
     """
     hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = c.document_id AND d.is_confidential)"
     sql = f"""
         SELECT count(DISTINCT c.document_id), count(*)
         FROM chunks c
-        WHERE c.embedder_id = ? {hidden if is_public else ""}
+        WHERE c.embedder_id = ?1 {"AND c.project_id = ?2" if project_id else ""} {hidden if is_public else ""}
     """
-    row = store.row(sql, embedder_id)
+    row = store.row(sql, embedder_id, *([project_id] if project_id else []))
     return (row[0], row[1]) if row else (0, 0)
 
 

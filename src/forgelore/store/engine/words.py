@@ -50,17 +50,28 @@ def _tokenizer(store: Store) -> Any:
     return store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
 
-def count_documents(store: Store, *, is_public: bool = False) -> int:
-    """Return how many full text holds; cards are counted apart. `is_public`: without those of confidential items, of
-    which there are no cards.
+def count_documents(store: Store, project_id: int | None = None, *, is_public: bool = False) -> int:
+    """Return how many full text holds, of one project or of all; cards are counted apart. `is_public`: without those of
+    confidential items, of which there are no cards.
     """
-    hidden = "WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.is_confidential)"
-    return int(store.value(f"SELECT count(*) FROM documents_fts_docsize w {hidden if is_public else ''}"))
+    hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.is_confidential)"
+    sql = f"""
+        SELECT count(*)
+        FROM documents_fts_docsize w
+        WHERE (?1 IS NULL OR EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.project_id = ?1))
+          {hidden if is_public else ""}
+    """
+    return int(store.value(sql, project_id))
 
 
-def count_cards(store: Store) -> int:
-    """Return how many cards full text holds."""
-    return int(store.value("SELECT count(*) FROM cards_fts_docsize"))
+def count_cards(store: Store, project_id: int | None = None) -> int:
+    """Return how many cards full text holds, of one project or of all."""
+    sql = """
+        SELECT count(*)
+        FROM cards_fts_docsize w
+        WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.project_id = ?1)
+    """
+    return int(store.value(sql, project_id))
 
 
 def has_documents(store: Store) -> bool:

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from forgelore.errors import CorruptStore, StoreError, UsageError
+from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.terminal import clean, number, table
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "forgelore stats",
+    "forgelore stats acme/web             of this project alone",
     "forgelore stats --check              compare everything with what it is made from; also while a sync runs",
     "forgelore stats --check --sample 0   without asking the embedder for any vector",
     "forgelore stats --check --repair     make again what can be made again",
@@ -21,6 +23,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_project(parser, "count what belongs to this project; default: everything in the file")
     parser.add_argument(
         "--check", action="store_true",
         help="compare all tables, rows, links, documents, texts, words and the shape of vectors with what they are made"
@@ -40,8 +43,11 @@ def run(context: "Context", arguments: argparse.Namespace) -> "StatsData":
         raise UsageError("--repair needs --check", hint="run: forgelore stats --check --repair")
     if arguments.sample is not None and (arguments.sample < 0 or not arguments.check):
         raise UsageError("--sample needs --check and 0 or more", hint="run: forgelore stats --check --sample 500")
+    project = project_in(arguments)
+    if project and arguments.check:
+        raise UsageError("--check looks at the whole file", hint="leave the project out")
     checked, repaired = _check(context, arguments) if arguments.check else (None, None)
-    stats = _load(context, is_checked=arguments.check)
+    stats = _load(context, project, is_checked=arguments.check)
     if stats is not None:
         _print_stats(context, stats)
     if checked is not None:
@@ -50,10 +56,10 @@ def run(context: "Context", arguments: argparse.Namespace) -> "StatsData":
     return present_stats(stats, checked, repaired)
 
 
-def _load(context: "Context", *, is_checked: bool) -> "IndexStats | None":
+def _load(context: "Context", project: str | None, *, is_checked: bool) -> "IndexStats | None":
     """Return the numbers. A check has more to say about a file that they cannot be read from."""
     try:
-        return context.history.stats()
+        return context.history.stats(project)
     except StoreError:
         if not is_checked:
             raise
