@@ -19,6 +19,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 
+from forgelore.core.compare.boilerplate import USUAL, without_boilerplate
+from forgelore.core.search.cleaning import telling_text
 from lib.common import SHARED, TOKEN
 from lib.forge import Tally
 from servers.base import Clock
@@ -30,7 +32,7 @@ PATH = "acme/web"
 BRANCH = "triage-index"
 BOT = "github-actions[bot]"
 HELD_BACK = 30  # of each kind …
-LEAST = 200  # … that say enough to be compared, in characters
+LEAST = 200  # … that say enough to be compared, in characters that are not of a form or a template
 RIGHTS = {"issues": "write", "pull_requests": "write", "contents": "write"}
 EVENTS = {"issue": ("issues", "issue"), "change": ("pull_request_target", "pull_request")}
 
@@ -52,8 +54,8 @@ class Stage:
     def _fill(self, items: int):
         rows = load_rows()
         for kind in EVENTS:
-            told = [row for row in rows if row["kind"] == kind and len(row["body"] or "") >= LEAST]
-            self._held[kind] = told[-HELD_BACK:]
+            telling = [row for row in rows if row["kind"] == kind and len(telling_part(row)) >= LEAST]
+            self._held[kind] = telling[-HELD_BACK:]
         held = {row["number"] for each in self._held.values() for row in each}
         project = self.server.add_project(PATH)
         for row in [row for row in rows if row["number"] not in held][-items:]:
@@ -104,6 +106,11 @@ class Stage:
         name, part = EVENTS[kind]
         told = {"number": number, "title": row["title"], "body": row["body"], "user": {"login": row["author"]}}
         return {"number": number, "name": name, "payload": {"action": "opened", part: told}}
+
+
+def telling_part(row: dict) -> str:
+    """Return what is left for a comparison: of an untouched template nothing is, and the bot says nothing then."""
+    return telling_text(without_boilerplate(row["body"] or "", USUAL))
 
 
 def load_rows() -> list[dict]:
