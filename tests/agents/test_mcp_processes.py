@@ -21,10 +21,10 @@ def start(store, place):
     """Start a server that is talked to by lines; it is gone at the end of the test."""
     with contextlib.ExitStack() as stack:
 
-        def run(*words, db=store):
+        def run(*words, db=store, program=FORGELORE):
             process = stack.enter_context(
                 subprocess.Popen(
-                    [*FORGELORE, "mcp", "--db", db, *words], env=server_env(place), cwd=place, text=True,
+                    [*program, "mcp", "--db", db, *words], env=server_env(place), cwd=place, text=True,
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 )
             )  # fmt: skip
@@ -63,6 +63,28 @@ def test_a_signal_ends_it_while_it_waits_for_input(start, number):
     process.send_signal(number)
     assert process.wait(timeout=10) == 0
     assert "Traceback" not in process.stderr.read()
+
+
+WITHOUT_SIGNALS = """
+import asyncio, sys
+def refuse(*_): raise NotImplementedError
+asyncio.SelectorEventLoop.add_signal_handler = refuse
+from forgelore.surfaces.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGINT])
+def test_an_event_loop_that_takes_no_signals_serves_and_ends_as_well(start, number):
+    """Those of Windows."""
+    process = start(program=[FORGELORE[0], "-c", WITHOUT_SIGNALS])
+    say(process, HELLO)
+    assert hear(process)["result"]["serverInfo"]["name"] == "forgelore"
+    if number:
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 0
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, "", "")
 
 
 def test_lines_that_are_no_protocol_do_not_end_it(start):
@@ -146,4 +168,4 @@ def test_without_the_sdk_the_command_says_what_to_install(start, place):
         [FORGELORE[0], "-c", code], env=server_env(place), cwd=place, capture_output=True, text=True, check=False
     )
     assert done.returncode == 3
-    assert "pip install 'forgelore[mcp]'" in done.stderr
+    assert "pip install '.[mcp]'" in done.stderr

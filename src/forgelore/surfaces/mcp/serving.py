@@ -24,7 +24,7 @@ def check_installed() -> None:
     from importlib.util import find_spec
 
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
-        raise ConfigError("the MCP server is an extra that is not installed", hint="pip install 'forgelore[mcp]'")
+        raise ConfigError("the MCP server is an extra that is not installed", hint="pip install '.[mcp]' in a clone")
 
 
 def serve_stdio(server: "Server[dict[str, object]]", close: Callable[[], None]) -> None:
@@ -32,12 +32,19 @@ def serve_stdio(server: "Server[dict[str, object]]", close: Callable[[], None]) 
     import anyio
     from mcp.server.stdio import stdio_server
 
+    def leave(*_: object) -> None:
+        close()
+        sys.stderr.flush()
+        os._exit(0)  # a thread still waits for a line of input that nobody will send
+
     async def leave_on_signals() -> None:
-        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-            async for _ in signals:
-                await anyio.to_thread.run_sync(close)
-                sys.stderr.flush()
-                os._exit(0)  # a thread still waits for a line of input that nobody will send
+        try:
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for _ in signals:
+                    await anyio.to_thread.run_sync(leave)
+        except NotImplementedError:  # event loops on Windows take no signals
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, leave)
 
     async def serve() -> None:
         async with anyio.create_task_group() as tasks:
