@@ -5,7 +5,7 @@ on the fourth. Needs LightGBM (requirements/ranker.txt).
 
     python bench/run.py evidence                 the tables, with the built-in embedder
     python bench/run.py evidence words           ... without vectors
-    python bench/run.py evidence minilm          what MiniLM beside lore adds (needs forgelore[minilm])
+    python bench/run.py evidence minilm          what MiniLM beside lore adds (needs the extra minilm)
 
 What is shipped is fitted on all four, by training/evidence_ship.py.
 """

@@ -3,7 +3,7 @@ and curves, and scores of LightGBM that a test compares with ours.
 
     python training/evidence_ship.py [VERSION]      default: the next one; trackers and ranks are bench/evidence.py's
 
-Needs LightGBM (requirements/ranker.txt) and forgelore[minilm]. The same inputs and versions give the same bytes.
+Needs LightGBM (requirements/ranker.txt) and the extra minilm. The same inputs and versions give the same bytes.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """A second embedder beside the first: the same candidates with one more cosine, and what the trees make of it.
 
-Second vectors are made by the product (`embed`, where forgelore[minilm] is installed); of 63,000 items that takes half
+Second vectors are made by the product (`embed`, where the extra minilm is installed); of 63,000 items that takes half
 an hour of CPU, and they stay in the databases of FORGELORE_BENCH_CACHE. What they say of each pair is asked of the
 product's own function.
 """

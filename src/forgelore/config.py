@@ -63,7 +63,7 @@ SETTINGS = (
         0,
         0,
         False,
-        "what turns text into vectors: `lore` (built in), `minilm` (forgelore[minilm]), `ollama`, `openai`, `none`",
+        "what turns text into vectors: `lore` (built in), `minilm` (the extra `minilm`), `ollama`, `openai`, `none`",
     ),
     Setting(
         "second_embedder",
@@ -71,7 +71,7 @@ SETTINGS = (
         0,
         0,
         False,
-        "whose vectors are stored beside those of `lore` and compared too, where forgelore[minilm] is installed;"
+        "whose vectors are stored beside those of `lore` and compared too, where the extra `minilm` is installed;"
         " `none`: nobody's, and those that are stored are dropped",
     ),
     Setting(

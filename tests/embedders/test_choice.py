@@ -122,7 +122,7 @@ def test_a_clone_chooses_nothing_of_it(app, tmp_path, line):
 def test_minilm_is_a_package_of_its_own_and_its_absence_says_how_to_get_it(app, monkeypatch):
     assert app(FORGELORE_EMBEDDER="minilm").embedder().name == "minilm"
     monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
-    with raised(EmbedderUnreachable, hint="pip install forgelore[minilm]"):
+    with raised(EmbedderUnreachable, hint="pip install '.[minilm]'"):
         app(FORGELORE_EMBEDDER="minilm").embedder()
 
 

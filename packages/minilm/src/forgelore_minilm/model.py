@@ -161,7 +161,7 @@ def _checked(data: str, name: str, sha256: str) -> str:
 def _damaged(name: str) -> ModelNotFound:
     return ModelNotFound(
         f"{name} of the built-in embedder is missing or damaged",
-        hint="install it again: pip install --force-reinstall forgelore-minilm",
+        hint="install it again, in a clone: pip install --force-reinstall ./packages/minilm",
     )
 
 

