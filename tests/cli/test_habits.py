@@ -203,3 +203,10 @@ def test_the_hint_for_a_moment_can_be_typed(demo):
     done = demo("search", 'relay created:"3 years ago"')
     assert done.code == 13
     assert 'write >"3 years ago"' in done.err
+
+
+def test_a_dash_n_with_a_number_is_the_limit_and_otherwise_text(demo):
+    by_number = demo("search", "relay", "-n", "3", "--json").data
+    assert (by_number["query"], len(by_number["hits"])) == ("relay", 3)
+    assert by_number["hits"] == demo("search", "relay", "--limit", "3", "--json").data["hits"]
+    assert demo("search", "relay", "-n", "loud", "--json").data["query"] == "relay -n loud"

@@ -119,7 +119,8 @@ def test_what_may_have_been_meant_otherwise_is_told():
     assert "NOT windows" in parse_typed("crash -Windows").notes[0]
     assert "OR joins" in parse_typed("label:a OR label:b").notes[0]
     assert parse_typed("label:a OR label:b").text == ""
-    assert not parse_typed("crash -windows --flag - a author:a OR author:b AND is:open (a b) foo()").notes
+    assert "windows are left out" in parse_typed("crash -windows").notes[0]
+    assert not parse_typed("crash --flag - a author:a OR author:b AND is:open (a b) foo()").notes
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ What is none of these is text, as it was typed: `TypeError: x`, `std::vec`, `a -
 - A phrase begins and ends where words do: the quotes in `f("x y")` are text.
 - `-word` leaves out a word of three or more lower-case letters and nothing else: `-Xmx`, `-O2`, `-rf` and `-j8` are
   text. Full text folds case, so `-windows` is enough to leave out Windows; `NOT` takes any word, and quotes any text.
+- `-dbcache too high` means an option: `is_option` says so by how the project writes the word, and is told whether it
+  stands in a sentence: other words follow, or one such as `using` comes before. A note says what is left out, or what
+  is searched for with its dash.
 - `NOT`, `OR` and `AND` are operators in capitals, and text beside other capitals: `NOT NULL`, `CREATE OR REPLACE`.
   Between qualifiers of one name OR says what repeating them says already; labels and ranges must all hold, and a note
   says so.
@@ -27,9 +30,11 @@ What is none of these is text, as it was typed: `TypeError: x`, `std::vec`, `a -
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
+
+from forgelore.core.suggestions import suggest
 
 NAMES = (
     "assignee", "author", "commenter", "comments", "created", "in", "involves", "is", "label", "mentions", "milestone",
@@ -54,7 +59,12 @@ FOREIGN = (
     "user",
 )  # fmt: skip
 MAX_CHARS = 10_000
+_MIN_MISSPELT = 4  # letters of a name that may be meant to be a qualifier
 _MIN_EXCLUDED = 3  # letters: rm -rf, ls -la
+_LEADING = (
+    "a", "add", "an", "and", "by", "for", "from", "if", "in", "of", "on", "option", "or", "set", "the", "to", "use",
+    "using", "via", "when", "with", "without",
+)  # fmt: skip
 _QUOTES = '"“”„'
 _OPERATORS = ("OR", "NOT", "AND")
 _SIGNS = (":", "-", *_QUOTES, *_OPERATORS)  # without one of these all is text, and no pattern need be compiled
@@ -113,15 +123,18 @@ class TypedQuery(NamedTuple):
         return not (self.required or self.excluded or self.qualifiers)
 
 
-def parse_typed(text: str) -> TypedQuery:
-    """Return what somebody asks for; every text means something.
+IsOption = Callable[[str, bool], bool]  # (a word behind a dash, whether it stands within a sentence)
+
+
+def parse_typed(text: str, is_option: IsOption = lambda _word, _is_within: False) -> TypedQuery:
+    """Return what somebody asks for; every text means something. `is_option`: of a word behind a dash.
 
     crash -windows label:bug  ->  text "crash", excluded "windows", the qualifier label with the value bug
     """
     if len(text) > MAX_CHARS or not any(sign in text for sign in _SIGNS):
         return TypedQuery(text)
     read = _silence_parentheses([_read_piece(match) for match in _tokens().finditer(text)])
-    pieces = _settle_exclusions(_join_operators(read))
+    pieces = _settle_exclusions(_keep_options(_join_operators(read), is_option))
     kept = [piece.typed for piece in pieces if piece.role in ("text", "phrase")]
     is_plain = all(piece.role == "text" for piece in pieces)
     return TypedQuery(
@@ -263,6 +276,19 @@ def _settle_exclusions(pieces: list[Piece]) -> list[Piece]:
     return [Piece(piece.typed, "text", is_tentative=piece.role == "excluded") for piece in pieces]
 
 
+def _keep_options(pieces: list[Piece], is_option: IsOption) -> list[Piece]:
+    """Return the pieces; options of a program, such as -dbcache, are text."""
+
+    def is_kept(at: int) -> bool:
+        piece = pieces[at]
+        if piece.role != "excluded" or piece.typed != f"-{piece.term}":
+            return False
+        is_followed = at + 1 < len(pieces) and _is_operand(pieces[at + 1])
+        return is_option(piece.term, is_followed or (at > 0 and pieces[at - 1].typed.lower() in _LEADING))
+
+    return [Piece(piece.typed, "text") if is_kept(at) else piece for at, piece in enumerate(pieces)]
+
+
 def _silence_parentheses(pieces: list[Piece]) -> list[Piece]:
     """Return the pieces; a parenthesis by itself, in a query with qualifiers, is no text."""
     if not any(piece.qualifier for piece in pieces):
@@ -306,6 +332,9 @@ def _notes(pieces: Sequence[Piece]) -> Iterator[str]:
         signed = [one.typed for one in texts if one.typed[0] == "-" and len(one.typed) > 2 and one.typed[1:].isalpha()]
         if signed:
             yield f"{_joined(signed)} searched for; to leave the word out, write NOT {signed[0][1:].lower()}"
+    if left_out := [piece.term for piece in pieces if piece.role == "excluded"]:
+        shown = ", ".join(term.strip('"') for term in left_out)
+        yield f"items with {shown} are left out; to search for a word instead, type it without the dash or NOT"
     yield from _notes_on_names([piece.typed for piece in texts])
     if any(piece.role == "qualifier" and piece.is_tentative for piece in pieces):
         yield (
@@ -322,9 +351,11 @@ def _notes_on_names(texts: Sequence[str]) -> Iterator[str]:
     empty = [name for name, _, value in split if name in (*NAMES, "repo") and not value.strip(f"{_QUOTES} )")]
     if empty:
         yield f"{_joined(f'{name}:' for name in empty)} searched for as text: the value stands right behind the colon"
-    for name in dict.fromkeys(name for name, _, value in split if value.strip(":")):
+    for name in dict.fromkeys(name for name, _, value in split if value.strip(":") and value[0] not in ":/"):
         if name in FOREIGN:
             yield f"{name}: is no qualifier here, and is searched for as text"
+        elif len(name) >= _MIN_MISSPELT and name.isalpha() and name not in NAMES and (meant := suggest(name, NAMES)):
+            yield f"{name}: is searched for as text; did you mean {meant}:?"
 
 
 def _joined(words: Iterable[str]) -> str:

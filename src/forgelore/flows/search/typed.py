@@ -4,6 +4,7 @@ text -> parse_typed -> qualifiers joined with flags -> filters; text conditions;
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from forgelore.core.names import Hosts, Ref
@@ -14,6 +15,7 @@ from forgelore.core.search.query_language import TypedQuery, parse_typed
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.filters import only_projects, parse_filters, refuse_code
 from forgelore.flows.search.known_item import KnownItems, find_named_items
+from forgelore.flows.search.options import is_option
 from forgelore.flows.search.run import SearchMode, SearchRequest
 from forgelore.flows.search.text_conditions import TextTerms
 from forgelore.store.db import Store
@@ -40,7 +42,9 @@ def build_request(
 
     Raises InvalidValue for values that cannot be meant, NotFound for a project that is not here.
     """
-    typed = TypedQuery(text) if is_literal else parse_typed(text)
+    typed = (
+        TypedQuery(text) if is_literal else parse_typed(text, partial(is_option, store, is_public=setting.is_public))
+    )
     said = read_qualifiers(typed.qualifiers)
     named = NamedRefs() if is_literal else _name_items(store, typed, setting.hosts, is_pasted="\n" in text.strip())
     place = named.refs[0].ref.project if named.is_all and len(named.refs) == 1 else ""

@@ -12,6 +12,7 @@ with modules that give the same names; a test compares this list with what other
     fulltext         add_text, remove_text                  the words of one document
                      search_words -> Found                  documents for an expression, ranked, within what filters
                                                             allow
+                     list_with_words                        the newest of them, unranked
                      count_items                            how many items have such documents
                      has_words, lacks_words                 the same as conditions, for any list of documents
                      raw_query_errors                       complaints about an expression that a person wrote

@@ -74,6 +74,19 @@ def search_words(
     return [Found(*row) for row in store.rows(sql, expression, *within.bindings, limit)]
 
 
+def list_with_words(store: Store, expression: str, limit: int, allowed: Allowed | None = None) -> list[int]:
+    """Return documents that match, the newest first, without ranking them."""
+    within = _within(FULL_TEXT, allowed)
+    sql = f"""
+        SELECT rowid
+        FROM {FULL_TEXT}
+        WHERE {FULL_TEXT} MATCH ? AND {within.sql}
+        ORDER BY rowid DESC
+        LIMIT ?
+    """
+    return [row_id for (row_id,) in store.rows(sql, expression, *within.bindings, limit)]
+
+
 def count_items(
     store: Store, expression: str, allowed: Allowed | None = None, *, of_cards: bool = False, most: int = MOST_COUNTED
 ) -> tuple[int, bool]:

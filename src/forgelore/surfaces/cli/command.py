@@ -68,6 +68,7 @@ class Parser(argparse.ArgumentParser):
 
         search panic --label bug closure     words before, between and behind options are one list
         -L 3, -w                             a short option: alone, with its value behind it
+        -n 3                                 the same; `echo -n foo` is text
         -lpthread, -rf, -a -l, -- -L 3       text, somebody may look for it
     """
 
@@ -82,7 +83,7 @@ class Parser(argparse.ArgumentParser):
     def _find_hint(self, message: str) -> str:
         if "'best-match'" in message:
             return "relevance is the order of a search without --sort"
-        if short := re.match(r"argument --[\w-]+/(-\w): invalid int", message):
+        if short := re.match(r"argument --[\w-]+/(-\w)(?:/-\w)?: invalid int", message):
             return f"write a number; in a search, {short[1]} behind -- is text"
         unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
         if not unknown:
@@ -123,6 +124,8 @@ class Parser(argparse.ArgumentParser):
             return action is not None or " " not in word  # what is unknown is told; a sentence is text
         if action is None or "=" in word:
             return False
+        if word == "-n":
+            return len(after) > 0 and after[0].isdecimal()
         return action.nargs == 0 or (len(after) > 0 and not after[0].startswith("-"))
 
     def _refuse_habits(self, word: str, after: Sequence[str], others: Sequence[str]) -> None:

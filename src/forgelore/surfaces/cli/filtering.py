@@ -140,7 +140,9 @@ def print_warnings(context: "Context", warnings: Iterable[str]) -> None:
 
 
 def add_limit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", "-L", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)")
+    parser.add_argument(
+        "--limit", "-L", "-n", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)"
+    )
     add_offset(parser)
 
 
