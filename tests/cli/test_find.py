@@ -97,3 +97,12 @@ def embedding_server():
     with EmbeddingServer() as server:
         server.key = "right-key-1"
         yield server
+
+
+def test_the_header_of_a_review_thread_names_its_file(demo):
+    hits = demo("search", "cursor older than the daemon's event buffer", "--type", "thread", "--json").data["hits"]
+    header = hits[0]["header"].splitlines()
+    assert header[0].startswith("[[Thread]] Change ")
+    assert 'Files: ["pylantern/pylantern/watch.py"]' in header
+    item = demo("search", "reconnect in watch()", "--type", "change", "--json").data["hits"][0]
+    assert "Files:" not in item["header"]

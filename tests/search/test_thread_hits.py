@@ -30,7 +30,7 @@ def test_a_hit_in_a_thread_tells_the_author_that_filters_ask(retriever, types):
     for row in in_threads:
         item, thread = facts(retriever.store, row.document_id)
         assert (row.author, row.created_at, row.updated_at) == (thread if types else item)
-        assert row.thread == thread
+        assert row.thread[:3] == thread
         unlike += item[0] != thread[0]
     assert unlike, "no thread was begun by somebody else"
     assert all(hit.row.thread is None for hit in hits if hit.row.representation == "item")

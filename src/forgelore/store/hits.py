@@ -13,7 +13,12 @@ _HITS = """
     SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
         d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
         CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END,
-        d.thread_author, d.thread_created_at, d.thread_updated_at
+        d.thread_author, d.thread_created_at, d.thread_updated_at,
+        CASE WHEN d.representation = 'thread' THEN (
+            SELECT json_group_array(f.path)
+            FROM document_paths f
+            WHERE f.document_id = d.id
+        ) END
     FROM documents d
     JOIN items i ON i.id = d.item_id
     JOIN projects p ON p.id = d.project_id
@@ -29,11 +34,12 @@ _LABELS_OF_HITS = """
 
 
 class ThreadFacts(NamedTuple):
-    """Who began a thread, and when its first and its last note were written, in milliseconds."""
+    """Who began a thread, when its first and its last note were written, in milliseconds, and of which files."""
 
     author: str | None
     created_at: int | None
     updated_at: int | None
+    paths: tuple[str, ...] = ()
 
 
 class HitRow(NamedTuple):
@@ -84,10 +90,10 @@ def load_hits(store: Store, document_ids: Iterable[int], *, of_threads: bool = F
         labels.setdefault(document_id, []).append(name)
     found = {}
     for document_id, *columns in store.rows(_HITS, ids):
-        *shown, author, created_at, updated_at = columns
+        *shown, author, created_at, updated_at, paths = columns
         row = HitRow._make((document_id, *shown, tuple(labels.get(document_id, ())), None))
         if row.representation == "thread":
-            row = row._replace(thread=ThreadFacts(author, created_at, updated_at))
+            row = row._replace(thread=ThreadFacts(author, created_at, updated_at, tuple(json.loads(paths))))
             if of_threads:
                 row = row._replace(author=author, created_at=created_at, updated_at=updated_at)
         found[document_id] = row

@@ -196,8 +196,9 @@ def _present_thread(thread: "ThreadFacts") -> HitThreadData:
 
 def _header(row: "HitRow") -> str:
     shown = ShownHeader(
-        row.representation, row.kind, row.ref, row.title, row.project, row.url, row.labels, row.state, row.author
-    )
+        row.representation, row.kind, row.ref, row.title, row.project, row.url, row.labels, row.state, row.author,
+        files=row.thread.paths if row.thread else (),
+    )  # fmt: skip
     return build_header(shown)
 
 
