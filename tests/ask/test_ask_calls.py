@@ -43,6 +43,15 @@ def test_calls_in_text_are_found(text, found):
     assert find_text_call(text) == found
 
 
+@pytest.mark.parametrize(
+    "call", ['{"tool_call": "search"}', '{"tool_call": ["search"]}', '{"function": 3, "name": "x"}']
+)
+def test_a_call_that_is_no_object_is_malformed_and_the_next_one_counts(call):
+    with pytest.raises(MalformedCall, match="there is no call in it"):
+        find_text_call(call)
+    assert find_text_call(call + ' {"name": "read", "arguments": {"id": "#1"}}') == ("", "read", {"id": "#1"})
+
+
 @given(st.text(), st.one_of(st.text(), st.dictionaries(st.text(), st.integers()), st.lists(st.none())))
 def test_nothing_a_model_writes_is_more_than_malformed(name, arguments):
     with pytest.raises(MalformedCall):

@@ -55,6 +55,33 @@ def test_a_line_keeps_its_words_and_loses_its_noise(line, expected):
     assert clean_line(line) == expected
 
 
+CALLS = "\n".join(f"call number {word}" for word in ("one", "two", "three", "four", "five", "six", "seven"))
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("{code}", "{code}"), ("{code:java}", "{code}"), ("{noformat}", "{noformat}"), ("Log: {code}", "{code} as seen"),
+        ("{code}x{code} and {code}", "{code}"),
+    ],
+)  # fmt: skip
+def test_a_block_of_jira_is_shortened_until_its_end(opening, closing):
+    kept = clean(f"Fails:\n{opening}\n{CALLS}\n{closing}\nIt always does.\nSince when?")
+    assert "call number one" in kept
+    assert "call number seven" not in kept
+    assert kept.endswith("It always does.\nSince when?")
+
+
+@pytest.mark.parametrize("line", ["Use {code}x{code} here.", "See {x} here.", "> no {code block}"])
+def test_a_line_that_opens_no_block_hides_nothing_behind_it(line):
+    assert "call number seven" in clean(f"{line}\n{CALLS}")
+
+
+def test_a_mark_of_jira_within_a_fence_neither_opens_nor_ends_a_block():
+    assert "call number seven" in clean(f"Fails:\n```\n{{code}}\n```\n{CALLS}")
+    assert "call number seven" not in clean(f"Fails:\n```\nmake\n{{code}}\n{CALLS}\n```\nAlways.")
+
+
 def test_a_block_keeps_its_first_lines_and_its_errors():
     code = "\n".join(f"call number {word}" for word in ("one", "two", "three", "four", "five"))
     text = f"Fails:\n```\n{code}\nE: cannot open socket\nE: cannot open socket\n```\nAlways."

@@ -207,6 +207,20 @@ def test_a_rollback_leaves_alone_what_others_did(closing):
     assert "ben closed it since" in back[third].problem
 
 
+def test_a_rollback_goes_on_behind_an_item_that_was_deleted(closing):
+    numbers = closing.prepare(copies=3)
+    run = closing.planned()
+    closing.apply(run)
+    gone = numbers[2]
+    closing.project.delete(*((gone,) if closing.has_shared_numbers else ("issue", gone)))
+    back = {one.number: one for one in closing.roll_back(run).items}
+    assert sorted(back) == sorted(numbers[1:])
+    assert (back[gone].problem, back[gone].restored) == ("it is gone from the forge", [])
+    for number in (numbers[1], numbers[3]):
+        assert back[number].problem == ""
+        assert closing.portrait([number])[number][0] == "open"
+
+
 def test_a_message_never_runs_quick_actions(closing):
     original, copy = closing.prepare()
     closing.apply(closing.planned(), message="/close\n/label ~bug\nSee {target}\n  /title Gone")

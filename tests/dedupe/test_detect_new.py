@@ -78,6 +78,20 @@ def test_too_little_confidence_is_no_maybe(store):
     assert (found.outcome, found.reason, found.target) == ("not_duplicate", "below_maybe", None)
 
 
+def test_exactly_the_confidence_of_maybe_is_a_maybe(store):
+    found = detect(store, saying(confidence=0.85), maybe=0.85)
+    assert (found.outcome, found.reason) == ("maybe_duplicate", ReasonCode.LOW_CONFIDENCE)
+    assert detect(store, saying(confidence=0.92), maybe=0.85, duplicate=0.92).outcome == "duplicate"
+
+
+def test_a_nearest_candidate_at_exactly_the_bound_is_a_maybe(store):
+    """No valid verdict: similarity alone decides, and a bound is the least that is enough."""
+    nearest = max(one.similarity for one in detect(store, number=105).candidates if one.is_offered)
+    silent = ScriptedJudge("no JSON")
+    assert detect(store, silent, number=105, maybe=nearest, min_score=0.0).outcome == "maybe_duplicate"
+    assert detect(store, silent, number=105, maybe=nearest + 1e-9, min_score=0.0).outcome == "not_duplicate"
+
+
 def test_too_little_support_is_a_maybe(store):
     far = detect(store, saying(is_duplicate=False), number=3, min_score=0.0)
     named = next(one for one in far.candidates if one.is_offered and one.similarity < 0.9)

@@ -66,6 +66,21 @@ def test_online_wants_the_same_scope_confidence_and_support():
     assert object_to(case(options=(SEVEN._replace(similarity=0.89),)), ONLINE) == ReasonCode.LOW_SUPPORT
 
 
+@pytest.mark.parametrize("policy", [BATCH, ONLINE], ids=["batch", "online"])
+def test_what_reaches_a_bound_exactly_passes(policy):
+    """A bound is the least that is enough; binary fractions, so that a gap of strengths is exact."""
+    exact = policy._replace(min_gap=0.25, min_similarity=0.5, min_confidence=0.75)
+    seven, other = SEVEN._replace(strength=2.0, similarity=0.5), OTHER._replace(strength=1.75, similarity=0.5)
+    assert object_to(case({"confidence": 0.75}, options=(seven, other)), exact) is None
+    assert object_to(case({"confidence": 0.7499}, options=(seven, other)), exact) == ReasonCode.LOW_CONFIDENCE
+    nearer = other._replace(strength=1.7501)
+    assert object_to(case({"confidence": 0.75}, options=(seven, nearer)), exact) == ReasonCode.GAP_TOO_SMALL
+    less = seven._replace(similarity=0.4999)
+    assert (
+        object_to(case(options=(less, other)), exact._replace(gates=frozenset({"support"}))) == ReasonCode.LOW_SUPPORT
+    )
+
+
 def test_copies_of_one_text_need_no_gap_between_each_other():
     """Three equal texts have no gap, and are the surest."""
     first, second = SEVEN._replace(group=1), OTHER._replace(group=1, strength=2.0)

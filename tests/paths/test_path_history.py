@@ -326,3 +326,27 @@ def test_files_of_changes_and_commits_are_found_by_their_path(imported, monkeypa
     found = [plan for plan in plans if re.search(r" (f|p|r|commit_paths) USING ", plan)]
     assert len(found) >= 6
     assert [plan for plan in found if "path=?" not in plan and "path>" not in plan and "PRIMARY KEY" not in plan] == []
+
+
+def issue(number, body):
+    return {"kind": "issue", "number": number, "title": f"Issue {number}", "body": body, "created_at": "2026-03-01"}
+
+
+def mentioning(history, path):
+    return sorted(int(one.ref[1:]) for one in history.history_of(path).entries if one.how == "mentioned")
+
+
+def test_a_file_is_not_named_by_a_longer_path(imported):
+    """docs/api is a file here; docs/api.md, docs/api/x and docs/api-old are others."""
+    texts = [
+        "See docs/api, it is wrong.", "docs/api. It is wrong.", "docs/api.md is wrong", "docs/api/x is wrong",
+        "docs/api-old is wrong", "old/docs/api is wrong", "docs/apis are wrong",
+    ]  # fmt: skip
+    history = imported(change(1, files=("docs/api",)), *(issue(at, text) for at, text in enumerate(texts, 2)))
+    assert mentioning(history, "docs/api") == [2, 3]
+
+
+def test_a_folder_is_named_by_every_path_below_it(imported):
+    texts = ["See src/net/ for it.", "src/net/conn.py hangs", "src/network/x.py hangs", "lib/src/net/conn.py hangs"]
+    history = imported(change(1), *(issue(at, text) for at, text in enumerate(texts, 2)))
+    assert mentioning(history, "src/net/") == [2, 3]

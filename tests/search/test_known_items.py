@@ -64,7 +64,7 @@ def test_a_query_of_items_and_words_that_say_what_they_are(text, refs):
     [
         ("#28601 panic", [Ref("", 28601)]), ("panic (see #28601, GH-7).", [Ref("", 28601), Ref("", 7)]),
         ("panic acme/web#5", [Ref("acme/web", 5)]), ("issue #5 panics", [Ref("", 5)]), ("error 404 page", []),
-        ("issue 28601 panic", []), ("28601 28617", []), ("issue", []), ("release 5", []), ("v1.2 crash", []), ("a#b #x", []),
+        ("issue 28601 panic", []), ("28601 28617", []), ("issue", []), ("pull request", []), ("#5 pull request", [Ref("", 5)]), ("release 5", []), ("v1.2 crash", []), ("a#b #x", []),
         ("panic https://github.com/a/b/issues/1", []), ("#0 main", []), ("#1 a #2 b #3 c #4 d #5 e #6 f", []), ("", []),
     ],
 )  # fmt: skip

@@ -3,7 +3,10 @@
 import pytest
 from hashed import HashedEmbedder
 
+from forgelore.core.compare.calibration import Best, Distributions
+from forgelore.core.search.fuse import Fused
 from forgelore.errors import EmbedderUnreachable
+from forgelore.flows.compare.rank import _similarities, _Weighed
 from forgelore.flows.compare.similar import CompareRequest, find_similar
 from forgelore.flows.search.paging import FIRST_PAGE, parse_start
 from forgelore.flows.search.retriever import Retriever
@@ -91,3 +94,16 @@ def test_without_an_embedder_words_compare_with_a_warning(demo):
     assert answer.mode == "lexical" and "words alone" in answer.warnings[0] and answer.hits
     with pytest.raises(EmbedderUnreachable):
         like(Retriever(demo, None), 154, "semantic")
+
+
+def test_a_copy_among_others_raises_nothing_that_is_ranked_below():
+    """What is ranked lower never reads as nearer; a copy is as near as can be, and says nothing about the rest."""
+    distribution = Distributions.of([Best(strength / 100, None) for strength in range(100)])
+
+    def weighed(number, strength, same=0.0):
+        return _Weighed(Fused(number, 0.0, 0.0, (), ()), {"same": same}, strength, None, number)
+
+    order = [weighed(1, 0.5), weighed(2, 0.1, same=0.9), weighed(3, 0.9), weighed(4, 0.2), weighed(5, 0.0, same=1.0)]
+    found = _similarities(order, distribution)
+    assert found[3] == found[1] < found[2] < found[5] == 1.0
+    assert found[4] < found[1]

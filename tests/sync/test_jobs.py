@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.store.jobs import count_jobs, fail_job, finish_job, queue_jobs, ready_jobs
+from forgelore.store.jobs import count_jobs, fail_job, finish_job, queue_jobs, queue_missing_part, ready_jobs
 from forgelore.store.migrate import open_store
 
 HOUR_MS = 3_600_000
@@ -182,3 +182,14 @@ def test_jobs_of_an_item_that_is_gone_go_with_it(gitlab):
     assert gitlab.value("SELECT count(*) FROM jobs WHERE kind <> 'document'") == 0
     gitlab.assert_same()
     assert result.failing_jobs == 0
+
+
+def test_a_part_that_another_job_missed_waits_as_after_its_first_failure(store):
+    """However often the job that looked for it had failed, the part itself was tried once."""
+    queue_jobs(store, 1, "threads", ["change:1"], 0)
+    (often,) = ready(store)
+    queue_missing_part(store, 1, often._replace(kind="links", attempt_count=9), "GraphQL said null", 1000)
+    sql = "SELECT attempt_count, last_error, next_attempt_at FROM jobs WHERE kind = 'links'"
+    attempts, error, next_at = store.row(sql)
+    assert (attempts, error) == (1, "GraphQL said null")
+    assert 1000 + 1800 <= next_at <= 1000 + 2200
