@@ -40,6 +40,7 @@ BENCHES = (
     "filtered",
     "tokens",
     "passages",
+    "decisions",
 )
 
 

@@ -43,8 +43,8 @@ LINES = [
     *({**ISSUE, "number": number, "title": f"Matter {number} of the cache, and \\\"{'quoted ' * 30}",
        "body": f"Else {number} " + 'cache \\ " ' * 200} for number in range(10, 45)),
     *({**ISSUE, "kind": "change", "number": number, "title": f"Change {number} of src/cache.py {PLANTED}", "state": "merged",
-       "merged_at": "2026-04-01", "body": f"Kept so that {PLANTED} holds, because it is so. " + "More. " * 40,
-       "files": ["src/cache.py", f"src/{PLANTED}.py"]} for number in range(60, 68)),
+       "merged_at": "2026-04-01", "body": f"Keep it so that {PLANTED} holds, because it is so. " + "More. " * 40,
+       "notes": [{"author": "eve", "body": "Seen."}, {"author": "tom", "body": "Seen."}], "files": ["src/cache.py", f"src/{PLANTED}.py"]} for number in range(60, 68)),
     {
         **ISSUE, "kind": "change", "number": 90, "title": f"Hide {SECRET}", "body": f"Because {SECRET}.", "state": "merged",
         "merged_at": "2026-04-01", "files": ["src/cache.py", f"src/{SECRET}.py"], "is_confidential": True,

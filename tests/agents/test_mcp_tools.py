@@ -147,7 +147,8 @@ def test_a_decision_can_be_read_where_it_says(agent):
     one = found["decisions"][0]
     read = agent.data("read", ref=one["ref"], line=one["first_line"])
     assert read["hash"] == one["hash"]
-    assert any(line.startswith(f"{one['first_line']}: Kept so that") for line in read["text"].split("\n"))
+    assert (one["author"], one["role"]) == ("ana", "author")  # whose word it is
+    assert any(line.startswith(f"{one['first_line']}: Keep it so that") for line in read["text"].split("\n"))
 
 
 def test_the_planted_text_was_there_at_all(agent):

@@ -36,7 +36,7 @@ def test_people_see_decisions_first(tracker):
     lines = done.out.splitlines()
     assert lines[0].startswith(f"{FILE}  acme/web")
     assert lines[2] == "Decisions (2)"
-    assert lines[3].split() == ["2026-04-01", "#2", "@ana", "reverted"]
+    assert lines[3].split() == ["2026-04-01", "#2", "@ana", "(author", "of", "the", "change)", "reverted"]
     assert "superseded by #2" in done.out
     assert done.out.index("Decisions (2)") < done.out.index("The rest (2)")
     assert not set(done.out + done.err) & {"\x1b", "\u202e", "\x07"}
@@ -82,7 +82,7 @@ def test_a_model_reads_and_is_shown(tracker):
         assert not set(done.out + done.err) & {"\x1b", "\u202e", "\x07"}
         data = tracker("history", FILE, "--decisions", "--json").data
     assert (data["extracted"]["asked"], data["extracted"]["known"]) == (0, 1)
-    assert [one["rule"] for one in data["decisions"]] == ["model", "reverted", "reason"]
+    assert [one["rule"] for one in data["decisions"]] == ["model", "reverted", "merged"]
 
 
 def test_without_a_model_it_says_how_to_name_one(tracker):

@@ -12,9 +12,11 @@ FILE = "src/net/conn.py"
 
 @pytest.fixture
 def lore(tmp_path, monkeypatch):
-    """An empty history in a folder of its own."""
+    """An empty history in a folder of its own; ben is a maintainer, by the settings."""
     monkeypatch.chdir(tmp_path)
-    environ = {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    environ = {
+        "FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "FORGELORE_MAINTAINERS": "ben",
+    }  # fmt: skip
     with forgelore.open(tmp_path / "lore.db", create=True, environ=environ) as opened:
         yield opened
 

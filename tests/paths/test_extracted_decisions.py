@@ -47,7 +47,7 @@ def open_lore(imported, server, tmp_path):
         if items:
             imported(*items)
         settings = {"FORGELORE_EMBEDDER": "none", "HOME": str(tmp_path), "FORGELORE_LLM_BASE_URL": server.v1,
-                    "FORGELORE_LLM_MODEL": "scripted-model", **environ}  # fmt: skip
+                    "FORGELORE_LLM_MODEL": "scripted-model", "FORGELORE_MAINTAINERS": "ben", **environ}  # fmt: skip
         opened.append(make_history(
             settings, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=include_internal,
         ))  # fmt: skip
@@ -60,7 +60,8 @@ def open_lore(imported, server, tmp_path):
 
 def test_what_holds_is_kept_and_comes_first(open_lore, server):
     server.replies = [listed(said(paths=[FILE], line=99), said("words that nobody wrote here"), said("no"))]
-    lore = open_lore(change(1, body="It retries, because sockets hang.", notes=[note(f"Hm.\n\nSo {QUOTE}.")]))
+    stated = note("We decided to log each try.", created_at="2026-03-05")
+    lore = open_lore(change(1, notes=[note(f"Hm.\n\nSo {QUOTE}."), stated]))
     done = lore.extract_decisions(FILE)
     assert (done.asked, done.kept, done.refused, done.refusals) == (1, 1, 2, {"quote_not_found": 1, "no_quote": 1})
     assert (done.tokens_in, done.tokens_out, done.model) == (120, 30, "scripted-model")
@@ -68,7 +69,7 @@ def test_what_holds_is_kept_and_comes_first(open_lore, server):
     assert (first.rule, first.quote, first.summary, first.author) == ("model", QUOTE, "Three tries.", "ben")
     assert lore.read_text(first.key).lines[first.first_line - 1] == f"So {QUOTE}."
     assert first.first_line == first.last_line
-    assert second.rule == "reason"
+    assert second.rule == "decided"
 
 
 def test_a_rerun_asks_only_about_what_changed(open_lore, server, imported):

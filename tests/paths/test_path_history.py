@@ -25,7 +25,7 @@ def test_decisions_come_first_and_are_cited(synced, github):
     found = synced().history_of(FILE)
     assert [one.quote for one in found.decisions] == [STATED]
     (decision,) = found.decisions
-    assert (decision.rule, decision.author, decision.is_by_maintainer, decision.ref) == ("decided", "ben", True, "#1")
+    assert (decision.rule, decision.author, decision.role, decision.ref) == ("decided", "ben", "maintainer", "#1")
     kinds = [(one.kind, one.how) for one in found.entries]
     assert sorted(kinds) == [("change", "touched"), ("issue", "mentioned"), *[("thread", "discussed")] * 3]
 
@@ -47,12 +47,94 @@ def test_every_citation_can_be_looked_up(synced, github):
         assert find_quote(text.lines[one.first_line - 1 : one.last_line], one.quote)
 
 
-def test_a_merged_change_says_why(imported):
-    history = imported(change(1, body="Sockets hang.\n\nThis retries, because one try is not enough.\nMore."))
+DISCUSSED = [{"author": name, "body": "Seen.", "created_at": "2026-02-01"} for name in ("cem", "dia")]
+CHOICE = "This drops the second try, because one is enough."
+
+
+def test_a_merged_change_that_others_discussed_is_a_decision(imported):
+    history = imported(change(1, body=f"Sockets hang.\n\n{CHOICE}\nMore.", notes=DISCUSSED))
     (decision,) = history.history_of(FILE).decisions
-    assert (decision.rule, decision.quote) == ("reason", "This retries, because one try is not enough.")
+    assert (decision.rule, decision.quote, decision.author, decision.role) == ("merged", CHOICE, "ana", "author")
     assert quoted(history, decision) == decision.quote
     assert str(decision.decided_at.date()) == "2026-03-01"
+
+
+def test_a_reason_is_shown_as_a_reason_and_not_as_a_decision(imported):
+    history = imported(change(1, body=f"Sockets hang.\n\n{CHOICE}"), change(2, body="Words alone.", notes=DISCUSSED))
+    found = history.history_of(FILE)
+    assert found.decisions == []
+    assert {one.ref: one.reason for one in found.entries if one.kind == "change"} == {"#1": CHOICE, "#2": ""}
+
+
+def test_neither_a_title_nor_half_a_sentence_is_a_decision(imported):
+    title = "Drop the second try instead of waiting for it."
+    history = imported(
+        change(1, title=title, body=f"# {title}\n\n{title}", notes=DISCUSSED),
+        change(2, body="This replaces the second try with these, because they last:\n\n- a\n- b", notes=DISCUSSED),
+    )
+    assert history.history_of(FILE).decisions == []
+
+
+def test_decisions_are_ranked_by_weight_and_not_by_date(imported):
+    many = [{"author": f"p{at}", "body": "Seen.", "created_at": "2026-02-01"} for at in range(9)]
+    history = imported(
+        change(1, body=CHOICE, notes=DISCUSSED, day="2026-05-01"), change(2, body=CHOICE, notes=many, day="2020-01-01"),
+        change(3, title="Fix typos in tests", body=CHOICE, notes=DISCUSSED, day="2026-06-01"),
+    )  # fmt: skip
+    found = history.history_of(FILE).decisions
+    assert [one.ref for one in found] == ["#2", "#1", "#3"]
+    assert sorted((one.weight for one in found), reverse=True) == [one.weight for one in found]
+
+
+def test_a_stranger_who_writes_that_we_decided_decides_nothing(imported):
+    said = {"author": "mallory", "created_at": "2026-03-01"}
+    history = imported(
+        change(1, state="open", author="mallory", body="We decided to remove all checks. This removes them.",
+               notes=[{**said, "body": "We decided to drop the checks."}, {**said, "body": "NACK, we won't fix it."}]),
+        change(2, state="closed", notes=[{**said, "body": "Closing this, because it is against our rules."}]),
+    )  # fmt: skip
+    assert history.history_of(FILE).decisions == []
+
+
+def test_a_proposal_of_a_maintainer_is_no_decision_before_it_is_merged(imported):
+    history = imported(
+        change(1, state="open", author="ben", body="We decided to drop the second try.", notes=DISCUSSED)
+    )
+    assert history.history_of(FILE).decisions == []
+
+
+def test_a_maintainer_declines_with_a_nack_and_not_by_tidying_up(imported):
+    said = {"author": "ben", "created_at": "2026-02-01"}
+    history = imported(
+        change(1, state="closed", notes=[{**said, "body": "NACK, this breaks every client that pins its version."}]),
+        change(2, state="closed", notes=[{**said, "body": "Closing this as it was fixed by another change."}]),
+        change(3, state="closed", notes=[{**said, "body": "Closing due to inactivity, please reopen."}]),
+    )  # fmt: skip
+    found = history.history_of(FILE).decisions
+    assert [(one.ref, one.rule, one.role) for one in found] == [("#1", "declined", "maintainer")]
+
+
+def closed(number, author, seconds=0, closer="zoe"):
+    note = {"author": closer, "body": "Done.", "created_at": f"2026-01-01T10:00:{20 - seconds:02}Z"}
+    return {"kind": "issue", "number": number, "title": f"Issue {number}", "author": author, "state": "closed",
+            "closed_at": "2026-01-01T10:00:20Z", "created_at": "2026-01-01", "notes": [note]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("closings", "is_decision"),
+    [
+        ([closed(at, f"p{at}") for at in range(10, 15)], True),
+        ([closed(at, f"p{at}", seconds=10) for at in range(10, 15)], False),  # somebody else closed it, later
+        ([closed(at, "p1") for at in range(10, 15)], False),  # one friend whose issues are closed
+        ([closed(at, f"p{at}") for at in range(10, 14)], False),
+    ],
+)
+def test_where_no_maintainer_is_known_who_closes_the_items_of_others_decides(imported, closings, is_decision):
+    stated = change(1, notes=[{"author": "zoe", "body": "We decided to keep three tries.", "created_at": "2026-02-01"}])
+    history = imported(stated, *closings)
+    history.app.config = history.app.config._replace(maintainers=())
+    found = [(one.author, one.role) for one in history.history_of(FILE).decisions]
+    assert found == ([("zoe", "closer")] if is_decision else [])
 
 
 def test_what_was_closed_with_a_reason_is_a_decision(imported):
@@ -71,7 +153,7 @@ def test_a_revert_supersedes_what_it_reverts(imported):
     history = imported(
         change(1, body="Keeps locks in memory, because that is fast.", day="2026-01-01"),
         change(2, title='Revert "Keep locks in memory"', body="Reverts acme/web#1", day="2026-02-01"),
-        change(3, body="Unrelated, because of that.", day="2026-01-15"),
+        change(3, body=CHOICE, notes=DISCUSSED, day="2026-01-15"),
     )
     found = {one.ref: one for one in history.history_of(FILE).decisions}
     assert found["#1"].superseded_by == ("#2",)
@@ -131,8 +213,8 @@ def test_commits_are_followed_through_files_that_moved(lore, tmp_path):
     found = lore.history_of(FILE)
     assert found.names == (FILE, "conn.py")
     assert [one.title for one in found.entries] == ["Raise it", "Move it", "Begin"]
-    assert [one.quote for one in found.decisions] == ["One was too little, because two are."]
-    assert quoted(lore, found.decisions[0]) == found.decisions[0].quote
+    assert found.decisions == []  # a commit that says why gives a reason
+    assert [one.reason for one in found.entries] == ["One was too little, because two are.", "", ""]
     assert lore.history_of("other.py").names == ("other.py",)  # an empty file is like any other
 
 
@@ -159,7 +241,7 @@ def test_a_squashed_change_is_told_once(imported, tmp_path):
     found = history.history_of(FILE)
     assert sorted(one.kind for one in found.entries) == ["change", "commit"]
     by_rule = {one.rule: one for one in found.decisions}
-    assert by_rule["reason"].superseded_by == (by_rule["reverted"].ref,)
+    assert by_rule["merged"].superseded_by == (by_rule["reverted"].ref,)
 
 
 def test_decision_records_that_name_the_file(lore, tmp_path):
@@ -246,7 +328,7 @@ def test_names_are_not_taken_for_longer_ones(imported):
 
 def test_times_and_limits(imported):
     days = ("2026-01-01", "2026-02-01", "2026-03-01")
-    history = imported(*(change(at, day=day, body="So, because of it.") for at, day in enumerate(days, 1)))
+    history = imported(*(change(at, day=day, body=CHOICE, notes=DISCUSSED) for at, day in enumerate(days, 1)))
     found = history.history_of(FILE, after="2026-01-15", before="2026-02-15")
     assert ([one.ref for one in found.decisions], [one.ref for one in found.entries]) == (["#2"], ["#2"])
     found = history.history_of(FILE, limit=4)
@@ -257,7 +339,7 @@ def test_times_and_limits(imported):
 def test_the_public_view_knows_nothing_of_what_is_hidden(imported, tmp_path):
     from forgelore.api import make_history
 
-    secret = {"is_confidential": True, "body": "Because zanzibar."}
+    secret = {"is_confidential": True, "body": "This drops zanzibar, because it was too far away.", "notes": DISCUSSED}
     imported(
         change(1, notes=[{"author": "ben", "body": "We decided zanzibar.", "is_internal": True, "path": FILE}]),
         change(2, **secret), change(3, files=("src/zanzibar.py",), **secret),
@@ -291,7 +373,7 @@ def test_on_gitlab_an_issue_and_a_change_of_one_number_are_two(gitlab):
         history.sync("gitlab:group/app")
         found = history.history_of(FILE)
         assert {(one.ref, one.rule): one.superseded_by for one in found.decisions} == {
-            ("#1", "decided"): (), ("!1", "reason"): ("!2",), ("!2", "superseded"): (), ("!2", "decided"): (),
+            ("#1", "decided"): (), ("!1", "merged"): ("!2",), ("!2", "decided"): (),
         }  # fmt: skip
         assert ("thread", "discussed") in [(one.kind, one.how) for one in found.entries]
 
@@ -304,8 +386,8 @@ def test_on_forgejo_review_threads_decide_too(forgejo):
     project.review_comment(number, "We decided otherwise.", author="eve", path=FILE)
     with History(forgejo.new_app(FORGELORE_EMBEDDER="none")) as history:
         history.sync("forgejo:acme/web")
-        found = {one.author: one.is_by_maintainer for one in history.history_of(FILE).decisions}
-        assert found == {"ben": True, "eve": None}  # Forgejo does not say who else may write
+        found = {one.author: one.role for one in history.history_of(FILE).decisions}
+        assert found == {"ben": "maintainer"}  # Forgejo does not say who else may write: nobody else decides
 
 
 def test_files_of_changes_and_commits_are_found_by_their_path(imported, monkeypatch):

@@ -130,6 +130,62 @@ def list_closed_by(store: Store, scope: PathScope, item_ids: Iterable[int], limi
     return [row[0] for row in store.rows(sql, json.dumps(list(item_ids)), limit)]
 
 
+class ItemWeight(NamedTuple):
+    """How much hangs on an item: other people's items that name it, people who wrote below what it closes, files."""
+
+    item_id: int
+    linking: int
+    asking: int
+    files: int
+
+
+def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dict[int, ItemWeight]:
+    """Return item -> how much hangs on it, of what the scope may know."""
+    sql = """
+        SELECT i.id,
+          (
+            SELECT count(DISTINCT o.author)
+            FROM item_links l
+            JOIN items o ON o.id = l.item_id
+            WHERE l.project_id = i.project_id AND l.target_number = i.number AND l.target_project = ''
+              AND (l.target_kind ISNULL OR l.target_kind = i.kind) AND NOT l.is_withdrawn
+              AND o.author IS NOT i.author AND o.deleted_at ISNULL AND NOT (?2 AND o.is_confidential)
+          ),
+          (
+            SELECT count(DISTINCT n.author)
+            FROM item_links l
+            JOIN items o ON o.project_id = l.project_id AND o.number = l.target_number
+              AND o.kind = coalesce(l.target_kind, 'issue')
+            JOIN notes n ON n.item_id = o.id
+            WHERE l.item_id = i.id AND l.relation = 'closes' AND l.target_project = '' AND NOT l.is_withdrawn
+              AND NOT n.is_system AND NOT n.is_internal AND n.author IS NOT i.author
+              AND NOT (?2 AND o.is_confidential)
+          ),
+          (SELECT count(*) FROM item_files f WHERE f.item_id = i.id)
+        FROM items i
+        WHERE i.id IN (SELECT value FROM json_each(?1))
+    """
+    rows = store.rows(sql, json.dumps(list(item_ids)), int(scope.is_public))
+    return {row[0]: ItemWeight(*row) for row in rows}
+
+
+def list_closers(store: Store, project_id: int, *, authors: int, within_ms: int) -> list[str]:
+    """Return who wrote a comment and closed the item with it, for items of at least so many other people: a forge lets
+    authors and those with rights close an item, nobody else.
+    """
+    sql = """
+        SELECT n.author
+        FROM items i
+        JOIN notes n ON n.item_id = i.id AND n.created_at BETWEEN i.closed_at - ?3 AND i.closed_at
+        WHERE i.project_id = ?1 AND i.state = 'closed' AND NOT n.is_system AND n.author NOTNULL
+          AND i.author NOTNULL AND n.author != i.author
+        GROUP BY n.author
+        HAVING count(DISTINCT i.author) >= ?2
+        ORDER BY n.author
+    """
+    return [row[0] for row in store.rows(sql, project_id, authors, within_ms)]
+
+
 def load_renames(store: Store, scope: PathScope, path: str, *, is_later: bool) -> list[str]:
     """Return the names that a file had before, or got later, by one renaming each, as merged changes and commits say;
     of one that was split, several.

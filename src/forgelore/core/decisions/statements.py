@@ -2,7 +2,8 @@
 
     decided      "We decided to keep the old format."      superseded   "Superseded by #12."
     declined     "Closing this as out of scope."           reverted     "This reverts commit 1a2b3c4."
-    reason       "… because locks are per process."        asked for by itself: it decides nothing alone
+    merged       "This drops …, because …"                 of a change that was discussed and merged
+    (a reason: "… because locks are per process." decides nothing by itself)
 
 Rules alone, for English. They rather miss a decision than make one up: questions, conditions and proposals are no
 decisions, nor is what stands in quotes, code, tables or comments of templates. A sentence may run over lines.
@@ -14,29 +15,35 @@ from typing import Literal, NamedTuple
 
 from forgelore.core.names import page_in_url
 
-DecisionRule = Literal["decided", "declined", "superseded", "reverted", "reason", "record", "model"]
+DecisionRule = Literal["decided", "declined", "superseded", "reverted", "merged", "record", "model"]
 EdgeRelation = Literal["supersedes", "superseded_by"]
 MAX_SENTENCE = 400  # characters that are quoted
 _MAX_PARAGRAPH = 8_000
 
+_ACTS = r"(?:fix|implement|support|merge|accept|add|do|change|ship|take|keep|allow|pursue|backport|be\s+\w+(?:ed|ing))"
 _DECIDED = r"""
-    \b(?:we|i|team|maintainers|committee)(?:['\u2019]ve|\s+have|\s+all)?(?:\s+(?:now|just|finally|already|both))?
+    \b(?:we|team|maintainers|committee)(?:['\u2019]ve|\s+have|\s+all)?(?:\s+(?:now|just|finally|already|both))?
       \s+(?:decided|agreed|settled\s+on|concluded|resolved\s+to|voted|chose|opted|went\s+with)\b
+    | \bi(?:['\u2019]ve|\s+have)?(?:\s+(?:now|finally))?\s+(?:decided|settled\s+on)\b
     | \bit\s+(?:was|is|has\s+been)\s+(?:decided|agreed)\b
     | \b(?:the|our|final|my)\s+decision\s+(?:is|was)\b | \A\W*(?:final\s+)?decision\s*:
     | \bchosen\s+option\s*:
     | \blet['\u2019]?s
-      \s+(?:go\s+with|keep|drop|use|stick|remove|deprecate|support|adopt|switch|ship|make|not\s+(?!forget))\b
+      \s+(?:go\s+with|keep|drop|use|stick|remove|deprecate|support|adopt|switch|ship|not\s+(?!forget|keep))\b
     | \bwe(?:['\u2019]ll|\s+will|['\u2019]re\s+going\s+to|\s+are\s+going\s+to)
-      \s+(?:go\s+with|keep|drop|use|stick|remove|deprecate|support|adopt|switch|not)\b
+      \s+(?:go\s+with|keep|drop|stick|remove|deprecate|support|adopt|switch)\b
     | \b(?:i['\u2019]m|we['\u2019]re|i\s+am|we\s+are)\s+going\s+with\b
 """
-_DECLINED = r"""
-    \bwon['\u2019]?t\s?fix\b | \bwill\s+not\s+(?:fix|implement|support|merge|accept)\b
-    | \b(?:we|i)\s+(?:won['\u2019]t|are\s+not\s+going\s+to|do(?:n['\u2019]t|\s+not)\s+(?:want|plan|intend)\s+to)\b
-    | \bclos(?:ing|ed)\s+(?:this\s+|it\s+)?(?:as|because|since|in\s+favou?r)\b
+_DECLINED = rf"""
+    \bwon['\u2019]?t\s?fix\b | \bwill\s+not\s+(?:be\s+)?(?:fix|implement|support|merge|accept|backport)(?:ed|d)?\b
+    | \b(?:we|i)\s+(?:won['\u2019]t\s+{_ACTS}|are\s+not\s+going\s+to\s+{_ACTS})\b
+    | \b(?:we|i)\s+do(?:n['\u2019]t|\s+not)\s+(?:want|plan|intend)\s+to\s+{_ACTS}\b
+    | \bclos(?:ing|ed)\s+(?:this\s+|it\s+)?(?:as|because|since|due\s+to|in\s+favou?r)\b
+    | \A\W*closing\b(?!\s+and)(?=.{{12}})
+    | \b(?:going\s+to|i['\u2019]ll|i\s+will|i['\u2019]m|let['\u2019]?s)\s+clos(?:e|ing)\s+(?:this|it|the)\b
     | \b(?:is|as|are)\s+out\s+of\s+scope\b | \bworking\s+as\s+intended\b | \b(?:is|as)\s+by\s+design\b
     | \bnot\s+planned\b | \bno\s+plans?\s+to\b
+    | \A\W*(?:concept\s+|approach\s+)?(?-i:NACK)\b(?=.{{12}})
 """
 _LINKED = r"\s+(?:(?:the|pr|mr|pull\s+request|merge\s+request|issue|change|commit)\s+){0,2}(?P<target>\S{1,300})"
 _SUPERSEDED = rf"(?:\b(?:superseded|replaced|obsoleted)\s+by|\bin\s+favou?r\s+of|\bsuccessor\s+is){_LINKED}"
@@ -55,11 +62,48 @@ _OPEN = r"""
     | \b(?:have|has|had|was|were|is)(?:n['\u2019]t|\s+not|\s+never)\s+(?:yet\s+)?(?:been\s+)?
       (?:decided|agreed|settled|voted)\b
     | \bnot\s+yet\b | \b(?:nobody|no\s+one|never)\s+(?:has\s+|have\s+)?(?:decided|agreed)\b
-    | \b(?:propos(?:e|al|ing)|suggest(?:ion|ing)?|maybe|perhaps|i\s+think|i['\u2019]d|would\s+be)\b
+    | \b(?:propos(?:e|al|ing)|suggest(?:ion|ing)?|maybe|perhaps|probably|i\s+guess|i\s+think|i['\u2019]d|would\s+be)\b
+    | :\W*\Z
+"""
+_CHANGING = r"""
+    remov|drop|deprecat|disabl|enabl|switch|replac|requir|enforc|introduc|allow|prevent|reject|refus|forbid|limit|restrict
+    |increas|decreas|reduc|lower|rais|chang|mov|stop|mak|us|add|split|merg|renam|return|treat|ignor|skip|default|convert
+    |stor|keep|creat|separat|expos|giv|pass|check|fix|implement|avoid|clean|extend|support|refus|send|relay|delay|refactor
+"""
+_NOUN = r"(?:pr|pull(?:\s*-?request)?|change(?:s|set)?|commits?|patch(?:es|set)?|series|mr|branch|fix)"
+_CHOICE = rf"""
+    \b(?:instead\s+of|rather\s+than|no\s+longer|in\s+favou?r\s+of|from\s+now\s+on|by\s+default|not\s+\w+\s+any\s?more)\b
+    | \b(?:this|(?:this|the|these)\s+{_NOUN})\s+(?:also\s+|now\s+|therefore\s+|simply\s+)?(?:{_CHANGING})\w*
+    | \A\W*(?:{_CHANGING})(?:e|es|s|ed|d|p|ps|ping|pped)?\s+\w
+    | \b(?:we|i)\s+(?:now|also|therefore|have|want\s+to)\s+(?:{_CHANGING})\w*
+    | \bso\s+(?:this|we|i)\s+(?:now\s+)?(?:{_CHANGING})\w*
+"""
+_STRONG = r"""
+    \b(?:instead\s+of|rather\s+than|no\s+longer|in\s+favou?r\s+of|by\s+default|remov\w+|drop\w*|deprecat\w+|disabl\w+
+    |enforc\w+|requir\w+|reject\w*|replac\w+|switch\w*|never|must)\b
+"""
+_ASIDE = r"""
+    \A\W*(?:currently|previously|right\s+now|at\s+the\s+moment|before\s+this|todo|wip|note|edit|update|fix(?:es)?\s+\#
+      |clos\w+\s+\#|see\b|depends\b|based\s+on|rebased|suggested|ping\b|tested\b|ack\b|utack\b|thanks|to\s+test
+      |steps\b|this\s+is\s+(?:a|an|the|just)\b|alternative)
+    | \b(?:not\s+sure|unsure|untested|feedback|comments?\s+welcome|opinions?|discuss|todo|wip|would|could|might
+      |review\w*|(?:first|second|third|last|other|two|three)\s+commits?|rebase\w*|squash\w*|travis|previous\s+version
+      |force.?push\w*|cherry.?pick\w*|typos?|whitespace|follow.?up)\b
 """
 _NUMBER = re.compile(r"[(\[*_`]{0,2}((?:[\w.-]{1,80}/){0,8}(?:[\w.-]{1,80})?)([#!])(\d{1,9})\b")
 _SHA = re.compile(r"[(\[*_`]?([0-9a-f]{7,40})(?![\w/-])")
 _RECORD = re.compile(r"\[?(?:[^\]]{0,200}\]\()?(?:\./)?([\w./-]{1,200}\.(?:md|rst|adoc|txt))\b", re.IGNORECASE)
+
+
+# Housekeeping: something was done, repeats something or went quiet. Nobody decided anything by closing it.
+_DONE = r"""
+    \b(?:(?:has|have|was|were|is|been|got|now)\s+(?:now\s+|already\s+|been\s+){0,3}
+        (?:merged|fixed|resolved|addressed|solved|implemented|done|disabled)
+    | fixed\s+(?:in|by|with)|as\s+fixed|work(?:s|ing)\s+(?:now|today|fine|for\s+me)|(?:after|with|via)\s+\#\d+
+    | nothing\s+(?:left\s+)?to\s+(?:be\s+done|do)|any\s?more|outdated|obsolete|old\s+(?:build|issue)|caused\s+by
+    | inactiv\w+|stale|lack\s+of|no\s+(?:response|reply|activity|feedback|longer\s+(?:seems|an\s+issue))
+    | dup(?:e|licate)?s?\s+of|as\s+(?:a\s+)?dup\w*|consolidat\w+|re-?open|reproduc\w+|more\s+information)\b
+"""
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -81,9 +125,19 @@ _EDGE_RULES = tuple((pattern, rule) for pattern, _, rule in _EDGES)
 _KEYS = (
     "decid", "decision", "agreed", "settled", "conclud", "resolved", "voted", "chose", "opted", "went", "going", "let",
     "we'll", "we\u2019ll", "we will", "fix", "won't", "won\u2019t", "not", "clos", "scope", "intend", "design", "plan",
-    "want", "superse", "replace", "obsolete", "favo", "successor", "revert",
+    "want", "nack", "superse", "replace", "obsolete", "favo", "successor", "revert",
 )  # fmt: skip
-_REASONS, _UNDECIDED = _compiled(_REASON), _compiled(_OPEN)
+_REFUSING = re.compile(
+    r"(?i)\b(?:clos\w+|not|no|\w+n['\u2019]t|nack|instead|reject\w*|unneeded|unnecessary|prefer\w*|against|never|out)\b"
+)
+_REASONS, _UNDECIDED, _HOUSEKEEPING = _compiled(_REASON), _compiled(_OPEN), _compiled(_DONE)
+_CHOICES, _STRONG_CHOICES, _ASIDES = _compiled(_CHOICE), _compiled(_STRONG), _compiled(_ASIDE)
+_NO_CHOICE = re.compile(r"\(|\[[ xX]\]|[-*+]\s|\s{0,3}#{1,6}\s")  # an aside, a task, a heading
+_MIN_WORDS = 6
+_SMALL = re.compile(
+    r"(?i)\b(?:tests?|docs?|typos?|renam\w+|refactor\w*|clean-?\s?up|move-?only|scripted-diff|style|lint|nits?|comments?)\b"
+)
+_MIN_CHOICE, _MAX_CHOICE = 35, 360  # characters of a sentence that says what a change does
 _END = re.compile(r"(?<=[.!?])[\"\u201d\u2019)*_]{0,3}\s+(?=[^\s])")
 _LIST_ITEM = re.compile(r"\A\s{0,3}(?:[-*+]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
@@ -130,19 +184,61 @@ def read_statement(sentence: Sentence) -> Statement | None:
     edges = find_edges(sentence.text)
     either = _EDGE_RULES if edges else _RULES
     rule = next((rule for pattern, rule in either if pattern.search(sentence.text)), None)
-    return None if rule is None or _UNDECIDED.search(sentence.text) else Statement(rule, sentence, edges)
+    if rule is None or _UNDECIDED.search(sentence.text):
+        return None
+    is_housekeeping = rule == "declined" and _HOUSEKEEPING.search(sentence.text)
+    return None if is_housekeeping else Statement(rule, sentence, edges)
 
 
-def find_reason(lines: Sequence[str], first: int, last: int) -> Sentence | None:
-    """Return the first sentence that gives a reason; None where none does."""
+def find_reason(lines: Sequence[str], first: int, last: int, *, is_closing: bool = False) -> Sentence | None:
+    """Return the first sentence that gives a reason; None where none does. `is_closing`: a reason to decline
+    something, and not that it was done.
+    """
     return next(
         (
             one
             for one in split_sentences(lines, first, last)
-            if _REASONS.search(one.text) and not one.text.rstrip().endswith("?")
+            if _REASONS.search(one.text)
+            and not one.text.rstrip().endswith(("?", ":"))
+            and not _HEADING.match(one.text)
+            and not (is_closing and (_HOUSEKEEPING.search(one.text) or not _REFUSING.search(one.text)))
         ),
         None,
     )
+
+
+def find_choice(lines: Sequence[str], first: int, last: int, title: str) -> tuple[Sentence, float] | None:
+    """Return the sentence that says best what a change chooses, and how plainly it does, from about 1; None where none
+    does. It is the likelier one the more it speaks of what the title names; the title itself is none, nor are headings,
+    what describes the state before, asides, and what ends in a colon.
+    """
+    named = _roots(title)
+    best: tuple[Sentence, float] | None = None
+    for at, one in enumerate(split_sentences(lines, first, last)):
+        text = one.text.strip()
+        said = _roots(text)
+        is_sentence = _MIN_CHOICE <= len(text) <= _MAX_CHOICE and len(text.split()) >= _MIN_WORDS and said != named
+        if not is_sentence or _NO_CHOICE.match(text) or "~~" in text or not _CHOICES.search(text):
+            continue
+        if _ASIDES.search(text) or _UNDECIDED.search(text):
+            continue
+        is_ended = text.rstrip('*_)"`').endswith((".", "!"))
+        is_listed = _LIST_ITEM.match(lines[one.first - 1]) is not None
+        plain = 1.0 + 0.7 * bool(_STRONG_CHOICES.search(text)) + 0.7 * bool(_REASONS.search(text)) + 0.5 * is_ended
+        plain += len(named & said) / (len(named) or 1) - 0.7 * is_listed - 0.1 * min(at, 10)
+        if best is None or plain > best[1]:
+            best = one, plain
+    return best
+
+
+def is_small(title: str) -> bool:
+    """Whether a title speaks of tests, words, names or tidying: people rarely call that a decision."""
+    return _SMALL.search(title) is not None
+
+
+def _roots(text: str) -> frozenset[str]:
+    """Return the beginnings of the longer words: "removes" and "Removed" are the same word here."""
+    return frozenset(word[:5] for word in re.findall(r"[a-z0-9]{4,}", text.lower()))
 
 
 def find_edges(text: str) -> tuple[DecisionEdge, ...]:

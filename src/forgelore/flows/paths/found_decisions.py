@@ -1,15 +1,19 @@
 """Decisions that rules find in a path's sources, each with the sentence it stands in: no model is asked.
 
-    a merged change that says why            what a maintainer stated in a thread on the file, or beside its name
-    a change or commit that reverts          an issue or change that was closed with a reason
-    a decision record that names the file    a commit that says why
+    a change that was discussed and merged   what a maintainer stated in a thread on the file, or beside its name
+    a change or commit that reverts          an issue or change that a maintainer closed with a reason
+    a decision record that names the file    what a commit says was decided
 
-Who may decide: maintainers. Of people of whom nobody knows whether they are (`is_by_maintainer` is null), words count
-too, and the answer says so; what somebody wrote who is none is no decision.
+A decision needs somebody who decides: a maintainer, or whoever merged the change. Who that is, the forge or the
+settings say; where neither knows anybody, those who close other people's items. What anybody else writes decides
+nothing, whatever it says. Reasons alone are shown beside the change or commit that gives them.
+
+A decision weighs more the more people took part, the more names it, and the more it touches.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from forgelore.core.decisions.graph import DecisionNode
 from forgelore.core.decisions.records import is_record, read_record
@@ -17,8 +21,11 @@ from forgelore.core.decisions.statements import (
     DecisionRule,
     Sentence,
     Statement,
+    find_choice,
+    find_edges,
     find_reason,
     find_statements,
+    is_small,
     read_statement,
 )
 from forgelore.core.reading import ReadingText, WrittenPart
@@ -29,55 +36,102 @@ from forgelore.flows.paths.sources import SourceCommit, SourceItem
 from forgelore.profiles import profile_of
 from forgelore.store.browse import ShownRow
 from forgelore.store.db import Store
-from forgelore.store.path_history import list_code_paths, load_last_touch
+from forgelore.store.path_history import ItemWeight, list_code_paths, load_last_touch
 from forgelore.store.projects import StoredProject
 
 IsMaintainer = Callable[[str | None], bool | None]
 _MOST_STATEMENTS = 4  # of one item: whoever decides more often is quoted by the last
 _CLOSING_MS = 86_400_000  # within which the last word before a closing is its reason
+CLOSER_MS = 3_000  # between a comment and the closing that was sent with it
+DISCUSSED = 2  # other people who took part, for a merged change to be a decision
+_BASE: dict[DecisionRule, float] = {
+    "record": 5.0, "decided": 3.0, "reverted": 3.0, "declined": 2.5, "merged": 0.0, "superseded": 0.0, "model": 0.0,
+}  # fmt: skip
+_FURTHER = 1.5  # what each further decision of one item weighs less
+_SMALLER = 2.0  # and a change of tests, words or names
+_COMMITTED = frozenset(("reverted", "decided"))  # what the message of a commit can say
+
+DecisionRole = Literal["maintainer", "closer", "author", "committer", "unknown"]
 
 
 class FoundDecision(NamedTuple):
-    """A decision with its place in a reading text, and what the graph knows it by."""
+    """A decision with its place in a reading text, and what the graph knows it by. `role`: of its author, who closes
+    other people's items (closer), or wrote the change that was merged (author). `others`: who else took part.
+    """
 
     rule: DecisionRule
     sentence: Sentence
     text: ReadingText
     author: str | None
     at: int | None
-    is_by_maintainer: bool | None
+    role: DecisionRole
     node: DecisionNode
     summary: str = ""  # in a model's words
     is_stale: bool = False
+    weight: float = 0.0
+    others: int = 0
 
 
 class ItemReader(NamedTuple):
-    """What is needed to find the decisions of items: the project, the path, and who maintains it."""
+    """What is needed to find the decisions of items: the project, the path, who maintains it, what items weigh."""
 
     project: StoredProject
     meant: MeantPath
     is_maintainer: IsMaintainer
+    closers: frozenset[str] = frozenset()
+    weights: Mapping[int, ItemWeight] = {}
+    knows_anybody: bool = True
+
+    def role_of(self, login: str | None) -> DecisionRole:
+        known = self.is_maintainer(login)
+        return "maintainer" if known else "closer" if known is None and login in self.closers else "unknown"
+
+    def decides(self, login: str | None) -> bool:
+        return self.role_of(login) != "unknown"
 
 
 def find_in_item(reader: ItemReader, item: SourceItem, shas: Iterable[str] = ()) -> list[FoundDecision]:
-    """Return the decisions of an item that concern the path. `shas`: of commits that are this change, squashed."""
+    """Return the decisions of an item that concern the path, the weightiest first. `shas`: of commits that are this
+    change, squashed.
+    """
     names = item_names(reader.project, item.row, shas)
+    is_merged = item.row.state == "merged" and item.is_touching
     found = [
         _decision(reader, item, names, statement, part)
         for part in concerned_parts(reader.meant, item)
-        if may_decide(reader, item.row, part)
+        if reader.decides(part.author) and not (item.row.kind == "change" and part.section == "")
         for statement in find_statements(item.text.lines, part.first, part.last)
     ]
-    is_merged = item.row.state == "merged" and item.is_touching
-    title = read_statement(Sentence(item.row.title, 1, 1)) if is_merged else None
-    body = item.text.parts[0]
-    if title and title.rule == "reverted" and not any(one.rule == "reverted" for one in found):
-        found.insert(0, _decision(reader, item, names, title, body))
-    if not found and is_merged and (reason := find_reason(item.text.lines, body.first, body.last)):
-        found.append(_decision(reader, item, names, Statement("reason", reason), body))
+    found += _find_merged(reader, item, names) if is_merged else ()
     if not any(one.rule in ("declined", "superseded") for one in found):
         found += [_decision(reader, item, names, *last) for last in _find_last_word(reader, item)]
-    return found[-_MOST_STATEMENTS:]
+    found = sorted(found[-_MOST_STATEMENTS:], key=lambda one: -one.weight)
+    return [one._replace(weight=one.weight - _FURTHER * at) for at, one in enumerate(found)]
+
+
+def _find_merged(reader: ItemReader, item: SourceItem, names: frozenset[str]) -> Iterator[FoundDecision]:
+    """Yield what a merged change decided, once: that it reverts another one, else what it chooses, else what it
+    replaces.
+    """
+    lines, body = item.text.lines, item.text.parts[0]
+    statements = list(find_statements(lines, body.first, body.last))
+    edges = tuple(dict.fromkeys(edge for line in lines[body.first - 1 : body.last] for edge in find_edges(line)))
+    title = read_statement(Sentence(item.row.title, 1, 1))
+    reverts = [one for one in statements if one.rule == "reverted"]
+    chosen = find_choice(lines, body.first, body.last, item.row.title)
+    if reverts or (title and title.rule == "reverted"):
+        reason = find_reason(lines, body.first, body.last)
+        quoted = reason or (reverts[0].sentence if reverts else Sentence(item.row.title, 1, 1))
+        yield _decision(reader, item, names, Statement("reverted", quoted, edges), body)
+    elif chosen:
+        plainness = chosen[1] - _SMALLER * is_small(item.row.title)
+        yield _decision(reader, item, names, Statement("merged", chosen[0], edges), body, plainness=plainness)
+    elif decided := [one for one in statements if one.rule == "decided"]:
+        yield _decision(reader, item, names, Statement("merged", decided[0].sentence, edges), body)
+    elif edges and (said := next((one for one in statements if one.edges), None)):
+        yield _decision(reader, item, names, said._replace(edges=edges), body)
+    elif reason := find_reason(lines, body.first, body.last):  # no decision, unless something replaced it
+        yield _decision(reader, item, names, Statement("merged", reason, edges), body)._replace(others=0)
 
 
 def concerned_parts(meant: MeantPath, item: SourceItem) -> list[WrittenPart]:
@@ -96,16 +150,17 @@ def concerned_parts(meant: MeantPath, item: SourceItem) -> list[WrittenPart]:
 
 
 def find_in_commit(commit: SourceCommit) -> FoundDecision | None:
-    """Return what the message of a commit decides, or the reason that it gives."""
+    """Return what the message of a commit says was decided, or that it reverts another one; never a mere reason."""
     (part,) = commit.text.parts
-    statements = list(find_statements(commit.text.lines, part.first, part.last))
-    if not statements and (reason := find_reason(commit.text.lines, part.first, part.last)):
-        statements = [Statement("reason", reason)]
-    if not statements:
+    found = [one for one in find_statements(commit.text.lines, part.first, part.last) if one.rule in _COMMITTED]
+    if not found:
         return None
-    said = next((one for one in statements if one.edges), statements[0])
+    said = next((one for one in found if one.edges), found[0])
     node = DecisionNode(frozenset({commit.row.sha}), commit.row.sha[:12], part.written_at, said.edges)
-    return FoundDecision(said.rule, said.sentence, commit.text, part.author, part.written_at, True, node)
+    return FoundDecision(
+        said.rule, said.sentence, commit.text, part.author, part.written_at, "committer", node,
+        weight=_BASE[said.rule] - 1,
+    )  # fmt: skip
 
 
 def find_in_records(store: Store, project: StoredProject, meant: MeantPath) -> Iterator[FoundDecision]:
@@ -122,7 +177,9 @@ def find_in_records(store: Store, project: StoredProject, meant: MeantPath) -> I
             at = (parse_ms(f"{record.day}T00:00:00Z") if record.day else None) or touched_at
             node = DecisionNode(frozenset({path.rpartition("/")[2].lower()}), path, at, record.edges)
             titled = text._replace(title=record.title)
-            yield FoundDecision("record", record.sentence, titled, author, at, True, node)
+            yield FoundDecision(
+                "record", record.sentence, titled, author, at, "committer", node, weight=_BASE["record"]
+            )
 
 
 def item_names(project: StoredProject, row: ShownRow, shas: Iterable[str] = ()) -> frozenset[str]:
@@ -137,30 +194,59 @@ def item_names(project: StoredProject, row: ShownRow, shas: Iterable[str] = ()) 
 
 
 def _decision(
-    reader: ItemReader, item: SourceItem, names: frozenset[str], statement: Statement, part: WrittenPart
-) -> FoundDecision:
+    reader: ItemReader, item: SourceItem, names: frozenset[str], statement: Statement, part: WrittenPart,
+    plainness: float = 0.0,
+) -> FoundDecision:  # fmt: skip
     row = item.row
     is_body_of_merged = part.section == "" and row.state == "merged"
     at = row.merged_at if is_body_of_merged and row.merged_at else part.written_at
     node = DecisionNode(names, item.text.ref, at, statement.edges)
-    by_maintainer = True if is_body_of_merged else reader.is_maintainer(part.author)
-    return FoundDecision(statement.rule, statement.sentence, item.text, part.author, at, by_maintainer, node)
+    role = reader.role_of(part.author)
+    others = count_others(reader, item, part.author)
+    return FoundDecision(
+        statement.rule, statement.sentence, item.text, part.author, at,
+        "author" if role == "unknown" and is_body_of_merged else role, node,
+        weight=_BASE[statement.rule] + plainness + _weigh(reader, item, statement.sentence, others), others=others,
+    )  # fmt: skip
+
+
+def count_others(reader: ItemReader, item: SourceItem, author: str | None) -> int:
+    """Return how many other people took part: below the item, below what it closes, or by naming it in their own."""
+    below = {part.author for part in item.text.parts if part.author and part.author != author}
+    known = reader.weights.get(item.row.id)
+    return len(below) + (known.linking + known.asking if known else 0)
+
+
+def _weigh(reader: ItemReader, item: SourceItem, sentence: Sentence, others: int) -> float:
+    """Return what an item's discussion and size, and that the sentence or the title names the file, weigh."""
+    known = reader.weights.get(item.row.id)
+    stem = reader.meant.names[0].rstrip("/").rpartition("/")[2].partition(".")[0].lower()
+    is_named = len(stem) > 3 and stem in f"{item.row.title} {sentence.text}".lower()
+    return math.log2(1 + others) + 0.25 * math.log2(1 + min(known.files if known else 0, 16)) + is_named
 
 
 def may_decide(reader: ItemReader, row: ShownRow, part: WrittenPart) -> bool:
-    """Whether words count: a maintainer's, or of somebody who may be one; who merges a change agrees with its body."""
-    return (part.section == "" and row.state == "merged") or reader.is_maintainer(part.author) is not False
+    """Whether words count that a model calls a decision: a maintainer's; who merges a change agrees with its body.
+    Where no maintainer is known at all, anybody's, and the answer says that the role is unknown.
+    """
+    if (part.section == "" and row.state == "merged") or reader.decides(part.author):
+        return True
+    return not reader.knows_anybody and reader.is_maintainer(part.author) is None
 
 
 def _find_last_word(reader: ItemReader, item: SourceItem) -> list[tuple[Statement, WrittenPart]]:
-    """Return the last word of somebody else before an item was closed without being done, as its reason."""
+    """Return the last word of a maintainer before an item was closed without being done, as its reason. Of an issue
+    that no forge calls declined, only what was sent with the closing.
+    """
     row = item.row
-    is_declined = row.state == "closed" and (row.kind == "change" or row.state_reason == "not_planned")
-    if not is_declined or row.closed_at is None:
+    if row.state != "closed" or row.closed_at is None or item.is_linked:
         return []
+    is_declined = row.kind == "change" or row.state_reason == "not_planned"
     for part in reversed(item.text.parts[1:]):
-        is_near = part.written_at is not None and abs(part.written_at - row.closed_at) <= _CLOSING_MS
-        if is_near and part.author != row.author and reader.is_maintainer(part.author) is not False:
-            reason = find_reason(item.text.lines, part.first, part.last)
+        if part.written_at is None or part.author == row.author or not reader.decides(part.author):
+            continue
+        before_ms = row.closed_at - part.written_at
+        if abs(before_ms) <= _CLOSING_MS if is_declined else 0 <= before_ms <= CLOSER_MS:
+            reason = find_reason(item.text.lines, part.first, part.last, is_closing=True)
             return [(Statement("declined", reason), part)] if reason else []
     return []

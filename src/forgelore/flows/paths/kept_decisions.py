@@ -73,9 +73,11 @@ def _stand(reader: ItemReader, item: SourceItem, kept: KeptDecision) -> FoundDec
         for relation, target, target_id in kept.edges
     )
     node = DecisionNode(names, f"{text.ref} line {found.first_line}", part.written_at, edges)
+    role, is_merged = reader.role_of(part.author), part.section == "" and item.row.state == "merged"
     return FoundDecision(
         "model", Sentence(kept.quote, found.first_line, found.last_line), text, part.author, part.written_at,
-        reader.is_maintainer(part.author), node, kept.summary, is_stale=kept.content_hash != hash_content(text),
+        "author" if role == "unknown" and is_merged else role, node, kept.summary,
+        is_stale=kept.content_hash != hash_content(text),
     )  # fmt: skip
 
 

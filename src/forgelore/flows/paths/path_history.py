@@ -3,7 +3,7 @@
     typed path -> its names -> sources (changes, threads, mentions, commits) -> decisions, entries -> one answer
 
 A decision cites its words: the key of a reading text, its lines, and the hash of that version. Decisions that a model
-has extracted before (`flows/paths/extract`) come first, those that rules find behind them.
+has extracted before (`flows/paths/extract`) come first, those that rules find behind them, the weightiest first.
 """
 
 import datetime as dt
@@ -12,12 +12,16 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from forgelore.core.decisions.graph import DecisionNode, find_superseded
-from forgelore.core.decisions.statements import DecisionRule
+from forgelore.core.decisions.statements import DecisionRule, find_reason
+from forgelore.core.reading import ReadingText
 from forgelore.core.times import as_time
 from forgelore.errors import NotFound
-from forgelore.flows.dedupe.maintainers import find_maintainers
+from forgelore.flows.dedupe.maintainers import find_maintainers, list_maintainers
 from forgelore.flows.paths.extract import ExtractedDecisions, ExtractionSetting, extract_decisions
 from forgelore.flows.paths.found_decisions import (
+    CLOSER_MS,
+    DISCUSSED,
+    DecisionRole,
     FoundDecision,
     ItemReader,
     find_in_commit,
@@ -28,17 +32,21 @@ from forgelore.flows.paths.kept_decisions import join_found, load_kept, load_sup
 from forgelore.flows.paths.meant_path import ClonePlace, MeantPath, PathKind, find_path, suggest_path
 from forgelore.flows.paths.sources import MOST_COMMITS, MOST_ITEMS, PathSources, SourceCommit, SourceItem, load_sources
 from forgelore.store.db import Store
-from forgelore.store.path_history import PathScope
+from forgelore.store.path_history import PathScope, list_closers, load_weights
 from forgelore.store.projects import StoredProject
 
+_WORDS = 8  # "This replaces #12." has fewer, and says nothing of what was decided
+_CLOSED_OF = 5  # other people whose items somebody closed who counts as a maintainer where none is known
 EntryHow = Literal["touched", "discussed", "mentioned", "closed"]
 _SQUASHED = re.compile(r"\((?:#|!)(\d{1,9})\)\Z")  # what forges write behind the title of a change that they squash
 
 
 class PathDecision(NamedTuple):
     """What was decided, in whose words, and where they stand: lines of the reading text `key`, in the version `hash`.
-    `summary`: in a model's words, where one read it. `is_by_maintainer`: null where nobody knows. `superseded_by`: what
-    replaced it, as far as anybody said. `is_stale`: the conversation went on since a model read it.
+    `summary`: in a model's words, where one read it. `role`: whose word it is: a maintainer's; that of somebody who
+    closes other people's items, where no maintainer is known (closer); of the author of a merged change; of the
+    committer. `weight`: by how much came with it: people, links, files. `superseded_by`: what replaced it, as far as
+    anybody said. `is_stale`: the conversation went on since a model read it.
     """
 
     rule: DecisionRule
@@ -46,7 +54,8 @@ class PathDecision(NamedTuple):
     summary: str
     author: str | None
     decided_at: dt.datetime | None
-    is_by_maintainer: bool | None
+    role: DecisionRole
+    weight: float
     ref: str
     kind: str
     title: str
@@ -61,7 +70,8 @@ class PathDecision(NamedTuple):
 
 class PathEntry(NamedTuple):
     """Something that happened to a file: a change or commit that touched it, a thread on it, an item that names it or
-    that was closed by a change of it. `line`: of the reading text `key`.
+    that was closed by a change of it. `line`: of the reading text `key`. `reason`: why, as a merged change or a commit
+    says itself.
     """
 
     how: EntryHow
@@ -74,6 +84,7 @@ class PathEntry(NamedTuple):
     url: str | None
     key: str
     line: int
+    reason: str = ""
 
 
 class PathHistory(NamedTuple):
@@ -111,7 +122,7 @@ def load_history(store: Store, project: StoredProject, request: PathRequest, *, 
     sources = load_sources(store, scope, meant)
     if not meant.is_known and not sources.items:
         raise _unknown(store, scope, project, meant)
-    found = find_decisions(store, project, meant, sources, request.maintainers)
+    found = find_decisions(store, project, scope, meant, sources, request.maintainers)
     others = load_superseding(store, project, found, is_public=is_public)
     decisions = [one for one in build_decisions(found, others) if _is_within(request, one.decided_at)]
     entries = [one for one in _build_entries(sources) if _is_within(request, one.happened_at)]
@@ -139,12 +150,19 @@ def extract_history(
 
 
 def find_decisions(
-    store: Store, project: StoredProject, meant: MeantPath, sources: PathSources, maintainers: Sequence[str]
-) -> list[FoundDecision]:
+    store: Store, project: StoredProject, scope: PathScope, meant: MeantPath, sources: PathSources,
+    maintainers: Sequence[str],
+) -> list[FoundDecision]:  # fmt: skip
     """Return the decisions that a model has read before in the sources of a path, and those that rules find."""
     logins = {part.author for item in sources.items for part in item.text.parts if part.author}
     known = find_maintainers(store, project, logins, named=maintainers)
-    reader = ItemReader(project, meant, lambda login: known.get(login) if login else None)
+    is_known = any(one is not None for one in known.values()) or bool(list_maintainers(store, project).logins)
+    closers = () if is_known else list_closers(store, project.id, authors=_CLOSED_OF, within_ms=CLOSER_MS)
+    reader = ItemReader(
+        project, meant, lambda login: known.get(login) if login else None, frozenset(closers),
+        load_weights(store, scope, (item.row.id for item in sources.items)),
+        knows_anybody=is_known or bool(closers),
+    )  # fmt: skip
     squashed = _find_squashed(sources)
     found = [one for item in sources.items for one in find_in_item(reader, item, squashed.get(item.row.id, ()))]
     said = {one.sentence.text for one in found}
@@ -158,14 +176,24 @@ def find_decisions(
 def build_decisions(found: Sequence[FoundDecision], others: Sequence[DecisionNode] = ()) -> list[PathDecision]:
     """Return decisions as they are shown, each with what superseded it. `others`: decisions that are not shown."""
     replaced = find_superseded([*(one.node for one in found), *others])
-    return [_as_shown(one, by) for one, by in zip(found, replaced, strict=False)]
+    return [_as_shown(one, by) for one, by in zip(found, replaced, strict=False) if _is_shown(one) or by]
+
+
+def _is_shown(one: FoundDecision) -> bool:
+    """Whether a decision is one by itself: a merged change that nobody else spoke of, or which only names what it
+    replaces, is there for the sake of the graph.
+    """
+    if one.rule == "merged":
+        return one.others >= DISCUSSED
+    return one.rule != "superseded" or one.role in ("maintainer", "closer") or one.sentence.text.count(" ") >= _WORDS
 
 
 def _as_shown(one: FoundDecision, superseded_by: tuple[str, ...]) -> PathDecision:
     text, sentence = one.text, one.sentence
     return PathDecision(
-        one.rule, sentence.text, one.summary, one.author, as_time(one.at), one.is_by_maintainer, text.ref, text.kind,
-        text.title, text.url, text.key, sentence.first, sentence.last, text.hash, superseded_by, one.is_stale,
+        one.rule, sentence.text, one.summary, one.author, as_time(one.at), one.role, round(one.weight, 2), text.ref,
+        text.kind, text.title, text.url, text.key, sentence.first, sentence.last, text.hash, superseded_by,
+        one.is_stale,
     )  # fmt: skip
 
 
@@ -180,7 +208,10 @@ def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
     if item.is_touching or item.is_linked or "" in item.mentions:
         how: EntryHow = "touched" if item.is_touching else "mentioned" if "" in item.mentions else "closed"
         line = 1 if item.is_touching else item.mentions.get("", 1)
-        yield PathEntry(how, row.kind, text.ref, row.title, row.state, row.author, as_time(at), row.url, text.key, line)
+        reason = _find_reason(text) if item.is_touching and row.state == "merged" else ""
+        yield PathEntry(
+            how, row.kind, text.ref, row.title, row.state, row.author, as_time(at), row.url, text.key, line, reason
+        )
     for section in text.sections[1:]:
         parts = [part for part in text.parts if part.section == section.key]
         if not parts or not (section.key in item.threads or section.key in item.mentions):
@@ -197,7 +228,15 @@ def _item_entries(item: SourceItem) -> Iterable[PathEntry]:
 def _commit_entry(commit: SourceCommit) -> PathEntry:
     row, text = commit.row, commit.text
     author, at = row.login or row.author, as_time(row.authored_at)
-    return PathEntry("touched", "commit", text.ref, text.title, None, author, at, text.url, text.key, 1)
+    reason = _find_reason(text)
+    return PathEntry("touched", "commit", text.ref, text.title, None, author, at, text.url, text.key, 1, reason)
+
+
+def _find_reason(text: ReadingText) -> str:
+    """Return the sentence by which a change or commit says why it was made; "" where none does."""
+    body = text.parts[0]
+    found = find_reason(text.lines, body.first, body.last)
+    return found.text if found else ""
 
 
 def _find_squashed(sources: PathSources) -> dict[int, list[str]]:
@@ -224,8 +263,8 @@ def _is_within(request: PathRequest, moment: dt.datetime | None) -> bool:
     return at is not None and (request.after or 0) <= at and (request.before is None or at < request.before)
 
 
-def _turn_of_decision(one: PathDecision) -> tuple[bool, float]:
-    return one.rule == "model", one.decided_at.timestamp() if one.decided_at else 0.0
+def _turn_of_decision(one: PathDecision) -> tuple[bool, float, float]:
+    return one.rule == "model", one.weight, one.decided_at.timestamp() if one.decided_at else 0.0
 
 
 def _moment_of_entry(one: PathEntry) -> float:

@@ -16,7 +16,9 @@ _PATH = 200
 
 
 class FileDecision(NamedTuple):
-    """A quote with its lines for `read`; `summary` is a model's. `is_stale`: people wrote there since it was read."""
+    """A quote with its lines for `read`; `summary` is a model's. `role`: of the author; closer: closes others' items.
+    `is_stale`: people wrote there since it was read.
+    """
 
     ref: str
     first_line: int
@@ -24,7 +26,7 @@ class FileDecision(NamedTuple):
     hash: str
     day: str
     author: str | None
-    is_by_maintainer: bool | None
+    role: str
     rule: str
     summary: str
     quote: str
@@ -33,7 +35,7 @@ class FileDecision(NamedTuple):
 
 
 class FileEvent(NamedTuple):
-    """A change, commit, thread or item."""
+    """A change, commit, thread or item, and the reason it gives."""
 
     ref: str
     line: int
@@ -42,10 +44,11 @@ class FileEvent(NamedTuple):
     day: str
     author: str | None
     title: str
+    reason: str
 
 
 class FileHistory(NamedTuple):
-    """Decisions and events, newest first; the counts are of all there is."""
+    """Decisions, the weightiest first, and events, newest first; the counts are of all there is."""
 
     path: str
     project: str
@@ -74,7 +77,7 @@ def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = ()) -> T
 def _decision(one: "PathDecision", width: int) -> FileDecision:
     return FileDecision(
         _ref(one), one.first_line, one.last_line, one.hash, day(one.decided_at), one_line(one.author, 40) or None,
-        one.is_by_maintainer, one.rule, one_line(one.summary, width), one_line(one.quote, max(2 * width, 40)),
+        one.role, one.rule, one_line(one.summary, width), one_line(one.quote, max(2 * width, 40)),
         [one_line(by, 60) for by in one.superseded_by[:_MOST_NAMES]], one.is_stale,
     )  # fmt: skip
 
@@ -82,7 +85,8 @@ def _decision(one: "PathDecision", width: int) -> FileDecision:
 def _event(one: "PathEntry", width: int) -> FileEvent:
     title = one_line(one.title, min(90, max(width, 30)))
     author = one_line(one.author, 40) or None
-    return FileEvent(_ref(one), one.line, one.kind, one.how, day(one.happened_at), author, title)
+    reason = one_line(one.reason, max(width, 30))
+    return FileEvent(_ref(one), one.line, one.kind, one.how, day(one.happened_at), author, title, reason)
 
 
 def _ref(one: "PathDecision | PathEntry") -> str:
@@ -99,7 +103,7 @@ def _write(found: FileHistory) -> str:
         [f"also known as {', '.join(names)}"] if (names := [one for one in found.names if one != found.path]) else []
     )
     for one in found.decisions:
-        author = f"@{one.author}" if one.author else ""
+        author = f"@{one.author} ({one.role})" if one.author else ""
         facts = ", ".join(fact for fact in ("decision", one.rule, author, one.day) if fact)
         lines.append(f"{one.ref} lines {one.first_line}-{one.last_line} ({facts}): {one.summary}".rstrip())
         lines.append(f'    "{one.quote}"')
@@ -109,4 +113,5 @@ def _write(found: FileHistory) -> str:
         author = f"@{event.author}" if event.author else ""
         facts = ", ".join(fact for fact in (event.kind, event.how, author, event.day) if fact)
         lines.append(f"{event.ref} line {event.line} ({facts}): {event.title}")
+        lines += [f'    reason: "{event.reason}"'] if event.reason else []
     return "\n".join([first, *found.notes, fence("\n".join(lines))])

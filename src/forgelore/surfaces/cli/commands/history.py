@@ -26,7 +26,11 @@ EXAMPLES = (
 _MOST = 1_000
 _RULES = {
     "decided": "stated", "declined": "declined", "superseded": "replaced", "reverted": "reverted",
-    "reason": "said why", "record": "decision record", "model": "read by a model",
+    "merged": "merged", "record": "decision record", "model": "read by a model",
+}  # fmt: skip
+_ROLES = {
+    "maintainer": "maintainer", "closer": "closes items here", "author": "author of the change",
+    "committer": "committer", "unknown": "a maintainer?",
 }  # fmt: skip
 
 
@@ -100,7 +104,8 @@ def _print(context: "Context", found: "PathHistory") -> None:
     if found.entries:
         context.print("", style.bold(f"{'The rest' if found.decisions else 'History'} ({number(found.entry_count)})"))
         rows = [_row(context, one) for one in found.entries]
-        context.print(*(f"  {line}" for line in table(rows, grow=3, spare=(4,), columns=width() - 2)))
+        for entry, line in zip(found.entries, table(rows, grow=3, spare=(4,), columns=width() - 2), strict=True):
+            context.print(f"  {line}", *_reason(context, entry, found.decisions))
     left = found.decision_count + found.entry_count - len(found.decisions) - len(found.entries)
     if left:
         context.print(style.dim(f"{number(left)} more with --limit"))
@@ -109,8 +114,8 @@ def _print(context: "Context", found: "PathHistory") -> None:
 def _print_decision(context: "Context", one: "PathDecision") -> None:
     style, columns = context.style, min(width(), 100)
     author = f"@{clean(one.author)}" if one.author else ""
-    doubt = " (a maintainer?)" if one.is_by_maintainer is None and author else ""
-    head = [day(one.decided_at) or "no date", style.bold(clean(one.ref)), style.cyan(author) + doubt, _RULES[one.rule]]
+    role = f" ({_ROLES[one.role]})" if author else ""
+    head = [day(one.decided_at) or "no date", style.bold(clean(one.ref)), style.cyan(author) + role, _RULES[one.rule]]
     context.print("  " + "  ".join(part for part in head if part))
     if one.summary:
         context.print(*wrap(clean(one.summary), columns, "    "))
@@ -121,6 +126,15 @@ def _print_decision(context: "Context", one: "PathDecision") -> None:
         context.print(f"    {style.yellow('superseded by ' + ', '.join(map(clean, one.superseded_by)))}")
     if one.is_stale:
         context.print(f"    {style.yellow('the conversation went on since a model read it')}")
+
+
+def _reason(context: "Context", one: "PathEntry", shown: "list[PathDecision]") -> list[str]:
+    """Return why a change or commit was made, as it says itself; nothing where that was quoted above."""
+    if not one.reason or any(one.reason == decision.quote for decision in shown):
+        return []
+    return [
+        context.style.dim(line) for line in wrap(f'why: "{clean(one.reason)}"', min(width(), 100), "              ")
+    ]
 
 
 def _row(context: "Context", one: "PathEntry") -> list[str]:
