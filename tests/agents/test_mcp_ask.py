@@ -62,7 +62,7 @@ def test_what_is_hidden_is_not_sent_to_the_model(asking, model):
     model.replies = [
         call("search", keywords=SECRET),
         call("read", id="#2"),
-        call("get", id="#1"),
+        call("get", ref="#1"),
         answer("I do not know."),
     ]
     with asking() as agent:

@@ -14,7 +14,7 @@ from forgelore.core.ask.tool_calls import TOOLS, AskCall, MalformedCall, SaidCit
         ("search", '{"keywords": " a b "}', AskCall("search", "a b")),
         ("search", {"keywords": "a", "types": "code", "path": "src/**"}, AskCall("search", "a", ("code",), "src/**")),
         ("read", {"id": 41, "line": "7"}, AskCall("read", "41", line=7)),
-        ("read", {"id": "#41", "line": None, "more": 1}, AskCall("read", "#41")),
+        ("read", {"id": "#41", "line": None, "observations": "x"}, AskCall("read", "#41")),
         ("scroll", {"direction": "up"}, AskCall("scroll", direction="up")),
         (
             "answer",
@@ -50,6 +50,19 @@ def test_a_call_that_is_no_object_is_malformed_and_the_next_one_counts(call):
     with pytest.raises(MalformedCall, match="there is no call in it"):
         find_text_call(call)
     assert find_text_call(call + ' {"name": "read", "arguments": {"id": "#1"}}') == ("", "read", {"id": "#1"})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("read", {"id": "#41", "lines": 3}, "read has no argument 'lines'; it takes: id, line"),
+        ("search", {"query": "x"}, "search has no argument 'query'; it takes: keywords, types, path"),
+        ("get", {"ref": "#1", "id": "#1"}, "get has no argument 'id'; it takes: ref"),
+    ],
+)
+def test_an_unknown_argument_is_refused_with_the_right_names(name, arguments, words):
+    with pytest.raises(MalformedCall, match=words):
+        parse_call(name, arguments)
 
 
 @given(st.text(), st.one_of(st.text(), st.dictionaries(st.text(), st.integers()), st.lists(st.none())))

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.ask.citations import CitedText, check_citation, find_quote, split_claims
+from forgelore.core.ask.citations import CitedText, check_citation, find_quote
+from forgelore.core.ask.claims import split_claims
 from forgelore.core.ask.tool_calls import SaidCitation
 
 LINES = (
@@ -70,6 +71,7 @@ def test_sentences_and_what_they_rest_on():
         ("It was wrong [2]!", False),
         ("Both [1, 2] hold.", True),
         ("- a point", False),
+        ("In short:\n[1]", True),
     ]
     assert claims[2].citations == (1, 2)
 

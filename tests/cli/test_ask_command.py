@@ -47,7 +47,7 @@ def test_an_answer_keeps_its_headings_and_its_lists(asking):
     said = "# Why\n\nThere are two reasons:\n\n- Purged early [1].\n- Purged early. [1]\n- Purged early."
     lines = [line for line in asking("why?", replies=[answer(said)]).out.splitlines() if line.strip()][:5]
     assert lines == [
-        "# Why", "There are two reasons:", "- Purged early [1].", "- Purged early. [1]", "- Purged early. (unchecked)",
+        "# Why", "There are two reasons: (unchecked)", "- Purged early [1].", "- Purged early. [1]", "- Purged early. (unchecked)",
     ]  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_no_model_is_labelled(cli, tmp_path):
     cli("demo", "--keep", str(tmp_path / "lore.db"))
     done = cli("ask", "why do deleted files come back")
     assert done.code == 0
-    assert "no language model is configured" in done.err
+    assert "No language model configured; showing the best-matching passages." in done.err
     assert "#41 Deleted files come back" in done.out
 
 
@@ -126,3 +126,28 @@ def test_nothing_that_a_model_writes_acts_in_the_terminal(asking):
     for text in (done.out, done.err):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
     assert "[Log in](javascript:alert(1)) <img src=x>" in " ".join(done.out.split())
+
+
+def test_a_bad_mark_is_shown_where_it_stands(asking):
+    said = "Purged early [1, 7]. It was so [2]. See `a[9]` [1-3]."
+    wrong = {"id": "#41", "first_line": 1, "last_line": 1, "quote": "words that nobody wrote"}
+    good = {"id": "#41", "first_line": 35, "last_line": 35, "quote": QUOTE}
+    out = " ".join(asking("why?", replies=[call("answer", text=said, citations=[good, wrong])]).out.split())
+    assert "Purged early [1, 7 ✗ 7: no such citation]." in out
+    assert "It was so [2 ✗ 2: not found]. (unchecked)" in out
+    assert "See `a[9]` [1-3 ✗ 2: not found, 3: no such citation]." in out
+
+
+def test_a_run_that_breaks_off_fails_and_shows_what_it_had(asking):
+    done = asking("why?", replies=[call("search", keywords="x", observations="Tombstones, I think."), *["no"] * 9])
+    assert done.code == 16
+    assert "Tombstones, I think." in done.out
+    assert "the run broke off: 4 calls in a row" in done.err
+    data = asking("why?", "--json", replies=["no"]).data
+    assert data["ended_by"] == "error"
+
+
+def test_no_model_by_choice_does_not_claim_that_none_is_configured(asking):
+    done = asking("why do deleted files come back", "--no-model")
+    assert "configured" not in done.err
+    assert "No language model was asked; showing the best-matching passages." in done.err

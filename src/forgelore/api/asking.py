@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _LIMITS = {"budget": (1_000, 10_000_000), "steps": (1, 500), "seconds": (1, 86_400)}
 _MAX_QUESTION = 8_000
-NO_MODEL = "no language model is configured: these are the passages that fit best, and nobody has read them for you"
+NO_MODEL = "No language model configured; showing the best-matching passages."
+NOT_ASKED = "No language model was asked; showing the best-matching passages."
 
 
 def has_model(app: App) -> bool:
@@ -44,7 +45,8 @@ def answer_question(
     include_internal = app.narrow_internal(include_internal)
     library = make_library(app, retriever, filters, include_internal=include_internal)
     if without_model or (profile is None and not has_model(app)):
-        return find_passages(library, request.question)._replace(warnings=(NO_MODEL,))
+        warning = NOT_ASKED if without_model else NO_MODEL
+        return find_passages(library, request.question)._replace(warnings=(warning,))
     setting = _setting(app, library, app.chat_model(profile), on_step)
     kept = tuple[str, ...]()
     with _transcripts(app) as store:
@@ -54,7 +56,8 @@ def answer_question(
         else:
             parameters = {"project": filters.get("project"), "include_internal": include_internal}
             answer = ask_and_keep(store, setting, request, parameters, now_ms=app.now_ms())
-    if request.is_strict and answer.ended_by == "answer" and (answer.unchecked or not answer.claims):
+    has_answered = answer.ended_by == "answer" or bool(answer.claims)
+    if request.is_strict and has_answered and (answer.unchecked or not answer.claims):
         said = "; ".join(claim.text[:100] for claim in answer.unchecked[:3])
         raise Refused(
             f"the answer has claims that no citation proves: {said}",

@@ -15,6 +15,7 @@ from forgelore.chat_port import CHARS_A_TOKEN, ChatMessage, ChatReply, ChatTool,
 from forgelore.core.text import storable
 from forgelore.errors import ChatFailed
 
+MAX_TOKENS = 100_000_000  # of one request; a server that counts more has miscounted
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 
 
@@ -42,14 +43,9 @@ class WireChoice(Struct):
     finish_reason: str | None = None
 
 
-class WireUsage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-
-
 class WireAnswer(Struct):
     choices: list[WireChoice]
-    usage: WireUsage | None = None
+    usage: object = None
     model: str | None = None
 
 
@@ -105,11 +101,11 @@ def read_reply(body: bytes, host: str, *, sent_chars: int, model: str) -> ChatRe
     choice = answer.choices[0]
     text = _text(choice.message.content)
     calls = tuple(_call(one, at) for at, one in enumerate(choice.message.tool_calls or ()))
-    usage = answer.usage or WireUsage()
+    usage = answer.usage if isinstance(answer.usage, dict) else {}
     said = len(text) + sum(len(call.name) + len(call.arguments) for call in calls)
     return ChatReply(
         _THOUGHT.sub("", text, count=1).strip(), calls,
-        _count(usage.prompt_tokens, sent_chars), _count(usage.completion_tokens, said),
+        _count(usage.get("prompt_tokens"), sent_chars), _count(usage.get("completion_tokens"), said),
         choice.finish_reason or "", answer.model or model,
     )  # fmt: skip
 
@@ -126,6 +122,8 @@ def _call(call: WireCall, at: int) -> ToolCall:
     return ToolCall(call.id or f"call_{at}", call.function.name or "", arguments)
 
 
-def _count(counted: int | None, chars: int) -> int:
-    """Return a server's count, where it makes sense, else a quarter of the characters."""
-    return counted if counted is not None and counted > 0 else -(-chars // CHARS_A_TOKEN)
+def _count(counted: object, chars: int) -> int:
+    """Return a server's count, where it makes sense, else a quarter of the characters: servers send what they like."""
+    if isinstance(counted, int) and not isinstance(counted, bool) and 0 < counted <= MAX_TOKENS:
+        return counted
+    return -(-chars // CHARS_A_TOKEN)

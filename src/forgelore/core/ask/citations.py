@@ -5,7 +5,7 @@
 A citation is *found* when its quote stands in the lines it names, and *moved* when it stands elsewhere in the same item
 (then it gets the right lines). Else it proves nothing: the quote stands nowhere (`core/ask/quotes` says when it does),
 the source negates it just outside the quote, or it is no evidence: a line that we or a program wrote, licence text, a
-few common words. A claim is a sentence; it is checked when a citation at its end, or in it, was found or moved.
+few common words. A claim (`core/ask/claims`) is checked when one of its citations was found or moved.
 What is checked is that somebody wrote this, not that it is true, nor that the claim follows from it.
 """
 
@@ -17,13 +17,19 @@ from forgelore.core.ask.quotes import find_evidence
 from forgelore.core.ask.tool_calls import SaidCitation
 
 CitationStatus = Literal[
-    "found", "moved", "no_quote", "quote_not_found", "negated", "not_evidence", "no_such_lines", "no_such_item"
+    "found",
+    "moved",
+    "no_quote",
+    "quote_not_found",
+    "negated",
+    "not_evidence",
+    "no_such_lines",
+    "no_such_item",
+    "malformed",
 ]
 MIN_QUOTE = 8  # letters and digits of a quote that is worth looking for
 _SLACK = 2  # lines around the named ones in which a quote may stand
 _MAX_SOURCE = 600  # characters that are kept of the lines where a quote stands
-_MARK = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
-_ENDS = re.compile(r"(?<=[.!?])(?:\s*\[[\d,\s]+\])*\s+(?=[^\s\[])|\n+")
 _WORDS = re.compile(r"\w+", re.UNICODE)
 
 
@@ -49,11 +55,15 @@ class CheckedCitation(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A sentence of an answer, the numbers of its citations, and whether one of them holds."""
+    """A sentence of an answer, the numbers of its citations, and whether one of them holds. `bad`: those that do not.
+    `is_absence`: it only says that the history does not say, or what was looked for, and needs no citation.
+    """
 
     text: str
     citations: tuple[int, ...]
     is_checked: bool
+    bad: tuple[int, ...] = ()
+    is_absence: bool = False
 
 
 class CitedText(NamedTuple):
@@ -71,6 +81,8 @@ class CitedText(NamedTuple):
 
 def check_citation(number: int, said: SaidCitation, source: CitedText | None) -> CheckedCitation:
     """Return a citation with what became of it; `source` is None where there is no such item."""
+    if said.problem:
+        return CheckedCitation(number, said.id, said.first_line, said.last_line, said.quote, "malformed")
     if source is None:
         return CheckedCitation(number, said.id, said.first_line, said.last_line, said.quote, "no_such_item")
     checked = CheckedCitation(
@@ -116,30 +128,6 @@ def find_quote(lines: Sequence[str], quote: str) -> tuple[int, int] | None:
             return None
         if words[at : at + len(wanted)] == wanted:
             return line_of[at], line_of[at + len(wanted) - 1]
-
-
-def split_claims(text: str, citations: Sequence[CheckedCitation]) -> list[Claim]:
-    """Return the sentences of an answer with what each rests on. Headings, and lines without a word, claim nothing."""
-    good = {one.number for one in citations if one.is_good}
-    claims = []
-    for sentence in _sentences(text):
-        numbers = tuple(
-            dict.fromkeys(int(number) for mark in _MARK.finditer(sentence) for number in mark[1].split(","))
-        )
-        plain = _MARK.sub("", sentence).strip()
-        if not _words(plain) or plain.startswith("#") or plain.endswith(":"):
-            continue
-        claims.append(Claim(sentence.strip(), numbers, any(number in good for number in numbers)))
-    return claims
-
-
-def _sentences(text: str) -> list[str]:
-    """Return the text in sentences; marks behind a full stop belong to the sentence before them."""
-    found, start = [], 0
-    for end in _ENDS.finditer(text):
-        found.append(text[start : end.end()])
-        start = end.end()
-    return [sentence for sentence in [*found, text[start:]] if sentence.strip()]
 
 
 def _words(text: str) -> list[str]:

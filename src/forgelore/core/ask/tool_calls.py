@@ -8,6 +8,7 @@ call is said in words that the model can act on. Nothing here trusts a type: a m
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
@@ -94,12 +95,13 @@ _SCHEMAS: dict[str, dict[str, object]] = {
 
 
 class SaidCitation(NamedTuple):
-    """A citation as the model wrote it; nothing of it is checked yet."""
+    """A citation as the model wrote it; nothing of it is checked yet. `problem`: why it cannot be looked up."""
 
     id: str
     first_line: int
     last_line: int
     quote: str
+    problem: str = ""
 
 
 class AskCall(NamedTuple):
@@ -136,6 +138,10 @@ def parse_call(name: str, arguments: object) -> AskCall:
     if tool is None:
         raise MalformedCall(f"there is no tool {name[:60]!r}; the tools are: {', '.join(tool.name for tool in TOOLS)}")
     given = _as_object(arguments, tool)
+    names = [field.name for field in tool.fields]
+    unknown = [argument[:60] for argument in given if argument not in (*names, "observations")]
+    if unknown:
+        raise MalformedCall(f"{name} has no argument {', '.join(map(repr, unknown[:5]))}; it takes: {', '.join(names)}")
     for field in tool.fields:
         if field.is_required and given.get(field.name) in (None, ""):
             raise MalformedCall(f"{field.name} of {name} is missing: {field.doc}")
@@ -147,7 +153,7 @@ def parse_call(name: str, arguments: object) -> AskCall:
         types=_as_texts(f"types of {name}", given.get("types") or []),
         path=_as_text(f"path of {name}", given["path"]) if given.get("path") else "",
         line=_as_line(f"line of {name}", given["line"]) if given.get("line") is not None else None,
-        citations=_as_citations(f"citations of {name}", given.get("citations") or []),
+        citations=_as_citations(given.get("citations") or []),
     )  # fmt: skip
 
 
@@ -239,22 +245,50 @@ def _as_line(where: str, value: object) -> int:
     return value
 
 
-def _as_citations(where: str, value: object) -> tuple[SaidCitation, ...]:
-    if not isinstance(value, list):
-        raise MalformedCall(f"{where} must be a list of {{id, first_line, last_line, quote}}")
-    found = []
-    for at, entry in enumerate(value[:100], 1):
-        if not isinstance(entry, dict):
-            raise MalformedCall(f"{where}: number {at} must be an object with id, first_line, last_line and quote")
-        id_, quote = entry.get("id") or entry.get("ref"), entry.get("quote")
-        if isinstance(id_, int) and not isinstance(id_, bool):
-            id_ = f"#{id_}"
-        if not isinstance(id_, str) or not id_.strip():
-            raise MalformedCall(f"{where}: number {at} names no id")
-        first = _as_line(f"{where}: first_line of number {at}", entry.get("first_line", entry.get("line")))
-        last = entry.get("last_line")
-        end = first if last is None else _as_line(f"{where}: last_line of number {at}", last)
-        found.append(
-            SaidCitation(id_.strip(), min(first, end), max(first, end), quote if isinstance(quote, str) else "")
+def _as_citations(value: object) -> tuple[SaidCitation, ...]:
+    """Return the citations of an answer; one of another shape is kept with what is wrong, so that no answer is lost."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            value = [value]
+    if isinstance(value, dict):
+        value = [value] if "quote" in value or "id" in value else list(value.values())
+    entries = value if isinstance(value, list) else [value]
+    return tuple(_as_citation(entry) for entry in entries[:100])
+
+
+def _as_citation(entry: object) -> SaidCitation:
+    if not isinstance(entry, dict):
+        return SaidCitation(
+            "",
+            0,
+            0,
+            entry if isinstance(entry, str) else "",
+            "must be an object with id, first_line, last_line and quote",
         )
-    return tuple(found)
+    id_, quote = entry.get("id") or entry.get("ref"), entry.get("quote")
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        id_ = f"#{id_}"
+    said = SaidCitation(id_.strip() if isinstance(id_, str) else "", 0, 0, quote if isinstance(quote, str) else "")
+    if not said.id:
+        return said._replace(problem="names no id")
+    try:
+        first = _as_line("first_line", entry.get("first_line", entry.get("line")))
+        last = entry.get("last_line")
+        end = first if last is None else _as_line("last_line", last)
+    except MalformedCall as problem:
+        return said._replace(problem=str(problem))
+    return said._replace(first_line=min(first, end), last_line=max(first, end))
+
+
+def read_draft(arguments: str) -> str:
+    """Return the text of an answer whose arguments are broken JSON, as far as it goes."""
+    begun = re.search(r'"text"\s*:\s*"((?:[^"\\]|\\.)*)', arguments, re.DOTALL)
+    if not begun:
+        return ""
+    written = re.sub(r"\\(?:u[0-9a-fA-F]{0,3})?\Z", "", begun[1])
+    try:
+        return str(json.loads(f'"{written}"', strict=False))
+    except ValueError:
+        return written

@@ -3,10 +3,17 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.core.ask.citations import CheckedCitation, Claim, check_citation, split_claims
+from forgelore.core.ask.citations import CheckedCitation, Claim, check_citation
+from forgelore.core.ask.claims import find_marks, list_numbers, split_claims
 from forgelore.core.ask.tool_calls import AskCall
 from forgelore.flows.ask.library import Library
 
+UNCHECKED = "(unchecked)"
+_FAULTS = {
+    "no_quote": "no quote", "quote_not_found": "not found", "negated": "negated in the source",
+    "not_evidence": "not evidence", "no_such_lines": "no such lines", "no_such_item": "no such item",
+    "malformed": "malformed",
+}  # fmt: skip
 EndedBy = Literal["answer", "budget", "steps", "time", "error", "no_model"]
 
 
@@ -56,7 +63,8 @@ class BestPassage(NamedTuple):
 
 
 class AskAnswer(NamedTuple):
-    """What `ask` came to. `is_partial`: a limit or an error ended it, and `text` is what the model had noted.
+    """What `ask` came to. `is_partial`: a limit or an error ended it, and `text` is what the model had noted; where it
+    had answered before, `text` is that answer, and its claims and citations are checked.
     `passages`: what fits best, where no model is configured.
     """
 
@@ -78,7 +86,23 @@ class AskAnswer(NamedTuple):
 
     @property
     def unchecked(self) -> tuple[Claim, ...]:
-        return tuple(claim for claim in self.claims if not claim.is_checked)
+        return tuple(claim for claim in self.claims if not claim.is_checked and not claim.is_absence)
+
+    @property
+    def marked_text(self) -> str:
+        """The text, with what is wrong with a mark at its place, and a mark behind each unproved claim."""
+        words = {one.number: _FAULTS.get(one.status, "") for one in self.citations}
+        marked, rest = "", self.text
+        for claim in self.claims:
+            before, text, rest = rest.partition(claim.text)
+            is_code = text.startswith(("```", "~~~"))
+            for low, high in reversed(find_marks(text)) if not is_code else ():
+                bad = [(number, words.get(number, "no such citation")) for number in list_numbers(text[low:high])]
+                faults = ", ".join(f"{number}: {word}" for number, word in bad if word)
+                text = f"{text[: high - 1]} \u2717 {faults}{text[high - 1 :]}" if faults else text
+            is_bare = not claim.is_checked and not claim.is_absence
+            marked += before + text + (f" {UNCHECKED}" if is_bare else "")
+        return marked + rest
 
 
 def check_answer(library: Library, call: AskCall) -> tuple[tuple[CheckedCitation, ...], tuple[Claim, ...]]:
@@ -99,10 +123,14 @@ def tell_faults(citations: Sequence[CheckedCitation], claims: Sequence[Claim]) -
         "not_evidence": "proves nothing: quote at least four words that a person wrote, no header or licence",
         "no_such_lines": "names lines that {id} does not have",
         "no_such_item": "names {id}, which is not here",
+        "malformed": "is not of the shape {{id, first_line, last_line, quote}}, with lines from 1 on",
     }
     faults = [
         f"citation {one.number} {words[one.status].format(id=one.id)}" for one in citations if one.status in words
     ]
-    bare = [claim.text[:80] for claim in claims if not claim.is_checked]
+    bare = [claim.text[:80] for claim in claims if not claim.is_checked and not claim.is_absence]
+    known = {one.number for one in citations}
+    lost = dict.fromkeys(number for claim in claims for number in claim.bad if number not in known)
+    faults += [f"there is no citation {', '.join(map(str, lost))}"] if lost else []
     faults += [f"no good citation stands behind: {', '.join(map(repr, bare[:5]))}"] if bare else []
     return "; ".join(faults)

@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 from forgelore.chat_port import ChatModel, ChatReply, ToolCall
 from forgelore.core.ask.prompt import LAST_CALL, call_schema
-from forgelore.core.ask.tool_calls import AskCall, MalformedCall, find_text_call, parse_call, read_observations
+from forgelore.core.ask.tool_calls import (
+    AskCall,
+    MalformedCall,
+    find_text_call,
+    parse_call,
+    read_draft,
+    read_observations,
+)
 from forgelore.errors import LoreError, PromptTooLong, ToolsRefused
 from forgelore.flows.ask.answers import AskAnswer, AskedTool, AskRequest, AskStep, EndedBy, check_answer, tell_faults
 from forgelore.flows.ask.conversation import CHAT_TOOLS, Conversation
@@ -75,6 +82,7 @@ class _Run:
         self.last_call: AskCall | None = None
         self.is_last_call_said = self.has_called = False
         self.answer: AskCall | None = None
+        self.draft = ""  # the text of an answer that could not be read as a call
 
     @property
     def longest_reply(self) -> int:
@@ -135,11 +143,18 @@ class _Run:
             "question": self.request.question, "ended_by": end.by, "steps": tuple(self.steps), "problem": end.problem,
             "tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "model": self.setting.model.model,
         }  # fmt: skip
-        if end.by == "answer" and self.answer:
+        if self.answer:  # also one that went back to be mended, where the run ended before that was done
             citations, claims = check_answer(self.setting.library, self.answer)
-            return AskAnswer(text=self.answer.text, claims=claims, citations=citations, **done)  # type: ignore[arg-type]
+            return AskAnswer(
+                text=self.answer.text,
+                claims=claims,
+                citations=citations,
+                is_partial=end.by != "answer",
+                **done,  # type: ignore[arg-type]
+            )
         notes = list(dict.fromkeys(step.observations for step in self.steps if step.observations))
-        return AskAnswer(text="\n\n".join(notes), is_partial=True, **done)  # type: ignore[arg-type]
+        drafts = [self.draft] if self.draft and self.draft not in notes else []
+        return AskAnswer(text="\n\n".join([*notes, *drafts]), is_partial=True, **done)  # type: ignore[arg-type]
 
     def _chat(self) -> ChatReply:
         """Ask the model. One without tools is asked in text from then on; one with less room gets less."""
@@ -186,6 +201,7 @@ class _Run:
                 return
             result = self.desk.carry_out(call)
         except MalformedCall as problem:
+            self.draft = (said.name == "answer" and read_draft(said.arguments)) or self.draft
             self._refuse(asked, said.name, said.arguments, str(problem), said.id)
             return
         self.wrong = 0
@@ -197,7 +213,11 @@ class _Run:
     def _take_answer(self, asked: list[AskedTool], call: AskCall, said: ToolCall) -> None:
         """End with an answer; the first whose citations do not hold goes back once, in strict runs twice."""
         self.answer = call
-        faults = tell_faults(*check_answer(self.setting.library, call))
+        citations, claims = check_answer(self.setting.library, call)
+        faults = tell_faults(citations, claims)
+        has_looked = any(one.result for step in self.steps for one in step.calls) or any(one.result for one in asked)
+        if not faults and not has_looked and any(claim.is_absence for claim in claims):
+            faults = "nothing was looked up yet: search before you say that the history does not say"
         may_mend = self.mended < (2 if self.request.is_strict else 1) and not self.is_last_call_said
         asked.append(AskedTool("answer", said.arguments, "", faults))
         if not faults or not may_mend:

@@ -14,11 +14,14 @@ _GOOD = ("found", "moved")
 
 
 class AnswerClaim(NamedTuple):
-    """A sentence of the answer, and the numbers of its citations. `is_checked`: one of them holds."""
+    """A sentence of the answer, and the numbers of its citations. `is_checked`: one of them holds. `is_absence`: it
+    only says that the history does not say, and needs none.
+    """
 
     text: str
     citations: list[int]
     is_checked: bool
+    is_absence: bool
 
 
 class AnswerCitation(NamedTuple):
@@ -56,9 +59,11 @@ class AskedAnswer(NamedTuple):
 def answer_ask(answer: "AskAnswer") -> ToolAnswer:
     def build(width: int) -> ToolAnswer:
         data = AskedAnswer(
-            text=seen(answer.text)[:_MOST_TEXT], ended_by=answer.ended_by, is_partial=answer.is_partial,
+            text=seen(answer.marked_text)[:_MOST_TEXT], ended_by=answer.ended_by, is_partial=answer.is_partial,
             claims=[
-                AnswerClaim(one_line(claim.text, max(width, 60)), list(claim.citations), claim.is_checked)
+                AnswerClaim(
+                    one_line(claim.text, max(width, 60)), list(claim.citations), claim.is_checked, claim.is_absence
+                )
                 for claim in answer.claims[:_MOST_CITATIONS]
             ],
             citations=[_citation(one, width) for one in answer.citations[:_MOST_CITATIONS]],
@@ -81,7 +86,7 @@ def _write(answer: AskedAnswer) -> str:
     first = f"an answer by {answer.model or 'a model'}, {answer.tokens} tokens"
     if answer.is_partial:
         first = f"no answer: the run was ended by {answer.ended_by}; what the model had noted, unchecked"
-    unchecked = sum(not claim.is_checked for claim in answer.claims)
+    unchecked = sum(not claim.is_checked and not claim.is_absence for claim in answer.claims)
     lines = [answer.text or "(nothing)"]
     for one in answer.citations:
         status = "" if one.status in _GOOD else f' NOT PROVED ({one.status}), the model quotes "{one.quote}"'

@@ -1,10 +1,11 @@
 """`forgelore ask QUESTION`: an answer from the history, with citations that were looked up."""
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING
 
-from forgelore.errors import UsageError
+from forgelore.errors import ChatFailed, UsageError
 from forgelore.surfaces.cli.terminal import clean, table, width, wrap
 from forgelore.surfaces.present.text import printable_line
 
@@ -24,7 +25,8 @@ _ENDS = {
     "budget": "the budget of tokens was used up", "steps": "the limit of steps was met",
     "time": "the limit of time was met", "error": "the run broke off",
 }  # fmt: skip
-_UNCHECKED = "(unchecked)"
+_MARKED = re.compile(r"\(unchecked\)|(?<=[\d ])\u2717 \d[^\]\u3011]*")
+_AFTER_ERROR = "what it had found so far is shown; run forgelore doctor to check the model's server"
 _QUOTED = ("found", "moved", "negated")  # the quote stands in the lines that are shown
 _SOURCE_LINES = 6  # of the source that are shown of one citation
 _STATUS = {
@@ -32,6 +34,7 @@ _STATUS = {
     "quote_not_found": "NOT FOUND: the quote is not in the source",
     "negated": "WARNING: the source negates or questions this just outside the quote",
     "not_evidence": "NOT EVIDENCE: a header, licence or generated line, or only a few common words",
+    "malformed": "NOT CHECKED: the citation has no usable id or lines",
     "no_such_lines": "NOT FOUND: there are no such lines", "no_such_item": "NOT FOUND: there is no such item",
 }  # fmt: skip
 
@@ -72,6 +75,8 @@ def run(context: "Context", arguments: argparse.Namespace) -> "AskAnswer | list[
         context.warn(warning)
     if not context.is_data:
         _print(context, answer)
+    if answer.ended_by == "error":
+        context.fail(ChatFailed(f"the run broke off: {answer.problem}", hint=_AFTER_ERROR))
     return answer
 
 
@@ -114,23 +119,23 @@ def _print(context: "Context", answer: "AskAnswer") -> None:
     if answer.is_partial:
         problem = f": {clean(answer.problem)}" if answer.problem else ""
         context.print(style.yellow(f"No answer: {_ENDS[answer.ended_by]}{problem}."))
-        context.print("What the model had noted, unchecked:" if answer.text else "It had noted nothing.", "")
-        context.print(*wrap(clean_lines(answer.text), columns))
+        if answer.claims:
+            context.print("Its last answer, before it could correct it:", "")
+            _print_marked(context, answer)
+        else:
+            context.print("What the model had noted, unchecked:" if answer.text else "It had noted nothing.", "")
+            context.print(*wrap(clean_lines(answer.text), columns))
     else:
-        lines = wrap(clean_lines(_mark_claims(answer)), columns)
-        context.print(*(line.replace(_UNCHECKED, style.yellow(_UNCHECKED)) for line in lines))
+        _print_marked(context, answer)
     if answer.citations:
         context.print("", style.bold("Citations"), *(_citation(context, one) for one in answer.citations))
     _print_end(context, answer)
 
 
-def _mark_claims(answer: "AskAnswer") -> str:
-    """Return the text of an answer, headings and all, with a mark behind each claim that nothing proves."""
-    marked, rest = "", answer.text
-    for claim in answer.claims:
-        before, text, rest = rest.partition(claim.text)
-        marked += before + text + ("" if claim.is_checked else f" {_UNCHECKED}")
-    return marked + rest
+def _print_marked(context: "Context", answer: "AskAnswer") -> None:
+    """Print the text of an answer, headings and all, with a mark behind each claim that nothing proves."""
+    for line in wrap(clean_lines(answer.marked_text), min(width(), 100)):
+        context.print(re.sub(_MARKED, lambda found: context.style.yellow(found[0]), line))
 
 
 def _print_end(context: "Context", answer: "AskAnswer") -> None:
