@@ -49,7 +49,7 @@ def run(tmp_path):
     def run_traced(*command):
         trace = tmp_path / "trace"
         traced = [STRACE, "-f", "-qq", "-e", "trace=%network", "-o", str(trace), *command]
-        done = subprocess.run(traced, env=env, cwd=tmp_path, capture_output=True, text=True)
+        done = subprocess.run(traced, env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return reached(trace.read_text(errors="replace")), sorted(str(path) for path in place.rglob("*"))
 
@@ -64,6 +64,7 @@ def test_demo_import_and_embed_reach_nobody_and_leave_home_clean(run, tmp_path):
         ["embed", "--embedder", "minilm", "--full", "--db", db],
         ["search", "removed files", "--rescore", "--limit", "2", "--db", db],
         ["doctor", "--offline", "--db", db],
+        ["mcp", "--db", db],
     ):
         assert run(*FORGELORE, *words) == ([], []), words
 
