@@ -28,7 +28,13 @@ RANKER = "lightgbm==4.7.0"
 
 
 def main() -> None:
-    for name, extra in (("runtime", []), ("mcp", ["--extra", "mcp"]), ("dev", ["--group", "dev"])):
+    parts = {
+        "runtime": [],
+        "mcp": ["--extra", "mcp"],
+        "core-tests": ["--extra", "mcp", "--group", "core-tests"],
+        "dev": ["--group", "dev"],
+    }
+    for name, extra in parts.items():
         target = ROOT / "requirements" / f"{name}.txt"
         subprocess.run([*COMMON, "pyproject.toml", *extra, "--output-file", str(target)], cwd=ROOT, check=True)
         _check(target)

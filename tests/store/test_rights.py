@@ -8,6 +8,8 @@ import pytest
 from forgelore.app import App
 from forgelore.store.db import Store
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights: a profile's folder is its owner's")
+
 
 @pytest.fixture(autouse=True)
 def usual_mask():
