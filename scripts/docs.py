@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 from docs_python import build_page
-from examples import demo_project, refresh
+from examples import demo_project, differences, make_demo, refresh
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -112,7 +112,10 @@ def main() -> int:
     if "--check" in sys.argv:
         if stale:
             print(f"out of date: {', '.join(names)}; run: make docs", file=sys.stderr)
-        return 1 if stale else 0
+        others = differences(texts[ROOT / "README.md"], make_demo())
+        if others:
+            print(f"README shows another output than `make demo`: {', '.join(others)}", file=sys.stderr)
+        return 1 if stale or others else 0
     (DOCS / "json").mkdir(exist_ok=True)
     for path, name in zip(stale, names, strict=True):
         path.write_text(texts[path], encoding="utf-8")

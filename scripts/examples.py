@@ -1,4 +1,5 @@
 """Console examples of the documentation, run on the example project: what a page shows is what the program prints.
+README's are also compared with what `make demo` prints, which is what people run first.
 
 A block begins with ```console; each `$ forgelore …` in it is run with the settings of somebody who has set nothing, and
 its output written below it. `…` alone on a line ends an output that is shown in part: as many lines stay as stood
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 FORGELORE = (sys.executable, "-m", "forgelore.surfaces.cli.main")
 Run = Callable[[str], str]
 
@@ -40,6 +42,32 @@ def _refresh_example(part: str, run: Run) -> str:
     if lines[-1] == _LEFT_OUT and len(printed) > len(lines) - 1:
         printed = [*printed[: len(lines) - 1], _LEFT_OUT]
     return "\n".join([command, *printed]) + "\n"
+
+
+def differences(page: str, printed: str) -> list[str]:
+    """Return the commands that a page shows with another output than a walk through the project (`make demo`) does."""
+    shown = dict(_sessions("\n".join(_BLOCK.findall(page))))
+    walked = dict(_sessions(printed))
+    common = shown.keys() & walked.keys()
+    return sorted(one for one in common if shown[one] != walked[one]) if common else ["no command is in both"]
+
+
+def _sessions(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command with what it printed; the walk says in a comment, `# …`, what comes next."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, re.split(r"^# |^That took ", output, flags=re.MULTILINE)[0].strip()
+
+
+def make_demo() -> str:
+    """Return what `make demo` prints to somebody with a wide terminal."""
+    environ = {
+        name: value for name, value in os.environ.items() if not name.startswith(("FORGELORE_", "MAKE", "MFLAGS"))
+    }
+    environ |= {"NO_COLOR": "1", "COLUMNS": "100"}
+    return subprocess.run(
+        ["make", "-s", "demo"], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @contextmanager

@@ -124,6 +124,19 @@ def test_an_example_that_shows_less_or_else_than_is_printed_is_stale(examples, t
     assert examples.refresh(TRUE.replace(true, stale), PRINTED.__getitem__) == TRUE
 
 
+@pytest.mark.parametrize(
+    ("printed", "different"),
+    [
+        ("# Where?\n$ forgelore sync-status\nlantern  46 changes\n\n# Next\n$ forgelore list\n", []),
+        ("$ forgelore sync-status\nlantern  45 changes\n\nThat took 1 s", ["forgelore sync-status"]),
+        ("$ forgelore similar '#1'\nlike #1\n", ["no command is in both"]),
+    ],
+)
+def test_a_page_that_shows_other_numbers_than_the_demo_is_named(examples, printed, different):
+    page = "```console\n$ forgelore sync-status\nlantern  46 changes\n$ forgelore count\n1\n```\n"
+    assert examples.differences(page, printed) == different
+
+
 def test_every_session_in_the_documentation_is_checked():
     """`scripts/docs.py` runs what is in a console block; a session in any other place would be checked by nobody."""
     for page in PAGES:

@@ -60,13 +60,13 @@ def _steps(source: str, folder: str) -> list[tuple[str, list[str]]]:
         ("One report, with what was said about it and what it is connected to.", ["show", "#41"]),
         (
             "Search by words and by meaning: the report that says it best need not use your words.",
-            ["search", "why do removed files return", "--type", "issue", "--limit", "3"],
+            ["search", "why do removed files return", "--type", "issue", "--limit", "2"],
         ),
         (
             "Identifiers are found by their parts, within any filter.",
             ["search", "chunk cache", "--state", "open", "--limit", "2"],
         ),
-        ("Has somebody reported this before?", ["similar", "#157", "--earlier", "--limit", "2"]),
+        ("Has somebody reported this before?", ["similar", "#157", "--earlier", "--limit", "1"]),
         ("Where does the project stand?", ["stats"]),
         (
             "Everything can leave again: equal stores give equal bytes.",
@@ -92,4 +92,4 @@ def _step(context: "Context", said: str, words: list[str], path: str, folder: st
 
 def _short(word: str) -> str:
     word = os.path.basename(word) if os.path.isabs(word) else word
-    return f"'{word}'" if word.startswith("#") else word
+    return f"'{word}'" if word.startswith("#") or " " in word else word
