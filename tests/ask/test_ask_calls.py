@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.core.ask.condense import CUT, Spoken, choose_condensed, count_tokens, cut_text
-from forgelore.core.ask.tool_calls import TOOLS, AskCall, MalformedCall, SaidCitation, find_text_call, parse_call
+from forgelore.core.ask.tool_calls import (
+    MAX_CALL_CHARS,
+    TOOLS,
+    AskCall,
+    MalformedCall,
+    SaidCitation,
+    find_text_call,
+    parse_call,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +49,13 @@ def test_calls_are_read_as_they_are_meant(name, arguments, call):
 )  # fmt: skip
 def test_calls_in_text_are_found(text, found):
     assert find_text_call(text) == found
+
+
+def test_arguments_may_be_as_long_as_is_said():
+    longest = '{"keywords": "a"}'.ljust(MAX_CALL_CHARS)
+    assert parse_call("search", longest) == AskCall("search", "a")
+    with pytest.raises(MalformedCall, match=f"{MAX_CALL_CHARS:,} is the most"):
+        parse_call("search", longest + " ")
 
 
 @pytest.mark.parametrize(

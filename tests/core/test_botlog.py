@@ -20,6 +20,13 @@ def test_what_is_written_is_read_back():
     assert parse_botlog(build_botlog(log)) == log
 
 
+def test_a_time_behind_the_last_date_makes_no_log_of_ours():
+    """Whoever can push to the branch writes the file; a date of the year 10000 cannot be shown."""
+    last = HealthLog().plus(HealthEntry(253_402_300_799_999, "x"), known=0, total=0)
+    assert parse_botlog(build_botlog(last)) == last
+    assert parse_botlog(build_botlog(last).replace("253402300799999", "253402300800000")) == HealthLog()
+
+
 def test_a_bot_that_failed_for_a_week_says_so_and_why():
     log, now = failing(8)
     complaint = log.complaint(now)

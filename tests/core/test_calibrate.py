@@ -41,6 +41,13 @@ def test_a_position_is_the_share_that_is_weaker():
     assert distribution.position(749.5) == pytest.approx(0.75, abs=0.002)
 
 
+def test_between_two_strengths_a_position_grows_evenly():
+    sample = Distribution.of([0.0, 1.0, 1.0])
+    assert sample.position(0.25) == pytest.approx(1.25 / 4)
+    assert sample.position(0.75) == pytest.approx(1.75 / 4)
+    assert sample.position(1.0) == pytest.approx(2.5 / 4), "among equals in their middle"
+
+
 def test_beyond_the_strongest_the_stronger_still_shows():
     distribution = Distribution.of([float(number) for number in range(100)])
     assert 0.98 < distribution.position(100.0) < distribution.position(102.0) < 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.cleaning import clean, clean_line, kept_lines
+from forgelore.core.search.cleaning import clean, clean_line, is_form_line, kept_lines
 from growth import assert_grows_slowly
 
 # Everything that opens, closes or marks something, so that generated texts are full of half-open blocks.
@@ -53,6 +53,13 @@ def test_templates_and_decoration_leave_no_trace(text, expected):
 )
 def test_a_line_keeps_its_words_and_loses_its_noise(line, expected):
     assert clean_line(line) == expected
+
+
+def test_a_heading_of_a_form_has_at_most_sixteen_words():
+    heading = "## " + "steps to reproduce " * 5 + "the"
+    assert (clean(f"{heading}\nIt hangs"), is_form_line(heading)) == ("It hangs", True)
+    assert is_form_line(f"{heading} bug") is False
+    assert clean(f"{heading} bug\nIt hangs").endswith("the bug\nIt hangs")
 
 
 CALLS = "\n".join(f"call number {word}" for word in ("one", "two", "three", "four", "five", "six", "seven"))

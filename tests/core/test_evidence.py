@@ -1,12 +1,21 @@
 """How alike two items are, and what shows it."""
 
 import re
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.evidence import FEATURES, Signals, build_profile, build_query_profile, compare, find_quotes
+from forgelore.core.compare.evidence import (
+    FEATURES,
+    Signals,
+    build_profile,
+    build_query_profile,
+    compare,
+    find_quotes,
+    shared_marks,
+)
 
 DAY = 86_400_000
 NO_LIST = Signals(None)
@@ -47,6 +56,17 @@ def test_the_same_words_are_all_there_is():
     for name in ("cover", "title", "title_in", "known_title", "jaccard", "same"):
         assert features[name] == pytest.approx(1, abs=0.35)
     assert features["error"] > 0 and features["identifier"] > 0 and features["path"] > 0
+
+
+def test_a_single_letter_tells_nothing():
+    assert set(ask("C crashes", "x = 7 crashes C").telling) == {"crashes"}
+
+
+def test_of_many_shared_marks_six_of_a_kind_count():
+    text = " ".join(f"src/net/part{at}/file{at}.cpp" for at in range(9))
+    asked, other = ask("Crash", text), item("Crash", text)
+    kinds = Counter(mark.what for mark in shared_marks(asked, other))
+    assert (kinds["path"], len(asked.signature.marks) >= 9) == (6, True)
 
 
 def test_nothing_shared_is_nothing():

@@ -24,9 +24,26 @@ def test_every_sensible_spelling_names_the_same_moment(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-03-01T23:59+00:00", NOON + 43_140_000), ("2026-03-01T00:00", NOON - 43_200_000),
+        ("2026-03-01T11:59:60Z", NOON), ("0001-01-01T00:00:00+00:00", -62_135_596_800_000),
+        ("9999-12-31T23:59:59.999+00:00", 253_402_300_799_999),
+    ],
+)  # fmt: skip
+def test_the_ends_of_a_day_and_of_all_days_are_times(text, moment):
+    assert parse_ms(text) == moment
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
+        "2026-03-01T24:00:00Z",
+        "2026-03-01T12:60Z",
+        "2026-03-01T12:00:61Z",
+        "0001-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01",
         "yesterday",
         "2026-02-30",
         "2026-03-01T25:00:00Z",

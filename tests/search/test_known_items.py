@@ -48,6 +48,7 @@ def test_a_query_that_is_something_to_search_for(text):
     [
         ("28601", [Ref("", 28601)]), ("issue 28601", [Ref("", 28601, "issue")]), ("Bug 28601", [Ref("", 28601)]),
         ("PR #28617", [Ref("", 28617, "change")]), ("pr 28617", [Ref("", 28617, "change")]), ("GH-28601", [Ref("", 28601)]),
+        ("pr 999999999999999999", [Ref("", 999999999999999999, "change")]),
         ("MR !12", [Ref("", 12, "change")]), ("pull request 5", [Ref("", 5, "change")]), ("issue GH-5", [Ref("", 5, "issue")]),
         ("#28601 #28617", [Ref("", 28601), Ref("", 28617)]), ("#5 #5", [Ref("", 5)]), ("rust#5", [Ref("rust", 5)]),
         ("#5 acme/web!6 issue 7", [Ref("", 5), Ref("acme/web", 6, "change"), Ref("", 7, "issue")]),
@@ -64,7 +65,7 @@ def test_a_query_of_items_and_words_that_say_what_they_are(text, refs):
     [
         ("#28601 panic", [Ref("", 28601)]), ("panic (see #28601, GH-7).", [Ref("", 28601), Ref("", 7)]),
         ("panic acme/web#5", [Ref("acme/web", 5)]), ("issue #5 panics", [Ref("", 5)]), ("error 404 page", []),
-        ("issue 28601 panic", []), ("28601 28617", []), ("issue", []), ("pull request", []), ("#5 pull request", [Ref("", 5)]), ("release 5", []), ("v1.2 crash", []), ("a#b #x", []),
+        ("issue 28601 panic", []), ("28601 28617", []), ("issue", []), ("pr 9999999999999999999", []), ("pull request", []), ("#5 pull request", [Ref("", 5)]), ("release 5", []), ("v1.2 crash", []), ("a#b #x", []),
         ("panic https://github.com/a/b/issues/1", []), ("#0 main", []), ("#1 a #2 b #3 c #4 d #5 e #6 f", []), ("", []),
     ],
 )  # fmt: skip
