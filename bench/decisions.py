@@ -65,7 +65,9 @@ NOTE = (
     " says what is to be done or not, or chooses one way over another, so that somebody who works on the file should"
     " know it. Reasons, small features, fixes, and closings because something is done are none. Two earlier samples of"
     " other files were used to write the rules. These files were read after the rules stood: 44 of 60 were decisions;"
-    ' closings such as "closing after #12" were ruled out afterwards.'
+    ' closings such as "closing after #12" were ruled out afterwards. On rust, whose'
+    " changes have no paths there, the files that issues name gave 37 different sentences, 25 of them decisions, read"
+    " openly, and before eight of the others were ruled out."
 )
 
 

@@ -127,10 +127,12 @@ def closed(number, author, seconds=0, closer="zoe"):
         ([closed(at, f"p{at}", seconds=10) for at in range(10, 15)], False),  # somebody else closed it, later
         ([closed(at, "p1") for at in range(10, 15)], False),  # one friend whose issues are closed
         ([closed(at, f"p{at}") for at in range(10, 14)], False),
+        ([closed(at, f"p{at}", closer="ghost") for at in range(10, 15)], False),
     ],
 )
 def test_where_no_maintainer_is_known_who_closes_the_items_of_others_decides(imported, closings, is_decision):
-    stated = change(1, notes=[{"author": "zoe", "body": "We decided to keep three tries.", "created_at": "2026-02-01"}])
+    who = closings[0]["notes"][0]["author"]
+    stated = change(1, notes=[{"author": who, "body": "We decided to keep three tries.", "created_at": "2026-02-01"}])
     history = imported(stated, *closings)
     history.app.config = history.app.config._replace(maintainers=())
     found = [(one.author, one.role) for one in history.history_of(FILE).decisions]

@@ -179,6 +179,7 @@ def list_closers(store: Store, project_id: int, *, authors: int, within_ms: int)
         JOIN notes n ON n.item_id = i.id AND n.created_at BETWEEN i.closed_at - ?3 AND i.closed_at
         WHERE i.project_id = ?1 AND i.state = 'closed' AND NOT n.is_system AND n.author NOTNULL
           AND i.author NOTNULL AND n.author != i.author
+          AND n.author != 'ghost' AND i.author != 'ghost' -- all accounts that are gone
         GROUP BY n.author
         HAVING count(DISTINCT i.author) >= ?2
         ORDER BY n.author

@@ -62,8 +62,9 @@ _OPEN = r"""
     | \b(?:have|has|had|was|were|is)(?:n['\u2019]t|\s+not|\s+never)\s+(?:yet\s+)?(?:been\s+)?
       (?:decided|agreed|settled|voted)\b
     | \bnot\s+yet\b | \b(?:nobody|no\s+one|never)\s+(?:has\s+|have\s+)?(?:decided|agreed)\b
-    | \b(?:propos(?:e|al|ing)|suggest(?:ion|ing)?|maybe|perhaps|probably|i\s+guess|i\s+think|i['\u2019]d|would\s+be)\b
-    | :\W*\Z
+    | \b(?:propos(?:e|al|ing)|suggest(?:ion|ing)?|maybe|perhaps|probably
+      |i\s+(?:guess|think|believe)|i['\u2019]d|would\s+be)\b
+    | :\W*\Z | \A\(
 """
 _CHANGING = r"""
     remov|drop|deprecat|disabl|enabl|switch|replac|requir|enforc|introduc|allow|prevent|reject|refus|forbid|limit|restrict
@@ -98,8 +99,10 @@ _RECORD = re.compile(r"\[?(?:[^\]]{0,200}\]\()?(?:\./)?([\w./-]{1,200}\.(?:md|rs
 # Housekeeping: something was done, repeats something or went quiet. Nobody decided anything by closing it.
 _DONE = r"""
     \b(?:(?:has|have|was|were|is|been|got|now)\s+(?:now\s+|already\s+|been\s+){0,3}
-        (?:merged|fixed|resolved|addressed|solved|implemented|done|disabled)
-    | fixed\s+(?:in|by|with)|as\s+fixed|work(?:s|ing)\s+(?:now|today|fine|for\s+me)|(?:after|with|via)\s+\#\d+
+        (?:merged|fixed|resolved|addressed|solved|implemented|done|disabled|stabili[sz]ed|landed|released|gives?)
+    | it['\u2019]s\s+(?:fixed|done)|as\s+complete\w*|per\s+the\s+above|since\s+been|not\s+(?:going\s+to\s+)?clos\w+
+    | fixed\s+(?:in|by|with)|as\s+fixed|no\s+longer\s+publicly|(?:after|with|via)\s+\#\d+
+    | work(?:s|ing)\s+(?:now|today|fine|for\s+me)
     | nothing\s+(?:left\s+)?to\s+(?:be\s+done|do)|any\s?more|outdated|obsolete|old\s+(?:build|issue)|caused\s+by
     | inactiv\w+|stale|lack\s+of|no\s+(?:response|reply|activity|feedback|longer\s+(?:seems|an\s+issue))
     | dup(?:e|licate)?s?\s+of|as\s+(?:a\s+)?dup\w*|consolidat\w+|re-?open|reproduc\w+|more\s+information)\b
@@ -201,10 +204,15 @@ def find_reason(lines: Sequence[str], first: int, last: int, *, is_closing: bool
             if _REASONS.search(one.text)
             and not one.text.rstrip().endswith(("?", ":"))
             and not _HEADING.match(one.text)
-            and not (is_closing and (_HOUSEKEEPING.search(one.text) or not _REFUSING.search(one.text)))
+            and not (is_closing and not _declines(one.text))
         ),
         None,
     )
+
+
+def _declines(text: str) -> bool:
+    """Whether a reason, said while something is closed, is one against it: not that it was done, and no guess."""
+    return bool(_REFUSING.search(text)) and not _HOUSEKEEPING.search(text) and not _UNDECIDED.search(text)
 
 
 def find_choice(lines: Sequence[str], first: int, last: int, title: str) -> tuple[Sentence, float] | None:
