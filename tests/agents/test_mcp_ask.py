@@ -97,3 +97,16 @@ def test_a_model_that_fails_is_told(asking, model):
         data = agent.data("ask", question="Anybody there?")
     assert (data["is_partial"], data["ended_by"]) == (True, "error")
     assert data["problem"]
+
+
+def test_an_agent_follows_up_an_answer_by_its_session(asking, model):
+    said = answer("Folders are forgotten as well [1].", cite("#3", 1, 9, "Like files, see #1."))
+    model.replies = [call("read", id="#3"), said]
+    with asking() as agent:
+        first = agent.data("ask", question="Are folders forgotten?")
+        model.replies = [said]
+        second = agent.data("ask", question="And files?", continue_session=first["session"])
+        refused = agent.call("ask", question="And files?", continue_session=99)
+    assert second["session"] == first["session"] + 1
+    assert "Are folders forgotten?" in json.dumps(model.asked[-1]["messages"])
+    assert refused.is_error

@@ -151,3 +151,11 @@ def test_no_model_by_choice_does_not_claim_that_none_is_configured(asking):
     done = asking("why do deleted files come back", "--no-model")
     assert "configured" not in done.err
     assert "No language model was asked; showing the best-matching passages." in done.err
+
+
+def test_a_follow_up_goes_on_from_a_session(asking):
+    asking("why?", replies=[answer("Purged early [1].")])
+    done = asking("--continue", "1", "since when?", replies=[answer("Since 2022 [1].")])
+    assert "Since 2022 [1]." in done.out
+    assert "session 2" in done.out
+    assert asking("--continue", "9", "since when?").code != 0

@@ -14,7 +14,7 @@ from forgelore.flows.ask.answers import AskAnswer, AskRequest, AskStep
 from forgelore.flows.ask.library import Library
 from forgelore.flows.ask.passages import find_passages
 from forgelore.flows.ask.run import AskSetting, ask
-from forgelore.flows.ask.sessions import RecordedModel, ask_and_keep, replay_session
+from forgelore.flows.ask.sessions import RecordedModel, ask_and_keep, load_earlier, replay_session
 from forgelore.flows.search.typed import QuerySetting
 from forgelore.store.ask_sessions import load_session
 from forgelore.store.projects import list_projects
@@ -39,22 +39,35 @@ def has_model(app: App) -> bool:
 def answer_question(
     app: App, retriever: "Retriever", request: AskRequest, filters: FilterWords, *, profile: str | None,
     include_internal: bool, without_model: bool, on_step: Callable[[AskStep], None] | None,
+    continues: int | None = None,
 ) -> AskAnswer:  # fmt: skip
     """Return the answer, or the best passages where there is no model. Raises Refused in strict runs."""
     _check(request)
     include_internal = app.narrow_internal(include_internal)
+    if continues is not None:
+        before = load_session(app.store(), continues, is_public=not include_internal).parameters.get("project")
+        filters = {**filters, "project": filters.get("project") or (str(before) if before else None)}
     library = make_library(app, retriever, filters, include_internal=include_internal)
+    if continues is not None and (without_model or (profile is None and not has_model(app))):
+        raise InvalidValue(
+            "a follow-up needs a language model", hint="name one in your settings, or ask a new question"
+        )
     if without_model or (profile is None and not has_model(app)):
         warning = NOT_ASKED if without_model else NO_MODEL
         return find_passages(library, request.question)._replace(warnings=(warning,))
     setting = _setting(app, library, app.chat_model(profile), on_step)
+    if continues is not None:
+        earlier = load_earlier(app.store(), library, continues, is_public=not include_internal)
+        setting = setting._replace(earlier=earlier)
     kept = tuple[str, ...]()
     with _transcripts(app) as store:
         if store.is_read_only:
             answer = ask(setting, request)
             kept = ("the database may only be read: no transcript was kept",)
         else:
-            parameters = {"project": filters.get("project"), "include_internal": include_internal}
+            parameters = {
+                "project": filters.get("project"), "include_internal": include_internal, "continues": continues,
+            }  # fmt: skip
             answer = ask_and_keep(store, setting, request, parameters, now_ms=app.now_ms())
     has_answered = answer.ended_by == "answer" or bool(answer.claims)
     if request.is_strict and has_answered and (answer.unchecked or not answer.claims):

@@ -30,6 +30,7 @@ class ReadNote(NamedTuple):
     author: str | None
     created_at: int | None
     body: str
+    url: str | None = None
 
 
 class ReadThread(NamedTuple):
@@ -76,6 +77,7 @@ class WrittenPart(NamedTuple):
     first: int
     last: int
     path: str | None = None
+    url: str | None = None  # of the note
 
 
 class ReadingText(NamedTuple):
@@ -95,6 +97,12 @@ class ReadingText(NamedTuple):
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    def page_at(self, line: int) -> str | None:
+        """The address of what stands in a line: a comment, a line of a file; else that of the whole."""
+        if self.kind == "file" and self.url:
+            return f"{self.url}#L{line}"
+        return next((part.url for part in self.parts if part.first <= line <= part.last and part.url), self.url)
 
     @property
     def written_lines(self) -> tuple[tuple[int, int], ...]:
@@ -147,6 +155,6 @@ def list_parts(
         at = section.first
         for note in thread.notes:
             end = at + 1 + len(split_lines(note.body))
-            parts.append(WrittenPart(section.key, note.author, note.created_at, at + 2, end, thread.path))
+            parts.append(WrittenPart(section.key, note.author, note.created_at, at + 2, end, thread.path, note.url))
             at = end + 1
     return tuple(parts)

@@ -15,7 +15,8 @@ _ITEMS = f"""
     WHERE i.id IN (SELECT value FROM json_each(?))
 """
 _NOTES = """
-    SELECT n.item_id, t.key, coalesce(t.path, n.path), coalesce(t.line, n.line), n.author, n.created_at, n.body
+    SELECT n.item_id, t.key, coalesce(t.path, n.path), coalesce(t.line, n.line), n.author, n.created_at, n.body,
+      n.key, n.url
     FROM notes n
     JOIN threads t ON t.id = n.thread_id
     WHERE n.item_id IN (SELECT value FROM json_each(?))
@@ -33,6 +34,8 @@ class ReadNoteRow(NamedTuple):
     author: str | None
     created_at: int | None
     body: str
+    note_key: str
+    url: str | None
 
 
 def load_read_items(store: Store, item_ids: Iterable[int]) -> list[ShownRow]:

@@ -17,10 +17,12 @@ class AskingHistory(FindingHistory):
     def ask(
         self, question: str, *, budget: int = 60_000, steps: int = 30, seconds: float = 600.0, is_strict: bool = False,
         profile: str | None = None, include_internal: bool = False, without_model: bool = False,
-        on_step: "Callable[[AskStep], None] | None" = None, **filters: Unpack[FilterWords],
+        continues: int | None = None, on_step: "Callable[[AskStep], None] | None" = None,
+        **filters: Unpack[FilterWords],
     ) -> "AskAnswer":  # fmt: skip
         """Return an answer whose citations were looked up, by the language model of the settings; without one, the
-        passages that fit best. Filters narrow what it may find. Confidential items and internal
+        passages that fit best. Filters narrow what it may find. `continues`: the number of a kept session that the
+        question follows up; its sources can be cited again. Confidential items and internal
         notes are left out unless `include_internal` asks for them, which only a history opened with them may. Raises
         Refused for claims without a good citation where
         `is_strict` says so.
@@ -32,7 +34,7 @@ class AskingHistory(FindingHistory):
         retriever = self.retriever()
         return answer_question(
             self.app, retriever, request, filters, profile=profile, include_internal=include_internal,
-            without_model=without_model, on_step=on_step,
+            without_model=without_model, on_step=on_step, continues=continues,
         )  # fmt: skip
 
     def replay_asked(self, session: int, *, on_step: "Callable[[AskStep], None] | None" = None) -> "AskAnswer":

@@ -34,7 +34,8 @@ _WORDS = re.compile(r"\w+", re.UNICODE)
 
 
 class CheckedCitation(NamedTuple):
-    """A citation of an answer. Lines are those where the quote stands, where it does; `url` is the page of the item.
+    """A citation of an answer. Lines are those where the quote stands, where it does; `url` leads to
+    the comment or the line of code, or else to the page of the item.
     `quote` is what the model wrote, `source` what these lines say.
     """
 

@@ -73,3 +73,7 @@ def write_refusal(problem: str) -> str:
 
 
 LAST_CALL = "The budget is nearly used up. Call `answer` now, with what you have read."
+EARLIER_SOURCES = (
+    "What your answer above rests on. You may cite it again, with id, lines and quote; number citations from 1 anew."
+)
+NO_ANSWER = "(I came to no answer.)"

@@ -110,7 +110,10 @@ def check_answer(library: Library, call: AskCall) -> tuple[tuple[CheckedCitation
     citations = []
     for number, said in enumerate(call.citations, 1):
         opened = library.find(said.id)
-        citations.append(check_citation(number, said, opened.cited if opened else None))
+        checked = check_citation(number, said, opened.cited if opened else None)
+        if opened and checked.status in ("found", "moved", "negated"):
+            checked = checked._replace(url=opened.text.page_at(checked.first_line))
+        citations.append(checked)
     return tuple(citations), tuple(split_claims(call.text, citations))
 
 

@@ -1,11 +1,12 @@
 """The conversation with a model: one line of messages, which shrinks where it would not fit any more."""
 
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from forgelore.chat_port import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.core.ask.condense import CHARS_PER_TOKEN, Spoken, choose_condensed, count_tokens, cut_text
-from forgelore.core.ask.prompt import write_refusal, write_task
+from forgelore.core.ask.prompt import EARLIER_SOURCES, NO_ANSWER, write_refusal, write_task
 from forgelore.core.ask.tool_calls import TOOLS, tool_schema
 from forgelore.core.fence import fence_in
 from forgelore.flows.ask.desk import ToolResult
@@ -24,13 +25,37 @@ class _Entry(NamedTuple):
     data: str = ""
 
 
+class EarlierTurn(NamedTuple):
+    """A question that was answered before, the answer, and the lines that it rests on."""
+
+    question: str
+    answer: str
+    sources: str
+
+
 class Conversation:
     """What was said so far. `is_in_text`: calls are JSON in the text, because the server knows no tools."""
 
-    def __init__(self, question: str, fence: str) -> None:
+    def __init__(self, question: str, fence: str, earlier: Sequence[EarlierTurn] = ()) -> None:
         self._fence = fence
-        self._entries = [_Entry(ChatMessage("user", question))]
+        self._entries: list[_Entry] = []
+        sources = ""
+        for turn in earlier:
+            self._ask(turn.question, sources)
+            said = ChatMessage("assistant", turn.answer or NO_ANSWER)
+            self._entries.append(_Entry(said, _shorten(said)))
+            sources = turn.sources
+        self._ask(question, sources)
         self.is_in_text = False
+
+    def _ask(self, question: str, sources: str) -> None:
+        """Ask a question; the lines that the answer before it rests on stand above it, as data."""
+        plain = ChatMessage("user", question)
+        if not sources:
+            self._entries.append(_Entry(plain))
+            return
+        message = ChatMessage("user", f"{EARLIER_SOURCES}\n{fence_in(sources, self._fence)}\n\n{question}")
+        self._entries.append(_Entry(message, plain))
 
     def hear(self, reply: ChatReply) -> None:
         """Keep what the model said."""

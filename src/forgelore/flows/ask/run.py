@@ -22,7 +22,7 @@ from forgelore.core.ask.tool_calls import (
 )
 from forgelore.errors import LoreError, PromptTooLong, ToolsRefused
 from forgelore.flows.ask.answers import AskAnswer, AskedTool, AskRequest, AskStep, EndedBy, check_answer, tell_faults
-from forgelore.flows.ask.conversation import CHAT_TOOLS, Conversation
+from forgelore.flows.ask.conversation import CHAT_TOOLS, Conversation, EarlierTurn
 from forgelore.flows.ask.desk import ReadingDesk
 from forgelore.flows.ask.library import Library
 
@@ -45,6 +45,7 @@ class AskSetting(NamedTuple):
     clock: Callable[[], float]
     should_stop: Callable[[], bool] = lambda: False
     on_step: Callable[[AskStep, ChatReply], None] | None = None
+    earlier: tuple[EarlierTurn, ...] = ()  # what a follow-up goes on from
 
 
 class _Ended(Exception):
@@ -70,7 +71,7 @@ class _Run:
 
     def __init__(self, setting: AskSetting, request: AskRequest) -> None:
         self.setting, self.request = setting, request
-        self.talk = Conversation(request.question, setting.fence)
+        self.talk = Conversation(request.question, setting.fence, setting.earlier)
         self.desk = ReadingDesk(setting.library)
         self.began = setting.clock()
         context = setting.model.context or CONTEXT
@@ -216,7 +217,7 @@ class _Run:
         citations, claims = check_answer(self.setting.library, call)
         faults = tell_faults(citations, claims)
         has_looked = any(one.result for step in self.steps for one in step.calls) or any(one.result for one in asked)
-        if not faults and not has_looked and any(claim.is_absence for claim in claims):
+        if not faults and not has_looked and not self.setting.earlier and any(claim.is_absence for claim in claims):
             faults = "nothing was looked up yet: search before you say that the history does not say"
         may_mend = self.mended < (2 if self.request.is_strict else 1) and not self.is_last_call_said
         asked.append(AskedTool("answer", said.arguments, "", faults))
@@ -242,6 +243,17 @@ class _Run:
         self.talk.refuse(problem, call_id)
         if self.wrong >= MAX_WRONG:
             raise _Ended("error", f"{self.wrong} calls in a row could not be carried out; the last one: {problem}")
+
+
+def read_calls(reply: ChatReply) -> list[AskCall]:
+    """Return the calls of a reply that can be carried out."""
+    found = []
+    for said in _read_reply(reply)[1]:
+        try:
+            found.append(parse_call(said.name, said.arguments))
+        except MalformedCall:
+            continue
+    return found
 
 
 def _read_reply(reply: ChatReply) -> tuple[str, list[ToolCall]]:

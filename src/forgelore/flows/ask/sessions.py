@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from forgelore.chat_port import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.errors import ChatFailed
-from forgelore.flows.ask.answers import AskAnswer, AskRequest, AskStep
-from forgelore.flows.ask.run import AskSetting, ask
+from forgelore.flows.ask.answers import AskAnswer, AskRequest, AskStep, check_answer
+from forgelore.flows.ask.conversation import EarlierTurn
+from forgelore.flows.ask.library import Library
+from forgelore.flows.ask.run import AskSetting, ask, read_calls
 from forgelore.store.ask_sessions import (
+    AskSession,
     SessionValue,
     StoredStep,
     begin_session,
@@ -20,6 +23,8 @@ from forgelore.store.ask_sessions import (
     save_step,
 )
 from forgelore.store.db import Store
+
+MAX_EARLIER = 20  # turns of a conversation that a follow-up begins with
 
 
 def ask_and_keep(
@@ -47,6 +52,9 @@ def ask_and_keep(
 def replay_session(store: Store, setting: AskSetting, session_id: int) -> AskAnswer:
     """Return what a kept session comes to on the store as it is now; no model is asked. Raises NotFound."""
     session, steps = load_session(store, session_id), load_steps(store, session_id)
+    if isinstance(parent := session.parameters.get("continues"), int):
+        is_public = not session.parameters.get("include_internal")
+        setting = setting._replace(earlier=load_earlier(store, setting.library, parent, is_public=is_public))
     model = RecordedModel(session.model, steps)
     request = AskRequest(session.question, budget=10**9, steps=len(steps) + 1, seconds=float("inf"))
     answer = ask(setting._replace(model=model), request)
@@ -56,6 +64,37 @@ def replay_session(store: Store, setting: AskSetting, session_id: int) -> AskAns
     if answer.ended_by in ("error", "steps") and session.ended_by != answer.ended_by:
         answer = answer._replace(ended_by="error", problem=answer.problem or "the transcript ends here")
     return answer._replace(session=session_id, changed_results=changed)
+
+
+def load_earlier(store: Store, library: Library, session_id: int, *, is_public: bool) -> tuple[EarlierTurn, ...]:
+    """Return the conversation up to a session, the first question first. What was cited is looked up anew, by the
+    rights of whoever asks now. Raises NotFound.
+    """
+    session = load_session(store, session_id, is_public=is_public)
+    turns = [_load_turn(store, library, session)]
+    while (before := session.parameters.get("continues")) and isinstance(before, int) and len(turns) < MAX_EARLIER:
+        session = load_session(store, before, is_public=is_public)
+        turns.append(_load_turn(store, library, session))
+    return tuple(reversed(turns))
+
+
+def _load_turn(store: Store, library: Library, session: AskSession) -> EarlierTurn:
+    """Return a session as a later one sees it: the answer, the lines it cited, and which lines were read."""
+    cited: list[str] = []
+    read: dict[str, None] = {}
+    for step in load_steps(store, session.id):
+        for call in read_calls(_as_reply(session.model, step)):
+            if call.name == "answer":
+                citations, _ = check_answer(library, call)
+                cited = [
+                    f"[{one.number}] id: {one.id}, lines {one.first_line} to {one.last_line}:\n{one.source}"
+                    for one in citations
+                    if one.is_good
+                ]
+            elif call.name == "read" and library.find(call.text):
+                read[call.text] = None
+    also = [f"read before: {', '.join(read)}"] if read else []
+    return EarlierTurn(session.question, session.answer, "\n".join([*cited, *also]))
 
 
 class RecordedModel:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from forgelore.core.code.pages import commit_page, file_page
 from forgelore.core.marker import is_report
-from forgelore.core.names import shown_ref
+from forgelore.core.names import note_page, shown_ref
 from forgelore.core.reading import (
     ReadingLines,
     ReadingText,
@@ -62,7 +62,7 @@ def load_item_readings(store: Store, item_ids: Iterable[int]) -> dict[int, Readi
     ids = list(item_ids)
     labels, notes = load_labels_of(store, ids), load_read_notes(store, ids)
     return {
-        row.id: _build(row, labels.get(row.id, []), _threads(notes.get(row.id, [])))
+        row.id: _build(row, labels.get(row.id, []), _threads(row, notes.get(row.id, [])))
         for row in load_read_items(store, ids)
     }
 
@@ -74,7 +74,7 @@ def load_item_lines(store: Store, item_ids: Iterable[int], *, with_threads: Iter
     ids = list(item_ids)
     labels, notes = load_labels_of(store, ids), load_read_notes(store, with_threads)
     return {
-        row.id: build_lines(_header(row, labels.get(row.id, [])), row.body or "", _threads(notes.get(row.id, [])))
+        row.id: build_lines(_header(row, labels.get(row.id, [])), row.body or "", _threads(row, notes.get(row.id, [])))
         for row in load_read_items(store, ids)
     }
 
@@ -102,13 +102,14 @@ def _ref(row: ShownRow) -> str:
     return shown_ref(row.forge, row.kind, row.number, row.tag)
 
 
-def _threads(rows: list[ReadNoteRow]) -> list[ReadThread]:
+def _threads(item: ShownRow, rows: list[ReadNoteRow]) -> list[ReadThread]:
     """Return the threads in the order of their first notes, those that people wrote in."""
     threads: dict[str, ReadThread] = {}
     for row in rows:
         if not is_report(row.body):
             before = threads.get(row.key) or ReadThread(row.key, (), row.path, row.line)
-            note = ReadNote(row.author, row.created_at, row.body)
+            page = note_page(item.forge, item.url, row.note_key, row.url)
+            note = ReadNote(row.author, row.created_at, row.body, page)
             threads[row.key] = before._replace(notes=(*before.notes, note))
     return list(threads.values())
 

@@ -125,6 +125,9 @@ class AskArguments(Struct, forbid_unknown_fields=True):
     question: Annotated[str, Meta(min_length=1, max_length=8_000, description="a question about the projects")]
     project: _Project | None = None
     budget: Annotated[int, Meta(ge=1_000, le=200_000, description="tokens that the model may use in all")] = 60_000
+    continue_session: Annotated[int, Meta(ge=1, description="`session` of an answer that this follows up")] | None = (
+        None
+    )
 
 
 class SyncArguments(Struct, forbid_unknown_fields=True):

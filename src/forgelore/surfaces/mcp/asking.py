@@ -43,7 +43,7 @@ class AnswerCitation(NamedTuple):
 
 class AskedAnswer(NamedTuple):
     """An answer by the language model of the settings. `is_partial`: a limit or an error (`ended_by`, `problem`) ended
-    the run, and `text` is what the model had noted.
+    the run, and `text` is what the model had noted. `session`: what `continue_session` of a follow-up names.
     """
 
     text: str
@@ -54,6 +54,7 @@ class AskedAnswer(NamedTuple):
     model: str
     tokens: int
     problem: str
+    session: int | None
 
 
 def answer_ask(answer: "AskAnswer") -> ToolAnswer:
@@ -68,7 +69,7 @@ def answer_ask(answer: "AskAnswer") -> ToolAnswer:
             ],
             citations=[_citation(one, width) for one in answer.citations[:_MOST_CITATIONS]],
             model=one_line(answer.model, 100), tokens=answer.tokens_in + answer.tokens_out,
-            problem=one_line(answer.problem, 300),
+            problem=one_line(answer.problem, 300), session=answer.session,
         )  # fmt: skip
         return ToolAnswer(_write(data), data)
 
@@ -83,7 +84,8 @@ def _citation(one: "CheckedCitation", width: int) -> AnswerCitation:
 
 
 def _write(answer: AskedAnswer) -> str:
-    first = f"an answer by {answer.model or 'a model'}, {answer.tokens} tokens"
+    kept = f", session {answer.session}" if answer.session else ""
+    first = f"an answer by {answer.model or 'a model'}, {answer.tokens} tokens{kept}"
     if answer.is_partial:
         first = f"no answer: the run was ended by {answer.ended_by}; what the model had noted, unchecked"
     unchecked = sum(not claim.is_checked and not claim.is_absence for claim in answer.claims)

@@ -178,7 +178,7 @@ def _status(history: "History", given: StatusArguments) -> ToolAnswer:
 def _ask(history: "History", given: AskArguments, *, include_internal: bool) -> ToolAnswer:
     answer = history.ask(
         given.question, budget=given.budget, seconds=_ASK_SECONDS, include_internal=include_internal,
-        project=history.name_project(given.project),
+        project=history.name_project(given.project), continues=given.continue_session,
     )  # fmt: skip
     return answer_ask(answer)
 

@@ -18,6 +18,7 @@ EXAMPLES = (
     'forgelore ask "how are retries handled?" --type code --path "src/**"',
     'forgelore ask "what was decided about locking?" --strict --budget 30000',
     'forgelore ask "is the proxy supported?" --no-model     passages alone',
+    'forgelore ask --continue 3 "and who decided that?"     a follow-up',
     "forgelore ask --sessions",
     "forgelore ask --replay 3                               no model is asked",
 )
@@ -53,6 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--include-internal", action="store_true", help="confidential items may be read, and sent to the model"
     )
+    parser.add_argument(
+        "--continue", type=int, metavar="N", dest="continues", help="follow up a kept session: its sources stay at hand"
+    )
     parser.add_argument("--replay", type=int, metavar="N", help="play a kept session again, without a model")
     parser.add_argument("--sessions", action="store_true", help="list the sessions that are kept")
 
@@ -68,7 +72,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "AskAnswer | list[
         answer = context.history.ask(
             arguments.question, budget=arguments.budget, steps=arguments.steps, seconds=arguments.time,
             is_strict=arguments.strict, profile=arguments.profile, include_internal=arguments.include_internal,
-            without_model=arguments.no_model, on_step=lambda step: _tell(context, step),
+            without_model=arguments.no_model, continues=arguments.continues, on_step=lambda step: _tell(context, step),
             project=context.history.name_project(arguments.project), type=arguments.type, path=arguments.path,
         )  # fmt: skip
     for warning in answer.warnings:
