@@ -244,6 +244,7 @@ def test_a_squashed_change_is_told_once(imported, tmp_path):
     assert sorted(one.kind for one in found.entries) == ["change", "commit"]
     by_rule = {one.rule: one for one in found.decisions}
     assert by_rule["merged"].superseded_by == (by_rule["reverted"].ref,)
+    assert quoted(history, by_rule["reverted"]) == by_rule["reverted"].quote  # also where the clone shows the diff
 
 
 def test_decision_records_that_name_the_file(lore, tmp_path):

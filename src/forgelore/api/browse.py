@@ -3,7 +3,7 @@
 from forgelore.api.projects import has_several_projects, maybe_project
 from forgelore.app import App
 from forgelore.core.names import Ref, full_ref
-from forgelore.core.reading import ReadingText, hash_lines, split_lines
+from forgelore.core.reading import ReadingText, split_lines
 from forgelore.core.search.qualifiers import SortOrder
 from forgelore.core.values import check_text
 from forgelore.errors import InvalidValue, LoreError
@@ -97,5 +97,5 @@ def add_diff(app: App, text: ReadingText) -> ReadingText:
             shown = (*split_lines(diff), *([f"[the diff is longer; {MAX_DIFF:,} bytes are shown]"] if is_cut else []))
         except LoreError:
             pass
-    lines = (*text.lines, "", "--- Diff ---", "", *shown)
-    return text._replace(lines=lines, hash=hash_lines(lines))
+    # The hash stays that of the stored text: citations name it, and their lines stand before the diff.
+    return text._replace(lines=(*text.lines, "", "--- Diff ---", "", *shown))
