@@ -8,7 +8,14 @@ from forgelore.core.ask.citations import find_quote
 from forgelore.core.decisions import statements
 from forgelore.core.decisions.graph import DecisionNode, find_superseded
 from forgelore.core.decisions.records import is_record, read_record
-from forgelore.core.decisions.statements import DecisionEdge, find_reason, find_statements, read_target, split_sentences
+from forgelore.core.decisions.statements import (
+    DecisionEdge,
+    find_choice,
+    find_reason,
+    find_statements,
+    read_target,
+    split_sentences,
+)
 from growth import assert_grows_slowly
 
 
@@ -27,6 +34,9 @@ def rules(text):
         ("Decision: no third state.", "decided"),
         ("Won't fix: this is what the flag is for.", "declined"),
         ("Closing this as out of scope.", "declined"),
+        ("Concept NACK, this breaks every pinned client.", "declined"),
+        ("I'm going to close this, the API is used as it is defined.", "declined"),
+        ("We won't add options for every trivial choice.", "declined"),
         ("Superseded by #12.", "superseded"),
         ("This replaces !34, which was too slow.", "superseded"),
         ("This reverts commit 1a2b3c4d5e6f.", "reverted"),
@@ -52,11 +62,42 @@ def test_a_sentence_that_decides(text, rule):
         "<!-- Tell us what\nwe decided -->",
         "| we decided | x |",
         "The files were replaced by the new ones.",
+        "But we will not overflow the buffer.",
+        "I won't fight either way.",
+        "I chose the most common systems.",
+        "Closing this, it has been fixed.",
+        "Closing due to inactivity.",
+        "Closing as duplicate of #4.",
+        "I'm not going to close this yet, let's wait.",
+        "We decided on these:",
+        "(jo asked, and we agreed.)",
         "",
     ],
 )
 def test_a_sentence_that_decides_nothing(text):
     assert rules(text) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "chosen"),
+    [
+        ("Drop Qt 4", "Hi.\n\nThis removes Qt 4 from the build, because nobody uses it.", 3),
+        (
+            "Drop Qt 4",
+            "- Moves the button to the left side.\n\nThis removes all of Qt 4 from the build.",
+            3,
+        ),  # no detail
+        ("Drop Qt 4", "Currently we use Qt 4 instead of Qt 5 there.", None),  # the state before
+        ("Drop Qt 4", "~~This removes Qt 4 from the whole build.~~", None),
+        ("Drop Qt 4", "This removes Qt 4 from the build, and adds:", None),
+        ("Remove Qt 4 from the whole build now", "Remove Qt 4 from the whole build now.", None),  # the title
+        ("Drop Qt 4", "Should this remove Qt 4 instead of Qt 5 from it?", None),
+    ],
+)
+def test_the_sentence_that_says_what_a_change_chooses(title, body, chosen):
+    lines = body.split("\n")
+    found = find_choice(lines, 1, len(lines), title)
+    assert (found[0].first if found else None) == chosen
 
 
 def test_a_sentence_over_two_lines_is_cited_with_both():
@@ -85,12 +126,15 @@ def test_every_sentence_stands_where_it_says(text):
         assert find_quote(within, one.text) or not any(sign.isalnum() for sign in one.text)
 
 
-@pytest.mark.parametrize("unit", ["we decided ", "in favor of ", "a", "[", "<!--", "we decided\n"])
+@pytest.mark.parametrize(
+    "unit", ["we decided ", "in favor of ", "a", "[", "<!--", "we decided\n", "This drops ", "has been ", "Use. "]
+)
 def test_a_hostile_text_is_read_without_quadratic_cost(unit):
     def work(text):
         lines = text.split("\n")
         list(find_statements(lines, 1, 1))
         find_reason(lines, 1, 1)
+        find_choice(lines, 1, 1, text[:200])
         read_target(text)
 
     assert_grows_slowly(work, lambda size: unit * (size // len(unit)) + "x.md")
