@@ -26,16 +26,16 @@ MEASURE := $(if $(COVERAGE),"$(BIN)/coverage" run -m,"$(BIN)/python" -m)
 
 test: setup training tools browser agents
 	@"$(MAKE)" --no-print-directory suite
+	FORGELORE_TRAFFIC=build/traffic "$(BIN)/python" -m pytest tests/contracts
+	@if why=$$("$(BIN)/python" -c 'import torch' 2>&1); then "$(BIN)/python" -m pytest training; \
+	else echo "training/ is not tested: $$(echo "$$why" | tail -n 1)"; fi
 
-# What `test` runs, for whoever has the tools: make suite MEASURED=tests/search OTHERS=tests/cli
+# The suite alone, or a part of it: make suite MEASURED=tests/search OTHERS=tests/cli
 suite: setup
 	rm -rf -- build/traffic && mkdir -p build/traffic
 	rm -f -- .coverage .coverage.*
 	FORGELORE_TRAFFIC=build/traffic $(MEASURE) pytest -n 2 $(MEASURED)
 	FORGELORE_TRAFFIC=build/traffic "$(BIN)/python" -m pytest -n 2 $(OTHERS)
-	FORGELORE_TRAFFIC=build/traffic "$(BIN)/python" -m pytest tests/contracts
-	@if why=$$("$(BIN)/python" -c 'import torch' 2>&1); then "$(BIN)/python" -m pytest training; \
-	else echo "training/ is not tested: $$(echo "$$why" | tail -n 1)"; fi
 
 # Branches that no test of the measured folders takes, with a floor (pyproject.toml). Needs a run with COVERAGE=1.
 coverage:
