@@ -96,3 +96,13 @@ def test_a_terminal_shows_whom_doctor_waits_for(blackhole, tmp_path):
     screen = run_in_terminal("doctor", environ=environ)
     assert f"asking {address.removeprefix('http://')} …" in screen.text
     assert "cannot be reached" in screen.text
+
+
+def test_the_line_about_waiting_is_gone_before_the_last_word(github, github_env, tmp_path):
+    """The bot is asked about last, and a project without one has no line about it."""
+    environ = {**github_env, "FORGELORE_PROJECTS": "acme/web", "FORGELORE_DB": str(tmp_path / "lore.db")}
+    screen = run_in_terminal("doctor", environ=environ)
+    assert "acme/web can be read" in screen.text
+    hidden, shown = "\x1b[?25l", "\x1b[?25h"  # the cursor, while the line moves
+    assert screen.raw.count(hidden) == screen.raw.count(shown) > 0
+    assert screen.raw.rindex(shown) < screen.raw.index("none yet at", screen.raw.index("can be read"))

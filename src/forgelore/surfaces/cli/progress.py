@@ -132,6 +132,12 @@ class Spinner:
             self._status.stop()
             self._status = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.hide()
+
 
 def make_watcher(project: str, *, is_quiet: bool) -> BarWatcher | LogWatcher:
     return BarWatcher(project) if sys.stderr.isatty() and not is_quiet else LogWatcher(project)

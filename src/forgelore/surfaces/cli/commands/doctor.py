@@ -20,13 +20,13 @@ def run(context: "Context", arguments: argparse.Namespace) -> "DoctorData":
 
     marks = {"ok": context.style.green("✓"), "warning": context.style.yellow("!"), "error": context.style.red("✗")}
     checks = []
-    spinner = Spinner(is_shown=not context.is_data)
-    for check in context.history.check_up(is_offline=arguments.offline, on_ask=spinner.show_asking):
-        spinner.hide()
-        checks.append(check)
-        context.print(f"{marks[check.status]} {check.name:<12} {check.message}")
-        if check.hint:
-            context.print(f"  {'':<12} {context.style.dim('→')} {check.hint}")
+    with Spinner(is_shown=not context.is_data) as spinner:
+        for check in context.history.check_up(is_offline=arguments.offline, on_ask=spinner.show_asking):
+            spinner.hide()
+            checks.append(check)
+            context.print(f"{marks[check.status]} {check.name:<12} {check.message}")
+            if check.hint:
+                context.print(f"  {'':<12} {context.style.dim('→')} {check.hint}")
     faults = [check for check in checks if check.status == "error"]
     if faults:  # the first one decides the exit code: what comes after often follows from it
         names = ", ".join(check.name for check in faults)
