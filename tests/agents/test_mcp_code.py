@@ -63,3 +63,16 @@ def test_what_is_planted_in_code_stays_fenced(agent):
 @pytest.mark.parametrize("ref", ["file:999999", "commit:999999", "item:999999", "file:-1", "secret:1"])
 def test_a_key_of_nothing_is_refused(agent, ref):
     assert "\n" in agent.refusal("read", ref=ref)
+
+
+def test_folders_are_listed_and_mail_addresses_are_not(agent):
+    rows = agent.data("tree")["rows"]
+    assert "src/ (" in "".join(rows)
+    assert "src/net/conn.py" in agent.data("tree", folder="src/net")["rows"]
+    text = agent.text("who", who="src/net/conn.py")
+    assert "commits" in text
+    assert "@example.org" not in text
+    for row in agent.data("who", who="src/net/conn.py")["rows"]:
+        login = row.partition(":")[0].removeprefix("@")
+        assert "@example.org" not in agent.text("who", who=login)
+        assert "noreply" not in agent.text("who", who=login)

@@ -78,8 +78,31 @@ def lines_of(history, **more):
     )
 
 
-QUERIES = ("cache", WORD, "#2", "label:leak-zanzibar", "author:mallory", "author:oscar", "label:leak-zanzibr")
-FILTERS = ("", "label:leak-zanzibar", "author:mallory", "assignee:zed-hidden", "assignee:ana")
+QUERIES = (
+    "commenter:eve-internal",
+    "commenter:oscar",
+    "mentions:ana",
+    "involves:mallory",
+    "-involves:eve-internal cache",
+    "cache",
+    WORD,
+    "#2",
+    "label:leak-zanzibar",
+    "author:mallory",
+    "author:oscar",
+    "label:leak-zanzibr",
+)
+FILTERS = (
+    "",
+    "commenter:eve-internal",
+    "-commenter:eve-internal",
+    "mentions:ana",
+    "involves:zed-hidden",
+    "label:leak-zanzibar",
+    "author:mallory",
+    "assignee:zed-hidden",
+    "assignee:ana",
+)
 METHODS = {
     "search": [lambda h, q=q: h.search(q) for q in QUERIES] + [lambda h: h.search("cache", is_raw=True)],
     "similar": [lambda h: h.similar("#1"), lambda h: h.similar("#2"), lambda h: h.similar("#3", is_earlier=True)],
@@ -96,6 +119,10 @@ METHODS = {
     "extract_decisions": [lambda h: h.extract_decisions("src/cache.py"),
                           lambda h: h.extract_decisions("src/", include_internal=True)],
     "who": [lambda h, p=p: h.who(p) for p in ("ana", "tom", "mallory", "mallori", "oscar", "eve-internal", "zed-hidden")],
+    "who_knows": [lambda h, p=p: h.who_knows(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
+    "who_or_path": [lambda h, p=p: h.who_or_path(p) for p in ("src/cache.py", "mallory", f"src/{WORD}.py", "cache.py")],
+    "labels": [lambda h: h.labels(), lambda h: h.labels("acme/web")],
+    "tree": [lambda h: h.tree(), lambda h: h.tree("src")],
     "me": [lambda h: h.me("ana"), lambda h: h.me("zed-hidden"), lambda h: h.me("tom")],
     "ask": [
         lambda h: h.ask(f"what of {WORD}?", without_model=True), lambda h: h.ask("What does the cache forget?"),
@@ -164,6 +191,14 @@ TOOLS = {
     "show": [{"ref": ref} for ref in REFS],
     "similar": [{"ref": ref} for ref in REFS],
     "history": [{"path": path} for path in ("src/cache.py", "src/", f"src/{WORD}.py")],
+    "who": [
+        {"who": who} for who in ("ana", "mallory", "oscar", "eve-internal", "src/", f"src/{WORD}.py", "src/zanziba.py")
+    ],
+    "me": [{"login": login} for login in ("ana", "tom", "zed-hidden")],
+    "list": [{"query": query, "kind": kind} for query in FILTERS for kind in ("items", "issues", "changes")],
+    "count": [{"query": query, "what": what} for query in FILTERS for what in ("items", "threads", "notes")],
+    "labels": [{}, {"project": "acme/web"}],
+    "tree": [{}, {"folder": "src"}],
     "sync_status": [{}, {"project": "acme/web"}],
     "ask": [{"question": f"What of {WORD}?"}],
     "sync": [{"project": "acme/web"}],

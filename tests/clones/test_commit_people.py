@@ -3,8 +3,10 @@
 import pytest
 
 from clones.repositories import commit_files, git, make_repository
+from forgelore.api import make_history
 from forgelore.core.code.merges import GraphCommit, assign_changes, named_change
 from forgelore.core.people.git_people import CommitAuthor, GitName, join_people, parse_mailmap
+from forgelore.errors import NotFound
 from forgelore.model import Item, Project
 from forgelore.store.items import save_items
 from forgelore.store.project_rows import save_project
@@ -98,3 +100,31 @@ def test_index_code_joins_commits_with_their_changes_and_authors_with_their_acco
     assert sorted(row[1] for row in rows) == [2, 3, 3]
     sql = "SELECT proper_name, login, source FROM git_people WHERE mail = 'ana@example.org'"
     assert store.rows(sql) == [("Ana L. Lind", "ana-x", "changes")]
+
+
+def test_who_joins_a_login_with_its_git_names_and_mails_only_members(lore, tmp_path):
+    repository = make_repository(
+        tmp_path / "web",
+        {"src/a.py": "1\n", ".mailmap": "Ana Q. Lind <ana@home.example> <12+ana@users.noreply.github.com>\n"},
+    )
+    commit_files(repository, {"src/a.py": "2\n"}, GIT_AUTHOR_NAME="ana", GIT_AUTHOR_EMAIL="ana@home.example")
+    commit_files(repository, {"src/a.py": "3\n"}, GIT_AUTHOR_NAME="Ben", GIT_AUTHOR_EMAIL="ben@home.example")
+    lore.index_code(str(repository), project="acme/web")
+    found = lore.who("ana")
+    assert found.git_names == ("Ana Q. Lind", "ana")
+    assert found.counts.commits == 2
+    environ = {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
+    for include_internal, mails in ((True, ("ana@home.example",)), (False, ())):
+        with make_history(
+            environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=include_internal
+        ) as reader:
+            assert reader.who("ana").mails == mails
+    knowing = lore.who_knows("src/a.py")
+    assert [(one.login, one.commits) for one in knowing.people] == [("ana", 2), ("Ben", 1)]
+    assert knowing.people[0].last_active_at is not None
+    assert lore.who_or_path("src/").kind == "folder"
+    assert lore.who_or_path("Ben").login == "Ben"
+    assert lore.who_or_path(".mailmap").path == ".mailmap"
+    for unknown in ("src/none.py", "zoe"):
+        with pytest.raises(NotFound):
+            lore.who_or_path(unknown)

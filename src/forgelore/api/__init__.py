@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forgelore.api.bot import BotPlaces as BotPlaces
     from forgelore.api.bot import write_judgement as write_judgement
+    from forgelore.api.browse import TreeEntry as TreeEntry
     from forgelore.api.checkup import DoctorCheck as DoctorCheck
     from forgelore.api.dedupe import IntentAnswer as IntentAnswer
     from forgelore.api.deduping.chain import DedupeChain as DedupeChain
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from forgelore.flows.audit.overview import OverviewItem as OverviewItem
     from forgelore.flows.audit.recording import AuditCase as AuditCase
     from forgelore.flows.audit.recording import AuditReport as AuditReport
+    from forgelore.flows.browse.items import ShownCommit as ShownCommit
     from forgelore.flows.browse.items import ShownFile as ShownFile
     from forgelore.flows.browse.items import ShownItem as ShownItem
     from forgelore.flows.browse.items import ShownNote as ShownNote
@@ -132,6 +134,8 @@ if TYPE_CHECKING:
     from forgelore.flows.paths.path_history import PathEntry as PathEntry
     from forgelore.flows.paths.path_history import PathHistory as PathHistory
     from forgelore.flows.people.person import LabelCount as LabelCount
+    from forgelore.flows.people.person import PathPeople as PathPeople
+    from forgelore.flows.people.person import PathPerson as PathPerson
     from forgelore.flows.people.person import PersonAnswer as PersonAnswer
     from forgelore.flows.people.person import PersonCounts as PersonCounts
     from forgelore.flows.people.person_items import PersonItem as PersonItem
@@ -266,6 +270,8 @@ _HOMES = {
     "PathDecision": "forgelore.flows.paths.path_history",
     "PathEntry": "forgelore.flows.paths.path_history",
     "PathHistory": "forgelore.flows.paths.path_history",
+    "PathPeople": "forgelore.flows.people.person",
+    "PathPerson": "forgelore.flows.people.person",
     "PersonAnswer": "forgelore.flows.people.person",
     "PersonCounts": "forgelore.flows.people.person",
     "PersonItem": "forgelore.flows.people.person_items",
@@ -293,6 +299,7 @@ _HOMES = {
     "Section": "forgelore.core.reading",
     "SetupAnswer": "forgelore.api.setup",
     "ShownCluster": "forgelore.flows.dedupe.canonicalize",
+    "ShownCommit": "forgelore.flows.browse.items",
     "ShownFile": "forgelore.flows.browse.items",
     "ShownItem": "forgelore.flows.browse.items",
     "ShownNote": "forgelore.flows.browse.items",
@@ -311,6 +318,7 @@ _HOMES = {
     "TextPlace": "forgelore.core.ask.windows",
     "ThreadFacts": "forgelore.store.hits",
     "TokenOwner": "forgelore.api.setup",
+    "TreeEntry": "forgelore.api.browse",
     "TriageAnswer": "forgelore.api.tidy",
     "TriageOutcome": "forgelore.flows.triage.item",
     "TriageResult": "forgelore.flows.triage.item",

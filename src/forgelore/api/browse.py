@@ -1,19 +1,24 @@
 """Lists and counts, put together: flags and typed qualifiers as filters, and what there is to say about them."""
 
-from forgelore.api.projects import has_several_projects, maybe_project
+from typing import NamedTuple
+
+from forgelore.api.projects import has_several_projects, maybe_project, meant_project
 from forgelore.app import App
 from forgelore.core.names import Ref, full_ref
 from forgelore.core.reading import ReadingText, split_lines
 from forgelore.core.search.qualifiers import SortOrder
 from forgelore.core.values import check_text
-from forgelore.errors import InvalidValue, LoreError
+from forgelore.errors import InvalidValue, LoreError, NotFound
 from forgelore.flows.browse import lists
 from forgelore.flows.browse.items import ShownItem, load_shown
 from forgelore.flows.browse.reading_text import find_file_key
 from forgelore.flows.browse.refs import parse_spoken_ref
+from forgelore.flows.people.person import LabelCount
 from forgelore.flows.search.absent_values import warn_of_absent
 from forgelore.flows.search.typed import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
+from forgelore.store.known_values import count_labels
+from forgelore.store.path_history import list_tree_paths
 from forgelore.store.projects import StoredProject
 from forgelore.words import FilterWords
 
@@ -99,3 +104,35 @@ def add_diff(app: App, text: ReadingText) -> ReadingText:
             pass
     # The hash stays that of the stored text: citations name it, and their lines stand before the diff.
     return text._replace(lines=(*text.lines, "", "--- Diff ---", "", *shown))
+
+
+class TreeEntry(NamedTuple):
+    """A file, or a folder (`src/`) with how many files are below it."""
+
+    path: str
+    files: int
+
+
+def list_labels(app: App, project: str | None) -> tuple[LabelCount, ...]:
+    found = maybe_project(app, project)
+    rows = count_labels(app.store(), found.id if found else None, is_public=not app.include_internal)
+    return tuple(LabelCount(*row) for row in rows)
+
+
+def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ...]:
+    found = meant_project(app, project)
+    prefix = check_text("the folder", folder).strip().removeprefix("./").strip("/")
+    prefix = "" if prefix in ("", ".") else f"{prefix}/"
+    paths = list_tree_paths(app.store(), found.id, prefix)
+    if not paths:
+        hint = "a folder of the indexed code; `history` knows paths of changes, too"
+        raise NotFound(f"no code is indexed below {prefix or '/'} in {found.name}", hint=hint)
+    folders: dict[str, int] = {}
+    files = []
+    for path in paths:
+        name, slash, _ = path[len(prefix) :].partition("/")
+        if slash:
+            folders[f"{prefix}{name}/"] = folders.get(f"{prefix}{name}/", 0) + 1
+        else:
+            files.append(TreeEntry(path, 1))
+    return (*(TreeEntry(name, folders[name]) for name in sorted(folders)), *sorted(files))

@@ -22,6 +22,7 @@ from forgelore.words import FilterWords, JobKind
 
 if TYPE_CHECKING:
     from forgelore.api.bot import BotPlaces
+    from forgelore.api.browse import TreeEntry
     from forgelore.api.checkup import DoctorCheck
     from forgelore.api.setup import AddedHost, SetupAnswer, TokenOwner
     from forgelore.api.tidy import TriageAnswer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from forgelore.flows.browse.items import ShownItem
     from forgelore.flows.browse.lists import ListedItems, RowCount
     from forgelore.flows.browse.reading_window import ReadItem
+    from forgelore.flows.people.person import LabelCount
     from forgelore.flows.triage.bot import BotResult
 
 Sort = Literal[
@@ -111,6 +113,20 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         from forgelore.api.browse import count_matching
 
         return count_matching(self.app, what, query, filters)
+
+    def labels(self, project: str | None = None) -> "tuple[LabelCount, ...]":
+        """Return the labels that items have, the most used first."""
+        from forgelore.api.browse import list_labels
+
+        return list_labels(self.app, project)
+
+    def tree(self, folder: str = "", *, project: str | None = None) -> "tuple[TreeEntry, ...]":
+        """Return what a folder of the indexed code holds: folders, with how many files are below them, then files.
+        Raises NotFound where nothing is there.
+        """
+        from forgelore.api.browse import list_tree
+
+        return list_tree(self.app, folder, project)
 
     def show(self, *ref: str | int, project: str | None = None, with_document: bool = False) -> "ShownItem":
         """Return one item with its conversation: `show("#12")`, `show(12)`, `show("issue", "12")`, `show("v1.2.0")`, a

@@ -1,6 +1,7 @@
 """Histories of paths, put together: the clone that somebody is in, dates as people write them, the project."""
 
 import os
+from typing import get_args
 
 from forgelore.api.projects import meant_project
 from forgelore.app import App
@@ -9,7 +10,7 @@ from forgelore.core.values import check_whole
 from forgelore.errors import InvalidValue
 from forgelore.flows.paths.extract import ExtractedDecisions, ExtractionSetting
 from forgelore.flows.paths.meant_path import ClonePlace
-from forgelore.flows.paths.path_history import PathHistory, PathRequest, extract_history, load_history
+from forgelore.flows.paths.path_history import HistoryKind, PathHistory, PathRequest, extract_history, load_history
 from forgelore.flows.progress import Watcher
 from forgelore.flows.search.filters import parse_filters
 from forgelore.words import Moment
@@ -18,9 +19,18 @@ MOST = 1_000
 _BUDGET = (4_000, 10_000_000)
 
 
-def history_of(app: App, path: str, *, project: str | None, after: Moment, before: Moment, limit: int) -> PathHistory:
+def history_of(
+    app: App, path: str, *, project: str | None, after: Moment, before: Moment, limit: int, offset: int = 0,
+    kind: HistoryKind = "",
+) -> PathHistory:  # fmt: skip
     """Return what happened to a path. Raises NotFound and InvalidValue."""
-    request = make_request(app, path, after=after, before=before, limit=limit)
+    if kind not in get_args(HistoryKind):
+        raise InvalidValue(
+            f"unknown kind: {str(kind)[:60]!r}", hint=f"use {', '.join(filter(None, get_args(HistoryKind)))}"
+        )
+    if offset:
+        check_whole("offset", offset, 1_000_000)
+    request = make_request(app, path, after=after, before=before, limit=limit)._replace(offset=offset, kind=kind)
     return load_history(app.store(), meant_project(app, project), request, is_public=not app.include_internal)
 
 

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 
-from forgelore.api.projects import maybe_project
+from forgelore.api.paths import find_place
+from forgelore.api.projects import maybe_project, meant_project
 from forgelore.app import App
+from forgelore.core.globs import is_glob
 from forgelore.core.people.logins import possible_logins
 from forgelore.core.values import check_whole
-from forgelore.errors import ConfigError
+from forgelore.errors import ConfigError, LoreError, NotFound
+from forgelore.flows.paths.meant_path import find_path, suggest_path
 from forgelore.flows.people.find_person import find_login, resolve_person
-from forgelore.flows.people.person import PersonAnswer, load_person
+from forgelore.flows.people.person import PathPeople, PersonAnswer, load_path_people, load_person
 from forgelore.flows.people.work import MyWork, load_work
 from forgelore.flows.search.filters import parse_filters
+from forgelore.store.path_history import PathScope
 from forgelore.store.persons import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.words import Moment
@@ -23,6 +27,38 @@ def find_who(app: App, person: str, *, project: str | None, after: Moment, limit
     found = maybe_project(app, project)
     login = resolve_person(app.store(), person, is_public=not app.include_internal)
     return load_person(app.store(), _scope(app, login, found, after, limit), project)
+
+
+def find_who_knows(app: App, path: str, *, project: str | None, after: Moment, limit: int) -> PathPeople:
+    """Return who knows a path. Raises NotFound, with the nearest path, for one that nobody knows."""
+    check_whole("limit", limit, MOST)
+    found = meant_project(app, project)
+    scope = PathScope(found.id, not app.include_internal)
+    meant = find_path(app.store(), scope, path, find_place(app.cwd))
+    if not meant.is_known:
+        near = suggest_path(app.store(), scope, meant.shown)
+        hint = f"did you mean {near}?" if near else "paths come with changes, and with: forgelore index-code"
+        raise NotFound(f"nothing in {found.name} is known to touch {meant.shown!r}", hint=hint)
+    people = load_path_people(app.store(), scope, meant.names, since_ms=_since(app, after) or 0, limit=limit)
+    return PathPeople(str(found.name), meant.shown, meant.kind, meant.names, tuple(people))
+
+
+def find_who_or_path(
+    app: App, text: str, *, project: str | None, after: Moment, limit: int
+) -> PersonAnswer | PathPeople:
+    """Return what is known of a person, or who knows a path. What has a slash is a path; else a person comes first."""
+    if "/" in text.strip("@") or "\\" in text or is_glob(text):
+        return find_who_knows(app, text, project=project, after=after, limit=limit)
+    try:
+        return find_who(app, text, project=project, after=after, limit=limit)
+    except NotFound:
+        if text.startswith("@"):
+            raise
+        try:
+            return find_who_knows(app, text, project=project, after=after, limit=limit)
+        except LoreError:
+            pass
+        raise
 
 
 def find_my_work(app: App, login: str | None, *, project: str | None, after: Moment, limit: int) -> MyWork:

@@ -105,3 +105,17 @@ def _limited(sql: str, *, is_public: bool) -> str:
     if is_public:
         return sql.format(public="NOT d.is_confidential", said="NOT coalesce(n.is_internal, 0)")
     return sql.format(public="1", said="1")
+
+
+def count_labels(store: Store, project_id: int | None, *, is_public: bool = False) -> list[tuple[str, int]]:
+    """Return the labels of live items and how many have each, the most used first."""
+    sql = f"""
+        SELECT l.name, count(*)
+        FROM item_labels l
+        JOIN items i ON i.id = l.item_id
+        WHERE i.deleted_at IS NULL AND (?1 IS NULL OR i.project_id = ?1)
+          {"AND NOT i.is_confidential" if is_public else ""}
+        GROUP BY 1
+        ORDER BY 2 DESC, 1
+    """
+    return [(name, count) for name, count in store.rows(sql, project_id)]

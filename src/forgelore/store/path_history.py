@@ -225,6 +225,76 @@ def load_last_touch(store: Store, project_id: int, path: str) -> tuple[str | Non
     return (row[0], row[1]) if row else (None, None)
 
 
+class PathPersonRow(NamedTuple):
+    login: str
+    written: int
+    reviewed: int
+    commits: int
+    last_at: int | None
+
+
+def list_path_people(
+    store: Store, scope: PathScope, paths: tuple[str, ...], since_ms: int, limit: int
+) -> list[PathPersonRow]:
+    """Return who changed, reviewed or committed a path, those who did most first; a change counts as two commits."""
+    (new, values), (old, _) = _match(paths, "f.new_path"), _match(paths, "f.old_path")
+    committed, _ = _match(paths, "p.path")
+    said = "AND NOT coalesce(n.is_internal, 0)" if scope.is_public else ""
+    sql = f"""
+        WITH touching (id) AS (
+          SELECT f.item_id
+          FROM item_files f
+          WHERE f.project_id = ? AND {new}
+          UNION
+          SELECT f.item_id
+          FROM item_files f
+          WHERE f.project_id = ? AND {old}
+        ),
+        done (login, is_written, is_reviewed, is_commit, at) AS (
+          SELECT i.author, 1, 0, 0, coalesce(i.merged_at, i.created_at)
+          FROM items i
+          WHERE {scope.items} AND i.state <> 'closed' AND i.id IN (SELECT id FROM touching)
+          UNION ALL
+          SELECT x.login, 0, 1, 0, max(coalesce(x.created_at, i.merged_at, i.created_at))
+          FROM item_people x
+          JOIN items i ON i.id = x.item_id
+          LEFT JOIN notes n ON n.id = x.note_id
+          WHERE x.role = 'reviewed' AND {scope.items} AND i.id IN (SELECT id FROM touching) {said}
+            AND lower(ltrim(x.login, '@')) <> lower(ltrim(coalesce(i.author, ''), '@'))
+          GROUP BY i.id, lower(x.login)
+          UNION ALL
+          SELECT coalesce(m.login, m.author), 0, 0, 1, m.authored_at
+          FROM commits m
+          WHERE m.project_id = ? AND NOT m.is_merge
+            AND m.id IN (SELECT p.commit_id FROM commit_paths p WHERE {committed})
+        )
+        SELECT ltrim(max(login), '@'), sum(is_written), sum(is_reviewed), sum(is_commit), max(at)
+        FROM done
+        WHERE login NOTNULL AND coalesce(at, 0) >= ?
+        GROUP BY lower(ltrim(login, '@'))
+        ORDER BY 2 * sum(is_written) + sum(is_reviewed) + sum(is_commit) DESC, max(at) DESC, 1
+        LIMIT ?
+    """
+    project = scope.project_id
+    bindings = (project, *values, project, *values, project, *values, since_ms, limit)
+    return [PathPersonRow(*row) for row in store.rows(sql, *bindings)]
+
+
+def list_tree_paths(store: Store, project_id: int, folder: str) -> list[str]:
+    """Return the files of a project's tree below a folder ("src/"; "" for all), those without text included."""
+    sql = """
+        SELECT path
+        FROM code_files
+        WHERE project_id = ?1 AND path >= ?2 AND path < ?3
+        UNION ALL
+        SELECT path
+        FROM code_left_out
+        WHERE project_id = ?1 AND path >= ?2 AND path < ?3
+    """
+    end = f"{folder[:-1]}0" if folder else "\U0010ffff"
+    return [row[0] for row in store.rows(sql, project_id, folder, end)]
+
+
 def _match(paths: tuple[str, ...], *columns: str) -> tuple[str, tuple[object, ...]]:
     condition = path_condition(paths, Values("", "", "", columns))
     return condition.sql, condition.bindings

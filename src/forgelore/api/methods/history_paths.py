@@ -6,7 +6,7 @@ from forgelore.api.methods.history_ask import AskingHistory
 
 if TYPE_CHECKING:
     from forgelore.flows.paths.extract import ExtractedDecisions
-    from forgelore.flows.paths.path_history import PathHistory
+    from forgelore.flows.paths.path_history import HistoryKind, PathHistory
     from forgelore.flows.progress import Watcher
     from forgelore.words import Moment
 
@@ -15,15 +15,19 @@ class PathsHistory(AskingHistory):
     """What `History` can do for a file, a folder or a glob."""
 
     def history_of(
-        self, path: str, *, project: str | None = None, after: "Moment" = None, before: "Moment" = None, limit: int = 30
-    ) -> "PathHistory":
+        self, path: str, *, project: str | None = None, after: "Moment" = None, before: "Moment" = None,
+        limit: int = 30, offset: int = 0, kind: "HistoryKind" = "",
+    ) -> "PathHistory":  # fmt: skip
         """Return what happened to a file, a folder (`src/`) or what a glob names: decisions first, each with the words
         it stands in, then changes, commits, threads and mentions, newest first. A file is followed through renamings.
-        Raises NotFound, with the nearest path, for one that nobody knows.
+        `offset`: how many to pass over, decisions first. `kind`: only decisions, or entries of that kind. Raises
+        NotFound, with the nearest path, for one that nobody knows.
         """
         from forgelore.api.paths import history_of
 
-        return history_of(self.app, path, project=project, after=after, before=before, limit=limit)
+        return history_of(
+            self.app, path, project=project, after=after, before=before, limit=limit, offset=offset, kind=kind
+        )
 
     def extract_decisions(
         self, path: str, *, project: str | None = None, profile: str | None = None, budget: int = 60_000,

@@ -6,7 +6,7 @@ from forgelore.app import App
 from forgelore.words import Moment
 
 if TYPE_CHECKING:
-    from forgelore.flows.people.person import PersonAnswer
+    from forgelore.flows.people.person import PathPeople, PersonAnswer
     from forgelore.flows.people.work import MyWork
 
 
@@ -22,6 +22,24 @@ class PeopleHistory:
         from forgelore.api.people import find_who
 
         return find_who(self.app, person, project=project, after=after, limit=limit)
+
+    def who_knows(
+        self, path: str, *, project: str | None = None, after: Moment = None, limit: int = 10
+    ) -> "PathPeople":
+        """Return who knows a file, a folder (`src/`) or what a glob names, best first: who changed, reviewed and
+        committed it, and when last. A file is followed through renames. Raises NotFound, with the nearest path.
+        """
+        from forgelore.api.people import find_who_knows
+
+        return find_who_knows(self.app, path, project=project, after=after, limit=limit)
+
+    def who_or_path(
+        self, text: str, *, project: str | None = None, after: Moment = None, limit: int = 10
+    ) -> "PersonAnswer | PathPeople":
+        """Return `who` of a login, `who_knows` of a path: what has a slash is one; else a person comes first."""
+        from forgelore.api.people import find_who_or_path
+
+        return find_who_or_path(self.app, text, project=project, after=after, limit=limit)
 
     def me(
         self, login: str | None = None, *, project: str | None = None, after: Moment = None, limit: int = 10

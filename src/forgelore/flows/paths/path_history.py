@@ -38,6 +38,7 @@ from forgelore.store.projects import StoredProject
 _WORDS = 8  # "This replaces #12." has fewer, and says nothing of what was decided
 _CLOSED_OF = 5  # other people whose items somebody closed who counts as a maintainer where none is known
 EntryHow = Literal["touched", "discussed", "mentioned", "closed"]
+HistoryKind = Literal["", "decision", "issue", "change", "discussion", "release", "commit", "thread"]
 _SQUASHED = re.compile(r"\((?:#|!)(\d{1,9})\)\Z")  # what forges write behind the title of a change that they squash
 
 
@@ -113,6 +114,8 @@ class PathRequest(NamedTuple):
     before: int | None = None
     limit: int = 30
     maintainers: Sequence[str] = ()
+    offset: int = 0  # how many are passed over, decisions first
+    kind: HistoryKind = ""  # only these; "": everything
 
 
 def load_history(store: Store, project: StoredProject, request: PathRequest, *, is_public: bool = False) -> PathHistory:
@@ -126,11 +129,16 @@ def load_history(store: Store, project: StoredProject, request: PathRequest, *, 
     others = load_superseding(store, project, found, is_public=is_public)
     decisions = [one for one in build_decisions(found, others) if _is_within(request, one.decided_at)]
     entries = [one for one in _build_entries(sources) if _is_within(request, one.happened_at)]
+    if request.kind:
+        decisions = decisions if request.kind == "decision" else []
+        entries = [one for one in entries if one.kind == request.kind]
     decisions.sort(key=_turn_of_decision, reverse=True)
     entries.sort(key=_moment_of_entry, reverse=True)
+    begin, end = request.offset, request.offset + request.limit
     return PathHistory(
-        str(project.name), meant.shown, meant.kind, meant.names, decisions[: request.limit],
-        entries[: max(0, request.limit - len(decisions))], len(decisions), len(entries), _warnings(sources, meant),
+        str(project.name), meant.shown, meant.kind, meant.names, decisions[begin:end],
+        entries[max(0, begin - len(decisions)) : max(0, end - len(decisions))], len(decisions), len(entries),
+        _warnings(sources, meant),
     )  # fmt: skip
 
 

@@ -1,12 +1,15 @@
-"""`who`: what a person wrote, reviewed, resolved and knows."""
+"""`who`: what a person wrote, reviewed, resolved and knows; and who knows a path."""
 
 import datetime as dt
 from typing import NamedTuple
 
+from forgelore.core.people.logins import BOT, login_in_address
 from forgelore.core.people.places import KnownPlace, areas_of, best_places
 from forgelore.core.times import as_time
 from forgelore.flows.people.person_items import PersonItem, done_item
+from forgelore.store.commits import load_git_names
 from forgelore.store.db import Store
+from forgelore.store.path_history import PathScope, list_path_people
 from forgelore.store.person_history import (
     count_commits_by,
     count_labels_of,
@@ -20,6 +23,8 @@ from forgelore.store.person_history import (
     load_written,
 )
 from forgelore.store.persons import PersonScope
+
+_MOST_BOTS = 20
 
 
 class PersonCounts(NamedTuple):
@@ -63,11 +68,48 @@ class PersonAnswer(NamedTuple):
     areas: tuple[KnownPlace, ...]
     paths: tuple[KnownPlace, ...]
     labels: tuple[LabelCount, ...]
+    git_names: tuple[str, ...] = ()  # of their commits
+    mails: tuple[str, ...] = ()  # of their commits; only for who may see everything
+
+
+class PathPerson(NamedTuple):
+    """Somebody who knows a path: how many changes of it they wrote and reviewed, how many commits, and when last."""
+
+    login: str
+    written: int
+    reviewed: int
+    commits: int
+    last_active_at: dt.datetime | None
+
+
+class PathPeople(NamedTuple):
+    """Who knows a path, best first. `names`: of a file also those that it had before."""
+
+    project: str
+    path: str
+    kind: str
+    names: tuple[str, ...]
+    people: tuple[PathPerson, ...]
+
+
+def load_path_people(
+    store: Store, scope: PathScope, names: tuple[str, ...], *, since_ms: int, limit: int
+) -> list[PathPerson]:
+    """Return who knows a path. Programs know nothing."""
+    rows = list_path_people(store, scope, names, since_ms, limit + _MOST_BOTS)
+    people = [
+        PathPerson(row.login, row.written, row.reviewed, row.commits, as_time(row.last_at))
+        for row in rows
+        if not row.login.endswith(BOT)
+    ]
+    return people[:limit]
 
 
 def load_person(store: Store, scope: PersonScope, project: str | None) -> PersonAnswer:
     """Return what a person did within a scope."""
     resolved, last_resolved = load_resolved(store, scope)
+    called = load_git_names(store, scope.login, scope.project_ids)
+    mails = [] if scope.is_public else [one.mail for one in called if not login_in_address(one.mail)]
     counts, first, last = _count(store, scope, resolved)
     paths, areas = _known_places(store, scope)
     return PersonAnswer(
@@ -75,6 +117,7 @@ def load_person(store: Store, scope: PersonScope, project: str | None) -> Person
         tuple(map(done_item, load_written(store, scope))), tuple(map(done_item, load_reviewed(store, scope))),
         tuple(map(done_item, last_resolved)), best_places(areas, scope.limit), best_places(paths, scope.limit),
         tuple(LabelCount(*row) for row in count_labels_of(store, scope)),
+        tuple(dict.fromkeys(one.name for one in called)), tuple(dict.fromkeys(mails)),
     )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ _Ref = Annotated[
 _Project = Annotated[
     str, Meta(max_length=_MAX_NAME, description="owner/repo; needed where the database holds several projects")
 ]
+_Offset = Annotated[int, Meta(ge=0, le=100_000, description="`next` of the page before")]
 _Limit = Annotated[int, Meta(description="1 to 20; a number outside means the nearest one")]
 
 Given = TypeVar("Given", bound=Struct)
@@ -107,10 +108,70 @@ class HistoryArguments(Struct, forbid_unknown_fields=True):
     path: Annotated[
         str, Meta(min_length=1, max_length=4_096, description="a file, a folder (src/) or a glob such as src/**.py")
     ]
+    kind: Annotated[
+        Literal["", "decision", "issue", "change", "discussion", "release", "commit", "thread"],
+        Meta(description="only these; default: everything, decisions first"),
+    ] = ""
+    offset: _Offset = 0
     after: Annotated[str, Meta(max_length=100, description="since: 2026-03-01, 7d, 3 months ago")] | None = None
     before: Annotated[str, Meta(max_length=100, description="before")] | None = None
     project: _Project | None = None
     limit: _Limit = 10
+
+
+class WhoArguments(Struct, forbid_unknown_fields=True):
+    """What `who` takes."""
+
+    who: Annotated[str, Meta(min_length=1, max_length=4_096, description="a login, or the path of a file or folder")]
+    project: _Project | None = None
+    limit: _Limit = 5
+
+
+class MeArguments(Struct, forbid_unknown_fields=True):
+    """What `me` takes."""
+
+    login: Annotated[str, Meta(max_length=_MAX_NAME, description="default: who runs the server")] | None = None
+    project: _Project | None = None
+    limit: _Limit = 5
+
+
+class ListArguments(Struct, forbid_unknown_fields=True):
+    """What `list` takes."""
+
+    kind: Annotated[Literal["items", "issues", "changes", "discussions", "releases"], Meta()] = "items"
+    query: Annotated[str, Meta(max_length=_MAX_NAME, description="qualifiers: label:bug is:open -author:ana")] = ""
+    sort: Annotated[
+        Literal["updated", "created", "number", "comments", "updated-asc", "created-asc", "number-asc", "comments-asc"],
+        Meta(),
+    ] = "updated"
+    project: _Project | None = None
+    limit: _Limit = 10
+    offset: _Offset = 0
+
+
+class CountArguments(Struct, forbid_unknown_fields=True):
+    """What `count` takes."""
+
+    what: Annotated[Literal["items", "issues", "changes", "discussions", "releases", "threads", "notes"], Meta()] = (
+        "items"
+    )
+    query: Annotated[str, Meta(max_length=_MAX_NAME, description="qualifiers: label:bug is:open -author:ana")] = ""
+    project: _Project | None = None
+
+
+class LabelsArguments(Struct, forbid_unknown_fields=True):
+    """What `labels` takes."""
+
+    project: _Project | None = None
+    offset: _Offset = 0
+
+
+class TreeArguments(Struct, forbid_unknown_fields=True):
+    """What `tree` takes."""
+
+    folder: Annotated[str, Meta(max_length=4_096, description="default: the root")] = ""
+    project: _Project | None = None
+    offset: _Offset = 0
 
 
 class StatusArguments(Struct, forbid_unknown_fields=True):
@@ -154,4 +215,5 @@ def build_input_schema(kind: type[Struct]) -> dict[str, JsonValue]:
     (_, *_), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     root = definitions.pop(kind.__name__)
     assert isinstance(root, dict)
+    root = {name: value for name, value in root.items() if name not in ("title", "description")}  # the tool has both
     return {**root, **({"$defs": definitions} if definitions else {})}

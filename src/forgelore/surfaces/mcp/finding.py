@@ -1,4 +1,4 @@
-"""What `search` and `similar` answer to an agent: one line and a snippet for each item."""
+"""What `search`, `similar` and lists answer to an agent: a line for each thing, and a snippet for what was found."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +10,16 @@ from forgelore.surfaces.present.find import why
 from forgelore.surfaces.present.text import day
 
 if TYPE_CHECKING:
-    from forgelore.api import Hit, SearchAnswer, SimilarAnswer
+    from forgelore.api import (
+        Hit,
+        ListedItem,
+        MyWork,
+        PathPeople,
+        PersonAnswer,
+        PersonItem,
+        SearchAnswer,
+        SimilarAnswer,
+    )
 
 _TITLE = 90
 
@@ -132,3 +141,79 @@ def _write(first: str, hits: list[FoundItem], notes: list[str]) -> str:
         lines += [f"    {text}" for text in said if text]
     shown = [*notes, *lines]  # a note may name a label or a person, and who made these is a stranger too
     return "\n".join([first, *([fence("\n".join(shown))] if shown else [])])
+
+
+class ListedLines(NamedTuple):
+    """A line for each; `next`: the offset of the next page."""
+
+    rows: list[str]
+    total: int | None
+    next: int | None
+    notes: list[str]
+
+
+def answer_rows(
+    what: str, lines: Sequence[str], offset: int, limit: int, *, total: int | None = None, notes: Sequence[str] = ()
+) -> ToolAnswer:
+    """Return a page of lines."""
+    shown, more = lines[offset : offset + limit], len(lines) > offset + limit
+    remarks = [one_line(note, 300) for note in notes]
+
+    def build(width: int) -> ToolAnswer:
+        data = ListedLines(
+            [one_line(line, max(width, 60)) for line in shown], total, offset + limit if more else None, remarks
+        )
+        first = f"{total} {what}" if total is not None else f"{what} {offset + 1} to {offset + len(shown)}"
+        first = f"{first}; for more: offset={data.next}" if more else first if shown or total else f"no {what}"
+        within = [*remarks, *data.rows]
+        return ToolAnswer("\n".join([first, *([fence("\n".join(within))] if within else [])]), data)
+
+    return fit_answer(build)
+
+
+def describe_listed(one: "ListedItem") -> str:
+    facts = (one.kind, one.state, one.author and f"@{one.author}", day(one.updated_at or one.created_at))
+    labels = f" [{', '.join(one.labels[:5])}]" if one.labels else ""
+    return f"{one.ref} ({', '.join(fact for fact in facts if fact)}): {one_line(one.title, _TITLE)}{labels}"
+
+
+def answer_who(found: "PersonAnswer | PathPeople", notes: Sequence[str]) -> ToolAnswer:
+    """Mail addresses are nobody's business here."""
+    from forgelore.api import PathPeople
+
+    if isinstance(found, PathPeople):
+        lines = [
+            f"@{one.login}: {one.written} changes, {one.reviewed} reviews, {one.commits} commits,"
+            f" last active {day(one.last_active_at)}"
+            for one in found.people
+        ]
+        return answer_rows(f"people who know {one_line(found.path, 200)}", lines, 0, len(lines), notes=notes)
+    counts = found.counts
+    called = f", in git {', '.join(found.git_names[:3])}" if found.git_names else ""
+    done = (
+        f"{counts.issues} issues, {counts.changes} changes ({counts.merged} merged), {counts.notes} comments,"
+        f" {counts.reviews} reviews, {counts.commits} commits; last comment {day(found.last_note_at)}"
+    )
+    lines = [f"@{found.login}{called}", done]
+    for name, places in (("knows", found.areas), ("files", found.paths)):
+        lines += [f"{name}: {', '.join(one.path for one in places)}"] if places else []
+    lines += [f"labels: {', '.join(one.name for one in found.labels)}"] if found.labels else []
+    for name, items in (("wrote", found.written), ("reviewed", found.reviewed)):
+        lines += [_describe_work(name, item) for item in items]
+    return answer_rows("facts", lines, 0, len(lines), notes=notes)
+
+
+def answer_me(found: "MyWork", notes: Sequence[str]) -> ToolAnswer:
+    lists = (
+        ("review", found.reviews), ("question", found.questions), ("thread", found.threads),
+        ("assigned", found.assigned), ("mentioned", found.mentioned),
+    )  # fmt: skip
+    lines = [f"@{found.login}: {', '.join(f'{count} {name}' for name, count in found.totals.items())}"]
+    lines += [_describe_work(name, item) for name, items in lists for item in items]
+    return answer_rows("facts", lines, 0, len(lines), notes=(*notes, *found.warnings))
+
+
+def _describe_work(name: str, item: "PersonItem") -> str:
+    place = f" at {item.path}" if item.path else ""
+    said = f": {item.by and f'@{item.by} '}{item.text}" if item.text else ""
+    return f"{name} {item.ref} in {item.project} ({item.kind}, {day(item.at)}){place}: {one_line(item.title, 70)}{said}"

@@ -48,7 +48,9 @@ class FileEvent(NamedTuple):
 
 
 class FileHistory(NamedTuple):
-    """Decisions, the weightiest first, and events, newest first; the counts are of all there is."""
+    """Decisions, the weightiest first, and events, newest first; the counts are of all there is. `next`: the offset of
+    the next page.
+    """
 
     path: str
     project: str
@@ -58,16 +60,19 @@ class FileHistory(NamedTuple):
     decision_count: int
     event_count: int
     notes: list[str]
+    next: int | None
 
 
-def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = ()) -> ToolAnswer:
+def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = (), offset: int = 0) -> ToolAnswer:
+    end = offset + len(found.decisions) + len(found.entries)
+    more = end if end < found.decision_count + found.entry_count and end > offset else None
     notes = [one_line(warning, 200) for warning in (*about_limit, *found.warnings)]
 
     def build(width: int) -> ToolAnswer:
         data = FileHistory(
             one_line(found.path, _PATH), found.project, [one_line(name, _PATH) for name in found.names[:_MOST_NAMES]],
             [_decision(one, width) for one in found.decisions], [_event(one, width) for one in found.entries],
-            found.decision_count, found.entry_count, notes,
+            found.decision_count, found.entry_count, notes, more,
         )  # fmt: skip
         return ToolAnswer(_write(data), data)
 
@@ -98,6 +103,7 @@ def _write(found: FileHistory) -> str:
     counts = f"{found.decision_count} decisions, {found.event_count} events"
     shown = f"{len(found.decisions)} and {len(found.events)} of them below"
     first = f"{counts}; {shown}; cite as ref and lines"
+    first += f"; for more: offset={found.next}" if found.next is not None else ""
     lines = [f"{found.path} in {found.project}"]
     lines += (
         [f"also known as {', '.join(names)}"] if (names := [one for one in found.names if one != found.path]) else []

@@ -11,20 +11,36 @@ from forgelore.errors import NotFound
 from forgelore.surfaces.mcp.answers import ToolAnswer
 from forgelore.surfaces.mcp.arguments import (
     AskArguments,
+    CountArguments,
     Given,
     HistoryArguments,
+    LabelsArguments,
+    ListArguments,
+    MeArguments,
     ReadArguments,
     SearchArguments,
     ShowArguments,
     SimilarArguments,
     StatusArguments,
     SyncArguments,
+    TreeArguments,
+    WhoArguments,
     build_input_schema,
     read_arguments,
 )
 from forgelore.surfaces.mcp.asking import AskedAnswer, answer_ask
 from forgelore.surfaces.mcp.fence import DATA_NOTE, fence, one_line
-from forgelore.surfaces.mcp.finding import FoundItems, SimilarItems, answer_search, answer_similar
+from forgelore.surfaces.mcp.finding import (
+    FoundItems,
+    ListedLines,
+    SimilarItems,
+    answer_me,
+    answer_rows,
+    answer_search,
+    answer_similar,
+    answer_who,
+    describe_listed,
+)
 from forgelore.surfaces.mcp.path_history import FileHistory, answer_history
 from forgelore.surfaces.mcp.reading import ItemOutline, ReadWindow, answer_read, answer_show
 from forgelore.surfaces.mcp.status import ProjectStatuses, SyncReport, answer_status, answer_sync
@@ -35,6 +51,7 @@ if TYPE_CHECKING:
     from forgelore.api import History
 
 _MOST = 20
+_MOST_ROWS = 100  # labels, or entries of a folder
 _PASTED = 2_000  # characters; somebody who types writes less
 _ASK_SECONDS = 300.0  # clients do not wait longer
 
@@ -90,6 +107,27 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             "history", "What happened to a file", HistoryArguments, FileHistory, _history,
             "Tell what happened to a file or folder: first what was decided, quoted with ref and lines for `read`, then"
             f" changes, commits, threads and mentions. {DATA_NOTE}",
+        ),
+        _tool(
+            "who", "Who is this, or who knows this file", WhoArguments, ListedLines, _who,
+            f"Tell what a person did and knows, or who wrote, reviewed and committed a path. {DATA_NOTE}",
+        ),
+        _tool(
+            "me", "What waits for me", MeArguments, ListedLines, _me,
+            f"List reviews, questions, threads, assignments and mentions that wait for a person. {DATA_NOTE}",
+        ),
+        _tool(
+            "list", "List items", ListArguments, ListedLines, _list,
+            f"List the items that qualifiers allow, in an order; `search` is for words. {DATA_NOTE}",
+        ),
+        _tool("count", "Count items", CountArguments, ListedLines, _count, "Count what qualifiers allow, by state."),
+        _tool(
+            "labels", "List labels", LabelsArguments, ListedLines, _labels,
+            f"List labels, the most used first. {DATA_NOTE}",
+        ),
+        _tool(
+            "tree", "List a folder of the code", TreeArguments, ListedLines, _tree,
+            f"List the folders and files of a folder of the indexed code. {DATA_NOTE}",
         ),
         _tool(
             "sync_status", "How fresh the history is", StatusArguments, ProjectStatuses, _status,
@@ -164,11 +202,56 @@ def _history(history: "History", given: HistoryArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
     try:
         found = history.history_of(
-            given.path, project=given.project, after=given.after, before=given.before, limit=limit
-        )
+            given.path, project=given.project, after=given.after, before=given.before, limit=limit,
+            offset=given.offset, kind=given.kind,
+        )  # fmt: skip
     except NotFound as error:  # the nearest path is a stranger's word
         raise NotFound(error.message, hint=fence(one_line(error.hint, 300))) from error
-    return answer_history(found, notes)
+    return answer_history(found, notes, given.offset)
+
+
+def _who(history: "History", given: WhoArguments) -> ToolAnswer:
+    limit, notes = _clamp(given.limit)
+    project = history.name_project(given.project)
+    try:
+        found = history.who_or_path(given.who, project=project, limit=limit)
+    except NotFound as error:  # the nearest name is a stranger's word
+        raise NotFound(fence(one_line(error.message, 300)), hint=fence(one_line(error.hint, 300))) from error
+    return answer_who(found, notes)
+
+
+def _me(history: "History", given: MeArguments) -> ToolAnswer:
+    limit, notes = _clamp(given.limit)
+    return answer_me(history.me(given.login, project=history.name_project(given.project), limit=limit), notes)
+
+
+def _list(history: "History", given: ListArguments) -> ToolAnswer:
+    limit, notes = _clamp(given.limit)
+    most, project = given.offset + limit + 1, history.name_project(given.project)
+    if given.kind == "items":
+        found = history.items(given.query, sort=given.sort, limit=most, project=project)
+    else:
+        found = history.list_items(given.kind, given.query, sort=given.sort, limit=most, project=project)
+    lines = [describe_listed(one) for one in found]
+    return answer_rows(given.kind, lines, given.offset, limit, notes=(*notes, *found.warnings))
+
+
+def _count(history: "History", given: CountArguments) -> ToolAnswer:
+    found = history.count(given.what, given.query, project=history.name_project(given.project))
+    lines = [f"{name}: {count}" for name, count in found.by.items()]
+    return answer_rows(given.what, lines, 0, len(lines), total=found.total, notes=found.warnings)
+
+
+def _labels(history: "History", given: LabelsArguments) -> ToolAnswer:
+    found = history.labels(history.name_project(given.project))
+    lines = [f"{one.name} ({one.items})" for one in found]
+    return answer_rows("labels", lines, given.offset, _MOST_ROWS, total=len(lines))
+
+
+def _tree(history: "History", given: TreeArguments) -> ToolAnswer:
+    found = history.tree(given.folder, project=given.project)
+    lines = [f"{one.path} ({one.files} files)" if one.path.endswith("/") else one.path for one in found]
+    return answer_rows("entries", lines, given.offset, _MOST_ROWS, total=len(lines))
 
 
 def _status(history: "History", given: StatusArguments) -> ToolAnswer:
