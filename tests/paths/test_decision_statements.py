@@ -126,6 +126,14 @@ def test_every_sentence_stands_where_it_says(text):
         assert find_quote(within, one.text) or not any(sign.isalnum() for sign in one.text)
 
 
+def test_a_long_sentence_shows_that_it_was_cut():
+    (one,) = split_sentences(["We decided " + "and again " * 60 + "to stop."], 1, 1)
+    assert one.text.endswith("and …")
+    assert len(one.text) < 410
+    (short,) = split_sentences(["We decided to stop."], 1, 1)
+    assert short.text == "We decided to stop."
+
+
 @pytest.mark.parametrize(
     "unit", ["we decided ", "in favor of ", "a", "[", "<!--", "we decided\n", "This drops ", "has been ", "Use. "]
 )

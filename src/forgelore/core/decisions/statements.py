@@ -290,11 +290,12 @@ def split_sentences(lines: Sequence[str], first: int, last: int) -> Iterator[Sen
             starts.append((at, number))
             at += len(line) + 1
         for begin, end in _spans(text):
-            cut = _LIST_ITEM.sub("", text[begin:end], count=1).strip()
-            cut = cut if len(cut) <= MAX_SENTENCE else cut[:MAX_SENTENCE].rsplit(" ", 1)[0]
+            whole = _LIST_ITEM.sub("", text[begin:end], count=1).strip()
+            cut = whole if len(whole) <= MAX_SENTENCE else whole[:MAX_SENTENCE].rsplit(" ", 1)[0]
             if cut:
                 start = text.index(cut, begin)
-                yield Sentence(cut, _line_at(starts, start), _line_at(starts, start + len(cut) - 1))
+                shown = cut if cut == whole else f"{cut} …"
+                yield Sentence(shown, _line_at(starts, start), _line_at(starts, start + len(cut) - 1))
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
