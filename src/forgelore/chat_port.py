@@ -3,7 +3,7 @@
 A message is `system`, `user`, `assistant` (with the calls of tools that it made) or `tool` (the answer to such a call).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 CHARS_A_TOKEN = 4  # where nobody counts
@@ -81,9 +81,11 @@ class ChatModel(Protocol):
         tools: Sequence[ChatTool] | None = None,
         schema: Mapping[str, object] | None = None,
         max_tokens: int | None = None,
+        on_part: Callable[[ChatReply], None] | None = None,
     ) -> ChatReply:
         """Return the model's answer. `schema`: it should be JSON of this shape, which is asked for as far as the server
-        can; who asks checks it.
+        can; who asks checks it. `on_part` gets what has come so far, again and again, where the server can stream; an
+        answer that broke off begins anew.
         """
         ...
 

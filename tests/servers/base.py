@@ -69,6 +69,10 @@ class Response:
     body: object = None  # None, bytes, str, or anything JSON can say
     headers: dict[str, str] = dataclasses.field(default_factory=dict)
 
+    def pieces(self, sent: bytes):
+        """How the body goes over the wire: at once, or bit by bit."""
+        yield sent
+
     def payload(self) -> bytes:
         if self.body is None:
             return b""
@@ -252,7 +256,10 @@ def _handler_for(forge: ForgeServer):
                 self.close_connection = True
             self.end_headers()
             if not bodiless and self.command != "HEAD":
-                self.wfile.write(sent)
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    for piece in response.pieces(sent):
+                        self.wfile.write(piece)
+                        self.wfile.flush()
 
         def note(self, request, response, fault, data):
             secret = ("authorization", "private-token", "job-token", "cookie")

@@ -10,9 +10,12 @@ Faults of whole answers (status, drop, truncate, delay) are those of the base.
     server.key = "k"        a request without this bearer gets 401
     server.refuses          names of parts of a request that it does not know, with what it says of them, as a 400
     server.usage = None     it counts no tokens
+    server.streams = True   it streams where it is asked to, an event for every few letters
+    server.gate             set it to let a stream go on behind its first quarter; without it all comes at once
 """
 
 import json
+import threading
 import time
 
 from servers.base import ForgeServer, Request, Response
@@ -25,6 +28,36 @@ class StalledResponse(Response):
     """An answer that comes after so many seconds."""
 
     seconds = 0.0
+
+
+class StreamedResponse(Response):
+    """Server-sent events; behind the first quarter it waits until somebody has seen that."""
+
+    gate: threading.Event | None = None
+    was_late = False
+
+    def pieces(self, sent: bytes):
+        events = [event + b"\n\n" for event in sent.split(b"\n\n") if event]
+        for at, event in enumerate(events):
+            if self.gate and at == len(events) // 4:
+                StreamedResponse.was_late = not self.gate.wait(20)
+            yield event
+
+
+def stream_of(message: dict, usage: dict | None, model: str) -> bytes:
+    """The events of an answer, as OpenAI and llama.cpp write them."""
+    deltas = [{"role": "assistant", "content": None}]
+    text = message.get("content") or ""
+    deltas += [{"content": text[at : at + 5]} for at in range(0, len(text), 5)]
+    for index, one in enumerate(message.get("tool_calls") or ()):
+        name, arguments = one["function"]["name"], one["function"]["arguments"]
+        deltas.append({"tool_calls": [{**one, "index": index, "function": {"name": name, "arguments": ""}}]})
+        parts = [arguments[at : at + 5] for at in range(0, len(arguments), 5)]
+        deltas += [{"tool_calls": [{"index": index, "function": {"arguments": part}}]} for part in parts]
+    events = [{"model": model, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    events.append({"model": model, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events += [{"model": model, "choices": [], "usage": usage}] if usage else []
+    return b"".join(b"data: %s\n\n" % json.dumps(event).encode() for event in events) + b"data: [DONE]\n\n"
 
 
 def stall(seconds: float, text: str = "too late") -> StalledResponse:
@@ -69,6 +102,8 @@ class ChatServer(ForgeServer):
         self.key = ""
         self.refuses: dict[str, str] = {}
         self.asked: list[dict] = []
+        self.streams = False
+        self.gate: threading.Event | None = None
 
     @property
     def v1(self) -> str:
@@ -102,6 +137,12 @@ class ChatServer(ForgeServer):
         if isinstance(reply, Response):
             return reply
         message = {"content": reply} if isinstance(reply, str) else reply
+        if self.streams and asked.get("stream"):
+            usage = self.usage if (asked.get("stream_options") or {}).get("include_usage") else None
+            body = stream_of(message, usage, asked["model"])
+            streamed = StreamedResponse(200, body, {"Content-Type": "text/event-stream"})
+            streamed.gate = self.gate
+            return streamed
         return Response(200, completion(message, self.usage, asked["model"]))
 
     def next_reply(self, asked: dict):

@@ -39,7 +39,7 @@ def has_model(app: App) -> bool:
 def answer_question(
     app: App, retriever: "Retriever", request: AskRequest, filters: FilterWords, *, profile: str | None,
     include_internal: bool, without_model: bool, on_step: Callable[[AskStep], None] | None,
-    continues: int | None = None,
+    continues: int | None = None, on_text: Callable[[str], None] | None = None,
 ) -> AskAnswer:  # fmt: skip
     """Return the answer, or the best passages where there is no model. Raises Refused in strict runs."""
     _check(request)
@@ -55,7 +55,7 @@ def answer_question(
     if without_model or (profile is None and not has_model(app)):
         warning = NOT_ASKED if without_model else NO_MODEL
         return find_passages(library, request.question)._replace(warnings=(warning,))
-    setting = _setting(app, library, app.chat_model(profile), on_step)
+    setting = _setting(app, library, app.chat_model(profile), on_step)._replace(on_text=on_text)
     if continues is not None:
         earlier = load_earlier(app.store(), library, continues, is_public=not include_internal)
         setting = setting._replace(earlier=earlier)

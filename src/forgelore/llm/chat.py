@@ -6,13 +6,16 @@
     an answer that never ends            ChatFailed after `timeout` seconds, whether it trickles or stands still
     more than MAX_CHARS                  ChatFailed: nobody asked for a book
 
-Answers come in one piece (`stream` is not asked for): what reads them needs all of it.
+Answers come in one piece, unless somebody wants to see them as they are written: then the server is asked to stream,
+and what it sends is put together again (`StreamReader`), so that all else stays the same. A stream that breaks off is
+half an answer; a server that cannot stream, or sends one piece all the same, is taken as it is.
 """
 
 import contextlib
 import socket
+import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -32,7 +35,7 @@ from forgelore.errors import (
     ToolsRefused,
 )
 from forgelore.llm.refusals import Dialect, is_about_tools, learn
-from forgelore.llm.wire import build_format, build_messages, build_tools, count_chars, read_reply
+from forgelore.llm.wire import StreamReader, build_format, build_messages, build_tools, count_chars, read_reply
 from forgelore.llm_settings import LlmProfile
 from forgelore.net.client import HttpAnswer, Tries
 from forgelore.net.model_server import (
@@ -49,10 +52,11 @@ from forgelore.net.policy import Fail, NextStep
 PATH = "/chat/completions"
 MAX_CHARS = 100_000  # of an answer's text and calls
 MAX_BYTES = 2_000_000  # of an answer with all that a server puts around it, and of thoughts that we do not read
+MAX_STREAM_BYTES = 8 * MAX_BYTES  # each token is an event of some 250 bytes
 MAX_LIMITS = 8
 _FINAL = (b"insufficient_quota", b"billing")
 _MANNER = Manner(attempts=3)
-_ASKS = 6  # one request, and once more for each part of it that a server may refuse
+_ASKS = 8  # one request, and once more for each part of it that a server may refuse
 
 
 class ChatClient(ModelClient):
@@ -63,13 +67,19 @@ class ChatClient(ModelClient):
     def __init__(self, url: str, manners: Manners, *, timeout_s: float, key: str) -> None:
         super().__init__(url, manners, answer_s=timeout_s, max_wait_s=manners.max_wait_s, key=key)
         self._timeout_s, self._clock = timeout_s, manners.clock
+        self._reading = threading.local()  # who wants to see the parts of the answer that this thread reads
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
-    def ask(self, payload: Mapping[str, object]) -> HttpAnswer:
+    def ask(
+        self, payload: Mapping[str, object], on_part: Callable[[bytes], None] | None = None
+    ) -> HttpAnswer:  # fmt: skip
         body = msgspec.json.encode(payload)
+        headers = {"Content-Type": "application/json"}
+        if payload.get("stream"):
+            headers["Accept"] = "text/event-stream, application/json"
+        self._reading.on_part = on_part
         return self._send(
-            "POST", PATH, _MANNER, content=body, headers={"Content-Type": "application/json"},
-            extensions={"trace": self._note_socket},
+            "POST", PATH, _MANNER, content=body, headers=headers, extensions={"trace": self._note_socket}
         )  # fmt: skip
 
     def interrupt(self) -> None:
@@ -99,14 +109,28 @@ class ChatClient(ModelClient):
         """Return the body, if it ends in time and is no book. A server that trickles meets the same end as one that
         stands still.
         """
-        body, end, most = bytearray(), self._clock() + self._timeout_s, max_bytes or MAX_BYTES
+        is_stream = response.status_code == 200 and "text/event-stream" in response.headers.get("content-type", "")
+        stream, on_part = StreamReader(), getattr(self._reading, "on_part", None)
+        most = MAX_STREAM_BYTES if is_stream else max_bytes or MAX_BYTES
+        body, taken, end = bytearray(), 0, self._clock() + self._timeout_s
         for part in response.iter_bytes():
-            body += part
-            if len(body) > most:
+            taken += len(part)
+            if taken > most:
                 raise ChatFailed(f"{self.host} sent more than {most:,} bytes", hint="lower max_tokens under [llm]")
             if self._clock() > end:
                 raise httpx.ReadTimeout(f"no end after {self._timeout_s:g} s", request=response.request)
-        return bytes(body)
+            if not is_stream:
+                body += part
+            elif stream.feed(part) and on_part:
+                self._sleep(0)  # raises where everything is to stop
+                on_part(self._without_secrets(stream.body()))
+        if is_stream:
+            stream.feed(b"\n")
+            if stream.error:
+                raise ChatFailed(f"{self.host} broke off: {said_in(stream.error)}", hint="see the server's log")
+            if not stream.is_complete:
+                raise httpx.RemoteProtocolError("the stream ended early", request=response.request)
+        return stream.body() if is_stream else bytes(body)
 
     def _judge(self, answer: HttpAnswer, tries: Tries) -> NextStep:
         is_final = answer.status >= 400 and (is_too_long(answer) or is_about_tools(answer))
@@ -157,14 +181,25 @@ class ServedChatModel:
     def chat(
         self, messages: Sequence[ChatMessage], *, tools: Sequence[ChatTool] | None = None,
         schema: Mapping[str, object] | None = None, max_tokens: int | None = None,
+        on_part: Callable[[ChatReply], None] | None = None,
     ) -> ChatReply:  # fmt: skip
         """Return the model's answer; a part of the request that the server refuses is left out from then on."""
+        sent = count_chars(messages, tools)
+
+        def show(body: bytes) -> None:
+            if on_part:
+                on_part(read_reply(body, self.host, sent_chars=sent, model=self.model))
+
         for _ in range(_ASKS):
             dialect = self._dialect
             payload = self._payload(dialect, messages, tools, schema, max_tokens or self._profile.max_tokens)
-            answer = self._fetch(payload)
+            if on_part and dialect.has_stream:
+                payload["stream"] = True
+                if dialect.has_stream_usage:
+                    payload["stream_options"] = {"include_usage": True}
+            answer = self._fetch(payload, show if on_part else None)
             if answer.status == 200:
-                return self._read(answer, count_chars(messages, tools))
+                return self._read(answer, sent)
             learned = learn(dialect, answer, payload)
             if learned is None:
                 break
@@ -192,9 +227,9 @@ class ServedChatModel:
             payload["response_format"] = wanted
         return payload
 
-    def _fetch(self, payload: Mapping[str, object]) -> HttpAnswer:
+    def _fetch(self, payload: Mapping[str, object], on_part: Callable[[bytes], None] | None) -> HttpAnswer:
         try:
-            return self._client.ask(payload)
+            return self._client.ask(payload, on_part)
         except RateLimited as error:
             hint = "nothing is lost: run the same command later"
             raise RateLimited(error.message, hint=hint, wait_s=error.wait_s) from error

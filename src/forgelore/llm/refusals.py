@@ -5,6 +5,7 @@
     max_tokens                     called max_completion_tokens, as OpenAI's newer models want it; left out where it
                                    does not fit beside the prompt (vLLM refuses what llama.cpp cuts)
     temperature                    left out: models that think take none but their own
+    stream, stream_options         left out: the answer comes in one piece, or without a count
     tools                          nothing we could leave out: who asks must know
 
 Servers say so with 400, 404, 422, 500 and 501, each in other words, most of them with the name of the part.
@@ -24,6 +25,8 @@ _FORMAT = re.compile(
 _REASONING = re.compile(rb"reasoning_effort|reasoning effort|think", re.IGNORECASE)
 _TOO_LARGE = re.compile(rb"max_(?:completion_)?tokens[^\"]{0,80}too large|\d+ in the completion", re.IGNORECASE)
 _OTHER_NAME = re.compile(rb"max_completion_tokens", re.IGNORECASE)
+_STREAM_USAGE = re.compile(rb"stream_options|include_usage", re.IGNORECASE)
+_STREAM = re.compile(rb"\bstream", re.IGNORECASE)
 _TEMPERATURE = re.compile(rb"temperature", re.IGNORECASE)
 _TOOLS = re.compile(rb"support[^\"]{0,40}tool|tools? (?:param|are not|is not|call)|tool_choice|--jinja", re.IGNORECASE)
 
@@ -33,6 +36,8 @@ class Dialect(NamedTuple):
 
     json_mode: str
     has_reasoning: bool
+    has_stream: bool = True
+    has_stream_usage: bool = True
     limit_name: str = "max_tokens"  # empty: no limit is sent
     has_temperature: bool = True
 
@@ -48,6 +53,8 @@ _REFUSALS: tuple[tuple[str, re.Pattern[bytes], Callable[[Dialect], Dialect]], ..
     ("max_tokens", _TOO_LARGE, lambda dialect: dialect._replace(limit_name="")),
     ("max_completion_tokens", _TOO_LARGE, lambda dialect: dialect._replace(limit_name="")),
     ("max_tokens", _OTHER_NAME, lambda dialect: dialect._replace(limit_name="max_completion_tokens")),
+    ("stream_options", _STREAM_USAGE, lambda dialect: dialect._replace(has_stream_usage=False)),
+    ("stream", _STREAM, lambda dialect: dialect._replace(has_stream=False)),
     ("temperature", _TEMPERATURE, lambda dialect: dialect._replace(has_temperature=False)),
 )
 
@@ -57,7 +64,11 @@ def learn(dialect: Dialect, answer: HttpAnswer, payload: Mapping[str, object]) -
     if answer.status not in _STATUSES:
         return None
     said = answer.body[:4000]
-    fitting = (change for part, words, change in _REFUSALS if part in payload and words.search(said))
+    fitting = (
+        change
+        for part, words, change in _REFUSALS
+        if payload.get(part) is not None and payload[part] is not False and words.search(said)
+    )
     change = next(fitting, None)
     return change(dialect) if change else None
 

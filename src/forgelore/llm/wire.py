@@ -110,6 +110,77 @@ def read_reply(body: bytes, host: str, *, sent_chars: int, model: str) -> ChatRe
     )  # fmt: skip
 
 
+class StreamReader:
+    """A streamed answer (server-sent events), put together to the answer that would have come in one piece.
+
+    https://platform.openai.com/docs/api-reference/chat-streaming
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._text: list[str] = []
+        self._calls: dict[int, dict[str, str]] = {}
+        self._finish: str | None = None
+        self._usage: object = None
+        self._model: object = None
+        self.error = b""  # what the server says of a failure in the middle
+        self.is_complete = False
+
+    def feed(self, part: bytes) -> bool:
+        """Take the next bytes; return whether they say more of the answer."""
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        before = (len(self._text), sum(len(call["arguments"]) for call in self._calls.values()))
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._take(line[5:].strip())
+        return before != (len(self._text), sum(len(call["arguments"]) for call in self._calls.values()))
+
+    def body(self) -> bytes:
+        """Return the answer so far, as the body of one that is not streamed."""
+        calls = [{"id": one["id"] or None, "function": one} for _, one in sorted(self._calls.items())]
+        message = {"content": "".join(self._text), "tool_calls": calls or None}
+        model = self._model if isinstance(self._model, str) else None
+        choice = {"message": message, "finish_reason": self._finish}
+        return msgspec.json.encode({"choices": [choice], "usage": self._usage, "model": model})
+
+    def _take(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self.is_complete = True
+            return
+        try:
+            event = msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        if not isinstance(event, dict):
+            return
+        if event.get("error"):
+            self.error = data
+        self._usage, self._model = event.get("usage") or self._usage, event.get("model") or self._model
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else {}
+        delta = choice.get("delta") or choice.get("message") if isinstance(choice, dict) else None
+        if isinstance(delta, dict):
+            if isinstance(delta.get("content"), str) and delta["content"]:
+                self._text.append(delta["content"])
+            for at, call in enumerate(delta.get("tool_calls") or ()):
+                self._take_call(call, at)
+        if isinstance(choice, dict) and isinstance(choice.get("finish_reason"), str):
+            self._finish, self.is_complete = choice["finish_reason"], True
+
+    def _take_call(self, call: object, at: int) -> None:
+        if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
+            return
+        index = call.get("index")
+        one = self._calls.setdefault(
+            index if isinstance(index, int) else at, {"id": "", "name": "", "arguments": ""}
+        )  # fmt: skip
+        name, arguments = call["function"].get("name"), call["function"].get("arguments")
+        one["id"] = one["id"] or (call["id"] if isinstance(call.get("id"), str) else "")
+        one["name"] = one["name"] or (name if isinstance(name, str) else "")
+        if arguments:
+            one["arguments"] += arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+
+
 def _text(content: str | list[WirePart] | None) -> str:
     if isinstance(content, list):
         return "".join(part.text or "" for part in content)

@@ -18,11 +18,12 @@ class AskingHistory(FindingHistory):
         self, question: str, *, budget: int = 60_000, steps: int = 30, seconds: float = 600.0, is_strict: bool = False,
         profile: str | None = None, include_internal: bool = False, without_model: bool = False,
         continues: int | None = None, on_step: "Callable[[AskStep], None] | None" = None,
-        **filters: Unpack[FilterWords],
+        on_text: Callable[[str], None] | None = None, **filters: Unpack[FilterWords],
     ) -> "AskAnswer":  # fmt: skip
         """Return an answer whose citations were looked up, by the language model of the settings; without one, the
         passages that fit best. Filters narrow what it may find. `continues`: the number of a kept session that the
-        question follows up; its sources can be cited again. Confidential items and internal
+        question follows up; its sources can be cited again. `on_text` gets the answer so far
+        while it is written, unchecked, where the server can stream. Confidential items and internal
         notes are left out unless `include_internal` asks for them, which only a history opened with them may. Raises
         Refused for claims without a good citation where
         `is_strict` says so.
@@ -34,7 +35,7 @@ class AskingHistory(FindingHistory):
         retriever = self.retriever()
         return answer_question(
             self.app, retriever, request, filters, profile=profile, include_internal=include_internal,
-            without_model=without_model, on_step=on_step, continues=continues,
+            without_model=without_model, on_step=on_step, continues=continues, on_text=on_text,
         )  # fmt: skip
 
     def replay_asked(self, session: int, *, on_step: "Callable[[AskStep], None] | None" = None) -> "AskAnswer":

@@ -9,7 +9,7 @@ call is said in words that the model can act on. Nothing here trusts a type: a m
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 ToolName = Literal["search", "read", "scroll", "search_within_item", "get", "answer"]
@@ -280,6 +280,17 @@ def _as_citation(entry: object) -> SaidCitation:
     except MalformedCall as problem:
         return said._replace(problem=str(problem))
     return said._replace(first_line=min(first, end), last_line=max(first, end))
+
+
+def read_written(text: str, calls: Sequence[tuple[str, str]]) -> str:
+    """Return what a model has written of its answer so far, from an unfinished reply: its text, and (name, arguments)
+    of its calls.
+    """
+    for name, arguments in calls:
+        if name == "answer":
+            return read_draft(arguments)
+    begun = re.search(r'"name"\s*:\s*"answer"', text)
+    return read_draft(text[begun.end() :]) if begun else ""
 
 
 def read_draft(arguments: str) -> str:

@@ -19,6 +19,7 @@ from forgelore.core.ask.tool_calls import (
     parse_call,
     read_draft,
     read_observations,
+    read_written,
 )
 from forgelore.errors import LoreError, PromptTooLong, ToolsRefused
 from forgelore.flows.ask.answers import AskAnswer, AskedTool, AskRequest, AskStep, EndedBy, check_answer, tell_faults
@@ -45,6 +46,7 @@ class AskSetting(NamedTuple):
     clock: Callable[[], float]
     should_stop: Callable[[], bool] = lambda: False
     on_step: Callable[[AskStep, ChatReply], None] | None = None
+    on_text: Callable[[str], None] | None = None  # gets the answer so far while it is written, unchecked
     earlier: tuple[EarlierTurn, ...] = ()  # what a follow-up goes on from
 
 
@@ -166,8 +168,12 @@ class _Run:
             reply_tokens = max(LEAST_REPLY, min(self.longest_reply, self.left // 2))
             try:
                 if is_in_text:
-                    return self.setting.model.chat(messages, schema=call_schema(), max_tokens=reply_tokens)
-                return self.setting.model.chat(messages, tools=CHAT_TOOLS, max_tokens=reply_tokens)
+                    return self.setting.model.chat(
+                        messages, schema=call_schema(), max_tokens=reply_tokens, on_part=self._on_part
+                    )
+                return self.setting.model.chat(
+                    messages, tools=CHAT_TOOLS, max_tokens=reply_tokens, on_part=self._on_part
+                )
             except ToolsRefused:
                 if is_in_text:
                     raise _Ended("error", "the server refuses to be asked") from None
@@ -180,6 +186,24 @@ class _Run:
             except LoreError as problem:
                 by: EndedBy = "time" if self.is_late else "error"
                 raise _Ended(by, f"{problem.message}{f' ({problem.hint})' if problem.hint else ''}") from None
+
+    @property
+    def _on_part(self) -> Callable[[ChatReply], None] | None:
+        """What shows an answer while it is written; None where nobody looks."""
+        on_text = self.setting.on_text
+        if on_text is None:
+            return None
+
+        shown = ""
+
+        def show(reply: ChatReply) -> None:
+            nonlocal shown
+            written = read_written(reply.text, [(call.name, call.arguments) for call in reply.tool_calls])
+            if written and written != shown:
+                shown = written
+                on_text(written)
+
+        return show
 
     def _miss_call(self, reply: ChatReply) -> str:
         """Return what to say of a reply without a call. A model that has never called a tool may not have seen any: a

@@ -4,7 +4,7 @@ A replay carries out the same calls on the store as it is now. Its citations are
 what they were are counted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from forgelore.chat_port import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.errors import ChatFailed
@@ -116,6 +116,7 @@ class RecordedModel:
         tools: Sequence[ChatTool] | None = None,  # noqa: ARG002
         schema: Mapping[str, object] | None = None,  # noqa: ARG002
         max_tokens: int | None = None,  # noqa: ARG002
+        on_part: Callable[[ChatReply], None] | None = None,  # noqa: ARG002
     ) -> ChatReply:
         if not self._replies:
             raise ChatFailed("the transcript ends here", hint="it was cut off when it was made")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.errors import ChatFailed, UsageError
 from forgelore.surfaces.cli.terminal import clean, table, width, wrap
-from forgelore.surfaces.present.text import printable_line
+from forgelore.surfaces.present.text import printable, printable_line
 
 if TYPE_CHECKING:
     from forgelore.api import AskAnswer, AskSession, AskStep, CheckedCitation
@@ -66,22 +66,48 @@ def run(context: "Context", arguments: argparse.Namespace) -> "AskAnswer | list[
         raise UsageError("ask needs a question", hint='run: forgelore ask "why was this decided?", or ask --sessions')
     if arguments.sessions:
         return _list(context)
+    written = ""
     if arguments.replay is not None:
         answer = context.history.replay_asked(arguments.replay, on_step=lambda step: _tell(context, step))
     else:
+        stream = _AnswerStream(context)
         answer = context.history.ask(
             arguments.question, budget=arguments.budget, steps=arguments.steps, seconds=arguments.time,
             is_strict=arguments.strict, profile=arguments.profile, include_internal=arguments.include_internal,
-            without_model=arguments.no_model, continues=arguments.continues, on_step=lambda step: _tell(context, step),
+            without_model=arguments.no_model, continues=arguments.continues,
+            on_step=stream.tell,
+            on_text=stream.show if not context.is_data and context.out.isatty() else None,
             project=context.history.name_project(arguments.project), type=arguments.type, path=arguments.path,
         )  # fmt: skip
+        written = stream.written
     for warning in answer.warnings:
         context.warn(warning)
     if not context.is_data:
-        _print(context, answer)
+        _print(context, answer, written)
     if answer.ended_by == "error":
         context.fail(ChatFailed(f"the run broke off: {answer.problem}", hint=_AFTER_ERROR))
     return answer
+
+
+class _AnswerStream:
+    """The answer on a terminal while it is written, before anything of it is checked. Nothing in it can act there."""
+
+    def __init__(self, context: "Context") -> None:
+        self._context, self.written, self._is_open = context, "", False
+
+    def show(self, text: str) -> None:
+        """Print what is new; an answer that begins anew is printed below the other one."""
+        is_more = text.startswith(self.written)
+        new = text[len(self.written) :] if is_more else f"\n\n{text}"
+        self.written, self._is_open = text, True
+        print(printable(new.replace("\r", "")), end="", file=self._context.out, flush=True)
+
+    def tell(self, step: "AskStep") -> None:
+        """Show a step, below what was written of an answer."""
+        if self._is_open:
+            print(file=self._context.out, flush=True)
+        self._is_open = False
+        _tell(self._context, step)
 
 
 def _list(context: "Context") -> "list[AskSession]":
@@ -115,7 +141,8 @@ def _tell(context: "Context", step: "AskStep") -> None:
         print(printable_line(line), file=sys.stderr)
 
 
-def _print(context: "Context", answer: "AskAnswer") -> None:
+def _print(context: "Context", answer: "AskAnswer", written: str) -> None:
+    """Print an answer. `written`: what stands there already; it is printed again where something in it is marked."""
     style, columns = context.style, min(width(), 100)
     if answer.ended_by == "no_model":
         _print_passages(context, answer)
@@ -129,7 +156,8 @@ def _print(context: "Context", answer: "AskAnswer") -> None:
         else:
             context.print("What the model had noted, unchecked:" if answer.text else "It had noted nothing.", "")
             context.print(*wrap(clean_lines(answer.text), columns))
-    else:
+    elif written.strip() != answer.marked_text.strip():
+        context.print(*(["", style.bold("Checked")] if written else []))
         _print_marked(context, answer)
     if answer.citations:
         context.print("", style.bold("Citations"), *(_citation(context, one) for one in answer.citations))
