@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import webbrowser
 
 import pytest
@@ -143,9 +144,9 @@ def no_browser(monkeypatch):
 def browser(no_browser, tmp_path):
     """A browser that writes down what it is to open."""
     path, seen = tmp_path / "browser", tmp_path / "seen"
-    path.write_text(f'#!/bin/sh\necho "$1" >> {seen}\n')
+    path.write_text(f'#!/bin/sh\necho "$1" >> {shlex.quote(str(seen))}\n')
     os.chmod(path, 0o755)
-    return {"BROWSER": f"{path} %s"}, lambda: seen.read_text().split() if seen.exists() else []
+    return {"BROWSER": f"{shlex.quote(str(path))} %s"}, lambda: seen.read_text().split() if seen.exists() else []
 
 
 def test_web_opens_the_item(demo, browser):

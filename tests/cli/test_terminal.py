@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import pytest
 from terminals import run_in_terminal
@@ -67,7 +68,7 @@ def test_a_pipe_gets_whole_titles(demo, monkeypatch):
 
 def test_long_output_goes_through_the_pager_and_short_output_does_not(screen, tmp_path):
     seen = tmp_path / "seen"
-    pager = f"tee {seen}"
+    pager = f"tee {shlex.quote(str(seen))}"
     long = screen("list", "issues", "--limit", "40", rows=20, PAGER=pager)
     assert seen.read_text().count("\n") == 41
     assert long.text.count("#") >= 40
