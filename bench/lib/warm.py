@@ -22,7 +22,7 @@ from forgelore.flows.search.ranked_lists import RankedLists
 from forgelore.flows.search.retriever import Retriever, SearchScope
 from forgelore.flows.search.run import best_per_item, fuse_lists
 from forgelore.flows.search.weighing import weigh_query
-from forgelore.flows.search.word_list import LITERAL_DEPTH, literal_first
+from forgelore.flows.search.word_list import LITERAL_DEPTH, list_by_names, literal_first
 from forgelore.store.engine.fulltext import search_words
 from forgelore.store.engine.vectors import Near
 from forgelore.words import FilterWords
@@ -241,6 +241,13 @@ class Exhaustive:
     def gather(self, text: str, literal: str | None, allowed: np.ndarray, depth: int) -> RankedLists:
         words = self.by_words(text, allowed, max(depth, LITERAL_DEPTH) if literal else depth)
         if literal:
+            within = set(allowed.tolist())
+            named = [
+                one
+                for one in list_by_names(self.desk.retriever, flow.SearchRequest(""), literal, -1, None)
+                if one.document_id in within
+            ]
+            words = list({one.document_id: one for one in [*named, *words]}.values())
             words = literal_first(self.desk.store, words, literal)[:depth]
         return RankedLists(words, self.by_vector(text, allowed, depth))
 

@@ -20,6 +20,7 @@ def only_word(text):
         "ChunkCache", "HTTPServer", "chunk_cache", "EXC_BAD_ACCESS", "E0277", "CVE-2020-8840", "std::vec", "a->next",
         "src/net/conn.cpp", "util/trace.h", "java.lang.NullPointerException", "addons.mozilla.org", "x509", "C++", "0.21.1",
         '"connection reset"', "my-ChunkCache", "`dead_code`", "foo@bar.org", "141", "8333",
+        "-dbcache", "--no-embed", "ECONNREFUSED", "SIGSEGV", "mandatory-script-verify-flag-failed",
     ],
 )  # fmt: skip
 def test_identifiers_codes_paths_and_phrases_are_exact(text):
@@ -31,6 +32,7 @@ def test_identifiers_codes_paths_and_phrases_are_exact(text):
     [
         "wallet", "Wallet", "RPC", "watch-only", "read/write", "GitHub", "JavaScript", "e.g.", "don't", "32-bit", "2024", "10",
         "auth*", "ChunkC*", "日本語", "URLs", "error:", '"crash"',
+        "ERROR", "EMPTY", "SIGNED", "end-to-end", "out-of-the-box",
     ],
 )  # fmt: skip
 def test_plain_language_is_not(text):

@@ -60,6 +60,21 @@ def test_those_that_hold_an_identifier_come_before_those_that_hold_its_words(sto
     assert set(found[25:]) <= set(PROSE)
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_qualified_name_finds_what_names_its_last_part(tmp_path, mode):
+    store = open_store(str(tmp_path / "names.db"))
+    items = [item(at, "remove tx", "c tx mem pool: remove recursive") for at in range(1, 4)]
+    items += [item(at, f"wallet {at}", "is empty") for at in range(4, 40)]
+    items += [item(50, "slow eviction", f"the profile shows removeRecursive {FILLER}")]
+    items += [item(51, "races", f"removeRecursive is called without a lock on CTxMemPool {FILLER}")]
+    lines = [json.dumps(one).encode() + b"\n" for one in items]
+    import_lines(store, ProjectName("local", "local", "names"), lines, 1)
+    index_items(store, [1])
+    embed_documents(store, Knowing(), [1])
+    assert numbers(ask(store, "CTxMemPool::removeRecursive", mode))[:2] == [51, 50]
+    store.close()
+
+
 def test_as_words_they_are_found_by_rank(store):
     assert set(numbers(ask(store, "dead code", "lexical"))) <= set(PROSE)
 

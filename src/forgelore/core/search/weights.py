@@ -23,6 +23,7 @@ _LEAST = 0.02  # of the vectors': enough to fill a page that words leave short, 
 # What joins names in code and in files. A single slash may be "read/write", and is not among them.
 _JOINED = r"[A-Za-z0-9](?:::|->|[_\\.@=]|/[^/\s]*[/._])[A-Za-z0-9]"
 _MIN_JOINED = 4  # "e.g" is no name
+_MANY_PIECES, _MIN_PIECE = 3, 3  # non-mandatory-script-verify, but neither end-to-end nor out-of-the-box
 _MANY_DIGITS = 3  # CVE-2020-8840 is a code, 32-bit is not
 
 
@@ -72,7 +73,20 @@ def is_exact(word: Word) -> bool:
     return " " in text or bool(find_specials(word.text)) or _is_name(text.strip("`'\".,;:!?()[]{}<>"))
 
 
+def split_names(identifier: str) -> list[str]:
+    """Return the names that an identifier is made of, and of a path its last part.
+
+    CTxMemPool::removeRecursive -> CTxMemPool, removeRecursive      src/net/conn_base.cpp -> conn_base.cpp
+    """
+    if "/" in identifier:
+        return [identifier.rstrip("/").rpartition("/")[2]]
+    names = [name for name in _between_names().split(identifier.strip("()")) if name]
+    return names if len(names) > 1 and all(map(_is_name, names)) else [identifier]
+
+
 def _is_name(text: str) -> bool:
+    if _option().fullmatch(text) or _code().fullmatch(text):
+        return True
     if len(text) >= _MIN_JOINED and _joined().search(text):
         return True
     if text.isdecimal():
@@ -81,12 +95,33 @@ def _is_name(text: str) -> bool:
     has_digits = any(character.isdigit() for character in text)
     if has_digits and any(character.isalpha() for character in text):
         return len(pieces) == 1 or any(piece.isdigit() and len(piece) >= _MANY_DIGITS for piece in pieces)
+    if len(pieces) >= _MANY_PIECES and all(piece.isalpha() and len(piece) >= _MIN_PIECE for piece in pieces):
+        return True
     return any(len(split_word(piece).split()) > 1 for piece in pieces)
 
 
 @cache
 def _year() -> re.Pattern[str]:
     return re.compile("(?:19|20)[0-9][0-9]")
+
+
+@cache
+def _option() -> re.Pattern[str]:
+    return re.compile(r"--?[A-Za-z][A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+
+
+@cache
+def _code() -> re.Pattern[str]:
+    """Names of signals and of system errors: SIGSEGV, ECONNREFUSED. Other capitals may be shouted."""
+    return re.compile(
+        "SIG(?:ABRT|BUS|CHLD|FPE|HUP|ILL|INT|KILL|PIPE|QUIT|SEGV|TERM|TRAP)"
+        "|E(?:CONN|NO|ACCES|PERM|PIPE|AGAIN|EXIST|TIMED|ADDR|INVAL|BUSY|MFILE|HOST|NET)[A-Z]*"
+    )
+
+
+@cache
+def _between_names() -> re.Pattern[str]:
+    return re.compile(r"::|->|[.#]")
 
 
 @cache
