@@ -28,6 +28,9 @@ def test_the_best_of_a_bad_lot_is_told_and_every_hit_says_how_well_it_fits(demo)
     fitting = demo("search", "deleted files come back", "--json").data
     assert not fitting["is_nothing_fitting"]
     assert fitting["hits"][0]["relevance"] == 1
+    fits = [hit["fit"] for hit in fitting["hits"]]
+    assert fits[0] == "strong"
+    assert fits == sorted(fits, key=["strong", "fair", "weak"].index)
     title = fitting["hits"][0]["title"]
     assert [title[start:end].lower() for start, end in fitting["hits"][0]["title_marks"]][:2] == ["deleted", "files"]
     assert "nothing fits well" not in demo("search", "deleted files come back").out

@@ -133,9 +133,9 @@ def test_the_relevance_stands_behind_the_last_line_of_a_title(cli, tmp_path, scr
             "search", "lantern", "--project", "long/one", columns=columns, FORGELORE_PAGER=""
         ).text.splitlines()
         at = next(at for at, line in enumerate(lines) if line.startswith(" 1. "))
-        assert not lines[at].endswith("1.00")
+        assert not lines[at].endswith("strong")
         assert lines[at + 1].startswith("    ")
-        assert lines[at + 1].endswith("  1.00")
+        assert lines[at + 1].endswith("  strong")
         assert max(map(len, lines[at : at + 2])) <= columns
 
 

@@ -41,6 +41,7 @@ class FindingHistory:
         """
         from forgelore.api.find import build_search, check_source, name_hits, read_mode
         from forgelore.flows.code.search import search_everything
+        from forgelore.flows.search.weighing import name_hit_fits
 
         check_source(source)
         request = build_search(
@@ -50,7 +51,7 @@ class FindingHistory:
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
         answer = search_everything(retriever, request, rescorer=rescorer, with_lines=with_lines)
-        return answer._replace(hits=name_hits(self.app, answer.hits))
+        return answer._replace(hits=name_hits(self.app, name_hit_fits(answer.hits)))
 
     def similar(
         self, ref: str | int, *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,

@@ -16,6 +16,7 @@ from forgelore.core.search.weights import WeighedWord
 
 # Of 412 titles that have an answer, 1 in 50 has no hit above it; of 300 titles of other trackers every second.
 FLOOR = 0.4
+STRONG = 0.75
 _CURVE = 1.5  # half of the words say less than half
 _REACH = 0.25  # from the cosine of nonsense: this much below it says nothing, this much above says all
 _UNCOMPARED = 0.3  # where meaning was not compared, or nobody knows what nonsense reaches
@@ -41,6 +42,32 @@ def rate_hit(
     fit = 1 - (1 - math.pow(held, _CURVE)) * (1 - near)
     has_known = any(word.is_known for word in words)
     return fit * (1 - (_UNKNOWN_COST * unknown if has_known else _NOTHING_KNOWN_COST))
+
+
+def name_fits(relevances: Sequence[float]) -> list[str]:
+    """Return strong, fair or weak for hits in their order; the words never rise again further down.
+
+    The order knows what relevance does not, and the other way round: where a later hit is rated higher, both and those
+    between them share their mean.
+
+    .9 .3 .7 .1 -> strong fair fair weak
+    """
+    pools: list[list[float]] = []
+    for one in relevances:
+        pools.append([one])
+        while len(pools) > 1 and _mean(pools[-2]) < _mean(pools[-1]):
+            pools[-2:] = [[*pools[-2], *pools[-1]]]
+    return [_name_fit(_mean(pool)) for pool in pools for _ in pool]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _name_fit(relevance: float) -> str:
+    if relevance >= STRONG:
+        return "strong"
+    return "fair" if relevance >= FLOOR else "weak"
 
 
 def nonsense_among(floor: float, documents: int) -> float | None:

@@ -28,6 +28,7 @@ class Hit(NamedTuple):
     line: int | None = None  # of the file, or of the item's reading text; None: not asked
     symbol: str = ""  # of a file: what the found part is of
     first_line: int = 0  # of a file: where its snippet begins
+    fit: str = ""  # strong, fair or weak; never rises again further down; "": not asked
     names_project: bool = False  # in its ref: the store has several
 
     @property

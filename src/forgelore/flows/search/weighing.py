@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.core.compare.rarity import weight_of
 from forgelore.core.search.ftsquery import Query, Word, without_stops
-from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
+from forgelore.core.search.relevance import FLOOR, name_fits, nonsense_among, rate_hit
 from forgelore.core.search.weights import ListWeights, WeighedWord, is_exact, weigh_lists, with_numbered_names
 from forgelore.core.text import folded, folded_letters
 from forgelore.store.engine.words import estimate_documents
@@ -64,6 +64,12 @@ def rate_hits(
         return rate_hit(query.words, found, cosine=cosine, nonsense=nonsense)
 
     return [hit._replace(relevance=1.0 if at < known_count else rate(hit)) for at, hit in enumerate(hits)]
+
+
+def name_hit_fits(hits: "Sequence[Hit]") -> "list[Hit]":
+    """Return the hits of a page with how well each fits, in a word."""
+    fits = iter(name_fits([hit.relevance for hit in hits if hit.relevance is not None]))
+    return [hit if hit.relevance is None else hit._replace(fit=next(fits)) for hit in hits]
 
 
 def is_nothing_fitting(hits: "Sequence[Hit]") -> bool:

@@ -46,7 +46,7 @@ class HitPage(NamedTuple):
     def _score(self, hit: "Hit") -> str:
         """Return how well it fits; nothing where it is listed: all of these fit, and no words say how well."""
         is_listed = self.sort != "relevance" or (hit.kind in ("file", "commit") and not hit.words)
-        return "" if hit.relevance is None or is_listed else f"{hit.relevance:.2f}"
+        return "" if hit.relevance is None or is_listed else hit.fit
 
     def _date(self, hit: "Hit") -> str:
         """Return the date that hits are sorted by, or else when it was created."""

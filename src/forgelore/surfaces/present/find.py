@@ -73,7 +73,8 @@ class HitData(NamedTuple):
     """A found item, one of its threads, or its card, which a program wrote (`representation`); a file of code, or a
     commit. `reading_id` is what its reading text is asked for by, and `line` the place in that text, or in the file.
     `marks` and `title_marks`: (start, end) of what matched, in the snippet and in the title. `relevance`, of `search`
-    alone: how well it fits, 0 to 1; `score` orders the hits. `author` and times are the item's, and `thread` has those
+    alone: how well it fits, 0 to 1, and `fit` the same in a word (strong, fair, weak), which never rises again further
+    down; `score` orders the hits. `author` and times are the item's, and `thread` has those
     of the thread that was found; with the type thread, both are the thread's.
 
     The last ones are of `similar` alone: `why` in words, `similarity` as a position among the project's own items,
@@ -105,6 +106,7 @@ class HitData(NamedTuple):
     symbol: str | Absence = MISSING
     thread: HitThreadData | Absence = MISSING
     relevance: float | Absence = MISSING
+    fit: str | Absence = MISSING
     explain: ExplainData | Absence = MISSING
     why: str | Absence = MISSING
     similarity: float | Absence | None = MISSING
@@ -183,6 +185,7 @@ def present_hit(hit: "Hit", *, is_explained: bool, is_full_ref: bool) -> HitData
         reading_id=hit.key, line=hit.line, symbol=hit.symbol if row.kind == "file" else MISSING,
         thread=_present_thread(row.thread) if row.thread else MISSING,
         relevance=MISSING if hit.relevance is None else round(hit.relevance, 4),
+        fit=hit.fit or MISSING,
     )  # fmt: skip
     if not is_explained:
         return data
