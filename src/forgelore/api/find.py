@@ -8,6 +8,7 @@ from forgelore.app import App
 from forgelore.core.search.qualifiers import SortOrder, parse_sort
 from forgelore.core.values import check_filled, check_text
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
+from forgelore.flows.browse.reading_text import find_file_key
 from forgelore.flows.browse.refs import find_item
 from forgelore.flows.search.filters import only_projects, parse_filters
 from forgelore.flows.search.known_item import KnownItems
@@ -132,7 +133,8 @@ def name_code(app: App, request: SearchRequest, text: str, project: StoredProjec
         ref = parse_ref(text) if len(text) < MAX_NAMED else None
     except (InvalidValue, ValueError):
         ref = None
-    if ref is None or not (ref.sha or ref.key) or request.known.document_ids:
+    is_file = ref is not None and bool(ref.tag) and ref.kind is None
+    if ref is None or not (ref.sha or ref.key or is_file) or request.known.document_ids:
         return request
     if ref.key.startswith("item:"):
         found = load_document_of(app.store(), int(ref.key.partition(":")[2]), is_public=not app.include_internal)
@@ -142,6 +144,9 @@ def name_code(app: App, request: SearchRequest, text: str, project: StoredProjec
         project = find_named(app.store(), ref.project, app.hosts)
         if project is None:
             return request
+    if is_file:
+        key = find_file_key(app.store(), ref.tag, project.id if project else None)
+        return request._replace(code_keys=(key,) if key else ())
     rows = find_commits(app.store(), ref.sha, project.id if project else None)
     keys = (ref.key,) if ref.key else tuple(f"commit:{row.id}" for row in rows)
     return request._replace(code_keys=keys)

@@ -46,7 +46,12 @@ _COMMIT_PAGE = re.compile(
     r"(?P<root>https?://[^/\s]+/[^?#\s]+?)(?:/-)?/(?:pulls?/\d{1,18}/commits|commits?)/(?P<sha>[0-9A-Fa-f]{4,64})"
     r"(?:\.(?:patch|diff))?/?(?:[?#]\S*)?\Z"
 )
+# A file at a commit, on GitHub, GitLab and Forgejo.
+_FILE_PAGE = re.compile(
+    r"(?P<root>https?://[^/\s]+/[^?#\s]+?)(?:/-)?/(?:blob|src/commit)/[0-9A-Fa-f]{7,64}/(?P<path>[^?#\s]+)(?:[?#]\S*)?\Z"
+)
 _KEY = re.compile(r"(?:item|file|commit):\d{1,18}\Z")
+_LINE = re.compile(r":\d{1,9}(?:-\d{1,9})?\Z")
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?\Z")
 
 
@@ -61,8 +66,9 @@ class Hosts(NamedTuple):
 
 
 class Ref(NamedTuple):
-    """An item as typed. `kind` is None for a bare number; `project` is "" for the current one; `tag` for releases.
-    `sha`: the beginning of a commit's name, beside a number or a tag that could also be one. `key`: of a reading text.
+    """An item as typed. `kind` is None for a bare number; `project` is "" for the current one; `tag` for releases;
+    without a kind it is the path of a file. `sha`: the beginning of a commit's name, beside a number or tag that could
+    also be one. `key`: of a reading text.
     """
 
     project: str
@@ -163,6 +169,11 @@ def parse_commit_name(text: str) -> str:
     return name
 
 
+def split_line(path: str) -> str:
+    """Return a path without the line behind it: "src/x.py:12" -> "src/x.py"."""
+    return _LINE.sub("", path)
+
+
 def is_key(text: str) -> bool:
     """Whether something is the key of a reading text: `file:7`."""
     return _KEY.match(text) is not None
@@ -248,6 +259,8 @@ def _forge_of(host: str, hosts: Hosts, probe: Callable[[str], str]) -> str:
 
 def _ref_from_url(text: str) -> Ref:
     text = _on_main_host(text)
+    if file := _FILE_PAGE.match(text):
+        return Ref(file["root"], tag=unquote(file["path"]))
     if commit := _COMMIT_PAGE.match(text):
         return Ref(commit["root"], sha=commit["sha"].lower())
     found = key_in_url(text)

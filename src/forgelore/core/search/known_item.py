@@ -66,7 +66,7 @@ def parse_known_item(text: str) -> Ref | None:
         ref = parse_ref(word)
     except (InvalidValue, ValueError):  # the second for a URL that is none: http://[::1
         return None
-    is_of_code = ref.is_of_commit or (ref.sha and ref.tag) or ref.key
+    is_of_code = ref.is_of_commit or (ref.sha and ref.tag) or ref.key or (ref.tag and ref.kind is None)
     return None if is_of_code or (ref.tag and not ref.project) else ref
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from forgelore.core.code.pages import commit_page, file_page
 from forgelore.core.marker import is_report
-from forgelore.core.names import note_page, shown_ref
+from forgelore.core.names import note_page, shown_ref, split_line
 from forgelore.core.reading import (
     ReadingLines,
     ReadingText,
@@ -50,7 +50,8 @@ def find_file_key(store: Store, path: str, project_id: int | None) -> str | None
     """Return the key of the file at a path; None where there is none. Raises InvalidValue where several projects have
     one, and none was named.
     """
-    files = find_files_at(store, path.strip().removeprefix("./"), project_id)
+    name = path.strip().removeprefix("./")
+    files = find_files_at(store, name, project_id) or find_files_at(store, split_line(name), project_id)
     if len(files) > 1:
         keys = ", ".join(f"file:{one}" for one in files[:5])
         raise InvalidValue(f"{path} stands in several projects", hint=f"say which: {keys}")

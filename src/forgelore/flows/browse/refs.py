@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from forgelore.core.names import Hosts, Ref, parse_commit_name, parse_ref
+from forgelore.core.names import Hosts, Ref, parse_commit_name, parse_ref, split_line
 from forgelore.core.values import check_ref, check_text
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.store.browse import ShownRow, find_shown
 from forgelore.store.commits import find_commits
 from forgelore.store.db import Store
-from forgelore.store.projects import StoredProject, resolve_project
+from forgelore.store.path_history import PathScope, load_known_paths
+from forgelore.store.projects import StoredProject, list_projects, resolve_project
 from forgelore.words import KIND_WORDS, Kind, ProjectName
 
 _COMMIT_WORDS = ("commit", "commits")
@@ -78,6 +79,8 @@ def find_row(
     shown = ref.key or ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
     if not rows and ref.sha:
         raise _not_an_item(store, ref, project, shown)
+    if not rows and ref.tag and _is_path(store, ref.tag, project, is_public=is_public):
+        raise InvalidValue(f"{ref.tag} is a file", hint=_FILES_ALONE)
     if not rows:
         where = f"in {project.name}" if project else "in this database"
         raise NotFound(f"{shown} is not {where}", hint="check the number, or bring it in with: forgelore sync")
@@ -101,7 +104,14 @@ def find_commit(store: Store, ref: Ref, project: StoredProject | None, hosts: Ho
     return rows[0].id if rows else None
 
 
+_FILES_ALONE = "`history` tells what happened to it; `show` and `read` have its text where the code is indexed"
 _ITEMS_ALONE = "name an issue, a change, a discussion or a release; `show` and `read` take commits and files, too"
+
+
+def _is_path(store: Store, path: str, project: StoredProject | None, *, is_public: bool) -> bool:
+    """Whether something is a path that changes or commits touch."""
+    places = [project] if project else list_projects(store)
+    return any(load_known_paths(store, PathScope(one.id, is_public), (path, split_line(path)), 1) for one in places)
 
 
 def _not_an_item(store: Store, ref: Ref, project: StoredProject | None, shown: str = "") -> InvalidValue | NotFound:
