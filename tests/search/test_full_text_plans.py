@@ -63,3 +63,9 @@ def test_full_text_is_never_asked_for_single_rows(history, kind):
             found = plans(store, lambda: history.search(text, type=kind, project=project, **given))  # noqa: B023
             assert found, (given, text)
             assert all("M" in one and "=" not in one for one in found), (given, text, found)
+
+
+def test_no_search_of_ask_is_asked_for_single_rows(history):
+    found = plans(history.app.store(), lambda: history.ask("why does the relay open?", without_model=True))
+    assert len(found) >= 3, "items, code and commits"
+    assert all("M" in one and "=" not in one for one in found), found
