@@ -20,7 +20,7 @@ demo:
 # The suite, then the contract checks over all traffic that the suite made, then a small training run. With COVERAGE=1
 # the folders that test in their own process are measured: a process for each command, or a kill, would take twice the
 # time and say little more.
-MEASURED := $(addprefix tests/,core store net api index embedders search quality facts sync dedupe llm ask clones people paths)
+MEASURED := $(addprefix tests/,core store net api index embedders search quality facts sync dedupe llm ask clones people paths triage)
 OTHERS := $(filter-out $(MEASURED) tests/contracts tests/servers tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
 MEASURE := $(if $(COVERAGE),"$(BIN)/coverage" run -m,"$(BIN)/python" -m)
 
