@@ -24,7 +24,8 @@ from forgelore.version import __version__
 
 INSTRUCTIONS = f"""The history of software projects (issues, pull and merge requests, discussions, releases and what
 was said about them) in a local database. `search` finds, `read` shows the text with line numbers, `show` the facts of
-one item, `similar` what it may repeat, `sync_status` how fresh all of it is. Cite what you say as ref and lines, with
+one item, `similar` what it may repeat, `history` and `who` what happened to a file and who knows it, `list` and `count`
+what qualifiers allow, `sync_status` how fresh all of it is. Cite what you say as ref and lines, with
 the page's address.
 {DATA_NOTE}"""
 _MOST_ERROR_CHARS = 800
