@@ -58,4 +58,4 @@ def test_what_a_person_says_of_a_pair_imports_nothing_that_finds_or_judges(demo,
     )
     code, count, libraries = done.stdout.splitlines()[-1].split(" ", 2)
     assert (code, libraries) == ("0", "[]")
-    assert int(count) <= 75
+    assert int(count) <= 85
