@@ -183,3 +183,12 @@ def test_nobody_asks_for_a_stream_that_nobody_sees(history, streaming):
     streaming.replies = [call("search", keywords="x"), ANSWER]
     history.ask("why?")
     assert all("stream_options" not in asked for asked in streaming.asked)
+
+
+def test_a_pager_does_not_hold_a_stream_back(tmp_path, demo_file, streaming):
+    environ = {"FORGELORE_DB": str(demo_file), "HOME": str(tmp_path), "FORGELORE_LLM_BASE_URL": streaming.v1,
+               "FORGELORE_LLM_MODEL": "scripted-model", "FORGELORE_PAGER": "cat > /dev/null"}  # fmt: skip
+    streaming.replies = [ANSWER]
+    screen = run_in_terminal("ask", "why?", environ=environ, rows=5)
+    assert "too early" in screen.text
+    assert "Citations" in screen.text

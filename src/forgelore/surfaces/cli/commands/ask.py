@@ -97,6 +97,7 @@ class _AnswerStream:
 
     def show(self, text: str) -> None:
         """Print what is new; an answer that begins anew is printed below the other one."""
+        self._context.out = sys.stdout  # a pager would hold it back to the end
         is_more = text.startswith(self.written)
         new = text[len(self.written) :] if is_more else f"\n\n{text}"
         self.written, self._is_open = text, True
