@@ -3,6 +3,7 @@
 Concrete ones are named in `forges/adapters`, `embedders/choice` and `llm/choice`, and nowhere else.
 """
 
+import contextlib
 import os
 import threading
 import time
@@ -28,7 +29,7 @@ from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.db import Store
 from forgelore.store.migrate import open_store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
-from forgelore.store.readonly import read_only
+from forgelore.store.readonly import read_only, stamp_of
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
@@ -60,6 +61,7 @@ class App:
         self.jitter: Callable[[], float] = _draw_share
         self._is_closed = False
         self._store: Store | None = None
+        self._stamp: tuple[int, ...] | None = None  # of its file, before it was opened
         self._forges: dict[tuple[str, float | None], Forge] = {}
         self._embedders: dict[str, Embedder] = {}
         self._chat_models: dict[str, ChatModel] = {}
@@ -92,10 +94,22 @@ class App:
         if self._store is None:
             if create:
                 _make_folder_for(self.config.db)
+            self._stamp = stamp_of(self.config.db)
             self._store = open_store(self.config.db, create=create, for_reading=self.for_reading, now_ms=self.now_ms)
         if create and self._store.is_read_only:
             raise read_only(self.config.db)
         return self._store
+
+    def close_replaced(self) -> bool:
+        """Close the store where its file is gone, or is another one now; whatever is asked next opens what is there. It
+        costs a look at the file, and a new connection after somebody wrote to it.
+        """
+        if self._store is None or self._stamp == stamp_of(self.config.db):
+            return False
+        with contextlib.suppress(LoreError):  # a file that was read without locks has changed, as we know
+            self._store.close()
+        self._store = None
+        return True
 
     @property
     def opened_store(self) -> Store | None:

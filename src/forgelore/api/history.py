@@ -307,6 +307,13 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         is_public = not self.app.include_internal
         return count_waiting(store, JobKind.REPLAY, is_public=is_public) if store else 0
 
+    def reopen_replaced(self) -> None:
+        """Notice that the database was deleted, replaced or written by others. A program that stays open asks this
+        between two questions; the next one then gets the file that is there, or is told that there is none.
+        """
+        if self.app.close_replaced():
+            self._retrievers.clear()
+
     def close(self) -> None:
         """Close the file and every connection. Whatever is asked afterwards is refused."""
         self._retrievers.clear()

@@ -35,6 +35,15 @@ def portrait_of(path: str) -> Portrait:
     return Portrait(_size_and_time(path), _size_and_time(f"{path}-wal"))
 
 
+def stamp_of(path: str) -> tuple[int, ...] | None:
+    """Return what tells a file from one that took its place or was written over it; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 def connect_beside_writers(path: str, busy_timeout_ms: int) -> apsw.Connection:
     """Return a connection that SQLite lets write nothing, on a file that others may write."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)

@@ -122,6 +122,7 @@ class HistoryThreads:
             if not opened:
                 opened.append(self._make())
                 self._histories.append(opened[0])
+            opened[0].reopen_replaced()
             return opened[0]
 
         while True:
