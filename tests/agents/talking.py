@@ -96,8 +96,8 @@ def connected(transport):
 
 
 @contextlib.contextmanager
-def over_stdio(db, home, *words, **env):
-    command = [*FORGELORE, "mcp", "--db", db, *words]
+def over_stdio(db, home, *words, structured=True, **env):
+    command = [*FORGELORE, "mcp", "--db", db, *words, *(["--structured"] if structured else [])]
     params = StdioServerParameters(command=command[0], args=command[1:], env=server_env(home, **env), cwd=str(home))
     with connected(stdio_client(params)) as agent:
         yield agent
@@ -132,7 +132,8 @@ def wait_for(url):
 
 
 @contextlib.contextmanager
-def over_http(db, home, *words):
+def over_http(db, home, *words, structured=True):
+    words = [*words, *(["--structured"] if structured else [])]
     with http_server(db, home, *words) as (_, url), connected(streamable_http_client(url)) as agent:
         yield agent
 

@@ -48,6 +48,30 @@ def test_a_client_gets_an_entry_that_starts_this_program(install, home, tmp_path
     assert install(name, "--yes", "--include-internal")[1].out.count("it is there already") == 1
 
 
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [("echo 'No module named sync_engine' >&2; exit 1", "No module named sync_engine"), ("read line; echo nonsense", "did not list its tools"), (None, "No such file")],
+)  # fmt: skip
+def test_a_server_that_does_not_run_is_not_installed(install, home, tmp_path, monkeypatch, program, said):
+    interpreter = tmp_path / "python"
+    if program:
+        interpreter.write_text(f"#!/bin/sh\n{program}\n")
+        interpreter.chmod(0o700)
+    monkeypatch.setattr("sys.executable", str(interpreter))
+    code, printed = install("cursor", "--yes")
+    assert code == 3
+    assert said in printed.err
+    assert "✓" not in printed.out
+    assert not place_of("cursor", home, tmp_path).exists()
+
+
+def test_a_server_that_has_no_database_yet_is_installed_with_a_warning(install, tmp_path):
+    code, printed = install("cursor", "--yes")
+    assert code == 0
+    assert "✓ written" in printed.out
+    assert f"there is no database at {tmp_path / 'lore.db'}" in printed.err
+
+
 @pytest.mark.parametrize("name", CLIENTS)
 def test_nothing_is_written_by_a_program_that_nobody_asked(install, home, tmp_path, name):
     code, said = install(name)

@@ -126,7 +126,7 @@ def test_without_a_database_the_tools_say_what_to_do_and_find_it_once_it_is_ther
     folder.mkdir()
     with over_stdio(str(folder / "store.db"), place) as agent:
         assert "there is no database" in agent.refusal("search", query="cache")
-        assert "forgelore sync" in agent.refusal("sync_status")
+        assert "a person has to look at the database" in agent.refusal("sync_status")
         assert agent.ask("list_resources").resources == []
         make_store(folder)
         assert "#1 " in agent.text("search", query="forgets files")

@@ -53,7 +53,8 @@ def test_the_tools_say_what_they_are(agent):
             jsonschema.Draft202012Validator.check_schema(schema)
         if tool.name not in ("sync_status", "count"):
             assert "never follow instructions" in tool.description
-    assert sum(len(tool.model_dump_json()) for tool in tools) < 24_000  # what every conversation pays
+    # What every conversation pays: schemas of answers are for programs.
+    assert sum(len(tool.model_dump_json(exclude={"output_schema"}, exclude_none=True)) for tool in tools) < 14_000
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS)
@@ -64,13 +65,13 @@ def test_an_answer_is_text_and_data_that_fits_its_schema_and_is_small(agent, nam
     jsonschema.validate(done.structured_content, schema)
     text = done.content[0].text
     assert text.strip()
-    assert len(text) + len(json.dumps(done.structured_content, ensure_ascii=False)) <= 12_000
+    assert len(json.dumps(text, ensure_ascii=False)) <= 12_000
 
 
 def test_a_page_of_twenty_results_takes_less_than_3000_tokens(agent):
     done = agent.call("search", query="cache", limit=20)
     assert len(done.structured_content["hits"]) == 20
-    assert len(done.model_dump_json()) / 4 < 3_000
+    assert len(json.dumps(done.content[0].text)) / 4 < 3_000
 
 
 def test_pages_follow_each_other(agent):
@@ -97,7 +98,7 @@ def test_an_agent_that_follows_below_reads_every_line(agent):
     seen, total = set(range(read["first_line"], read["last_line"] + 1)), read["total_lines"]
     while read["below"]:
         assert "[...more below...]" in read["text"]
-        assert len(read["text"]) <= 2_000
+        assert len(read["text"]) <= 8_000
         read = agent.data("read", ref="#1", direction="down", **read["below"])
         assert "[...more above...]" in read["text"]
         seen |= set(range(read["first_line"], read["last_line"] + 1))
@@ -195,7 +196,7 @@ def test_a_hidden_item_is_refused_as_one_that_does_not_exist(agent, name):
         ("search", {"query": "x" * 100_001}, "length <= 100000"),
         ("search", {"query": "cache", "colour": "red"}, "unknown field `colour`"),
         ("search", {"query": "cache", "type": ["nonsense"]}, "is not a type"),
-        ("search", {"query": "cache", "type": "issue"}, "Expected `array`"),
+        ("search", {"query": "cache", "type": 5}, "Expected `array`"),
         ("search", {"query": "cache", "offset": "nonsense"}, "no page begins at"),
         ("search", {"query": "cache", "project": "no/such"}, "no/such"),
         ("search", {"query": "cache", "after": "the day after"}, "the day after"),

@@ -285,7 +285,7 @@ def outcome(history, ask):
     folder = os.path.dirname(history.path)
     said = said.replace(folder, "FOLDER").replace(history.app.environ["FORGELORE_LLM_BASE_URL"], "MODEL")
     # How rare a word is counts every document, and so do scores; a page's mark and dates tell when the file was written.
-    varying = r'"(?:bytes|content_hash|hash|\w+_at|session|document_id)": (?:"[^"]*"|\d+|null)|\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|session \d+|Against it: [^.]*'
+    varying = r'"(?:bytes|content_hash|hash|\w+_at|session|document_id)": (?:"[^"]*"|\d+|null)|\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|session \d+|\d+ s ago|Against it: [^.]*'
     return re.sub(r"(\d+):[0-9a-f]{10}\b", r"\1", re.sub(varying, "", said))
 
 

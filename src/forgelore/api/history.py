@@ -156,20 +156,24 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     def read(
         self, *ref: str | int, line: int | None = None, column: int = 1, direction: "ScrollDirection | None" = None,
-        find: str = "", project: str | None = None,
+        find: str = "", chars: int = 2_000, project: str | None = None,
     ) -> "ReadItem":  # fmt: skip
         """Return a window on the reading text of an item, of a file by its path, or of what a search result's key
         names, with line numbers: the first one, the one around a line, or with a direction ("down", "up") the one that
         begins or ends at that line. `column`: of a line that is longer than a window. `find`: words; all their places
-        are told, and the window is around the first.
+        are told, and the window is around the first. `chars`: how many characters the window has at most, 1,000 to
+        8,000.
         """
         from forgelore.core.ask.windows import TextPlace
-        from forgelore.core.values import check_number, check_ref
+        from forgelore.core.values import check_number, check_ref, check_whole
+        from forgelore.errors import InvalidValue
         from forgelore.flows.browse.reading_window import read_item
 
+        if check_whole("chars", chars, 8_000) < 1_000:
+            raise InvalidValue(f"a window of {chars} characters is too small", hint="use 1,000 to 8,000")
         place = None if line is None else TextPlace(check_number("line", line), check_number("column", column))
         key, name = self._find_reading(tuple(map(check_ref, ref)), project)
-        return read_item(self.read_text(key), name, place, direction=direction, find=find)
+        return read_item(self.read_text(key), name, place, direction=direction, find=find, chars=chars)
 
     def _find_reading(self, ref: tuple[str, ...], project: str | None) -> tuple[str, str]:
         """Return the key of what is to be read, and its project where the ref was one of an item."""

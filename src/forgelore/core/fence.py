@@ -6,8 +6,8 @@
 
 The name of a fence does not occur in the text inside, so that nobody can end a fence from within and give orders behind
 it. In a conversation the name is drawn by chance, and the first message tells it. Where nothing was said before, it is
-made from the text itself. What a person does not see on the forge's page (control characters, Unicode tags) could hide
-an order, and is replaced.
+made from the text itself. What a person does not see on the forge's page could hide an order: characters without width
+are removed, control characters and Unicode tags replaced.
 """
 
 import hashlib
@@ -17,6 +17,9 @@ from forgelore.core.text import printable
 
 PREFIX = "forge-text-"
 _TAGS = re.compile("[\U000e0000-\U000e007f]")  # letters that are not drawn
+_NO_WIDTH = re.compile(
+    "[\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2060-\u2064\u206a-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
+)
 _BROKEN = f"{PREFIX}\ufffd"
 
 
@@ -44,4 +47,4 @@ def fence_alone(text: str) -> str:
 
 def seen(text: str) -> str:
     """Return several lines of somebody's text, as a person would see them."""
-    return _TAGS.sub("\ufffd", printable(text))
+    return _TAGS.sub("\ufffd", _NO_WIDTH.sub("", printable(text)))

@@ -6,7 +6,8 @@
     43:501: the second part of a very long line: from its character 501 on
     [...more below...]
 
-A window reaches 50 lines to both sides of its centre and holds at most 2,000 characters, numbers and markers included.
+A window reaches 50 lines to both sides of its centre and holds at most 2,000 characters, numbers and markers included;
+one for a reader with more room holds more of both.
 Lines and characters are counted from 1. A line that is longer than a window is read in parts, so that scrolling passes
 every character of any text: a minified file is one line. Every shown line begins with its number, so a text that holds
 a marker itself cannot pass for one of ours.
@@ -19,6 +20,7 @@ from typing import Literal, NamedTuple
 LINES_AROUND = 50
 MAX_WINDOW_CHARS = 2_000
 SCROLL = 0.8  # of a window; the rest is seen again
+MAX_OVERLAP = 21  # lines that are seen again
 MORE_ABOVE = "[...more above...]"
 MORE_BELOW = "[...more below...]"
 _PART = 500  # characters of a long line that are shown or left out together
@@ -69,18 +71,20 @@ class ReadingWindow(NamedTuple):
         return "\n".join([*lines, MORE_BELOW] if self.below else lines)
 
 
-def open_window(lines: Sequence[str], centre: TextPlace | None = None) -> ReadingWindow:
+def open_window(
+    lines: Sequence[str], centre: TextPlace | None = None, *, chars: int = MAX_WINDOW_CHARS
+) -> ReadingWindow:
     """Return the window around a place, or the first one. A place outside of the text means its nearer end."""
     parts = _split(lines)
     if centre is None:
-        return _from_top(parts, 0, len(lines))
+        return _from_top(parts, 0, len(lines), chars)
     at = _find(parts, centre)
     low, high, used = at, at + 1, len(str(parts[at])) + 1 if parts else 0
     going: list[ScrollDirection] = ["up", "down"]
     while going:
         direction = going.pop(0)
         index = low - 1 if direction == "up" else high
-        taken = _room_of(parts, index, used, within=parts[at].place.line) if parts else None
+        taken = _room_of(parts, index, used, within=parts[at].place.line, chars=chars) if parts else None
         if taken is not None:
             used += taken
             low, high = (index, high) if direction == "up" else (low, index + 1)
@@ -88,13 +92,15 @@ def open_window(lines: Sequence[str], centre: TextPlace | None = None) -> Readin
     return _window(parts, low, high, len(lines))
 
 
-def scroll_to(lines: Sequence[str], place: TextPlace | None, direction: ScrollDirection) -> ReadingWindow:
+def scroll_to(
+    lines: Sequence[str], place: TextPlace | None, direction: ScrollDirection, *, chars: int = MAX_WINDOW_CHARS
+) -> ReadingWindow:
     """Return the window that begins at a place ("down"), or ends there ("up"); None: the first one, or the last."""
     parts = _split(lines)
     if direction == "down":
-        return _from_top(parts, _find(parts, place) if place else 0, len(lines))
+        return _from_top(parts, _find(parts, place) if place else 0, len(lines), chars)
     high = min(len(parts), _find(parts, place) + 1) if place else len(parts)
-    return _window(parts, _reach_up(parts, high), high, len(lines))
+    return _window(parts, _reach_up(parts, high, chars), high, len(lines))
 
 
 def scroll_window(lines: Sequence[str], window: ReadingWindow, direction: ScrollDirection) -> ReadingWindow:
@@ -138,33 +144,38 @@ def _find(parts: Sequence[LinePart], place: TextPlace) -> int:
     return max(0, bisect_right(parts, place, key=lambda part: part.place) - 1)
 
 
-def _room_of(parts: Sequence[LinePart], index: int, used: int, *, within: int) -> int | None:
+def _room_of(parts: Sequence[LinePart], index: int, used: int, *, within: int, chars: int) -> int | None:
     """Return the characters that a further part takes; None where it is not there, too far from a line or too long."""
-    if not 0 <= index < len(parts) or abs(parts[index].place.line - within) > LINES_AROUND:
+    if not 0 <= index < len(parts) or abs(parts[index].place.line - within) > _around(chars):
         return None
     taken = len(str(parts[index])) + 1
-    return taken if used + taken <= MAX_WINDOW_CHARS - _MARKERS else None
+    return taken if used + taken <= chars - _MARKERS else None
 
 
-def _from_top(parts: Sequence[LinePart], low: int, total: int) -> ReadingWindow:
+def _around(chars: int) -> int:
+    return LINES_AROUND * max(chars, MAX_WINDOW_CHARS) // MAX_WINDOW_CHARS
+
+
+def _from_top(parts: Sequence[LinePart], low: int, total: int, chars: int) -> ReadingWindow:
     high = used = 0
-    middle = parts[low].place.line + LINES_AROUND if parts else 0
-    while (taken := _room_of(parts, low + high, used, within=middle)) is not None:
+    middle = parts[low].place.line + _around(chars) if parts else 0
+    while (taken := _room_of(parts, low + high, used, within=middle, chars=chars)) is not None:
         used, high = used + taken, high + 1
     return _window(parts, low, low + high, total)
 
 
-def _reach_up(parts: Sequence[LinePart], high: int) -> int:
+def _reach_up(parts: Sequence[LinePart], high: int, chars: int) -> int:
     """Return the first part of the window that ends before `high`."""
     low, used = high, 0
-    middle = parts[high - 1].place.line - LINES_AROUND if parts else 0
-    while (taken := _room_of(parts, low - 1, used, within=middle)) is not None:
+    middle = parts[high - 1].place.line - _around(chars) if parts else 0
+    while (taken := _room_of(parts, low - 1, used, within=middle, chars=chars)) is not None:
         used, low = used + taken, low - 1
     return low
 
 
 def _window(parts: Sequence[LinePart], low: int, high: int, total: int) -> ReadingWindow:
-    step = max(1, int((high - low) * SCROLL))
+    count = high - low
+    step = max(1, int(count * SCROLL), count - MAX_OVERLAP)
     return ReadingWindow(
         tuple(parts[low:high]), total, above=parts[high - 1 - step].place if low > 0 else None,
         below=parts[low + step].place if high < len(parts) else None,

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from forgelore.core.ask.windows import (
+    MAX_WINDOW_CHARS,
     ReadingWindow,
     ScrollDirection,
     TextPlace,
@@ -30,7 +31,7 @@ class ReadItem(NamedTuple):
 
 def read_item(
     text: ReadingText, project: str, place: TextPlace | None = None, *, direction: ScrollDirection | None = None,
-    find: str = "",
+    find: str = "", chars: int = MAX_WINDOW_CHARS,
 ) -> ReadItem:  # fmt: skip
     """Return the window around a place, from it on (down) or up to it (up); without a place, the first one. Words that
     are to be found give the place where they stand first.
@@ -38,5 +39,9 @@ def read_item(
     found = tuple(find_lines(text.lines, find)) if find else ()
     if found and place is None:
         place = found[0]
-    window = scroll_to(text.lines, place, direction) if direction else open_window(text.lines, place)
+    window = (
+        scroll_to(text.lines, place, direction, chars=chars)
+        if direction
+        else open_window(text.lines, place, chars=chars)
+    )
     return ReadItem(text.ref, project, text.kind, text.title, text.url, text.hash, window, found)

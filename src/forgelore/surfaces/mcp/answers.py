@@ -1,6 +1,7 @@
-"""An answer of a tool: text that a model reads, and the same as data with a schema. Both together stay small.
+"""An answer of a tool: text that a model reads, and the same as data with a schema for programs that ask for it.
 
-Clients hand over the one, the other or both, so the limit is for both: 3,000 tokens at four characters each.
+A client that gets both hands both to its model, so data is sent only where the server was started for that. The limit
+is that of the text: 3,000 tokens at four characters each.
 """
 
 import json
@@ -27,7 +28,7 @@ class ToolAnswer(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(len(json.dumps(part, ensure_ascii=False)) for part in (self.text, self.as_structured()))
+        return len(json.dumps(self.text, ensure_ascii=False))
 
 
 def fit_answer(build: Callable[[int], ToolAnswer]) -> ToolAnswer:

@@ -1,6 +1,7 @@
 """Arguments of the tools: their schemas for agents, and the reading of what agents send.
 
-What does not fit is told in our words, with the arguments there are; nothing is guessed and nothing is converted.
+What does not fit is told in our words, with the arguments there are. A string where a list is wanted means a list of
+one; nothing else is guessed or converted.
 """
 
 from collections.abc import Mapping
@@ -83,6 +84,10 @@ class ReadArguments(Struct, forbid_unknown_fields=True):
         Literal["up", "down"], Meta(description="down: from the line on; up: up to the line. Without a line: the ends")
     ] | None = None  # fmt: skip
     find: Annotated[str, Meta(max_length=_MAX_NAME, description="words to look for in the text of this item")] = ""
+    chars: (
+        Annotated[int, Meta(description="most characters to return, 1000 to 8000; around a line 2000, else 8000")]
+        | None
+    ) = None
     project: _Project | None = None
 
 
@@ -198,7 +203,11 @@ class SyncArguments(Struct, forbid_unknown_fields=True):
 
 
 def read_arguments(kind: type[Given], sent: Mapping[str, object]) -> Given:
-    """Return what was sent, checked. Raises InvalidValue with the arguments there are."""
+    """Return what was sent, checked; a string is taken where a list of one is meant. Raises InvalidValue with the
+    arguments there are.
+    """
+    lists = {field.name for field in msgspec.structs.fields(kind) if isinstance(field.default_factory, type)}
+    sent = {name: [value] if name in lists and isinstance(value, str) else value for name, value in sent.items()}
     try:
         return msgspec.convert(sent, kind)
     except msgspec.ValidationError as error:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
-from forgelore.surfaces.mcp.fence import fence, one_line, seen
+from forgelore.surfaces.mcp.fence import fence, one_line, seen, without_commands
 
 if TYPE_CHECKING:
     from forgelore.api import AskAnswer, CheckedCitation
@@ -69,7 +69,7 @@ def answer_ask(answer: "AskAnswer") -> ToolAnswer:
             ],
             citations=[_citation(one, width) for one in answer.citations[:_MOST_CITATIONS]],
             model=one_line(answer.model, 100), tokens=answer.tokens_in + answer.tokens_out,
-            problem=one_line(answer.problem, 300), session=answer.session,
+            problem=one_line(without_commands(answer.problem) or answer.problem, 300), session=answer.session,
         )  # fmt: skip
         return ToolAnswer(_write(data), data)
 

@@ -10,16 +10,19 @@
     windsurf        ~/.codeium/windsurf/mcp_config.json                     mcpServers     Windsurf
 
 What is there stays as it is, but for an entry of the same name. A file that cannot be read for certain (comments in
-JSON, another entry in TOML) is left alone; a person then adds the lines. To install, the file is read, completed, kept
-as a copy, and replaced in one step.
+JSON, another entry in TOML) is left alone; a person then adds the lines. To install, the server is started once, as the
+client will; then the file is read, completed, kept as a copy, and replaced in one step.
 """
 
 import contextlib
 import json
 import os
+import queue
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -142,6 +145,81 @@ def own_command(arguments: list[str]) -> list[str]:
         script
     )
     return [script, *arguments] if is_script else [sys.executable, "-m", "forgelore", *arguments]
+
+
+def check_server(command: list[str], *, patience_s: float = 30.0) -> str:
+    """Start the server as a client would, and ask it for its tools and for the projects; return what it says is wrong
+    with its database, "" where nothing is. Raises ConfigError where it does not run.
+    """
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": ENTRY, "version": "install"}}
+    requests = (
+        {"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"}, {"id": 3, "method": "tools/call", "params": {"name": "sync_status"}},
+    )  # fmt: skip
+    lines = "".join(f"{json.dumps({'jsonrpc': '2.0', **request})}\n" for request in requests)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the program that is running now
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True, encoding="utf-8"
+            )
+        except OSError as error:
+            raise _not_running(f"{command[0]}: {error.strerror}") from error
+        answers = _hear_answers(process, lines, patience_s)
+        complaints.seek(0)
+        said = complaints.read().strip()
+    listed, status = answers.get(2), answers.get(3)
+    if not (isinstance(listed, dict) and listed.get("tools")):
+        raise _not_running(said.splitlines()[-1] if said else "it did not list its tools")
+    content = status.get("content") if isinstance(status, dict) and status.get("isError") else None
+    first = content[0] if isinstance(content, list) and content else None
+    return str(first.get("text")) if isinstance(first, dict) else ""
+
+
+def _hear_answers(process: "subprocess.Popen[str]", lines: str, patience_s: float) -> dict[int, JsonValue]:
+    """Return the results by the numbers of their requests, until the last one was answered, the server ended, or
+    patience did.
+    """
+    heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    listener = threading.Thread(target=_listen, args=(process, heard), daemon=True)
+    listener.start()
+    answers: dict[int, JsonValue] = {}
+    timer = threading.Timer(patience_s, heard.put, [None])
+    timer.start()
+    assert process.stdin
+    try:
+        with contextlib.suppress(OSError):  # it has ended already
+            process.stdin.write(lines)
+            process.stdin.flush()
+        while 3 not in answers and (line := heard.get()) is not None:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                answer = json.loads(line)
+                answers[answer["id"]] = answer["result"]
+    finally:
+        timer.cancel()
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+        process.kill()
+        process.wait()
+        listener.join(5)
+    return answers
+
+
+def _listen(process: "subprocess.Popen[str]", heard: "queue.SimpleQueue[str | None]") -> None:
+    """A thread of its own, because a server that stays silent may do so for ever."""
+    assert process.stdout
+    with process.stdout, contextlib.suppress(ValueError, OSError):
+        for line in process.stdout:
+            heard.put(line)
+    heard.put(None)
+
+
+def _not_running(why: str) -> ConfigError:
+    return ConfigError(
+        f"the server does not run, so nothing was written: {why}",
+        hint="mend that first; FORGELORE_DEBUG=1 forgelore mcp shows more",
+    )
 
 
 def plan_change(client: ClientProgram, path: str, command: list[str]) -> FileChange:

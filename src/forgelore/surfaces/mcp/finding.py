@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
-from forgelore.surfaces.mcp.fence import fence, one_line
+from forgelore.surfaces.mcp.fence import fence, one_line, without_commands
 from forgelore.surfaces.present.data import MISSING, Absence
 from forgelore.surfaces.present.find import why
 from forgelore.surfaces.present.text import day
@@ -69,9 +69,9 @@ class SimilarItems(NamedTuple):
 
 
 def answer_search(answer: "SearchAnswer", about_limit: Sequence[str], *, has_several_projects: bool) -> ToolAnswer:
-    notes = [one_line(note, 300) for note in (*about_limit, *answer.notes, *answer.warnings)]
+    notes = _notes(*about_limit, *answer.notes, *answer.warnings)
     if answer.is_nothing_indexed:
-        notes.append("nothing is indexed yet; a person has to run: forgelore sync")
+        notes.append("nothing is indexed yet; a person has to fetch or index a project first")
 
     def build(width: int) -> ToolAnswer:
         hits = [
@@ -91,7 +91,7 @@ def answer_search(answer: "SearchAnswer", about_limit: Sequence[str], *, has_sev
 def answer_similar(
     answer: "SimilarAnswer", ref: str, about_limit: Sequence[str], *, has_several_projects: bool
 ) -> ToolAnswer:
-    ref, notes = one_line(ref, 90), [one_line(warning, 300) for warning in (*about_limit, *answer.warnings)]
+    ref, notes = one_line(ref, 90), _notes(*about_limit, *answer.warnings)
     chance = round(answer.chance.value, 2) if answer.chance else None
 
     def build(width: int) -> ToolAnswer:
@@ -107,6 +107,10 @@ def answer_similar(
         return ToolAnswer(_write(first, hits, notes), SimilarItems(ref, hits, chance, notes))
 
     return fit_answer(build)
+
+
+def _notes(*notes: str) -> list[str]:
+    return [one_line(said, 300) for note in notes if (said := without_commands(note))]
 
 
 def _count(answer: "SearchAnswer") -> str:
@@ -157,7 +161,7 @@ def answer_rows(
 ) -> ToolAnswer:
     """Return a page of lines."""
     shown, more = lines[offset : offset + limit], len(lines) > offset + limit
-    remarks = [one_line(note, 300) for note in notes]
+    remarks = _notes(*notes)
 
     def build(width: int) -> ToolAnswer:
         data = ListedLines(

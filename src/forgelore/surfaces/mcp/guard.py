@@ -2,17 +2,52 @@
 
 A page in a browser can send requests to this machine, under a name of its own that it lets point here (DNS rebinding).
 Such a request has that name as its Host, or the page's address as its Origin. Both are refused with 403, a missing or
-wrong token with 401.
+wrong token with 401. A request that arrives too slowly holds a connection for nothing: it is cut.
 """
 
+import asyncio
 import hashlib
 import hmac
 from typing import TYPE_CHECKING
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+def make_protocol(request_s: float) -> type[H11Protocol]:
+    """Return how connections are read: one whose request is not there in time is closed. The time begins with the
+    connection, and again with the first byte of each further request.
+    """
+
+    class TimedProtocol(H11Protocol):
+        _late: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._late = self.loop.call_later(request_s, transport.close)
+
+        def data_received(self, data: bytes) -> None:
+            if self._late is None:
+                self._late = self.loop.call_later(request_s, self.transport.close)
+            super().data_received(data)
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):  # all of it is here
+                self._stop_clock()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_clock()
+            super().connection_lost(exc)
+
+        def _stop_clock(self) -> None:
+            if self._late is not None:
+                self._late.cancel()
+                self._late = None
+
+    return TimedProtocol
 
 
 class Guard:

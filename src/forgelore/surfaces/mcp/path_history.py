@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
-from forgelore.surfaces.mcp.fence import fence, one_line
+from forgelore.surfaces.mcp.fence import fence, one_line, without_commands
 from forgelore.surfaces.present.text import day
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class FileHistory(NamedTuple):
 def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = (), offset: int = 0) -> ToolAnswer:
     end = offset + len(found.decisions) + len(found.entries)
     more = end if end < found.decision_count + found.entry_count and end > offset else None
-    notes = [one_line(warning, 200) for warning in (*about_limit, *found.warnings)]
+    notes = [one_line(said, 200) for one in (*about_limit, *found.warnings) if (said := without_commands(one))]
 
     def build(width: int) -> ToolAnswer:
         data = FileHistory(

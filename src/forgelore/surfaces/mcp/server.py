@@ -13,8 +13,17 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
-from forgelore.errors import InvalidValue, LoreError
-from forgelore.surfaces.mcp.fence import DATA_NOTE
+from forgelore.errors import (
+    AuthError,
+    ConfigError,
+    ForgeError,
+    InvalidValue,
+    LoreError,
+    NotFound,
+    RateLimited,
+    StoreError,
+)
+from forgelore.surfaces.mcp.fence import DATA_NOTE, without_commands
 from forgelore.surfaces.mcp.histories import HistoryThreads
 from forgelore.surfaces.mcp.prompts import PROMPTS, PromptSpec
 from forgelore.surfaces.mcp.resources import TEMPLATE, ListedResource, list_resources, read_resource
@@ -29,6 +38,13 @@ what qualifiers allow, `sync_status` how fresh all of it is. Cite what you say a
 the page's address.
 {DATA_NOTE}"""
 _MOST_ERROR_CHARS = 800
+_ADVICE = (  # in place of commands that only people can run
+    (NotFound, "`search` finds refs, and `sync_status` lists the projects"),
+    (InvalidValue, "look at the tool's description"),
+    (StoreError, "a person has to look at the database; until then no tool can answer"),
+    ((AuthError, ConfigError), "a person has to change the settings of this server"),
+    ((ForgeError, RateLimited), "try again later"),
+)
 _Context = ServerRequestContext[dict[str, object], object]
 
 
@@ -38,11 +54,14 @@ class AgentServer(NamedTuple):
     histories: HistoryThreads
     talking: HistoryThreads  # for tools that wait for a forge or a model: others never queue behind them
     tools: dict[str, ToolSpec]
+    is_structured: bool = False
 
     async def list_tools(
         self, _context: _Context, _params: protocol.PaginatedRequestParams | None
     ) -> protocol.ListToolsResult:
-        return protocol.ListToolsResult(tools=[_listed_tool(tool) for tool in self.tools.values()])
+        return protocol.ListToolsResult(
+            tools=[_listed_tool(tool, is_structured=self.is_structured) for tool in self.tools.values()]
+        )
 
     async def call_tool(self, _context: _Context, params: protocol.CallToolRequestParams) -> protocol.CallToolResult:
         tool = self.tools.get(params.name)
@@ -56,7 +75,8 @@ class AgentServer(NamedTuple):
             return protocol.CallToolResult(content=[_text(_in_words(error))], is_error=True)
         except Exception as error:  # noqa: BLE001 - the surface's outermost line
             return protocol.CallToolResult(content=[_text(_unexpected(error))], is_error=True)
-        return protocol.CallToolResult(content=[_text(answer.text)], structured_content=answer.as_structured())
+        data = answer.as_structured() if self.is_structured else None
+        return protocol.CallToolResult(content=[_text(answer.text)], structured_content=data)
 
     async def list_resources(
         self, _context: _Context, _params: protocol.PaginatedRequestParams | None
@@ -112,7 +132,7 @@ def build_server(
     histories: HistoryThreads, talking: HistoryThreads, options: ServerOptions
 ) -> Server[dict[str, object]]:
     """Return the server, ready to be run over any transport."""
-    agent = AgentServer(histories, talking, {tool.name: tool for tool in list_tools(options)})
+    agent = AgentServer(histories, talking, {tool.name: tool for tool in list_tools(options)}, options.is_structured)
     return Server(
         "forgelore", version=__version__, title="forgelore", instructions=INSTRUCTIONS,
         on_list_tools=agent.list_tools, on_call_tool=agent.call_tool, on_list_resources=agent.list_resources,
@@ -121,10 +141,10 @@ def build_server(
     )  # fmt: skip
 
 
-def _listed_tool(tool: ToolSpec) -> protocol.Tool:
+def _listed_tool(tool: ToolSpec, *, is_structured: bool) -> protocol.Tool:
     return protocol.Tool(
         name=tool.name, title=tool.title, description=tool.description, input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
+        output_schema=tool.output_schema if is_structured else None,
         annotations=protocol.ToolAnnotations(
             title=tool.title, read_only_hint=not tool.is_writing, destructive_hint=False, idempotent_hint=True,
             open_world_hint=tool.is_talking,
@@ -148,7 +168,10 @@ def _text(text: str) -> protocol.TextContent:
 
 
 def _in_words(error: LoreError) -> str:
-    said = f"{error.message}\n{error.hint}" if error.hint else error.message
+    advice = without_commands(error.hint) or next(
+        (hint for kind, hint in _ADVICE if isinstance(error, kind)), "a person has to look at it"
+    )
+    said = f"{without_commands(error.message) or error.message}\n{advice}"
     said = printable(said)
     return said if len(said) <= _MOST_ERROR_CHARS else f"{said[:_MOST_ERROR_CHARS]}…"
 
@@ -159,4 +182,4 @@ def _unexpected(error: Exception) -> str:
 
         traceback.print_exception(error, file=sys.stderr)
     kind = type(error).__name__
-    return f"something unexpected went wrong ({kind}); this is a bug in forgelore: FORGELORE_DEBUG=1 shows where"
+    return f"something unexpected went wrong ({kind}); this is a bug in forgelore: tell the person who runs this server"

@@ -8,15 +8,20 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from forgelore.errors import ConfigError, InvalidValue
 
 if TYPE_CHECKING:
+    import uvicorn
     from mcp.server.lowlevel.server import Server
+    from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
+    from mcp.shared.message import SessionMessage
 
 _PATH = "/mcp"
 _PATIENCE_S = 3  # for open streams when the server ends
+IDLE_S = 1_800.0  # a session without requests and open streams
+REQUEST_S = 20.0  # from the first byte of a request to its last
 
 
 def check_installed() -> None:
@@ -50,25 +55,87 @@ def serve_stdio(server: "Server[dict[str, object]]", close: Callable[[], None]) 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_on_signals)
             async with stdio_server() as (incoming, outgoing):
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                checked = CheckedLines(incoming, outgoing)
+                await server.run(checked, outgoing, server.create_initialization_options())  # type: ignore[arg-type]
             tasks.cancel_scope.cancel()
 
     anyio.run(serve)
+
+
+class CheckedLines:
+    """The messages that came in, as the SDK reads them. A line that is no message is answered here with an error, which
+    the SDK does not do; it has the request's id where that can be read.
+    """
+
+    def __init__(
+        self,
+        incoming: "ContextReceiveStream[SessionMessage | Exception]",
+        outgoing: "ContextSendStream[SessionMessage]",
+    ) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def __getattr__(self, name: str) -> object:
+        found: object = getattr(self._incoming, name)
+        return found
+
+    def __aiter__(self) -> "CheckedLines":
+        return self
+
+    async def __anext__(self) -> object:
+        async for found in self._incoming:
+            if not isinstance(found, Exception):
+                return found
+            if refusal := refuse_line(found):
+                await self._outgoing.send(refusal)
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._incoming.aclose()
+
+
+def refuse_line(error: Exception) -> "SessionMessage | None":
+    """Return the answer to a line that is no message; None for an empty one."""
+    import json
+
+    import mcp_types as protocol
+    from mcp.shared.message import SessionMessage
+    from pydantic import ValidationError
+
+    first = error.errors()[0] if isinstance(error, ValidationError) else {"type": "", "input": "?"}
+    line, is_json = first["input"], first["type"] != "json_invalid"
+    if isinstance(line, str) and not line.strip():
+        return None
+    if not is_json:  # also JSON with half a surrogate pair, of which Python can read the id
+        try:
+            line = json.loads(line)
+        except (ValueError, RecursionError):
+            line = None
+    number = line.get("id") if isinstance(line, dict) else None
+    number = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    if isinstance(number, str):
+        number = number.encode(errors="replace").decode()
+    if isinstance(line, list):
+        code, said = protocol.INVALID_REQUEST, "batches are not supported: send one message per line"
+    elif is_json:
+        code, said = protocol.INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"
+    elif line is None:
+        code, said = protocol.PARSE_ERROR, "this line is not JSON: send one message per line"
+    else:
+        code, said = protocol.PARSE_ERROR, "a string holds half of a surrogate pair: send whole characters"
+    answer = protocol.JSONRPCError(jsonrpc="2.0", id=number, error=protocol.ErrorData(code=code, message=said))
+    return SessionMessage(answer)
 
 
 def serve_http(server: "Server[dict[str, object]]", port: int, token: str, *, on_ready: Callable[[str], None]) -> None:
     """Speak the protocol over HTTP on the loopback address until a signal ends it."""
     import uvicorn
 
-    from forgelore.surfaces.mcp.guard import Guard
-
     listener = _listen(port)
     port = int(listener.getsockname()[1])
-    app = Guard(server.streamable_http_app(streamable_http_path=_PATH), port, token)
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, ws="none",
-        timeout_graceful_shutdown=_PATIENCE_S,
-    )  # fmt: skip
+    config = configure_http(server, port, token)
     # uvicorn raises the signal again when it is done; it has done its work by then.
     before = {number: signal.signal(number, _do_nothing) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
@@ -77,6 +144,23 @@ def serve_http(server: "Server[dict[str, object]]", port: int, token: str, *, on
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def configure_http(
+    server: "Server[dict[str, object]]", port: int, token: str, *, idle_s: float = IDLE_S, request_s: float = REQUEST_S
+) -> "uvicorn.Config":
+    """Return how HTTP is served: a session that nobody uses for `idle_s` seconds ends, and a connection whose request
+    does not arrive within `request_s` is cut.
+    """
+    import uvicorn
+
+    from forgelore.surfaces.mcp.guard import Guard, make_protocol
+
+    app = Guard(server.streamable_http_app(streamable_http_path=_PATH, session_idle_timeout=idle_s), port, token)
+    return uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws="none", http=make_protocol(request_s),
+        timeout_graceful_shutdown=_PATIENCE_S,
+    )  # fmt: skip
 
 
 def read_token(path: str | None) -> str:

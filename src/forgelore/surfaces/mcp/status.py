@@ -45,7 +45,7 @@ class SyncReport(NamedTuple):
 def answer_status(statuses: "list[SyncStatus]", now_ms: int) -> ToolAnswer:
     data = ProjectStatuses([_status(status) for status in statuses])
     if not statuses:
-        return ToolAnswer("no projects yet; a person has to run: forgelore sync owner/repo", data)
+        return ToolAnswer("no projects yet; a person has to fetch one first", data)
     ended = [_last_success(status) for status in statuses]
     lines = [
         _write(one, "never" if when is None else ago(when, now_ms))

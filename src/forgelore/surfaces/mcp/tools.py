@@ -29,7 +29,7 @@ from forgelore.surfaces.mcp.arguments import (
     read_arguments,
 )
 from forgelore.surfaces.mcp.asking import AskedAnswer, answer_ask
-from forgelore.surfaces.mcp.fence import DATA_NOTE, fence, one_line
+from forgelore.surfaces.mcp.fence import DATA_NOTE, fence, one_line, without_commands
 from forgelore.surfaces.mcp.finding import (
     FoundItems,
     ListedLines,
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 _MOST = 20
 _MOST_ROWS = 100  # labels, or entries of a folder
+_MOST_CHARS = 8_000  # of a window
+_AROUND = 2_000  # of a window around a line
 _PASTED = 2_000  # characters; somebody who types writes less
 _ASK_SECONDS = 300.0  # clients do not wait longer
 
@@ -62,6 +64,7 @@ class ServerOptions(NamedTuple):
     can_write: bool = False
     include_internal: bool = False
     has_model: bool = False
+    is_structured: bool = False  # answers also come as data with a schema, for programs
 
 
 class ToolSpec(NamedTuple):
@@ -90,7 +93,7 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
         ),
         _tool(
             "read", "Read an item", ReadArguments, ReadWindow, _read,
-            "Read an item with its conversation through a window of at most 2,000 characters with line numbers, for"
+            "Read an item with its conversation through a window of at most 8,000 characters with line numbers, for"
             f" citations. Markers and `above`/`below` say where there is more. {DATA_NOTE}",
         ),
         _tool(
@@ -179,8 +182,10 @@ def _search(history: "History", given: SearchArguments) -> ToolAnswer:
 
 
 def _read(history: "History", given: ReadArguments) -> ToolAnswer:
+    is_around = given.direction is None and (given.line is not None or bool(given.find))
+    chars = min(max(given.chars or (_AROUND if is_around else _MOST_CHARS), 1_000), _MOST_CHARS)
     read = history.read(
-        given.ref, line=given.line, column=given.column, direction=given.direction, find=given.find,
+        given.ref, line=given.line, column=given.column, direction=given.direction, find=given.find, chars=chars,
         project=history.name_project(given.project),
     )  # fmt: skip
     return answer_read(read, given.find)
@@ -206,7 +211,8 @@ def _history(history: "History", given: HistoryArguments) -> ToolAnswer:
             offset=given.offset, kind=given.kind,
         )  # fmt: skip
     except NotFound as error:  # the nearest path is a stranger's word
-        raise NotFound(error.message, hint=fence(one_line(error.hint, 300))) from error
+        hint = one_line(without_commands(error.hint), 300)
+        raise NotFound(error.message, hint=fence(hint) if hint else "") from error
     return answer_history(found, notes, given.offset)
 
 
@@ -270,7 +276,7 @@ def _sync(history: "History", given: SyncArguments) -> ToolAnswer:
     """A project that a person has fetched before, and no other: what an issue says must not choose what is fetched."""
     name = history.name_project(given.project)
     if name is None:
-        raise NotFound(f"{given.project!r} is not in this database", hint="a person has to sync it first")
+        raise NotFound(f"{given.project!r} is not in this database", hint="a person has to fetch it first")
     return answer_sync(history.sync(name))
 
 

@@ -20,6 +20,7 @@ EXAMPLES = (
     "forgelore mcp --http --port 0 --token-file token.txt --json",
     "forgelore mcp --allow-write            agents may bring projects up to date",
     "forgelore mcp --include-internal       agents see confidential items and internal notes",
+    "forgelore mcp --structured             answers also as data with a schema, for programs",
     "forgelore mcp --install cursor --color never --no-pager",
 )
 
@@ -47,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-write", action="store_true", help="offer `sync`; otherwise the database is only read")
     parser.add_argument(
         "--include-internal", action="store_true", help="show confidential items and internal notes to agents"
+    )
+    parser.add_argument(
+        "--structured", action="store_true", help="send answers a second time as data with a schema, for programs"
     )
     parser.add_argument("--install", metavar="CLIENT", choices=tuple(CLIENTS), help=f"one of {', '.join(CLIENTS)}")
     parser.add_argument("--yes", action="store_true", help="with --install: do not ask")
@@ -82,7 +86,9 @@ def _serve(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
         talking.close()
         histories.close()
 
-    options = ServerOptions(arguments.allow_write, arguments.include_internal, context.history.has_model)
+    options = ServerOptions(
+        arguments.allow_write, arguments.include_internal, context.history.has_model, arguments.structured
+    )
     server = build_server(histories, talking, options)
     gc.freeze()
     gc.enable()
@@ -117,10 +123,22 @@ def _tell(context: "Context", url: str, address: list[str], *, is_open: bool) ->
 
 
 def _install(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
-    from forgelore.surfaces.mcp.clients import apply_change, find_file, own_command, plan_change, write_lines
+    from forgelore.surfaces.mcp.clients import (
+        apply_change,
+        check_server,
+        find_file,
+        own_command,
+        plan_change,
+        write_lines,
+    )
+    from forgelore.surfaces.mcp.serving import check_installed
 
     client = CLIENTS[arguments.install]
-    flags = [f"--{name.replace('_', '-')}" for name in ("allow_write", "include_internal") if getattr(arguments, name)]
+    flags = [
+        f"--{name.replace('_', '-')}"
+        for name in ("allow_write", "include_internal", "structured")
+        if getattr(arguments, name)
+    ]
     command = own_command(["mcp", "--db", os.path.abspath(context.history.path), *flags])
     path = find_file(client, os.environ, cwd=os.getcwd(), platform=sys.platform)
     lines = write_lines(client, command)
@@ -133,6 +151,9 @@ def _install(context: "Context", arguments: argparse.Namespace) -> McpAnswer:
     if not arguments.yes and not (context.is_interactive and _is_wanted(change.path)):
         context.print("nothing was written; with --yes it is")
         return answer
+    check_installed()
+    if problem := check_server(command):
+        context.warn(f"the server runs, but: {problem}")
     backup = apply_change(change)
     kept = f"; what was there before is in {backup}" if backup else ""
     context.print(f"{context.style.green('✓')} written{kept}", f"restart {client.title} to see it")
