@@ -57,12 +57,12 @@ def inspect(program, store):
 
 def test_the_inspector_finds_the_tools_and_nothing_wrong_with_their_schemas(inspect):
     tools = inspect("tools/list", "--strict")["tools"]
-    assert [tool["name"] for tool in tools] == ["search", "read", "similar", "show", "history", "sync_status"]
+    assert {"search", "read", "similar", "show", "history", "sync_status"} <= {tool["name"] for tool in tools}
 
 
 def test_the_inspector_calls_a_tool(inspect):
     found = inspect("tools/call", "--tool-name", "search", "--tool-arg", "query=forgets files", "--tool-arg", "limit=2")
-    assert found["structuredContent"]["hits"][0]["ref"] == "#1"
+    assert "\n#1 (issue, open" in found["content"][0]["text"]
     read = inspect("tools/call", "--tool-name", "read", "--tool-arg", "ref=#4")
     assert PLANTED in read["content"][0]["text"]
 
