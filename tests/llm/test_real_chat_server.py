@@ -84,7 +84,8 @@ def test_a_real_server_reads_decisions(address, cli, tmp_path):  # noqa: F811 - 
     path = tmp_path / "tracker.jsonl"
     path.write_text(json.dumps(line) + "\n")
     environ = {"FORGELORE_LLM_BASE_URL": address, "FORGELORE_LLM_MODEL": "smollm2", "FORGELORE_LLM_TIMEOUT": "300",
-               "FORGELORE_LLM_CONTEXT": "2048", "FORGELORE_LLM_MAX_TOKENS": "200"}  # fmt: skip
+               "FORGELORE_LLM_CONTEXT": "2048", "FORGELORE_LLM_MAX_TOKENS": "200",
+               "FORGELORE_MAINTAINERS": "ben"}  # fmt: skip
     assert cli("import", str(path), "--project", "tracker", **environ).code == 0
     found = cli("history", "src/conn.py", "--decisions", "--json").data
     done = found["extracted"]
