@@ -159,6 +159,17 @@ def load_texts(store: Store, document_ids: Iterable[int]) -> dict[int, tuple[str
     return {row_id: (title, text) for row_id, title, text in store.rows(sql, json.dumps(list(document_ids)))}
 
 
+def load_own_texts(store: Store, document_ids: Iterable[int]) -> list[tuple[int, str | None, str]]:
+    """Return item, author, and title with text of those documents that an item's author wrote: no threads."""
+    sql = """
+        SELECT d.item_id, d.author, t.title || char(10) || t.text
+        FROM documents d
+        JOIN document_texts t ON t.id = d.id
+        WHERE d.id IN (SELECT value FROM json_each(?)) AND d.representation = 'item'
+    """
+    return store.rows(sql, json.dumps(list(document_ids)))
+
+
 def load_holding(store: Store, document_ids: Iterable[int], text: str) -> set[int]:
     """Return which documents hold a text in title or text, capitals of ASCII aside."""
     sql = """

@@ -69,6 +69,7 @@ class Word(NamedTuple):
     text: str
     alternatives: tuple[Phrase, ...]
     is_stop: bool = False
+    synonym: str = ""  # the last alternative, where it is what an acronym stands for, or the acronym
 
 
 class Query(NamedTuple):
@@ -236,7 +237,7 @@ def _split_phrase(words: list[str]) -> tuple[str, ...]:
 
 
 def _pieces(word: Word) -> Iterator[Word]:
-    if find_specials(word.text) or (len(word.alternatives) == 1 and word.text.isalnum()):
+    if find_specials(word.text) or (len(word.alternatives) == 1 + bool(word.synonym) and word.text.isalnum()):
         yield word
         return
     is_prefix = word.alternatives[0].is_prefix

@@ -60,6 +60,7 @@ class Retriever:
         self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
         self._scopes: KeptAnswers[object, SearchScope] = KeptAnswers(store, _MOST_SCOPES)
         self._counts: KeptAnswers[str, int] = KeptAnswers(store, _MOST_COUNTS)
+        self.acronyms: KeptAnswers[tuple[str, bool], str] = KeptAnswers(store, _MOST_COUNTS)
 
     @cached_property
     def second(self) -> "Embedder | None":

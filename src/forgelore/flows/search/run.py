@@ -33,6 +33,7 @@ from forgelore.core.search.term_groups import join_groups
 from forgelore.core.search.weights import ListWeights
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.absent_values import warn_of_absent
+from forgelore.flows.search.acronyms import describe_synonyms, join_acronyms
 from forgelore.flows.search.hit import Hit
 from forgelore.flows.search.known_item import KnownItems, permit_known
 from forgelore.flows.search.note_urls import name_notes
@@ -111,6 +112,7 @@ class SearchAnswer(NamedTuple):
     next_page: str = ""
     is_filtered: bool = False  # by flags or qualifiers, beside the project
     is_nothing_fitting: bool = False  # the hits are the best of a bad lot
+    synonyms: tuple[str, ...] = ()  # what else was searched for: acronyms, written out
 
 
 def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None) -> SearchAnswer:
@@ -123,6 +125,8 @@ def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder 
     if not has_documents(retriever.store):
         return SearchAnswer([], request.mode, warnings, is_nothing_indexed=True)
     query = join_groups(parse_query(request.text), request.terms.required)
+    if not request.is_raw and not request.terms.required:
+        query = join_acronyms(retriever, query, is_public=request.filters.is_public)
     if query.is_cut and not request.is_raw:
         warnings.append("the query is very long; its first 64 words are used")
     if request.sort.key != "relevance":
@@ -176,6 +180,7 @@ def _fill_page(
     is_end = answer.is_total_exact and answer.total <= request.end
     return answer._replace(
         is_filtered=request.filters._replace(project_ids=()) != Filters(),
+        synonyms=describe_synonyms(query),
         hits=hits if request.is_bare else name_notes(retriever.store, hits), offset=request.start.offset,
         next_page=find_next(request.start, request.limit, ids, is_end=is_end),
         warnings=[*answer.warnings, *warn_of_change(request.start, ids)],

@@ -1,27 +1,38 @@
 """A typed query as a request: the query language, the flags beside it, and the item that it may name.
 
 text -> parse_typed -> qualifiers joined with flags -> filters; text conditions; order; known items
+
+Is `-dbcache` the name of an option, or is dbcache to be left out? The project's own texts decide: how many of those
+that have the word write it with a dash. Behind the last word of a query people leave things out (`crash -windows`);
+within a sentence they rather write of an option.
 """
 
+import re
 from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
 from forgelore.core.names import Hosts, Ref
-from forgelore.core.search.ftsquery import MAX_WORDS
+from forgelore.core.search.ftsquery import MAX_WORDS, build_and, parse_query
 from forgelore.core.search.known_item import NamedRefs, parse_known_items
 from forgelore.core.search.qualifiers import QueryFilters, SortOrder, join_words, parse_sort, read_qualifiers
 from forgelore.core.search.query_language import TypedQuery, parse_typed
 from forgelore.errors import InvalidValue
 from forgelore.flows.search.filters import only_projects, parse_filters, refuse_code
 from forgelore.flows.search.known_item import KnownItems, find_named_items
-from forgelore.flows.search.options import is_option
 from forgelore.flows.search.run import SearchMode, SearchRequest
 from forgelore.flows.search.text_conditions import TextTerms
 from forgelore.store.db import Store
-from forgelore.store.filters import Filters
+from forgelore.store.engine.fulltext import list_with_words
+from forgelore.store.filters import Filters, build_allowed
+from forgelore.store.hits import load_texts
 from forgelore.store.projects import StoredProject, find_by_last_part, find_named, resolve_project
 from forgelore.words import FilterWords
+
+_SAMPLE = 200  # documents with the word of an option that are looked at, the newest ones
+_MIN_DOCUMENTS = 2  # one person may write anything
+_SHARE, _SHARE_WITHIN = 0.25, 0.01  # of documents that write it with a dash: at the end of a query, within a sentence
+_SURE = 0.5  # of documents, be it a single one
 
 
 class QuerySetting(NamedTuple):
@@ -43,7 +54,7 @@ def build_request(
     Raises InvalidValue for values that cannot be meant, NotFound for a project that is not here.
     """
     typed = (
-        TypedQuery(text) if is_literal else parse_typed(text, partial(is_option, store, is_public=setting.is_public))
+        TypedQuery(text) if is_literal else parse_typed(text, partial(_is_option, store, is_public=setting.is_public))
     )
     said = read_qualifiers(typed.qualifiers)
     named = NamedRefs() if is_literal else _name_items(store, typed, setting.hosts, is_pasted="\n" in text.strip())
@@ -67,6 +78,19 @@ def build_request(
         terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known,
         is_named=named.is_all and known != KnownItems(), notes=(*notes, *missed),  # C#7 names none
     )  # fmt: skip
+
+
+def _is_option(store: Store, word: str, is_within: bool, *, is_public: bool = False) -> bool:  # noqa: FBT001
+    """Whether the project writes the word behind a dash often enough. `is_within`: it stands in a sentence."""
+    expression = build_and(parse_query(word).words)
+    if expression is None:
+        return False
+    ids = list_with_words(store, expression, _SAMPLE, build_allowed(Filters(is_public=is_public)))
+    dashed = re.compile(rf"(?<![\w-])--?{re.escape(word)}(?![\w-])")
+    found = sum(1 for title, text in load_texts(store, ids).values() if dashed.search(title) or dashed.search(text))
+    if found and found >= _SURE * len(ids):
+        return True
+    return found >= max(_MIN_DOCUMENTS, (_SHARE_WITHIN if is_within else _SHARE) * len(ids))
 
 
 def _name_items(store: Store, typed: TypedQuery, hosts: Hosts, *, is_pasted: bool) -> NamedRefs:

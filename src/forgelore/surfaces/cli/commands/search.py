@@ -154,7 +154,7 @@ def _read_sort(context: "Context", arguments: argparse.Namespace) -> str | None:
 def _print(context: "Context", answer: "SearchAnswer", page: HitPage, text: str) -> None:
     if answer.hits:
         print_count(context, answer.total, answer.mode, is_exact=answer.is_total_exact)
-    for note in answer.notes:
+    for note in (*answer.notes, *(answer.synonyms if page.is_explained else ())):
         context.print(context.style.dim(clean(note)))
     if answer.is_nothing_fitting:
         context.print(context.style.yellow(_POOR))

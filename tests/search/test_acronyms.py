@@ -1,0 +1,60 @@
+"""Acronyms that a project writes out are searched for in both forms."""
+
+import json
+
+import pytest
+
+from forgelore.flows.index.documents import index_items
+from forgelore.flows.search.retriever import Retriever
+from forgelore.flows.search.run import SearchRequest, search
+from forgelore.flows.transfer.importing import import_lines
+from forgelore.store.migrate import open_store
+from forgelore.words import ProjectName
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Three people write out RBF; one person alone writes out GUI, in nine items."""
+    store = open_store(str(tmp_path_factory.mktemp("acronyms") / "acronyms.db"))
+    rows = [("ana", "Replace by fee (RBF)"), ("bob", "RBF (replace-by-fee) fails"), ("cy", "replace-by-fee or RBF")]
+    rows += [("dee", "wallet with RBF alone"), ("eve", "wallet: replace a transaction by fee")]
+    rows += [("eve", "replace by fee is slow"), ("dee", "GUI freezes")]
+    rows += [("mal", "garlic under ice (GUI)")] * 9
+    lines = [
+        json.dumps({"kind": "issue", "number": at, "title": title, "author": author}).encode() + b"\n"
+        for at, (author, title) in enumerate(rows, 1)
+    ]
+    import_lines(store, ProjectName("local", "local", "acronyms"), lines, 1)
+    index_items(store, [1])
+    yield store
+    store.close()
+
+
+def ask(store, text):
+    return search(Retriever(store), SearchRequest(text, "lexical"))
+
+
+def numbers(answer):
+    return {hit.row.number for hit in answer.hits}
+
+
+def test_an_acronym_finds_what_is_written_out(store):
+    answer = ask(store, "RBF")
+    assert numbers(answer) >= {1, 2, 3, 4, 6}
+    assert answer.synonyms == ("RBF is also searched for as replace by fee",)
+
+
+def test_what_is_written_out_finds_the_acronym(store):
+    answer = ask(store, "replace by fee")
+    assert numbers(answer) >= {1, 2, 3, 4, 6}
+    assert answer.synonyms == ("replace by fee is also searched for as RBF",)
+
+
+def test_one_person_cannot_teach_an_acronym(store):
+    assert ask(store, "GUI").synonyms == ()
+    assert ask(store, "garlic under ice").synonyms == ()
+
+
+@pytest.mark.parametrize("text", ["rbf", "wallet", "RBFX", "fee by replace"])
+def test_other_words_mean_themselves(store, text):
+    assert ask(store, text).synonyms == ()
