@@ -66,8 +66,8 @@ SearchMode = Literal["hybrid", "lexical", "semantic"]
 # Of each list before they are fused: what stands low in both may be the answer. With 100 the issue that a change closes
 # is among ten hits for 57 % of the titles of rust's changes, with 250 for 59 %; 400 take a tenth longer.
 MIN_DEPTH = 250
-# Of reciprocal rank fusion. With the usual 60, the tenth of both lists stands before the first of one. With 10, of 400
-# known duplicates 54 % are among ten hits for their typed title instead of 53 %, and their MRR rises by .015.
+# Of reciprocal rank fusion. With the usual 60, the tenth of both lists stands before the first of one: a typed title
+# finds 50.3 % of 400 known duplicates among ten hits, with 10 it finds 53.8 %.
 FUSION_K = 10
 RESCORED = 100  # candidates that a rescorer looks at: at least as many as can be asked for
 
