@@ -1,12 +1,16 @@
 """Citations: what stands where it is said to stand, and which sentences rest on it."""
 
+from itertools import count
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.core.ask.citations import CitedText, check_citation, find_quote
 from forgelore.core.ask.claims import split_claims
+from forgelore.core.ask.quotes import find_evidence
 from forgelore.core.ask.tool_calls import SaidCitation
+from growth import assert_grows_slowly
 
 LINES = (
     "# Crash on start",
@@ -78,3 +82,14 @@ def test_sentences_and_what_they_rest_on():
 
 def test_a_number_that_no_citation_has_proves_nothing():
     assert [claim.is_checked for claim in split_claims("So it is [7].", [])] == [False]
+
+
+@pytest.mark.parametrize("unit", ["`a` ", "```\na\n```\n`x`\n", "<!--a-->\n", " **a", " ~~a ~", "`", "- a\n", "> "])
+def test_a_quote_is_looked_for_in_linear_time_whatever_its_source_repeats(unit):
+    versions = count()
+
+    def find(text):  # each time another source: one that was read before is kept
+        find_evidence([*text.split("\n"), str(next(versions))], "some words that stand nowhere", (1, 1))
+
+    # Of short sources what is done once takes longest.
+    assert_grows_slowly(find, lambda size: unit * (16 * size // len(unit)) + "x", largest=4_000)

@@ -8,6 +8,7 @@ from ask.conftest import QUOTE, READ, answer, broken, cite
 from forgelore.core.ask.citations import CheckedCitation
 from forgelore.core.ask.claims import list_numbers, says_nothing, split_claims
 from forgelore.errors import Refused
+from growth import assert_grows_slowly
 from servers.chat import call
 
 GOOD = [CheckedCitation(number, "#1", 1, 1, "q", "found") for number in (1, 2, 3)]
@@ -168,3 +169,17 @@ def test_a_usage_that_makes_no_sense_is_not_counted(history, server, count):
     found = history.ask("why?")
     assert found.ended_by == "answer"
     assert 0 < found.tokens_in + found.tokens_out < 100_000
+
+
+@pytest.mark.parametrize(
+    "unit", ["|a\n", ">a\n\n", "ab. ", "- abc:\n", "...", "|a|\n" + 12 * "-" + "x\n", "`a` ", "~~~\n", "[1, 1", "a.  "]
+)
+def test_an_answer_of_one_thing_again_and_again_is_split_in_linear_time(unit):
+    """A model that runs wild, or that hostile text leads, must not stop the program."""
+    assert_grows_slowly(claims_of, lambda size: unit * (size // len(unit)) + "x", largest=50_000)
+
+
+def test_a_line_of_dashes_below_a_row_is_read_at_once():
+    assert [claim.text for claim in claims_of(f"| a |\n{'-' * 5_000}x\n| b |\n{'-' * 5_000}\n| c [1] |")] == [
+        "| a |", f"{'-' * 5_000}x", "| c [1] |"
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ nothing else.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from forgelore.core.ask.citations import CheckedCitation, Claim
@@ -22,15 +22,18 @@ _ONE_MARK = rf"(?:\[\^?{_NUMBERS}\]|\u3010{_NUMBERS}\u3011)"
 MARK = re.compile(rf"\[\^?({_NUMBERS})\]|\u3010({_NUMBERS})\u3011")
 _MARKS_LINE = re.compile(rf"\s*{_ONE_MARK}(?:[\s,]*{_ONE_MARK})*\.?\s*\Z")
 _END = re.compile(
-    rf"[.!?\u2026]+[\"'\u201d\u2019)*_]*(?:[ \t]*{_ONE_MARK})*(?=\s|\Z)"
+    rf"(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019)*_]*(?:[ \t]*{_ONE_MARK})*(?=\s|\Z)"
     rf"|[\u3002\uff01\uff1f\uff61\u0964\u061f]+[\u300d\u300f\u201d\uff09]*(?:[ \t]*{_ONE_MARK})*"
 )
 _FENCE = re.compile(r"\s*(```|~~~)")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s+(\S.*)|\*\*([^*]+)\*\*:?\s*\Z)")
-_SEPARATOR = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|?)+\s*\Z")
+_SEPARATOR = re.compile(r"(?=.*--)[\s|:-]+\Z")
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
+_NEXT = re.compile(r"\s*(\S?)")
 _HEADING_WORDS = 6
+_MAX_INTRODUCED = 200  # parts of a list below one sentence; a longer one proves nothing for it
+_MAX_ABBREVIATION = 20  # characters
 _WRAPPED = 40  # characters of a line that goes on in the next one
 _ALWAYS = frozenset((
     "e.g", "i.e", "eg", "ie", "vs", "cf", "approx", "fig", "dr", "mr", "mrs", "ms", "prof", "resp", "incl", "excl",
@@ -89,7 +92,9 @@ def split_claims(text: str, citations: Sequence[CheckedCitation]) -> list[Claim]
     good = {one.number for one in citations if one.is_good}
     pieces = _join_marks(text, list(_pieces(text)))
     claims: list[Claim | None] = []
-    for at, piece in enumerate(pieces):
+    above: tuple[int, ...] = ()  # the marks of a sentence with a colon, while what stands below it takes them
+    for piece in pieces:
+        introduced_by, above = above, _numbers_below(text, piece, above)
         said = text[piece.start : piece.end]
         plain = MARK.sub("", said).strip()
         if not re.search(r"\w", plain) or (piece.kind == "heading" and _is_short(plain)):
@@ -97,7 +102,7 @@ def split_claims(text: str, citations: Sequence[CheckedCitation]) -> list[Claim]
             continue
         numbers = list_numbers(said) if piece.kind != "code" else list_numbers(said[said.rfind("\n") :])
         if not numbers and piece.kind in ("code", "block", "row"):
-            numbers = _numbers_above(text, pieces[:at])
+            numbers = introduced_by
         bad = tuple(number for number in numbers if number not in good)
         is_checked = len(bad) < len(numbers)
         claims.append(Claim(said.strip(), numbers, is_checked, bad, not is_checked and says_nothing(plain)))
@@ -161,18 +166,18 @@ def _introduced(text: str, pieces: Sequence[_Piece], at: int) -> list[int]:
         if piece.kind == "heading" or (found and not is_part):
             break
         found.append(index)
+        if len(found) > _MAX_INTRODUCED:
+            return []
         if not is_part and not _is_lead(text, piece):
             break
     return found
 
 
-def _numbers_above(text: str, above: Sequence[_Piece]) -> tuple[int, ...]:
-    for piece in reversed(above):
-        if _is_lead(text, piece):
-            return list_numbers(text[piece.start : piece.end])
-        if piece.kind != "row":
-            break
-    return ()
+def _numbers_below(text: str, piece: _Piece, above: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the marks that code, a quote or a row right below a piece takes; rows hand on what they take."""
+    if _is_lead(text, piece):
+        return list_numbers(text[piece.start : piece.end])
+    return above if piece.kind == "row" else ()
 
 
 def _join_marks(text: str, pieces: list[_Piece]) -> list[_Piece]:
@@ -213,19 +218,28 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def _kind_of(lines: Sequence[tuple[int, str]], index: int) -> tuple[str, int]:
     """Return what begins at a line, and how many lines it takes."""
     line = lines[index][1]
-    rest = [text for _, text in lines[index + 1 :]] if line.strip()[:1] in ("`", "~", ">", "|") else []
     if not line.strip():
         return "blank", 1
     if fence := _FENCE.match(line):
-        inside = next((at for at, text in enumerate(rest) if text.strip().startswith(fence[1])), len(rest) - 1)
-        return "code", min(inside + 2, len(rest) + 1)
+        return "code", _count_until(lines, index, lambda text: text.strip().startswith(fence[1]), is_included=True)
     if line.lstrip().startswith(">"):
-        return "block", 1 + next((at for at, text in enumerate(rest) if not text.lstrip().startswith(">")), len(rest))
+        return "block", _count_until(lines, index, lambda text: not text.lstrip().startswith(">"))
     if line.lstrip().startswith("|"):
-        return ("head", 2) if rest and _SEPARATOR.match(rest[0]) else ("row", 1)
+        is_head = index + 1 < len(lines) and _SEPARATOR.match(lines[index + 1][1])
+        return ("head", 2) if is_head else ("row", 1)
     if heading := _HEADING.match(line):
         return ("heading", 1) if heading[1] or _is_short(heading[2]) else ("text", 1)
     return ("item", 1) if _ITEM.match(line) else ("text", 1)
+
+
+def _count_until(
+    lines: Sequence[tuple[int, str]], index: int, is_end: Callable[[str], bool], *, is_included: bool = False
+) -> int:
+    """Return how many lines there are from one to the next that ends it, or to the last."""
+    end = index + 1
+    while end < len(lines) and not is_end(lines[end][1]):
+        end += 1
+    return min(end + is_included, len(lines)) - index
 
 
 def _goes_on(line: str) -> bool:
@@ -253,10 +267,11 @@ def _is_end(said: str, stop: re.Match[str]) -> bool:
     """Whether a full stop ends a sentence, and is not one of an abbreviation or of dots."""
     if not stop[0].startswith((".", "\u2026")) or MARK.search(stop[0]):
         return True
-    after = said[stop.end() :].lstrip()[:1]
+    following = _NEXT.match(said, stop.end())
+    after = following[1] if following else ""
     if stop[0].startswith(("..", "\u2026")):
         return not after.islower()
-    word = re.split(r"[\s(\[/\"'\u201c]", said[: stop.start()])[-1]
+    word = re.split(r"[\s(\[/\"'\u201c]", said[max(0, stop.start() - _MAX_ABBREVIATION) : stop.start()])[-1]
     if word.lower() in _ALWAYS or (word.lower() in _MAYBE and not after.isupper() and bool(after)):
         return False
     return not (len(word) == 1 and word.isupper() and after.isupper())

@@ -368,8 +368,9 @@ def _render(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     for fenced in _FENCED.finditer(text):
         codes.append(fenced.span(2))
         blanks += [(fenced.start(), fenced.start(2)), (fenced.end(2), fenced.end())]
+    fenced_codes = tuple(codes)
     for span in _SPAN.finditer(text):
-        if not _inside(span.start(), codes):
+        if not _inside(span.start(), fenced_codes):
             codes.append(span.span(2))
             blanks += [(span.start(), span.start(2)), (span.end(2), span.end())]
     masked = list(text)
@@ -381,7 +382,7 @@ def _render(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     rendered = list(text)
     for low, high in blanks:
         rendered[low:high] = "\0" * (high - low)
-    return "".join(rendered), tuple(codes)
+    return "".join(rendered), tuple(sorted(codes))
 
 
 def _blank(text: str, found: Iterator[re.Match[str]]) -> str:
@@ -392,7 +393,9 @@ def _blank(text: str, found: Iterator[re.Match[str]]) -> str:
 
 
 def _inside(at: int, ranges: Sequence[tuple[int, int]]) -> bool:
-    return any(low <= at < high for low, high in ranges)
+    """Whether a place lies in one of the ranges, which are in order."""
+    before = bisect_right(ranges, at, key=lambda one: one[0])
+    return before > 0 and at < ranges[before - 1][1]
 
 
 def _tokens(text: str, codes: Sequence[tuple[int, int]]) -> tuple[_Token, ...]:
