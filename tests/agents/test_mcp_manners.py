@@ -152,6 +152,7 @@ def test_a_server_without_a_database_tells_agents_no_command(place):
         ("found by words alone (forgelore embed)", "found by words alone"),
         ("run: forgelore sync OWNER/REPO (or: forgelore demo)", ""),
         ("use 1 to 20", "use 1 to 20"),
+        ("<forge-text-1>\na, and with: forgelore x\n</forge-text-1>",) * 2,
     ],
 )
 def test_advice_keeps_what_is_not_a_command(advice, left):

@@ -289,4 +289,16 @@ def test_who_knows_a_file_and_who_somebody_is(agent):
     ]
     assert agent.data("who", who="ana")["rows"][0] == "@ana"
     assert "nobody here is called" in agent.refusal("who", who="nobody-at-all")
+
+
+def test_who_leaves_no_fence_open_and_no_path_outside(agent):
+    refused = agent.refusal("who", who="src/nothing/here.py")
+    assert refused.count("<forge-text-") == refused.count("</forge-text-") == 2
+    assert "forgelore" not in refused
+    known = agent.text("who", who=f"src/{PLANTED}.py")
+    assert PLANTED in known
+    assert PLANTED not in outside_fences(known)[0]
+
+
+def test_a_tree_without_code_is_told(agent):
     assert "no code is indexed" in agent.refusal("tree")

@@ -22,10 +22,13 @@ _COMMAND = re.compile(r"\b(?:forgelore|lore|pip|git) [a-z-]+|(?<![\w-])--[a-z][a
 
 
 def without_commands(text: str) -> str:
-    """Return advice without what only a person can type into a shell.
+    """Return advice without what only a person can type into a shell. A text with a fence in it stays whole: no part of
+    a fence may get lost.
 
     "check the number, or bring it in with: forgelore sync" -> "check the number"
     """
+    if "<forge-text-" in text:
+        return text
     kept = [clause for clause in _CLAUSE.split(text) if not _COMMAND.search(clause)]
     return " ".join(kept).rstrip(" ;,")
 

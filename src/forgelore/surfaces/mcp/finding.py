@@ -191,7 +191,7 @@ def answer_who(found: "PersonAnswer | PathPeople", notes: Sequence[str]) -> Tool
             f" last active {day(one.last_active_at)}"
             for one in found.people
         ]
-        return answer_rows(f"people who know {one_line(found.path, 200)}", lines, 0, len(lines), notes=notes)
+        return answer_rows("people", lines, 0, len(lines), notes=(*notes, f"they know {found.path} in {found.project}"))
     counts = found.counts
     called = f", in git {', '.join(found.git_names[:3])}" if found.git_names else ""
     done = (

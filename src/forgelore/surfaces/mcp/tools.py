@@ -211,8 +211,7 @@ def _history(history: "History", given: HistoryArguments) -> ToolAnswer:
             offset=given.offset, kind=given.kind,
         )  # fmt: skip
     except NotFound as error:  # the nearest path is a stranger's word
-        hint = one_line(without_commands(error.hint), 300)
-        raise NotFound(error.message, hint=fence(hint) if hint else "") from error
+        raise NotFound(error.message, hint=_fence_hint(error)) from error
     return answer_history(found, notes, given.offset)
 
 
@@ -222,8 +221,13 @@ def _who(history: "History", given: WhoArguments) -> ToolAnswer:
     try:
         found = history.who_or_path(given.who, project=project, limit=limit)
     except NotFound as error:  # the nearest name is a stranger's word
-        raise NotFound(fence(one_line(error.message, 300)), hint=fence(one_line(error.hint, 300))) from error
+        raise NotFound(fence(one_line(error.message, 300)), hint=_fence_hint(error)) from error
     return answer_who(found, notes)
+
+
+def _fence_hint(error: NotFound) -> str:
+    hint = one_line(without_commands(error.hint), 300)
+    return fence(hint) if hint else ""
 
 
 def _me(history: "History", given: MeArguments) -> ToolAnswer:
