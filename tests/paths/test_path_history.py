@@ -139,6 +139,22 @@ def test_where_no_maintainer_is_known_who_closes_the_items_of_others_decides(imp
     assert found == ([("zoe", "closer")] if is_decision else [])
 
 
+@pytest.mark.parametrize("hidden", ["item", "note"])
+def test_what_somebody_closed_out_of_sight_makes_nobody_a_closer(imported, tmp_path, hidden):
+    from forgelore.api import make_history
+
+    closings = [closed(at, f"p{at}") for at in range(10, 15)]
+    if hidden == "item":
+        closings[0]["is_confidential"] = True
+    else:
+        closings[0]["notes"][0]["is_internal"] = True
+    stated = change(1, notes=[{"author": "zoe", "body": "We decided to keep three tries.", "created_at": "2026-02-01"}])
+    path, environ = imported(stated, *closings).path, {"FORGELORE_EMBEDDER": "none"}
+    for include_internal, count in ((True, 1), (False, 0)):
+        with make_history(environ, cwd=str(tmp_path), db=path, include_internal=include_internal) as history:
+            assert len(history.history_of(FILE).decisions) == count
+
+
 def test_what_was_closed_with_a_reason_is_a_decision(imported):
     note = {"author": "ben", "created_at": "2026-03-01", "body": "No, because it would break the protocol."}
     history = imported(

@@ -169,22 +169,23 @@ def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dic
     return {row[0]: ItemWeight(*row) for row in rows}
 
 
-def list_closers(store: Store, project_id: int, *, authors: int, within_ms: int) -> list[str]:
+def list_closers(store: Store, scope: PathScope, *, authors: int, within_ms: int) -> list[str]:
     """Return who wrote a comment and closed the item with it, for items of at least so many other people: a forge lets
-    authors and those with rights close an item, nobody else.
+    authors and those with rights close an item, nobody else. Only what the scope may know counts.
     """
-    sql = """
+    said = "AND NOT n.is_internal" if scope.is_public else ""
+    sql = f"""
         SELECT n.author
         FROM items i
         JOIN notes n ON n.item_id = i.id AND n.created_at BETWEEN i.closed_at - ?3 AND i.closed_at
-        WHERE i.project_id = ?1 AND i.state = 'closed' AND NOT n.is_system AND n.author NOTNULL
+        WHERE i.project_id = ?1 AND {scope.items} AND i.state = 'closed' AND NOT n.is_system AND n.author NOTNULL {said}
           AND i.author NOTNULL AND n.author != i.author
           AND n.author != 'ghost' AND i.author != 'ghost' -- all accounts that are gone
         GROUP BY n.author
         HAVING count(DISTINCT i.author) >= ?2
         ORDER BY n.author
     """
-    return [row[0] for row in store.rows(sql, project_id, authors, within_ms)]
+    return [row[0] for row in store.rows(sql, scope.project_id, authors, within_ms)]
 
 
 def load_renames(store: Store, scope: PathScope, path: str, *, is_later: bool) -> list[str]:

@@ -165,7 +165,7 @@ def find_decisions(
     logins = {part.author for item in sources.items for part in item.text.parts if part.author}
     known = find_maintainers(store, project, logins, named=maintainers)
     is_known = any(one is not None for one in known.values()) or bool(list_maintainers(store, project).logins)
-    closers = () if is_known else list_closers(store, project.id, authors=_CLOSED_OF, within_ms=CLOSER_MS)
+    closers = () if is_known else list_closers(store, scope, authors=_CLOSED_OF, within_ms=CLOSER_MS)
     reader = ItemReader(
         project, meant, lambda login: known.get(login) if login else None, frozenset(closers),
         load_weights(store, scope, (item.row.id for item in sources.items)),
