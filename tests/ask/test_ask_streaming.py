@@ -12,6 +12,7 @@ from forgelore.chat_port import ChatMessage
 from forgelore.core.ask.tool_calls import read_written
 from forgelore.errors import Stopped
 from forgelore.llm.chat import ServedChatModel
+from forgelore.llm.wire import StreamReader, read_reply
 from forgelore.llm_settings import LlmProfile
 from servers.base import Response
 from servers.chat import StreamedResponse, call, stream_of
@@ -192,3 +193,10 @@ def test_a_pager_does_not_hold_a_stream_back(tmp_path, demo_file, streaming):
     screen = run_in_terminal("ask", "why?", environ=environ, rows=5)
     assert "too early" in screen.text
     assert "Citations" in screen.text
+
+
+@pytest.mark.parametrize("calls", ["5", '"x"', '{"index": 0}', "[5, null]", "true"])
+def test_calls_of_another_shape_in_a_stream_are_passed_over(calls):
+    reader = StreamReader()
+    reader.feed(f'data: {{"choices": [{{"delta": {{"content": "so", "tool_calls": {calls}}}}}]}}\n'.encode())
+    assert read_reply(reader.body(), "host", sent_chars=1, model="m").text == "so"

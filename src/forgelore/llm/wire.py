@@ -162,7 +162,8 @@ class StreamReader:
         if isinstance(delta, dict):
             if isinstance(delta.get("content"), str) and delta["content"]:
                 self._text.append(delta["content"])
-            for at, call in enumerate(delta.get("tool_calls") or ()):
+            calls = delta.get("tool_calls")
+            for at, call in enumerate(calls if isinstance(calls, list) else ()):
                 self._take_call(call, at)
         if isinstance(choice, dict) and isinstance(choice.get("finish_reason"), str):
             self._finish, self.is_complete = choice["finish_reason"], True
