@@ -298,8 +298,13 @@ def read_draft(arguments: str) -> str:
     begun = re.search(r'"text"\s*:\s*"((?:[^"\\]|\\.)*)', arguments, re.DOTALL)
     if not begun:
         return ""
-    written = re.sub(r"\\(?:u[0-9a-fA-F]{0,3})?\Z", "", begun[1])
+    written = begun[1]
+    whole = re.match(r"(?:[^\\]|\\u[0-9a-fA-F]{4}|\\[^u])*", written)
+    end = whole.end() if whole else 0
+    if re.fullmatch(r"\\(?:u[0-9a-fA-F]{0,3})?", written[end:]):
+        written = written[:end]  # an escape of which the rest has not come yet
     try:
-        return str(json.loads(f'"{written}"', strict=False))
+        text = str(json.loads(f'"{written}"', strict=False))
     except ValueError:
         return written
+    return text[:-1] if "\ud800" <= text[-1:] <= "\udbff" else text  # half a sign: the other half has not come yet
