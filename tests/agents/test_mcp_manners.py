@@ -76,6 +76,11 @@ def test_a_line_that_is_no_message_is_answered_with_an_error(line, sent, number,
     assert line('{"jsonrpc": "2.0", "id": 8, "method": "ping"}') == {"jsonrpc": "2.0", "id": 8, "result": {}}
 
 
+def test_a_list_of_parameters_is_not_called_a_batch(line):
+    answer = line('{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": [1]}')
+    assert answer["error"] == {"code": -32600, "message": "this is not a JSON-RPC 2.0 message"}
+
+
 def test_an_answer_is_sent_once(plain):
     """As text, which every client shows to its model."""
     for tool in plain.ask("list_tools").tools:

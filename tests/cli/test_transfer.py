@@ -234,6 +234,8 @@ def test_a_word_too_many_is_named_as_it_was_typed(demo):
     refused = demo("demo", "acme/web")
     assert "unrecognized arguments: acme/web" in refused.err
     assert "did you mean" not in refused.err
+    assert "to search for it: forgelore search -- --blocksonly" in demo("search", "--blocksonly").err
+    assert demo("search", "--", "--blocksonly").code == 0
 
 
 def test_stats_of_projects_add_up_to_those_of_the_file(demo, tmp_path):

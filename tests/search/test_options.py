@@ -47,7 +47,7 @@ def test_a_word_that_the_project_writes_without_a_dash_is_left_out_and_the_answe
     answer = ask(store, "crash -windows")
     assert numbers(answer) == [5]
     assert answer.notes == (
-        "items with windows are left out; to search for a word instead, type it without the dash or NOT",
+        "items with windows are left out; to search for a word instead, leave out the dash or NOT before it",
     )
 
 

@@ -334,7 +334,7 @@ def _notes(pieces: Sequence[Piece]) -> Iterator[str]:
             yield f"{_joined(signed)} searched for; to leave the word out, write NOT {signed[0][1:].lower()}"
     if left_out := [piece.term for piece in pieces if piece.role == "excluded"]:
         shown = ", ".join(term.strip('"') for term in left_out)
-        yield f"items with {shown} are left out; to search for a word instead, type it without the dash or NOT"
+        yield f"items with {shown} are left out; to search for a word instead, leave out the dash or NOT before it"
     yield from _notes_on_names([piece.typed for piece in texts])
     if any(piece.role == "qualifier" and piece.is_tentative for piece in pieces):
         yield (

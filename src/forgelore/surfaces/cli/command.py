@@ -94,7 +94,9 @@ class Parser(argparse.ArgumentParser):
 
         flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
         meant = difflib.get_close_matches(unknown[1], flags, n=1)
-        return f"did you mean {meant[0]}?" if meant else ""
+        if meant:
+            return f"did you mean {meant[0]}?"
+        return f"to search for it: {self.prog} -- {unknown[1]}" if self.prog.endswith(" search") else ""
 
     def _arrange(self, words: Sequence[str]) -> list[str]:
         """Return options with their values, then everything else: argparse wants the words of a list side by side."""

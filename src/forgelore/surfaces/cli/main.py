@@ -59,7 +59,7 @@ COMMANDS = {
     "count": ("read", "count items, threads or notes"),
     "show": ("read", "show an item with its conversation"),
     "history": ("read", "what happened to a file, decisions first"),
-    "who": ("read", "what a person wrote, reviewed and knows"),
+    "who": ("read", "what a person did and knows, or who knows a file"),
     "me": ("read", "what is assigned to you, and what waits for you"),
     "mcp": ("serve", "let agents search and read, over MCP"),
 }

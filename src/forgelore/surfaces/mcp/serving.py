@@ -117,7 +117,7 @@ def refuse_line(error: Exception) -> "SessionMessage | None":
     number = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     if isinstance(number, str):
         number = number.encode(errors="replace").decode()
-    if isinstance(line, list):
+    if isinstance(line, list) and len(first.get("loc", ())) < 2:  # deeper, it is a part of one message
         code, said = protocol.INVALID_REQUEST, "batches are not supported: send one message per line"
     elif is_json:
         code, said = protocol.INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"

@@ -23,7 +23,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "person", metavar="PERSON", help="a login, ana or @ana; or a path: a file, a folder (src/), a glob"
+        "person", metavar="PERSON|PATH", help="a login, ana or @ana; or a path: a file, a folder (src/), a glob"
     )
     add_scope(parser)
 
