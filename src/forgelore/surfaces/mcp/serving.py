@@ -63,8 +63,8 @@ def serve_stdio(server: "Server[dict[str, object]]", close: Callable[[], None]) 
 
 
 class CheckedLines:
-    """The messages that came in, as the SDK reads them. A line that is no message is answered here with an error, which
-    the SDK does not do; it has the request's id where that can be read.
+    """The messages that came in, as the SDK reads them. A line that cannot be read as a message is answered here with
+    an error, which the SDK does not do; it has the request's id where that can be read.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class CheckedLines:
 
 
 def refuse_line(error: Exception) -> "SessionMessage | None":
-    """Return the answer to a line that is no message; None for an empty one."""
+    """Return the answer to a line that cannot be read as a message; None for an empty one."""
     import json
 
     import mcp_types as protocol
