@@ -67,6 +67,11 @@ CALL = '{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "
         ('[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', None, -32600),
         (CALL % "\\ud83d", 5, -32700),
         (CALL.replace("5", '"\\ud83d"') % "cache \\udc00", "?", -32700),
+        (CALL.replace("5", "null") % "cache", None, -32600),
+        (CALL.replace("5", "{}") % "cache", None, -32600),
+        (CALL.replace("5", "1e400") % "cache", None, -32600),
+        (CALL.replace("5", "1.5") % "cache", None, -32600),
+        (CALL.replace("5", "true") % "cache", None, -32600),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_with_an_error(line, sent, number, code):

@@ -7,12 +7,13 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Self
 
 from forgelore.errors import ConfigError, InvalidValue
 
 if TYPE_CHECKING:
+    import anyio
     import uvicorn
     from mcp.server.lowlevel.server import Server
     from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
@@ -54,12 +55,52 @@ def serve_stdio(server: "Server[dict[str, object]]", close: Callable[[], None]) 
     async def serve() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave_on_signals)
-            async with stdio_server() as (incoming, outgoing):
+            async with stdio_server(stdin=take_standard_input()) as (incoming, outgoing):  # type: ignore[arg-type]
                 checked = CheckedLines(incoming, outgoing)
                 await server.run(checked, outgoing, server.create_initialization_options())  # type: ignore[arg-type]
             tasks.cancel_scope.cancel()
 
     anyio.run(serve)
+
+
+def take_standard_input() -> "RequestLines":
+    """Return the lines of standard input, which nobody else in this process can read from now on."""
+    import anyio
+
+    own = os.dup(sys.stdin.fileno())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, sys.stdin.fileno())
+    os.close(nothing)
+    return RequestLines(anyio.wrap_file(os.fdopen(own, encoding="utf-8", errors="replace", closefd=False)))
+
+
+class RequestLines:
+    """Lines as a client sent them. A request whose id is neither text nor a whole number is replaced by what is not a
+    message, so that it gets an error: the SDK reads it as a notification, and would not answer.
+    """
+
+    def __init__(self, lines: "anyio.AsyncFile[str]") -> None:
+        self._lines = lines
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in self._lines:
+            yield '{"jsonrpc": "2.0"}' if has_unusable_id(line) else line
+
+
+def has_unusable_id(line: str) -> bool:
+    """Return whether a line is a request that could not be answered by its id, such as `{"id": null, "method": …}`."""
+    import json
+
+    if '"id"' not in line:
+        return False
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(message, dict) or "id" not in message or "method" not in message:
+        return False
+    number = message["id"]
+    return isinstance(number, bool) or not isinstance(number, str | int)
 
 
 class CheckedLines:
