@@ -63,6 +63,8 @@ CALL = '{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "
         ("{" * 10_000, None, -32700),
         ('{"jsonrpc": "2.0"}', None, -32600),
         ('{"id": 9, "method": "ping"}', 9, -32600),
+        ('{"jsonrpc": "1.0", "id": 9, "method": "ping"}', 9, -32600),
+        ('{"jsonrpc": "2.0", "id": "nine", "method": 9}', "nine", -32600),
         ("[]", None, -32600),
         ('[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', None, -32600),
         (CALL % "\\ud83d", 5, -32700),
@@ -72,6 +74,7 @@ CALL = '{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "
         (CALL.replace("5", "1e400") % "cache", None, -32600),
         (CALL.replace("5", "1.5") % "cache", None, -32600),
         (CALL.replace("5", "true") % "cache", None, -32600),
+        (CALL.replace('"id": 5', '"\\u0069d": []') % "cache", None, -32600),
     ],
 )
 def test_a_line_that_is_no_message_is_answered_with_an_error(line, sent, number, code):
@@ -81,9 +84,29 @@ def test_a_line_that_is_no_message_is_answered_with_an_error(line, sent, number,
     assert line('{"jsonrpc": "2.0", "id": 8, "method": "ping"}') == {"jsonrpc": "2.0", "id": 8, "result": {}}
 
 
+def test_an_unusable_id_is_named_as_what_is_wrong(line):
+    assert line(CALL.replace("5", "1.5") % "cache")["error"]["message"].startswith("the id of a request must be")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        '{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "none", "id": null}}',
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        '{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "what your server said"}}',
+        "",
+    ],
+)
+def test_what_wants_no_answer_gets_none(line, sent):
+    """The next line that the server says is the answer to the next request."""
+    ping = '{"jsonrpc": "2.0", "id": 8, "method": "ping"}'
+    assert line(f"{sent}\n{ping}") == {"jsonrpc": "2.0", "id": 8, "result": {}}
+
+
 def test_a_list_of_parameters_is_not_called_a_batch(line):
     answer = line('{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": [1]}')
     assert answer["error"] == {"code": -32600, "message": "this is not a JSON-RPC 2.0 message"}
+    assert answer["id"] == 5
 
 
 def test_an_answer_is_sent_once(plain):

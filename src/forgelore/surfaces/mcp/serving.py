@@ -75,8 +75,8 @@ def take_standard_input() -> "RequestLines":
 
 
 class RequestLines:
-    """Lines as a client sent them. A request whose id is neither text nor a whole number is replaced by what is not a
-    message, so that it gets an error: the SDK reads it as a notification, and would not answer.
+    """Lines as a client sent them. A request whose id is neither a string nor a whole number is replaced by a line that
+    is refused for its id: the SDK would take the request for a notification, and not answer.
     """
 
     def __init__(self, lines: "anyio.AsyncFile[str]") -> None:
@@ -84,23 +84,24 @@ class RequestLines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._lines:
-            yield '{"jsonrpc": "2.0"}' if has_unusable_id(line) else line
+            yield '{"jsonrpc": "2.0", "id": null}' if has_unusable_id(line) else line
 
 
 def has_unusable_id(line: str) -> bool:
     """Return whether a line is a request that could not be answered by its id, such as `{"id": null, "method": …}`."""
     import json
 
-    if '"id"' not in line:
-        return False
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return False
     if not isinstance(message, dict) or "id" not in message or "method" not in message:
         return False
-    number = message["id"]
-    return isinstance(number, bool) or not isinstance(number, str | int)
+    return not is_request_id(message["id"])
+
+
+def is_request_id(number: object) -> bool:
+    return isinstance(number, str | int) and not isinstance(number, bool)
 
 
 class CheckedLines:
@@ -145,8 +146,12 @@ def refuse_line(error: Exception) -> "SessionMessage | None":
     from mcp.shared.message import SessionMessage
     from pydantic import ValidationError
 
-    first = error.errors()[0] if isinstance(error, ValidationError) else {"type": "", "input": "?"}
-    line, is_json = first["input"], first["type"] != "json_invalid"
+    errors = error.errors() if isinstance(error, ValidationError) else []
+    # Each error has the value it is about. The whole message is that of a field that it lacks, which every message
+    # does of one kind or another.
+    whole = (one["input"] for one in errors if one["type"] == "missing" and len(one["loc"]) == 2)
+    line = next(whole, errors[0]["input"] if errors else "?")
+    is_json = not errors or errors[0]["type"] != "json_invalid"
     if isinstance(line, str) and not line.strip():
         return None
     if not is_json:  # also JSON with half a surrogate pair, of which Python can read the id
@@ -155,11 +160,14 @@ def refuse_line(error: Exception) -> "SessionMessage | None":
         except (ValueError, RecursionError):
             line = None
     number = line.get("id") if isinstance(line, dict) else None
-    number = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    has_bad_id = isinstance(line, dict) and "id" in line and not is_request_id(number)
+    number = number if is_request_id(number) else None
     if isinstance(number, str):
         number = number.encode(errors="replace").decode()
-    if isinstance(line, list) and len(first.get("loc", ())) < 2:  # deeper, it is a part of one message
+    if isinstance(line, list):
         code, said = protocol.INVALID_REQUEST, "batches are not supported: send one message per line"
+    elif is_json and has_bad_id:
+        code, said = protocol.INVALID_REQUEST, "the id of a request must be a string or a whole number"
     elif is_json:
         code, said = protocol.INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"
     elif line is None:
