@@ -17,7 +17,7 @@ from talking import FORGELORE, ISSUE, make_store, over_stdio, server_env
 
 from forgelore.api import make_history
 from forgelore.surfaces.cli.main import COMMANDS
-from forgelore.surfaces.mcp.fence import without_commands
+from forgelore.surfaces.mcp.answers import without_commands
 from forgelore.surfaces.mcp.histories import HistoryThreads
 from forgelore.surfaces.mcp.server import build_server
 from forgelore.surfaces.mcp.serving import configure_http

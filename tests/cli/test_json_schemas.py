@@ -11,8 +11,7 @@ from clones.repositories import make_repository
 from envelopes import check_envelope
 from forgelore.surfaces.cli.main import COMMANDS
 from forgelore.surfaces.cli.schemas import command_schema, schema_file
-from forgelore.surfaces.present.data import MISSING, as_data
-from forgelore.surfaces.present.schema import build_schema
+from forgelore.surfaces.present.data import MISSING, as_data, build_schema
 
 PUBLISHED = pathlib.Path(__file__).resolve().parents[2] / "docs/json"
 OFFLINE = {

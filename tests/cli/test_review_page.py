@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from forgelore.surfaces.present.review_page.markup import item_link, join, marked, tag
+from forgelore.surfaces.present.review_page import item_link, join, marked, tag
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'></title><svg/onload=alert(3)> \u202eevil &lt;b&gt;"
 BODY = f"{EVIL}\n</pre></details><iframe src=https://evil.example></iframe>\nERROR: no folder left to sync {{7*7}}"

@@ -13,7 +13,7 @@ ALLOWED = {
     "profiles.py": "what they are",
     "forges/adapters.py": "the table of adapters",
     "core/triage/events.py": "what their CI says",
-    "surfaces/ci/runner.py": "what their CI says",
+    "surfaces/cli/ci.py": "what their CI says",
 }
 # Text for people and words of the language: examples of commands, help, and names that look like two words.
 WRITTEN = {

@@ -9,7 +9,7 @@ from test_bot import AGAIN, CRASH
 from cli.conftest import cli, demo, demo_file  # noqa: F401 - fixtures
 from forgelore.api import BotPlaces, Inputs, TriageAnswer, make_history, open_history, parse_event
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.surfaces.present.run_page import build_summary
+from forgelore.surfaces.present.triage import build_summary
 
 
 def handle(bot, number, *, wall_clock=None, clock=None, inputs=None):

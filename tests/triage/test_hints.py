@@ -14,11 +14,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MODULES = [
     *sorted((SOURCE / "forges" / "branch").glob("*.py")), *sorted((SOURCE / "flows" / "triage").glob("*.py")),
-    *sorted((SOURCE / "core" / "triage").glob("*.py")), *sorted((SOURCE / "surfaces" / "ci").glob("*.py")),
+    *sorted((SOURCE / "core" / "triage").glob("*.py")), SOURCE / "surfaces" / "cli" / "ci.py",
     *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "forgejo/comments")),
     *sorted((SOURCE / "forges").glob("*/rest.py")),
     SOURCE / "api" / "bot.py", SOURCE / "api" / "checkup.py",
-    SOURCE / "surfaces" / "present" / "run_page.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",
+    SOURCE / "surfaces" / "present" / "triage.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",
 ]  # fmt: skip
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 RECIPE = (ROOT / "docs" / "triage" / "gitlab-ci.yml").read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def test_an_input_that_is_named_exists(where, name):
 
 @pytest.mark.parametrize(("where", "name"), found(r"\b[A-Z]{2,}(?:_[A-Z0-9]+)+\b"))
 def test_a_variable_that_is_named_is_read_by_the_program(where, name):
-    readers = [SOURCE / name for name in ("profiles.py", "config.py", "surfaces/ci/runner.py", "surfaces/ci/action.py")]
+    readers = [SOURCE / name for name in ("profiles.py", "config.py", "surfaces/cli/ci.py")]
     assert any(f'"{name}"' in path.read_text(encoding="utf-8") for path in readers) or name in SETTINGS
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from forgelore.flows.triage.bot import BotResult
 from forgelore.flows.triage.intake import Coverage
-from forgelore.surfaces.present.run_page import build_summary
+from forgelore.surfaces.present.triage import build_summary
 
 COVERAGES = st.builds(Coverage, st.integers(0, 5_000), st.none() | st.integers(0, 5_000), st.booleans())
 

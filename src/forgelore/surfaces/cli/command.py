@@ -216,7 +216,7 @@ class Context:
 
     def print_rows(self, chosen: str, rows: Iterable[object], *, are_hits: bool = False) -> None:
         """Print rows for other programs, in one of the formats of `surfaces/present/rows`."""
-        from forgelore.surfaces.present.rows import COLUMNS, HIT_COLUMNS, write_rows
+        from forgelore.surfaces.present.data import COLUMNS, HIT_COLUMNS, write_rows
 
         if self.is_data:
             raise UsageError("--format and --json are two formats", hint="leave one of them out")
@@ -304,7 +304,7 @@ def _tell_of_replays(context: Context) -> None:
 
 
 def _print_envelope(context: Context, answer: object) -> None:
-    from forgelore.surfaces.present.envelope import present_answer
+    from forgelore.surfaces.present.data import present_answer
 
     elapsed = context.elapsed_ms()
     envelope = present_answer(answer, warnings=context.warnings, elapsed_ms=elapsed, failure=context.failure)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.hits import MARKS
 from forgelore.surfaces.cli.terminal import number
-from forgelore.surfaces.present.rows import ROW_FORMATS
+from forgelore.surfaces.present.data import ROW_FORMATS
 
 if TYPE_CHECKING:
     from forgelore.api import FilterWords

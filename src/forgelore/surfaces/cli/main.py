@@ -223,7 +223,7 @@ def _find_color(words: list[str]) -> str | None:
 def report(error: LoreError, chosen: str | None, color: str | None) -> int:
     """Tell an error to a person, or to a program in the format it chose, and return its exit code."""
     if chosen:
-        from forgelore.surfaces.present.envelope import present_failure
+        from forgelore.surfaces.present.data import present_failure
 
         write_envelope(chosen, present_failure(error))
         return error.exit_code

@@ -7,8 +7,7 @@ from typing import get_type_hints
 import forgelore.api as names
 from forgelore.surfaces import present
 from forgelore.surfaces.cli.command import Context, build_parser
-from forgelore.surfaces.present.envelope import ErrorData, Meta
-from forgelore.surfaces.present.schema import Schema, build_schema
+from forgelore.surfaces.present.data import ErrorData, Meta, Schema, build_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -1,13 +1,13 @@
-"""What `search`, `similar` and lists answer to an agent: a line for each thing, and a snippet for what was found."""
+"""What the tools that search, list and count answer: a line for each thing, and a snippet for what was found."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
-from forgelore.surfaces.mcp.fence import fence, one_line, without_commands
+from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer, one_line, without_commands
 from forgelore.surfaces.present.data import MISSING, Absence
 from forgelore.surfaces.present.find import why
-from forgelore.surfaces.present.text import day
+from forgelore.surfaces.present.text import ago, day, format_ms
+from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
     from forgelore.api import (
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
         PersonItem,
         SearchAnswer,
         SimilarAnswer,
+        SyncedProject,
+        SyncStatus,
     )
 
 _TITLE = 90
@@ -75,7 +77,7 @@ def answer_search(answer: "SearchAnswer", about_limit: Sequence[str], *, has_sev
 
     def build(width: int) -> ToolAnswer:
         hits = [
-            _found(hit, width, is_named=has_several_projects)._replace(
+            _found_item(hit, width, is_named=has_several_projects)._replace(
                 relevance=MISSING if hit.relevance is None else round(hit.relevance, 2)
             )
             for hit in answer.hits
@@ -83,7 +85,7 @@ def answer_search(answer: "SearchAnswer", about_limit: Sequence[str], *, has_sev
         data = FoundItems(
             hits, answer.total, answer.is_total_exact, answer.next_page or None, answer.is_nothing_fitting, notes
         )
-        return ToolAnswer(_write(_count(answer), hits, notes), data)
+        return ToolAnswer(_write_hits(_describe_count(answer), hits, notes), data)
 
     return fit_answer(build)
 
@@ -96,7 +98,7 @@ def answer_similar(
 
     def build(width: int) -> ToolAnswer:
         hits = [
-            _found(found.hit, width // 2, is_named=has_several_projects)._replace(
+            _found_item(found.hit, width // 2, is_named=has_several_projects)._replace(
                 similarity=round(found.match.similarity, 2) if found.match else None, why=one_line(why(found), width)
             )
             for found in answer.hits
@@ -104,7 +106,7 @@ def answer_similar(
         first = f"{len(hits)} items resemble {ref}" if hits else f"nothing resembles {ref}"
         if chance is not None and hits:
             first += f"; chance that the first is a duplicate: {chance}"
-        return ToolAnswer(_write(first, hits, notes), SimilarItems(ref, hits, chance, notes))
+        return ToolAnswer(_write_hits(first, hits, notes), SimilarItems(ref, hits, chance, notes))
 
     return fit_answer(build)
 
@@ -113,7 +115,7 @@ def _notes(*notes: str) -> list[str]:
     return [one_line(said, 300) for note in notes if (said := without_commands(note))]
 
 
-def _count(answer: "SearchAnswer") -> str:
+def _describe_count(answer: "SearchAnswer") -> str:
     if not answer.hits:
         return "nothing matches"
     least = "" if answer.is_total_exact else "at least "
@@ -122,7 +124,7 @@ def _count(answer: "SearchAnswer") -> str:
     return f"hits {answer.offset + 1} to {answer.offset + len(answer.hits)} of {least}{answer.total}{poor}{more}"
 
 
-def _found(hit: "Hit", width: int, *, is_named: bool) -> FoundItem:
+def _found_item(hit: "Hit", width: int, *, is_named: bool) -> FoundItem:
     title = f"{hit.ref} {hit.symbol}".strip() if hit.kind == "file" else hit.title
     return FoundItem(
         ref=hit.key if hit.kind == "file" else one_line(hit.row.ref, _TITLE), kind=hit.kind, state=hit.state,
@@ -133,7 +135,7 @@ def _found(hit: "Hit", width: int, *, is_named: bool) -> FoundItem:
     )  # fmt: skip
 
 
-def _write(first: str, hits: list[FoundItem], notes: list[str]) -> str:
+def _write_hits(first: str, hits: list[FoundItem], notes: list[str]) -> str:
     lines = []
     for hit in hits:
         ref = hit.ref if isinstance(hit.project, Absence) else f"{hit.ref} in {hit.project}"
@@ -221,3 +223,81 @@ def _describe_work(name: str, item: "PersonItem") -> str:
     place = f" at {item.path}" if item.path else ""
     said = f": {item.by and f'@{item.by} '}{item.text}" if item.text else ""
     return f"{name} {item.ref} in {item.project} ({item.kind}, {day(item.at)}){place}: {one_line(item.title, 70)}{said}"
+
+
+class ProjectStatus(NamedTuple):
+    """Where a project stands. `synced_at`: when the last run ended that worked; null where none did. `waiting`: jobs
+    that wait for the forge or for the index.
+    """
+
+    project: str
+    items: dict[str, int]
+    notes: int
+    synced_at: str | None
+    last_status: str | None
+    last_error: str
+    is_syncing: bool
+    waiting: int
+
+
+class ProjectStatuses(NamedTuple):
+    """Every project of the database, or the one that was asked for."""
+
+    projects: list[ProjectStatus]
+
+
+class SyncReport(NamedTuple):
+    """What a sync brought. `written`: rows by kind."""
+
+    project: str
+    written: dict[str, int]
+    requests: int
+    deleted: int
+    pending_jobs: int
+    warnings: list[str]
+
+
+def answer_status(statuses: "list[SyncStatus]", now_ms: int) -> ToolAnswer:
+    data = ProjectStatuses([_project_status(status) for status in statuses])
+    if not statuses:
+        return ToolAnswer("no projects yet; a person has to fetch one first", data)
+    ended = [_last_success(status) for status in statuses]
+    lines = [
+        _write_status(one, "never" if when is None else ago(when, now_ms))
+        for one, when in zip(data.projects, ended, strict=True)
+    ]
+    return ToolAnswer("\n".join(lines), data)
+
+
+def answer_sync(synced: "SyncedProject") -> ToolAnswer:
+    result = synced.result
+    warnings = [one_line(warning, 200) for warning in result.warnings[:10]]
+    data = SyncReport(
+        result.project, dict(result.written), result.requests, result.deleted, result.pending_jobs, warnings
+    )
+    written = ", ".join(f"{count} {kind}" for kind, count in result.written.items() if count) or "nothing new"
+    first = f"{result.project}: {written}; {result.requests} requests"
+    return ToolAnswer("\n".join([first, *([fence("\n".join(warnings))] if warnings else [])]), data)
+
+
+def _project_status(status: "SyncStatus") -> ProjectStatus:
+    last = status.runs[0] if status.runs else None
+    ended = _last_success(status)
+    return ProjectStatus(
+        status.project, status.items, status.notes, format_ms(ended) if ended is not None else None,
+        last.status if last else None, one_line(last.error, 300) if last else "", status.locked_by is not None,
+        sum(job.waiting for jobs in (status.jobs, status.index) for job in jobs.values()),
+    )  # fmt: skip
+
+
+def _last_success(status: "SyncStatus") -> int | None:
+    return next((run.finished_at for run in status.runs if run.status == "succeeded"), None)
+
+
+def _write_status(status: ProjectStatus, when: str) -> str:
+    counts = ", ".join(f"{count} {kind}s" for kind, count in status.items.items()) or "empty"
+    parts = [f"{status.project}: {counts}, {status.notes} notes", f"last synced {when}"]
+    parts += ["a sync is running"] if status.is_syncing else []
+    parts += [f"last run {status.last_status}: {status.last_error}"] if status.last_error else []
+    parts += [f"{status.waiting} jobs wait"] if status.waiting else []
+    return "; ".join(parts)

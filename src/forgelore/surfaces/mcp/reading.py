@@ -1,17 +1,36 @@
-"""What `read` and `show` answer to an agent: a window of an item's text, and an outline of the item."""
+"""What the tools that read answer: a window of a text, an outline of an item, the history of a file, a cited answer."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer
-from forgelore.surfaces.mcp.fence import fence, one_line, seen
-from forgelore.surfaces.present.text import day
+from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer, one_line, without_commands
+from forgelore.surfaces.present.text import day, seen
+from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
-    from forgelore.api import ReadingWindow, ReadItem, ScrollDirection, ShownItem, ShownNote, TextPlace
+    from collections.abc import Sequence
 
-_MOST_PLACES = 40
-_MOST_NOTES = 30
-_MOST_NAMES = 20
+    from forgelore.api import (
+        AskAnswer,
+        CheckedCitation,
+        PathDecision,
+        PathEntry,
+        PathHistory,
+        ReadingWindow,
+        ReadItem,
+        ScrollDirection,
+        ShownItem,
+        ShownNote,
+        TextPlace,
+    )
+
+_MAX_PLACES = 40
+_MAX_NOTES = 30
+_MAX_NAMES = 20
+_MAX_TEXT = 4_000
+_MAX_CITATIONS = 20
+_PROVED = ("found", "moved")
+_MAX_OLD_NAMES = 5
+_MAX_PATH = 200
 
 
 class WindowPlace(NamedTuple):
@@ -82,8 +101,8 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
     data = ReadWindow(
         ref=one_line(read.ref, 90), project=read.project, kind=read.kind, title=one_line(read.title, 200),
         url=one_line(read.url, 300) or None, first_line=window.first, last_line=window.last, total_lines=window.total,
-        above=_place(window.above), below=_place(window.below),
-        found=[WindowPlace(*place) for place in read.found[:_MOST_PLACES]], hash=read.hash, text=shown,
+        above=_window_place(window.above), below=_window_place(window.below),
+        found=[WindowPlace(*place) for place in read.found[:_MAX_PLACES]], hash=read.hash, text=shown,
     )  # fmt: skip
     named = (
         f"{data.ref} in {data.project}" if data.project else data.ref
@@ -99,7 +118,7 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
 def answer_show(item: "ShownItem") -> ToolAnswer:
     def build(width: int) -> ToolAnswer:
         data = _outline(item, width)
-        return ToolAnswer(_write(data), data)
+        return ToolAnswer(_write_outline(data), data)
 
     return fit_answer(build)
 
@@ -107,8 +126,8 @@ def answer_show(item: "ShownItem") -> ToolAnswer:
 def _tell_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:
     if not find:
         return []
-    lines = ", ".join(str(place.line) for place in found[:_MOST_PLACES])
-    more = f" and {len(found) - _MOST_PLACES} more" if len(found) > _MOST_PLACES else ""
+    lines = ", ".join(str(place.line) for place in found[:_MAX_PLACES])
+    more = f" and {len(found) - _MAX_PLACES} more" if len(found) > _MAX_PLACES else ""
     return [f"the words of `find` stand in lines {lines}{more}" if found else "no line has the words of `find`"]
 
 
@@ -123,7 +142,7 @@ def _tell_end(side: str, place: "TextPlace | None", direction: "ScrollDirection"
     return [f'more {side}: line={place.line}{column}, direction="{direction}"']
 
 
-def _place(place: "TextPlace | None") -> WindowPlace | None:
+def _window_place(place: "TextPlace | None") -> WindowPlace | None:
     return None if place is None else WindowPlace(*place)
 
 
@@ -133,26 +152,26 @@ def _outline(item: "ShownItem", width: int) -> ItemOutline:
         ref=one_line(item.ref, 90), project=item.project, kind=item.kind, title=one_line(item.title, 200),
         state=item.state, state_reason=item.state_reason, author=one_line(item.author, 40) or None,
         created=day(item.created_at), updated=day(item.updated_at), closed=day(item.closed_at),
-        url=one_line(item.url, 300) or None, labels=[one_line(label, 50) for label in item.labels[:_MOST_NAMES]],
-        links=[one_line(f"{link.relation} {link.ref}", 90) for link in item.links[:_MOST_NAMES]],
+        url=one_line(item.url, 300) or None, labels=[one_line(label, 50) for label in item.labels[:_MAX_NAMES]],
+        links=[one_line(f"{link.relation} {link.ref}", 90) for link in item.links[:_MAX_NAMES]],
         linked_from=[
             one_line(f"{link.relation} {link.ref}: {link.title}", max(width, 40))
-            for link in item.linked_from[:_MOST_NAMES]
+            for link in item.linked_from[:_MAX_NAMES]
         ],
-        files=[one_line(file.new_path, 120) for file in item.files[:_MOST_NAMES]], file_count=len(item.files),
-        text=one_line(item.body, 5 * width), notes=[_note(note, width) for note in notes[:_MOST_NOTES]],
+        files=[one_line(file.new_path, 120) for file in item.files[:_MAX_NAMES]], file_count=len(item.files),
+        text=one_line(item.body, 5 * width), notes=[_outline_note(note, width) for note in notes[:_MAX_NOTES]],
         note_count=len(notes), is_confidential=item.is_confidential,
     )  # fmt: skip
 
 
-def _note(note: "ShownNote", width: int) -> OutlinedNote:
+def _outline_note(note: "ShownNote", width: int) -> OutlinedNote:
     return OutlinedNote(
         one_line(note.author, 40) or None, day(note.created_at), one_line(note.body, width),
         one_line(note.path, 120) or None, note.is_internal,
     )  # fmt: skip
 
 
-def _write(item: ItemOutline) -> str:
+def _write_outline(item: ItemOutline) -> str:
     state = f"{item.state} ({item.state_reason})" if item.state_reason else item.state
     facts = [item.kind, state, f"by @{item.author}" if item.author else "", item.created and f"created {item.created}"]
     facts += ["confidential" if item.is_confidential else "", item.closed and f"closed {item.closed}"]
@@ -169,3 +188,201 @@ def _write(item: ItemOutline) -> str:
         lines += ["", f"@{note.author or 'ghost'} {note.day}{place}{internal}: {note.text}"]
     more = [f"{item.note_count - len(item.notes)} more comments"] if item.note_count > len(item.notes) else []
     return "\n".join(["an outline; `read` gives the whole text, with lines", fence("\n".join(lines)), *more])
+
+
+class FileDecision(NamedTuple):
+    """A quote with its lines for `read`; `summary` is a model's. `role`: of the author; closer: closes others' items.
+    `is_stale`: people wrote there since it was read.
+    """
+
+    ref: str
+    first_line: int
+    last_line: int
+    hash: str
+    day: str
+    author: str | None
+    role: str
+    rule: str
+    summary: str
+    quote: str
+    superseded_by: list[str]
+    is_stale: bool
+
+
+class FileEvent(NamedTuple):
+    """A change, commit, thread or item, and the reason it gives."""
+
+    ref: str
+    line: int
+    kind: str
+    how: str
+    day: str
+    author: str | None
+    title: str
+    reason: str
+
+
+class FileHistory(NamedTuple):
+    """Decisions, the weightiest first, and events, newest first; the counts are of all there is. `next`: the offset of
+    the next page.
+    """
+
+    path: str
+    project: str
+    names: list[str]
+    decisions: list[FileDecision]
+    events: list[FileEvent]
+    decision_count: int
+    event_count: int
+    notes: list[str]
+    next: int | None
+
+
+def answer_history(found: "PathHistory", about_limit: "Sequence[str]" = (), offset: int = 0) -> ToolAnswer:
+    end = offset + len(found.decisions) + len(found.entries)
+    more = end if end < found.decision_count + found.entry_count and end > offset else None
+    notes = [one_line(said, 200) for one in (*about_limit, *found.warnings) if (said := without_commands(one))]
+
+    def build(width: int) -> ToolAnswer:
+        data = FileHistory(
+            one_line(found.path, _MAX_PATH), found.project,
+            [one_line(name, _MAX_PATH) for name in found.names[:_MAX_OLD_NAMES]],
+            [_file_decision(one, width) for one in found.decisions], [_file_event(one, width) for one in found.entries],
+            found.decision_count, found.entry_count, notes, more,
+        )  # fmt: skip
+        return ToolAnswer(_write_history(data), data)
+
+    return fit_answer(build)
+
+
+def _file_decision(one: "PathDecision", width: int) -> FileDecision:
+    return FileDecision(
+        _readable_ref(one), one.first_line, one.last_line, one.hash, day(one.decided_at),
+        one_line(one.author, 40) or None, one.role, one.rule, one_line(one.summary, width),
+        one_line(one.quote, max(2 * width, 40)),
+        [one_line(by, 60) for by in one.superseded_by[:_MAX_OLD_NAMES]], one.is_stale,
+    )  # fmt: skip
+
+
+def _file_event(one: "PathEntry", width: int) -> FileEvent:
+    title = one_line(one.title, min(90, max(width, 30)))
+    author = one_line(one.author, 40) or None
+    reason = one_line(one.reason, max(width, 30))
+    return FileEvent(_readable_ref(one), one.line, one.kind, one.how, day(one.happened_at), author, title, reason)
+
+
+def _readable_ref(one: "PathDecision | PathEntry") -> str:
+    """What `read` takes: a file is read by its key."""
+    return one.key if one.key.startswith("file:") else one_line(one.ref, 90)
+
+
+def _write_history(found: FileHistory) -> str:
+    counts = f"{found.decision_count} decisions, {found.event_count} events"
+    shown = f"{len(found.decisions)} and {len(found.events)} of them below"
+    first = f"{counts}; {shown}; cite as ref and lines"
+    first += f"; for more: offset={found.next}" if found.next is not None else ""
+    lines = [f"{found.path} in {found.project}"]
+    lines += (
+        [f"also known as {', '.join(names)}"] if (names := [one for one in found.names if one != found.path]) else []
+    )
+    for one in found.decisions:
+        author = f"@{one.author} ({one.role})" if one.author else ""
+        facts = ", ".join(fact for fact in ("decision", one.rule, author, one.day) if fact)
+        lines.append(f"{one.ref} lines {one.first_line}-{one.last_line} ({facts}): {one.summary}".rstrip())
+        lines.append(f'    "{one.quote}"')
+        lines += [f"    superseded by {', '.join(one.superseded_by)}"] if one.superseded_by else []
+        lines += ["    the conversation went on since a model read it"] if one.is_stale else []
+    for event in found.events:
+        author = f"@{event.author}" if event.author else ""
+        facts = ", ".join(fact for fact in (event.kind, event.how, author, event.day) if fact)
+        lines.append(f"{event.ref} line {event.line} ({facts}): {event.title}")
+        lines += [f'    reason: "{event.reason}"'] if event.reason else []
+    return "\n".join([first, *found.notes, fence("\n".join(lines))])
+
+
+class AnswerClaim(NamedTuple):
+    """A sentence of the answer, and the numbers of its citations. `is_checked`: one of them holds. `is_absence`: it
+    only says that the history does not say, and needs none.
+    """
+
+    text: str
+    citations: list[int]
+    is_checked: bool
+    is_absence: bool
+
+
+class AnswerCitation(NamedTuple):
+    """Where a claim comes from. `status`: `found`, `moved` (on other lines than the model said), or why it does not
+    hold. `quote` is what the model wrote, `source` what these lines say; `hash` names the version of the text.
+    """
+
+    number: int
+    ref: str
+    first_line: int
+    last_line: int
+    quote: str
+    status: str
+    title: str
+    url: str | None
+    hash: str
+    source: str
+
+
+class AskedAnswer(NamedTuple):
+    """An answer by the language model of the settings. `is_partial`: a limit or an error (`ended_by`, `problem`) ended
+    the run, and `text` is what the model had noted. `session`: what `continue_session` of a follow-up names.
+    """
+
+    text: str
+    ended_by: str
+    is_partial: bool
+    claims: list[AnswerClaim]
+    citations: list[AnswerCitation]
+    model: str
+    tokens: int
+    problem: str
+    session: int | None
+
+
+def answer_ask(answer: "AskAnswer") -> ToolAnswer:
+    def build(width: int) -> ToolAnswer:
+        data = AskedAnswer(
+            text=seen(answer.marked_text)[:_MAX_TEXT], ended_by=answer.ended_by, is_partial=answer.is_partial,
+            claims=[
+                AnswerClaim(
+                    one_line(claim.text, max(width, 60)), list(claim.citations), claim.is_checked, claim.is_absence
+                )
+                for claim in answer.claims[:_MAX_CITATIONS]
+            ],
+            citations=[_answer_citation(one, width) for one in answer.citations[:_MAX_CITATIONS]],
+            model=one_line(answer.model, 100), tokens=answer.tokens_in + answer.tokens_out,
+            problem=one_line(without_commands(answer.problem) or answer.problem, 300), session=answer.session,
+        )  # fmt: skip
+        return ToolAnswer(_write_asked(data), data)
+
+    return fit_answer(build)
+
+
+def _answer_citation(one: "CheckedCitation", width: int) -> AnswerCitation:
+    return AnswerCitation(
+        one.number, one_line(one.id, 200), one.first_line, one.last_line, one_line(one.quote, width), one.status,
+        one_line(one.title, 90), one_line(one.url, 300) or None, one.hash, one_line(one.source, width),
+    )  # fmt: skip
+
+
+def _write_asked(answer: AskedAnswer) -> str:
+    kept = f", session {answer.session}" if answer.session else ""
+    first = f"an answer by {answer.model or 'a model'}, {answer.tokens} tokens{kept}"
+    if answer.is_partial:
+        first = f"no answer: the run was ended by {answer.ended_by}; what the model had noted, unchecked"
+    unchecked = sum(not claim.is_checked and not claim.is_absence for claim in answer.claims)
+    lines = [answer.text or "(nothing)"]
+    for one in answer.citations:
+        status = "" if one.status in _PROVED else f' NOT PROVED ({one.status}), the model quotes "{one.quote}"'
+        lines.append(
+            f'[{one.number}] {one.ref} lines {one.first_line}-{one.last_line}{status}: "{one.source}" {one.url or ""}'
+        )
+    if answer.problem:  # it may quote the model, and the model a stranger
+        lines.append(f"problem: {answer.problem}")
+    notes = [f"{unchecked} of {len(answer.claims)} claims have no citation that holds"] if unchecked else []
+    return "\n".join([first, *notes, fence("\n".join(lines))])

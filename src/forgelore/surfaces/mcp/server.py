@@ -23,10 +23,16 @@ from forgelore.errors import (
     RateLimited,
     StoreError,
 )
-from forgelore.surfaces.mcp.fence import DATA_NOTE, without_commands
+from forgelore.surfaces.mcp.answers import DATA_NOTE, without_commands
 from forgelore.surfaces.mcp.histories import HistoryThreads
-from forgelore.surfaces.mcp.prompts import PROMPTS, PromptSpec
-from forgelore.surfaces.mcp.resources import TEMPLATE, ListedResource, list_resources, read_resource
+from forgelore.surfaces.mcp.resources import (
+    PROMPTS,
+    TEMPLATE,
+    ListedResource,
+    PromptSpec,
+    list_resources,
+    read_resource,
+)
 from forgelore.surfaces.mcp.tools import ServerOptions, ToolSpec, list_tools
 from forgelore.surfaces.present.text import printable
 from forgelore.version import __version__

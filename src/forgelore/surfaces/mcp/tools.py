@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import NotFound
-from forgelore.surfaces.mcp.answers import ToolAnswer
+from forgelore.surfaces.mcp.answers import DATA_NOTE, ToolAnswer, one_line, without_commands
 from forgelore.surfaces.mcp.arguments import (
     AskArguments,
     CountArguments,
@@ -28,24 +28,33 @@ from forgelore.surfaces.mcp.arguments import (
     build_input_schema,
     read_arguments,
 )
-from forgelore.surfaces.mcp.asking import AskedAnswer, answer_ask
-from forgelore.surfaces.mcp.fence import DATA_NOTE, fence, one_line, without_commands
 from forgelore.surfaces.mcp.finding import (
     FoundItems,
     ListedLines,
+    ProjectStatuses,
     SimilarItems,
+    SyncReport,
     answer_me,
     answer_rows,
     answer_search,
     answer_similar,
+    answer_status,
+    answer_sync,
     answer_who,
     describe_listed,
 )
-from forgelore.surfaces.mcp.path_history import FileHistory, answer_history
-from forgelore.surfaces.mcp.reading import ItemOutline, ReadWindow, answer_read, answer_show
-from forgelore.surfaces.mcp.status import ProjectStatuses, SyncReport, answer_status, answer_sync
-from forgelore.surfaces.present.data import JsonValue
-from forgelore.surfaces.present.schema import build_schema
+from forgelore.surfaces.mcp.reading import (
+    AskedAnswer,
+    FileHistory,
+    ItemOutline,
+    ReadWindow,
+    answer_ask,
+    answer_history,
+    answer_read,
+    answer_show,
+)
+from forgelore.surfaces.present.data import JsonValue, build_schema
+from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
     from forgelore.api import History

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from forgelore.errors import Refused
 from forgelore.surfaces.cli.indexing import stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import number
-from forgelore.surfaces.present.closing_plan import reason_in_words
+from forgelore.surfaces.present.dedupe import describe_reason
 
 if TYPE_CHECKING:
     from forgelore.api import Applied, AppliedLine
@@ -56,4 +56,4 @@ def _print_line(context: "Context", line: "AppliedLine") -> None:
     if line.action == "closed":
         context.print(f"  {style.green('✓')} #{line.number} closed as a duplicate of #{line.target}")
     else:
-        context.print(style.dim(f"  · #{line.number} stays open: {reason_in_words(line.reason)}"))
+        context.print(style.dim(f"  · #{line.number} stays open: {describe_reason(line.reason)}"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.errors import StoreError
 from forgelore.surfaces.cli.terminal import clean, number, table
-from forgelore.surfaces.present.closing_plan import plan_file, reason_in_words
+from forgelore.surfaces.present.dedupe import describe_reason, plan_file
 
 if TYPE_CHECKING:
     from forgelore.api import ClosingPlan
@@ -44,7 +44,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "ClosingPlan":
     context.print(f"{number(len(closing))} would be closed, {number(len(plan.lines) - len(closing))} stay open")
     for reason, count in plan.counters.items():
         if reason != "close":
-            context.print(context.style.dim(f"  {number(count):>5}  {reason}: {reason_in_words(reason)}"))
+            context.print(context.style.dim(f"  {number(count):>5}  {reason}: {describe_reason(reason)}"))
     if plan.run is not None and closing:
         context.print(f"read it, then: forgelore dedupe apply {plan.run} --yes")
     return plan

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from forgelore.errors import StoreError, UsageError
 from forgelore.surfaces.cli.deduping.audit_tables import print_report, print_simulation, print_sweeps
-from forgelore.surfaces.present.review_page.page import WrittenPage, build_page
+from forgelore.surfaces.present.review_page import WrittenPage, build_page
 from forgelore.surfaces.present.text import counted_noun
 
 if TYPE_CHECKING:

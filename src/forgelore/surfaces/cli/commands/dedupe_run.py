@@ -9,7 +9,7 @@ from forgelore.surfaces.cli.commands.dedupe_plan import write_plan
 from forgelore.surfaces.cli.indexing import stopping_on_interrupt
 from forgelore.surfaces.cli.progress import make_watcher
 from forgelore.surfaces.cli.terminal import clean, number, table
-from forgelore.surfaces.present.closing_plan import reason_in_words
+from forgelore.surfaces.present.dedupe import describe_reason
 
 if TYPE_CHECKING:
     from forgelore.api import DedupeChain
@@ -99,7 +99,7 @@ def _print_plan(context: "Context", chain: "DedupeChain") -> None:
     _print_rest(context, len(closing), "closings")
     for reason, count in plan.counters.items():
         if reason != "close":
-            context.print(style.dim(f"  {number(count):>5}  {reason}: {reason_in_words(reason)}"))
+            context.print(style.dim(f"  {number(count):>5}  {reason}: {describe_reason(reason)}"))
 
 
 def _print_rest(context: "Context", count: int, what: str) -> None:

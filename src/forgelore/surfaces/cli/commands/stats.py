@@ -10,7 +10,7 @@ from forgelore.surfaces.cli.terminal import clean, number, table
 if TYPE_CHECKING:
     from forgelore.api import Checked, CodeStats, Finding, IndexStats, Repaired, VectorStats
     from forgelore.surfaces.cli.command import Context
-    from forgelore.surfaces.present.index import StatsData
+    from forgelore.surfaces.present.fetch import StatsData
 
 EXAMPLES = (
     "forgelore stats",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "StatsData":
-    from forgelore.surfaces.present.index import present_stats
+    from forgelore.surfaces.present.fetch import present_stats
 
     if arguments.repair and not arguments.check:
         raise UsageError("--repair needs --check", hint="run: forgelore stats --check --repair")

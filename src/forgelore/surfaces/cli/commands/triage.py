@@ -10,7 +10,7 @@ from forgelore.surfaces.cli.terminal import clean, width
 if TYPE_CHECKING:
     from forgelore.api import TriageAnswer
     from forgelore.surfaces.cli.command import Context
-    from forgelore.surfaces.present.tidy import BotData, TriageData
+    from forgelore.surfaces.present.triage import BotData, TriageData
 
 EXAMPLES = (
     "forgelore triage '#12'                  print what it repeats",
@@ -40,13 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: "Context", arguments: argparse.Namespace) -> "TriageData | BotData":
-    from forgelore.surfaces.ci.runner import find_ci
+    from forgelore.surfaces.cli.ci import find_ci
 
     where = find_ci(os.environ)
     if arguments.ref is None:
         if where is None:
             raise UsageError("name an item", hint="forgelore triage '#12'; without one it runs inside CI")
-        from forgelore.surfaces.ci.action import run_in_ci
+        from forgelore.surfaces.cli.ci import run_in_ci
 
         return run_in_ci(
             context, where, emit=arguments.emit or "", apply=arguments.apply or "", keep=arguments.keep or "",
@@ -61,7 +61,7 @@ def run(context: "Context", arguments: argparse.Namespace) -> "TriageData | BotD
 
 def _triage_one(context: "Context", arguments: argparse.Namespace) -> "TriageData":
     from forgelore.api import parse_inputs
-    from forgelore.surfaces.present.tidy import present_triage
+    from forgelore.surfaces.present.triage import present_triage
 
     names = ("similarity_threshold", "duplicate_threshold", "max_results")
     given = {f"INPUT_{name.upper()}": getattr(arguments, name) or "" for name in names}

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from forgelore.surfaces.cli.terminal import clean, number, table
-from forgelore.surfaces.present.audit_words import in_words
+from forgelore.surfaces.present.dedupe import describe_class
 
 if TYPE_CHECKING:
     from forgelore.api import AuditAnalysis, AuditCase, AuditReport, LaneAnswer, MeasuredShare, SweptBound
@@ -31,7 +31,7 @@ def print_report(context: "Context", report: "AuditReport") -> None:
 
 
 def print_classes(context: "Context", counters: dict[str, int], against: str) -> None:
-    rows = [[name, number(count), in_words(name, against)] for name, count in counters.items() if count]
+    rows = [[name, number(count), describe_class(name, against)] for name, count in counters.items() if count]
     context.print(*(f"  {line}" for line in table(rows, grow=2)))
 
 

@@ -1,4 +1,7 @@
-"""A plan of closings as a file to be reviewed: Markdown for people, JSON for programs. Titles are strangers' text."""
+"""Deduplication in words: reason codes, the counters of an audit, and a plan of closings as a file to review.
+
+The file is Markdown for people or JSON for programs. Titles are strangers' text.
+"""
 
 import json
 from typing import TYPE_CHECKING
@@ -10,7 +13,27 @@ from forgelore.surfaces.present.data import as_data
 if TYPE_CHECKING:
     from forgelore.api import ClosingPlan, PlanLine
 
-_TITLE = 120
+_TITLE = 120  # characters
+# What each counter of an audit means beside labels, and beside another judge.
+_LABELLED = {
+    "tp": "accepted, and right",
+    "fp": "accepted, and wrong",
+    "conflict": "accepted, onto another item",
+    "fn": "not accepted, and a duplicate",
+    "tn": "not accepted, and none",
+    "incomplete": "without an answer",
+    "unlabelled": "accepted, and nobody has said whether it is one",
+    "known": "known duplicates asked about",
+    "original_offered": "of them with an original that was open then, and among the candidates",
+    "others": "other items asked about",
+}
+_LANES = {
+    "tp": "accepted by both, onto the same item",
+    "fp": "accepted by this judge alone",
+    "conflict": "accepted by both, onto different items",
+    "fn": "accepted by the other judge alone",
+    "tn": "accepted by neither",
+}
 
 
 def plan_file(plan: "ClosingPlan", *, is_json: bool) -> str:
@@ -31,7 +54,7 @@ def plan_file(plan: "ClosingPlan", *, is_json: bool) -> str:
     return "\n".join(parts) + "\n"
 
 
-def reason_in_words(code: str) -> str:
+def describe_reason(code: str) -> str:
     """Return what a reason code means."""
     return MEANINGS[ReasonCode(code)]
 
@@ -43,5 +66,11 @@ def _closing_row(line: "PlanLine") -> str:
 
 
 def _kept_row(line: "PlanLine") -> str:
-    because = f"{line.reason}: {reason_in_words(line.reason)}"
+    because = f"{line.reason}: {describe_reason(line.reason)}"
     return f"| {link(str(line.number), line.url)} | {because} | {plain(line.title, limit=_TITLE)} |"
+
+
+def describe_class(counter: str, against: str) -> str:
+    """Return what a counter of an audit counts; its name where nothing is known of it."""
+    words = _LABELLED | _LANES if against == "strong" else _LABELLED
+    return words.get(counter, counter.replace("_", " "))

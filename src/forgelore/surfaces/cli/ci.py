@@ -1,23 +1,86 @@
-"""How a run inside GitHub Actions or GitLab CI hears and speaks: events in, annotations, summary and outputs out.
+"""`forgelore triage` inside GitHub Actions and GitLab CI: one event, one run of the bot, reported to people.
 
-Whatever is told here may hold text from strangers. On GitHub a line that begins with `::` is a command to the runner,
-so messages are escaped and everything else is printed while commands are switched off.
+What the next run repairs by itself is a warning on the run, a line in its summary and an entry in the bot's own record;
+the exit code is 0. Where no run can work before a person acts (the branch refuses pushes, the token is invalid), the
+run fails with what to do, after everything else was done: a bot that looks well and forgets everything is worse.
+
+Whatever is printed here may hold text from strangers. On GitHub a line that begins with `::` is a command to the
+runner, so messages are escaped and everything else is printed while commands are switched off.
 """
 
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from forgelore.errors import ConfigError
+from forgelore.errors import AuthError, ConfigError, LoreError, NewerStore, NotFound, StateRefused, in_words
 from forgelore.surfaces.present.text import printable
+from forgelore.surfaces.present.triage import BotData, build_summary, present_bot
 
 if TYPE_CHECKING:
-    from forgelore.api import Event
+    from forgelore.api import BotResult, Event
+    from forgelore.surfaces.cli.command import Context
 
 CiName = Literal["github", "gitlab"]
+
+
+def run_in_ci(
+    context: "Context", where: CiName, *, emit: str = "", apply: str = "", keep: str = "", is_dry: bool = False
+) -> BotData:
+    """Handle the event that started this job; returns what happened, for --json. `keep`: a folder that outlives it."""
+    from forgelore.api import BotPlaces, BotResult, parse_inputs, write_judgement
+
+    run_log = RunLog(where, os.environ, is_quiet=context.is_data)
+    inputs, complaints = parse_inputs(os.environ)
+    for complaint in complaints:
+        run_log.warn(complaint)
+    inputs = inputs._replace(dry_run=inputs.dry_run or is_dry or bool(emit))
+    folder = ""
+    try:
+        folder = scratch_folder(os.environ)
+        event = read_event(where, os.environ)
+        outcome = context.history.handle_event(
+            event, inputs, forge=where, places=BotPlaces(folder, keep, apply), is_reader=bool(emit)
+        )
+        if emit:
+            write_judgement(outcome, emit)
+    except (LoreError, OSError) as error:  # a full disk is no bug either
+        message = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
+        refusal = error if isinstance(error, AuthError | NotFound | StateRefused | NewerStore) else None
+        outcome = BotResult("", problems=[f"triage did not run: {message}"], refusal=refusal)
+    finally:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)  # it may hold the text of a private project
+    _report(run_log, outcome, is_dry=inputs.dry_run)
+    if outcome.refusal is not None:
+        context.fail(outcome.refusal)
+    return present_bot(outcome)
+
+
+def _report(run_log: "RunLog", outcome: "BotResult", *, is_dry: bool) -> None:
+    """Say what happened, in the log, on the run's page and to the steps that follow."""
+    for message in dict.fromkeys([*outcome.problems, *([outcome.complaint] if outcome.complaint else [])]):
+        run_log.warn(message, is_error=outcome.refusal is not None and in_words(outcome.refusal) in message)
+    for message in dict.fromkeys(outcome.warnings):
+        run_log.say(f"note: {message}")
+    for done in outcome.done:
+        action = done.posted.action if done.posted else "not posted"
+        run_log.say(f"{done.triaged.key.kind} {done.triaged.key.number}: {done.triaged.outcome} ({action})")
+    run_log.summarise(build_summary(outcome, outcome.ended_at, is_dry=is_dry))
+    run_log.output(index_kept="true" if outcome.is_kept else "false")
+    found = outcome.of_event.triaged if outcome.of_event else None
+    if found is None:
+        return run_log.output(matched="false", duplicate_of="", report="")
+    if found.body:
+        run_log.say(found.body)
+    return run_log.output(
+        matched="true" if found.body else "false",
+        duplicate_of=str(found.first_number) if found.outcome == "duplicate" else "",
+        report=run_log.keep("forgelore-report.md", found.body) if found.body else "",
+    )
 
 
 def find_ci(environ: Mapping[str, str]) -> CiName | None:
@@ -32,21 +95,21 @@ def read_event(where: CiName, environ: Mapping[str, str]) -> "Event":
     from forgelore.api import parse_event
 
     if where == "github":
-        project, _ = _needed(environ, "GITHUB_REPOSITORY"), _needed(environ, "GITHUB_EVENT_NAME")
-        path = _needed(environ, "GITHUB_EVENT_PATH")
+        project, _ = _require(environ, "GITHUB_REPOSITORY"), _require(environ, "GITHUB_EVENT_NAME")
+        path = _require(environ, "GITHUB_EVENT_PATH")
     else:
-        project, path = _needed(environ, "CI_PROJECT_PATH"), environ.get("TRIGGER_PAYLOAD", "")
-    return parse_event(where, _read(path) if path else None, project, environ)
+        project, path = _require(environ, "CI_PROJECT_PATH"), environ.get("TRIGGER_PAYLOAD", "")
+    return parse_event(where, _read_payload(path) if path else None, project, environ)
 
 
-def _needed(environ: Mapping[str, str], name: str) -> str:
+def _require(environ: Mapping[str, str], name: str) -> str:
     value = environ.get(name, "").strip()
     if not value:
         raise ConfigError(f"{name} is not set", hint="forgelore triage without an item runs inside CI; else name one")
     return value
 
 
-def _read(path: str) -> bytes:
+def _read_payload(path: str) -> bytes:
     from forgelore.api import MAX_EVENT_BYTES
 
     try:
