@@ -31,6 +31,7 @@ BENCHES = (
     "blind",
     "rescore",
     "queries",
+    "titles",
     "agents",
     "dedupe",
     "item_types",

@@ -164,9 +164,11 @@ def ask_anew(desk: Desk, text: str, *, filters: FilterWords) -> flow.SearchAnswe
     return ask(desk, text, filters=filters)
 
 
-def take_times(desk: Desk, questions: list[Question], *, rounds: int) -> dict[str, Timed]:
-    """Return milliseconds per part over all questions."""
-    parts = build_parts(desk)
+def take_times(
+    desk: Desk, questions: list[Question], *, rounds: int, only: typing.Collection[str] = ()
+) -> dict[str, Timed]:
+    """Return milliseconds per part over all questions; of all parts, or of those that are named."""
+    parts = {name: call for name, call in build_parts(desk).items() if not only or name in only}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in parts}
     for text, _ in questions[:30]:
         for call in parts.values():
