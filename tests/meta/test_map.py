@@ -48,13 +48,3 @@ def test_every_job_and_its_steps_are_on_the_map():
     folders = [folder for folder in (SOURCE / "flows").iterdir() if (folder / "__init__.py").exists()]
     steps = {folder.name: {module.stem for module in folder.glob("*.py")} - {"__init__"} for folder in folders}
     assert jobs_on_the_map() == steps
-
-
-def test_no_room_is_flat_any_more():
-    """A folder with many files of many jobs is where names such as *known* and *working* came from."""
-    crowded = {}
-    for folder in [SOURCE, *(path for path in SOURCE.rglob("*") if path.is_dir())]:
-        count = len([path for path in folder.glob("*.py") if path.stem != "__init__"])
-        if count > 16 and folder.name not in ("store", "commands"):  # one module per table family; one per command
-            crowded[str(folder.relative_to(SOURCE))] = count
-    assert crowded == {}
