@@ -9,8 +9,8 @@ AGENTS := $(VENV)/agents
 NODE_PACKAGE := node-$(if $(filter Darwin,$(shell uname -s)),darwin,linux)-$(if $(filter x86_64,$(shell uname -m)),x64,arm64)
 AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 $(NODE_PACKAGE)@22.23.3
 
-.PHONY: agents bench browser check clean coverage demo docs docs-check imports lint lock setup smoke suite test tools \
-	training try-triage types
+.PHONY: agents bench browser check clean coverage coverage-surfaces demo docs docs-check imports lint lock setup smoke \
+	suite test tools training try-triage types
 
 # Without the second embedder, which the tests install: the output is that of a plain `pip install .`, and README's.
 demo:
@@ -41,6 +41,16 @@ suite: setup
 coverage:
 	"$(BIN)/coverage" combine --quiet
 	"$(BIN)/coverage" report
+
+# What people and agents see, measured on demand by the tests that try it from outside, and the servers that these start.
+# A part: make coverage-surfaces OUTSIDE=tests/agents
+OUTSIDE := tests/action tests/agents tests/cli
+coverage-surfaces: export COVERAGE_FILE = $(CURDIR)/build/surfaces.coverage
+coverage-surfaces: setup
+	mkdir -p build && rm -f -- build/surfaces.coverage build/surfaces.coverage.*
+	FORGELORE_MEASURED=surfaces "$(BIN)/coverage" run --rcfile=tests/surfaces.coveragerc -m pytest -n 2 $(OUTSIDE)
+	"$(BIN)/coverage" combine --quiet --rcfile=tests/surfaces.coveragerc
+	"$(BIN)/coverage" report --rcfile=tests/surfaces.coveragerc
 
 check: lint types imports docs-check test
 

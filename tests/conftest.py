@@ -42,6 +42,14 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 NO_SKIPS = os.environ.get("FORGELORE_NO_SKIPS") == "1"  # our own CI has everything that any test needs
 
 
+def pytest_configure(config):
+    """With `make coverage-surfaces`, leave the processes that tests start unmeasured, since many are killed or may not
+    write; servers for agents are handed what coverage reads (tests/agents/talking.py).
+    """
+    if os.environ.get("FORGELORE_MEASURED") == "surfaces" and hasattr(config, "workerinput"):
+        os.environ["COVERAGE_OF_SERVERS"] = os.environ.pop("COVERAGE_PROCESS_CONFIG", "")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     """Where nothing may be skipped, a skipped test is a failure."""

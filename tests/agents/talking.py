@@ -86,6 +86,8 @@ class Agent:
 
 
 def server_env(home, **more):
+    if measure := os.environ.get("COVERAGE_OF_SERVERS"):  # tests/conftest.py
+        more["COVERAGE_PROCESS_CONFIG"] = measure
     return {"PATH": os.environ["PATH"], "HOME": str(home), "FORGELORE_EMBEDDER": "none"} | more
 
 
