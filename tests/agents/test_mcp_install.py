@@ -45,7 +45,7 @@ def test_a_client_gets_an_entry_that_starts_this_program(install, home, tmp_path
     entry = parse(CLIENTS[name], file.read_text())[CLIENTS[name].key]["forgelore"]
     assert os.path.isabs(entry["command"])
     assert entry["args"][-4:] == ["mcp", "--db", str(tmp_path / "lore.db"), "--include-internal"]
-    assert install(name, "--yes", "--include-internal")[1].out.count("it is there already") == 1
+    assert install(name, "--yes", "--include-internal")[1].out.count("already there") == 1
 
 
 @pytest.mark.parametrize(

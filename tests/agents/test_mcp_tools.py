@@ -229,9 +229,9 @@ def test_a_line_outside_of_the_text_means_its_nearer_end(agent, line):
 
 
 def test_tools_that_need_leave_to_write_are_not_there(agent):
-    with pytest.raises(MCPError, match="there is no tool 'sync'"):
+    with pytest.raises(MCPError, match="unknown tool 'sync'"):
         agent.call("sync", project="acme/web")
-    with pytest.raises(MCPError, match="there is no tool 'rm -rf'"):
+    with pytest.raises(MCPError, match="unknown tool 'rm -rf'"):
         agent.call("rm -rf")
 
 

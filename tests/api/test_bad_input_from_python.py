@@ -7,7 +7,7 @@ import pytest
 import forgelore
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.flows.transfer.importing import import_lines, open_source
-from forgelore.surfaces.cli.commands.demo import demo_file
+from forgelore.surfaces.cli.setup import demo_file
 
 
 @pytest.fixture

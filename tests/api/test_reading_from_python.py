@@ -8,7 +8,7 @@ import forgelore
 from forgelore.errors import LoreError, UsageError
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.transfer.importing import import_lines, open_source
-from forgelore.surfaces.cli.commands.demo import demo_file
+from forgelore.surfaces.cli.setup import demo_file
 
 JULY = dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
 

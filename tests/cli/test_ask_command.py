@@ -76,7 +76,7 @@ def test_strict_refuses_and_says_where_the_transcript_is(asking):
 def test_a_limit_shows_what_was_noted(asking):
     done = asking("why?", "--steps", "1", replies=[call("search", keywords="x", observations="Tombstones, I think.")])
     assert done.code == 0
-    assert "No answer: the limit of steps was met." in done.out
+    assert "No answer: the step limit was reached." in done.out
     assert "Tombstones, I think." in done.out
 
 
@@ -142,7 +142,7 @@ def test_a_run_that_breaks_off_fails_and_shows_what_it_had(asking):
     done = asking("why?", replies=[call("search", keywords="x", observations="Tombstones, I think."), *["no"] * 9])
     assert done.code == 16
     assert "Tombstones, I think." in done.out
-    assert "the run broke off: 4 calls in a row" in done.err
+    assert "the run failed: 4 calls in a row" in done.err
     data = asking("why?", "--json", replies=["no"]).data
     assert data["ended_by"] == "error"
 

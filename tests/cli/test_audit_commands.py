@@ -73,7 +73,7 @@ def test_labels_go_out_and_come_back_in_files(judged, tmp_path):
 def test_without_a_terminal_or_a_file_nobody_is_asked(judged):
     refused = judged("dedupe", "audit", "--against", "human")
     assert refused.code == 2
-    assert "no terminal" in refused.err
+    assert "needs a terminal" in refused.err
     assert "--labels" in refused.err
 
 

@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from forgelore.surfaces.cli.completions import load_places
+from forgelore.surfaces.cli.completion import load_places
 from forgelore.surfaces.cli.main import COMMANDS
 
 PROMPT = "READY> "

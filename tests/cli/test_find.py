@@ -21,7 +21,7 @@ def test_a_leading_dash_is_part_of_what_is_looked_for(demo):
 def test_the_best_of_a_bad_lot_is_told_and_every_hit_says_how_well_it_fits(demo):
     asked = "sourdough starter does not rise after feeding, open the window"
     done = demo("search", asked, "--mode", "lexical")
-    assert "results (lexical)\nnothing fits well; this comes nearest\n 1. " in done.out
+    assert "results (lexical)\nno close match; nearest results:\n 1. " in done.out
     data = demo("search", asked, "--mode", "lexical", "--json").data
     assert data["is_nothing_fitting"]
     assert 0 <= max(hit["relevance"] for hit in data["hits"]) < 0.4
@@ -33,7 +33,7 @@ def test_the_best_of_a_bad_lot_is_told_and_every_hit_says_how_well_it_fits(demo)
     assert fits == sorted(fits, key=["strong", "fair", "weak"].index)
     title = fitting["hits"][0]["title"]
     assert [title[start:end].lower() for start, end in fitting["hits"][0]["title_marks"]][:2] == ["deleted", "files"]
-    assert "nothing fits well" not in demo("search", "deleted files come back").out
+    assert "no close match" not in demo("search", "deleted files come back").out
     assert "relevance" not in demo("similar", "#41", "--json").data["hits"][0]
 
 

@@ -53,7 +53,7 @@ def test_programs_get_every_citation(tracker):
 
 def test_limits_and_dates(tracker):
     assert "1 more with --limit" in tracker("history", FILE, "--limit", "1", "--since", "2026-03-15").out
-    assert "nothing in this time" in tracker("history", FILE, "--until", "2020").out
+    assert "nothing in this period" in tracker("history", FILE, "--until", "2020").out
     assert tracker("history", FILE, "--limit", "0").err.startswith("! --limit 0 is out of range")
     assert tracker("history", FILE, "--since", "2026", "--after", "2026").code == 2
 

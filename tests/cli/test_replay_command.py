@@ -39,9 +39,9 @@ def test_documents_of_what_was_mended_are_built_again(cli, lab_store):
     assert cli("search", "zyzzyva", "--json").data["hits"]
     done = cli("replay", "--type", "issues")
     assert done.code == 0
-    assert "1 mended" in done.out
+    assert "1 corrected" in done.out
     assert not cli("search", "zyzzyva", "--json").data["hits"]
-    assert "all as they should be" in cli("replay", "acme/web").out
+    assert "nothing to correct" in cli("replay", "acme/web").out
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import webbrowser
 import pytest
 
 from forgelore.surfaces.cli.command import build_parser
-from forgelore.surfaces.cli.commands.search import MAX_PASTED
+from forgelore.surfaces.cli.search import MAX_PASTED
 
 
 def write(tmp_path, *items):
@@ -187,9 +187,9 @@ def test_several_items_are_shown_one_after_the_other(demo):
 
 @pytest.mark.parametrize("name", ["search", "similar", "list", "count", "show", "history"])
 def test_every_option_has_an_example(name):
-    parser, module = build_parser(name)
+    parser, command = build_parser(name)
     options = {flag for action in parser.actions() for flag in action.option_strings if flag.startswith("--")}
-    words = {word for line in module.EXAMPLES for word in line.split()}
+    words = {word for line in command.examples for word in line.split()}
     assert options - words - {"--help"} == set()
 
 
@@ -257,7 +257,7 @@ def test_notes_stand_beside_rows(demo, chosen):
 def test_rows_of_a_bad_lot_say_so(demo):
     words = ("search", "pizza basil mozzarella relay", "--mode", "lexical")
     assert demo(*words, "--json").data["is_nothing_fitting"]
-    assert "nothing fits well" in demo(*words, "--format", "tsv").err
+    assert "no close match" in demo(*words, "--format", "tsv").err
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_rows_of_a_bad_lot_say_so(demo):
         (("#99999999",), "#99999999 does not exist"),
         (("99999999",), "#99999999 does not exist"),
         (("#41", "is:open"), "#41 is left out by the filters"),
-        (("pizza basil mozzarella relay", "--mode", "lexical"), "nothing fits well"),
+        (("pizza basil mozzarella relay", "--mode", "lexical"), "no close match"),
     ],
 )
 def test_web_opens_nothing_that_was_not_asked_for(demo, browser, words, message):

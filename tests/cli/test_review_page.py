@@ -106,7 +106,7 @@ def test_plan_audit_and_clusters_are_on_the_page(page):
 def test_a_project_without_anything_has_a_page_too(demo, tmp_path):
     assert demo("dedupe", "report", "--html", "page.html").code == 0
     text = (tmp_path / "page.html").read_text()
-    assert "There is no plan yet" in text
+    assert "No plan yet" in text
     assert "No audit yet" in text
 
 

@@ -168,8 +168,8 @@ def words(given):
 
 
 def ask(context, name, *arguments):
-    parser, module = build_parser(name)
-    return module.run(context, parser.parse_args(list(arguments)))
+    parser, command = build_parser(name)
+    return command.run(context, parser.parse_args(list(arguments)))
 
 
 def filters_of(context, *arguments):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from terminals import run_in_terminal
 
 from forgelore.core.triage.markdown import code, plain, visible_line
-from forgelore.surfaces.cli.rendering import render_comment
 from forgelore.surfaces.cli.terminal import Style, cells
+from forgelore.surfaces.cli.triage import render_comment
 
 PLAIN = Style(sys.stdout, "never")
 PAGE = pathlib.Path(__file__).parents[1] / "core" / "comments.md"

@@ -20,14 +20,12 @@ WRITTEN = {
     "api/setup.py",
     "core/compare/rarity.py",
     "core/search/terms.py",
-    "surfaces/cli/commands/auth_test.py",
-    "surfaces/cli/commands/export.py",
-    "surfaces/cli/commands/ingest.py",
-    "surfaces/cli/commands/init.py",
-    "surfaces/cli/commands/show.py",
-    "surfaces/cli/commands/sync.py",
-    "surfaces/cli/commands/triage.py",
+    "surfaces/cli/archive.py",
+    "surfaces/cli/items.py",
     "surfaces/cli/main.py",
+    "surfaces/cli/setup.py",
+    "surfaces/cli/sync.py",
+    "surfaces/cli/triage.py",
 }
 
 

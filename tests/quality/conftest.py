@@ -6,7 +6,7 @@ from cli.conftest import cli  # noqa: F401 - a fixture
 from forgelore.app import App
 from forgelore.flows.index.documents import index_items
 from forgelore.flows.transfer.importing import import_lines, open_source
-from forgelore.surfaces.cli.commands.demo import PROJECT, demo_file
+from forgelore.surfaces.cli.setup import DEMO_PROJECT, demo_file
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def demo(tmp_path):
     """An App on the demo tracker with documents and no vectors."""
     app = App({}, cwd=str(tmp_path), db=str(tmp_path / "demo.db"))
     with open_source(demo_file()) as source:
-        import_lines(app.store(create=True), app.parse_project(PROJECT), source, 0)
+        import_lines(app.store(create=True), app.parse_project(DEMO_PROJECT), source, 0)
     index_items(app.store(), [1])
     yield app
     app.close()

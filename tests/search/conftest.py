@@ -11,7 +11,7 @@ from forgelore.flows.index.documents import index_items
 from forgelore.flows.index.vectors import embed_documents
 from forgelore.flows.search.retriever import Retriever
 from forgelore.flows.transfer.importing import import_lines, open_source
-from forgelore.surfaces.cli.commands.demo import PROJECT, demo_file
+from forgelore.surfaces.cli.setup import DEMO_PROJECT, demo_file
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +19,7 @@ def demo_path(tmp_path_factory):
     path = tmp_path_factory.mktemp("demo") / "demo.db"
     app = App({}, cwd=str(path.parent), db=str(path))
     with open_source(demo_file()) as source:
-        import_lines(app.store(create=True), app.parse_project(PROJECT), source, 0)
+        import_lines(app.store(create=True), app.parse_project(DEMO_PROJECT), source, 0)
     index_items(app.store(), [1])
     embed_documents(app.store(), HashedEmbedder(), [1])
     app.close()

@@ -166,7 +166,7 @@ class RunLog(NamedTuple):
         return path if os.path.isdir(folder) and self._append(path, text, mode="w") else ""
 
     def _append(self, path: str, text: str, *, mode: str = "a") -> bool:
-        """What cannot be told there is told in the log: telling must not undo what was done."""
+        """Report a failure to write in the log only: reporting must not undo what was done."""
         try:
             with open(path, mode, encoding="utf-8") as file:
                 file.write(text)

@@ -1,8 +1,8 @@
-"""One command: its parser, its context, its result in both forms.
+"""One command: its parser, its context, its result for people and for programs.
 
-A command module has `EXAMPLES`, `add_arguments(parser)` and `run(context, arguments)`. It asks the facade, prints the
-answer for people through the context and returns it, or a struct of `surfaces/present` made from it, for programs; with
-`--json` (surfaces/cli/formats) nothing but the envelope reaches standard output.
+The module of a noun (sync, items, people …) has a table `COMMANDS` with a `Command` for each of its verbs. A command
+asks the facade, prints the answer for people through the context and returns it, or a struct of `surfaces/present` made
+from it, for programs; with `--json` nothing but the envelope reaches standard output.
 """
 
 import argparse
@@ -14,15 +14,13 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar, cast
 
 from forgelore.api import check_filled
-from forgelore.errors import LoreError, UsageError
-from forgelore.surfaces.cli.formats import FORMATS, write_envelope
-from forgelore.surfaces.cli.main import COLORS, COMMANDS, report
-from forgelore.surfaces.cli.pager import PagedOutput, is_paged
-from forgelore.surfaces.cli.terminal import Style, width
-from forgelore.surfaces.present.text import printable_line
+from forgelore.errors import ConfigError, LoreError, StoreError, UsageError
+from forgelore.surfaces.cli.main import COLORS, COMMANDS, FORMATS, report, write_envelope
+from forgelore.surfaces.cli.terminal import PagedOutput, Style, is_paged, width
+from forgelore.surfaces.present.text import printable, printable_line
 
 if TYPE_CHECKING:
     from forgelore.api import History
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _TO_JQ, _TO_ROWS = "pipe the output of --json into jq", "take --format tsv, csv or jsonl"
 # What people who know gh type, and what says it here.
-_ELSEWHERE = {
+_GH_OPTIONS = {
     "--jq": _TO_JQ,
     "-q": _TO_JQ,
     "--template": _TO_ROWS,
@@ -88,8 +86,8 @@ class Parser(argparse.ArgumentParser):
         unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
         if not unknown:
             return ""
-        if unknown[1] in _ELSEWHERE:
-            return _ELSEWHERE[unknown[1]]
+        if unknown[1] in _GH_OPTIONS:
+            return _GH_OPTIONS[unknown[1]]
         import difflib
 
         flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
@@ -110,7 +108,7 @@ class Parser(argparse.ArgumentParser):
             if word == "--":
                 others += waiting
                 break
-            self._refuse_habits(word, waiting, others)
+            self._refuse_gh_options(word, waiting, others)
             if not self._is_option(word, waiting):
                 others.append(word)
                 continue
@@ -123,15 +121,15 @@ class Parser(argparse.ArgumentParser):
     def _is_option(self, word: str, after: Sequence[str]) -> bool:
         action = self._option_string_actions.get(word.partition("=")[0])
         if word.startswith("--"):
-            return action is not None or " " not in word  # what is unknown is told; a sentence is text
+            return action is not None or " " not in word  # unknown options are reported; a sentence is text
         if action is None or "=" in word:
             return False
         if word == "-n":
             return len(after) > 0 and after[0].isdecimal()
         return action.nargs == 0 or (len(after) > 0 and not after[0].startswith("-"))
 
-    def _refuse_habits(self, word: str, after: Sequence[str], others: Sequence[str]) -> None:
-        """Refuse what gh has and would be text here: nobody meant to look for it."""
+    def _refuse_gh_options(self, word: str, after: Sequence[str], others: Sequence[str]) -> None:
+        """Refuse options of gh that would be text here: nobody wants to search for them."""
         if not after:
             return
         if word in ("-q", "-t") and "-R" in self._option_string_actions and not after[0].startswith("-"):
@@ -163,13 +161,6 @@ class Parser(argparse.ArgumentParser):
 
 def _name_of(action: argparse.Action) -> str:
     return action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
-
-
-class CommandModule(Protocol):
-    EXAMPLES: tuple[str, ...]
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
-    def run(self, context: "Context", arguments: argparse.Namespace) -> object: ...
 
 
 class Context:
@@ -215,7 +206,7 @@ class Context:
             print(printable_line(line), file=self.out)
 
     def print_rows(self, chosen: str, rows: Iterable[object], *, are_hits: bool = False) -> None:
-        """Print rows for other programs, in one of the formats of `surfaces/present/rows`."""
+        """Print rows for other programs, in one of the formats of `surfaces/present/data`."""
         from forgelore.surfaces.present.data import COLUMNS, HIT_COLUMNS, write_rows
 
         if self.is_data:
@@ -224,22 +215,34 @@ class Context:
             print(line, file=self.out)
 
     def for_programs(self, present: Callable[[], T]) -> T:
-        """Return an answer as data where a program reads it. People have read it already: nobody looks at the None."""
+        """Return an answer as data where a program reads it; None where people have read it already."""
         return present() if self.is_data else cast("T", None)
 
-    def warn(self, message: str) -> None:
+    def warn(self, *messages: str) -> None:
         """A warning is part of the result: on standard error for people, in the envelope for programs."""
-        self.warnings.append(message)
-        if not self.is_data:
+        self.warnings += messages
+        for message in () if self.is_data else messages:
             print(printable_line(f"{self.error_style.yellow('!')} {message}"), file=sys.stderr)
 
     def remark(self, *lines: str) -> None:
-        """Tell people what is no part of the rows they take elsewhere, or of the page they open."""
+        """Print a remark that is not part of the rows people pipe elsewhere, or of the page they open."""
         for line in () if self.is_data else lines:
             print(printable_line(self.error_style.dim(line)), file=sys.stderr)
 
+    def open_page(self, url: str) -> None:
+        """Open a page whose address was checked, in the browser (BROWSER names another one).
+
+        Raises ConfigError where nothing opens it.
+        """
+        import webbrowser
+
+        if not webbrowser.open(url):
+            raise ConfigError("no browser could be started", hint=f"set BROWSER, or open it yourself: {url}")
+        if not self.is_data:
+            print(printable(f"opened {url}"), file=sys.stderr)
+
     def fail(self, error: LoreError) -> None:
-        """The command goes on to tell what it has; in the end it fails with this error."""
+        """Let the command print what it has; at its end it fails with this error."""
         self.failure = error
 
     def elapsed_ms(self) -> int:
@@ -248,7 +251,7 @@ class Context:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether lines are made for a width: that of a terminal, or one that was said (COLUMNS)."""
+        """Whether lines are made for a width: that of a terminal, or of COLUMNS."""
         return bool(os.environ.get("COLUMNS")) or self.out.isatty()
 
     @property
@@ -256,33 +259,64 @@ class Context:
         return not self.is_data and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def build_parser(name: str) -> tuple[Parser, CommandModule]:
-    path = f"forgelore.surfaces.cli.commands.{name.replace('-', '_').replace(' ', '_')}"
-    module = cast("CommandModule", importlib.import_module(path))
+class Command(NamedTuple):
+    """A command: how its arguments are added, what it runs, and the examples of its help.
+
+    The type that `run` returns is the schema of `--json`.
+    """
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[Context, argparse.Namespace], object]
+    examples: tuple[str, ...]
+
+
+def add_project_option(parser: argparse.ArgumentParser) -> None:
+    """Add the project of a command that is about one, and has another argument than its name."""
+    parser.add_argument("--project", metavar="NAME", help="one project; default: the clone's, or the only one")
+
+
+def write_file(path: str, text: str, *, hint: str) -> None:
+    """Write a file that somebody asked for. Raises StoreError, with what to do, where it cannot be written."""
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
+
+
+def load_command(name: str) -> Command:
+    """Return a command from the module that `COMMANDS` names for it."""
+    module = importlib.import_module(f"forgelore.surfaces.cli.{COMMANDS[name][2]}")
+    commands: dict[str, Command] = module.COMMANDS
+    return commands[name]
+
+
+def build_parser(name: str) -> tuple[Parser, Command]:
+    command = load_command(name)
     parser = Parser(
         prog=f"forgelore {name}", description=_sentence(COMMANDS[name][1]),
         formatter_class=Formatter,
-        epilog="examples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES), allow_abbrev=False,
+        epilog="examples:\n" + "\n".join(f"  {line}" for line in command.examples), allow_abbrev=False,
     )  # fmt: skip
-    module.add_arguments(parser)
+    command.add_arguments(parser)
     parser.add_argument("--db", metavar="PATH", help="the database file (or FORGELORE_DB)")
     parser.add_argument("--color", choices=COLORS, help="colours: on a terminal (auto, the default), always, never")
     parser.add_argument("--no-pager", action="store_true", help="print long output as it is (or FORGELORE_PAGER=cat)")
     for option, (what, _) in FORMATS.items():
         parser.add_argument(option, action="store_const", const=option, dest="format", help=what)
-    return parser, module
+    return parser, command
 
 
 def run_command(name: str, arguments: list[str], started: float) -> int:
-    parser, module = build_parser(name)
+    parser, command = build_parser(name)
     parsed = parser.read(arguments)
     is_read = COMMANDS[name][0] in ("find", "read")
     is_paged_here = is_read and not parsed.no_pager and not getattr(parsed, "rows", None) and is_paged()
     context = Context(db=parsed.db, output=parsed.format, started=started, color=parsed.color, is_paged=is_paged_here)
     try:
-        answer = module.run(context, parsed)
+        answer = command.run(context, parsed)
         if is_read or name == "export":
-            _tell_of_replays(context)
+            _warn_about_replays(context)
     finally:
         context.close()
         if isinstance(context.out, PagedOutput):
@@ -296,8 +330,8 @@ def run_command(name: str, arguments: list[str], started: float) -> int:
     return context.failure.exit_code if context.failure else 0
 
 
-def _tell_of_replays(context: Context) -> None:
-    """Say that rows which an earlier version read wrongly still wait to be mended."""
+def _warn_about_replays(context: Context) -> None:
+    """Warn about rows that an earlier version misread and that still wait to be corrected."""
     waiting = context.history.count_replays()
     if waiting:
         context.warn(f"{waiting:,} items wait to be read again, after an upgrade; run: forgelore replay")

@@ -1,7 +1,6 @@
 """The filters that `search`, `similar`, `list` and `count` share on the command line, and what they mean."""
 
 import argparse
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
@@ -53,7 +52,7 @@ def add_filters(parser: argparse.ArgumentParser, *, with_type: bool = True) -> N
         "-s",
         metavar="STATE",
         action="append",
-        help="open, closed, merged, or all, which is no filter; repeat for any of them",
+        help="open, closed, merged, or all (no filter); repeat for any of them",
     )
     group.add_argument(
         "--author", "-A", metavar="NAME", action="append", help="by this person, ana or @ana; repeat for any of them"
@@ -134,11 +133,6 @@ def add_query(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def print_warnings(context: "Context", warnings: Iterable[str]) -> None:
-    for warning in warnings:
-        context.warn(warning)
-
-
 def add_limit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", "-L", "-n", metavar="N", type=int, default=20, help="how many, 1 to 100 (default: 20)"
@@ -153,7 +147,7 @@ def add_offset(parser: argparse.ArgumentParser) -> None:
 
 
 def read_limit(context: "Context", arguments: argparse.Namespace, most: int = 100) -> int:
-    """Return how many are wanted. Out of range, the nearest number is taken and told: the answer is still one."""
+    """Return the limit. One that is out of range becomes the nearest number, with a warning."""
     asked: int = arguments.limit
     limit = min(max(asked, 1), most)
     if limit != asked:
@@ -200,14 +194,14 @@ def check_rescore(arguments: argparse.Namespace, *, is_lexical: bool) -> None:
 
 
 def read_filters(context: "Context", arguments: argparse.Namespace) -> "FilterWords":
-    """Return the filters as they were typed, within the project that is meant. `list` and `count` have no --type: their
-    argument says it.
+    """Return the filters as typed, within the project they apply to. `list` and `count` have no --type: their argument
+    says it.
     """
     return cast("FilterWords", {**typed_filters(arguments), "project": context.history.name_project(arguments.project)})
 
 
 def typed_filters(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the filters that were typed. Any of them may be in every state: `--state all` is no filter."""
+    """Return the filters that were typed. `--state all` filters nothing and is left out."""
     from forgelore.api import FilterWords
 
     typed = {name: getattr(arguments, name) for name in FilterWords.__annotations__ if name in arguments}

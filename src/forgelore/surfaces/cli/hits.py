@@ -73,7 +73,7 @@ def print_more(context: "Context", answer: "SearchAnswer | SimilarAnswer") -> No
 def print_nothing(
     context: "Context", answer: "SearchAnswer | SimilarAnswer", text: str, *, is_filtered: bool, total: int = 0
 ) -> bool:
-    """Say why there are no hits, and what to try; False where there are some. `total`: there are, on earlier pages."""
+    """Say why there are no hits, and what to try. Return False where there are hits. `total`: hits on all pages."""
     if answer.is_nothing_indexed:
         message, advice = (
             "nothing is indexed yet",
@@ -82,7 +82,7 @@ def print_nothing(
     elif answer.hits:
         return False
     elif total:
-        message, advice = f"there is no such page: {number(total)} results in all", "try a smaller --offset"
+        message, advice = f"no such page: {number(total)} results in all", "try a smaller --offset"
     else:
         asked = repr(fit(clean(text), 200)) if text else "the filters"
         message, advice = f"nothing matches {asked}", _advice(answer.mode, is_filtered=is_filtered)

@@ -1,67 +1,87 @@
 """The command line: find the command by name, load only its module, print its result or its error.
 
-Nothing heavy is imported here: `forgelore --help` must stay near the price of Python itself.
+Nothing heavy is imported here, typing's classes included: `forgelore --help` must stay near the price of Python itself.
 """
 
 import itertools
 import os
 import sys
 import time
+from collections.abc import Callable, Sequence
 
 from forgelore.errors import LoreError, OutputError, Stopped, UsageError
-from forgelore.surfaces.cli.formats import FORMATS, find_format, write_envelope
 from forgelore.surfaces.cli.streams import drop_output, prepare_streams
 from forgelore.version import __version__
 
-# name -> (group, what it does). The module has the same name; it is loaded when the command is used. A name of two
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from forgelore.surfaces.present.data import JsonValue
+
+# name -> (group, what it does, the module of this folder that has it, loaded when the command is used). A name of two
 # words begins with that of its family.
 COMMANDS = {
-    "init": ("set up", "choose projects and a database, write forgelore.toml"),
-    "doctor": ("set up", "check settings, tokens, forges and the database"),
-    "auth-test": ("set up", "show who the tokens belong to"),
-    "demo": ("set up", "look around in a built-in example project"),
-    "completion": ("set up", "print a completion script for your shell"),
-    "sync": ("fetch", "bring projects up to date"),
-    "ingest": ("fetch", "fetch one kind of item only"),
-    "sync-status": ("fetch", "last runs, positions and waiting work"),
-    "import": ("fetch", "read a tracker from a JSON-lines file"),
-    "export": ("fetch", "write a project as JSON lines"),
-    "generate-docs": ("index", "build the documents that are searched"),
-    "embed": ("index", "compute the vectors of documents"),
-    "index-code": ("index", "make files and commits of a clone searchable"),
-    "replay": ("index", "read stored answers of the forges again, without a request"),
-    "stats": ("index", "what is in the index, and whether it is sound"),
-    "calibrate": ("index", "learn from known duplicates how sure a match is"),
-    "search": ("find", "find by words and by meaning"),
-    "ask": ("find", "answer a question, with citations that were looked up"),
-    "similar": ("find", "what an item resembles, and why"),
-    "evaluate": ("find", "measure search on queries with known answers"),
-    "triage": ("tidy", "tell what an item repeats; inside CI, comment on new ones"),
-    "dedupe intent": ("dedupe", "a card of what it is about, for every item"),
-    "dedupe refresh": ("dedupe", "fetch the new items of a project that is here already"),
-    "dedupe run": ("dedupe", "candidates, judge, clusters and a plan, in one go"),
-    "dedupe candidates": ("dedupe", "for every open item, what it could repeat"),
-    "dedupe judge": ("dedupe", "decide which of them it repeats"),
-    "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate"),
-    "dedupe canonicalize": ("dedupe", "build clusters from accepted decisions, choose what stays of each"),
-    "dedupe accept": ("dedupe", "say that an item repeats another"),
-    "dedupe reject": ("dedupe", "say that two items are not duplicates"),
-    "dedupe split": ("dedupe", "take an item out of its cluster"),
-    "dedupe set-canonical": ("dedupe", "choose the item of a cluster that stays"),
-    "dedupe maintainers": ("dedupe", "whose items are never closed"),
-    "dedupe plan": ("dedupe", "say what would be closed, and what not and why"),
-    "dedupe apply": ("dedupe", "close what a plan says, after a look at each item"),
-    "dedupe rollback": ("dedupe", "take back what a plan closed"),
-    "dedupe audit": ("dedupe", "measure how often a judge is right"),
-    "dedupe report": ("dedupe", "show an audit, and what stricter gates would have made of it"),
-    "dedupe runs": ("dedupe", "what every step did, newest first"),
-    "list": ("read", "list issues, changes, discussions or releases"),
-    "count": ("read", "count items, threads or notes"),
-    "show": ("read", "show an item with its conversation"),
-    "history": ("read", "what happened to a file, decisions first"),
-    "who": ("read", "what a person did and knows, or who knows a file"),
-    "me": ("read", "what is assigned to you, and what waits for you"),
-    "mcp": ("serve", "let agents search and read, over MCP"),
+    "init": ("set up", "choose projects and a database, write forgelore.toml", "setup"),
+    "doctor": ("set up", "check settings, tokens, forges and the database", "setup"),
+    "auth-test": ("set up", "show who the tokens belong to", "setup"),
+    "demo": ("set up", "look around in a built-in example project", "setup"),
+    "completion": ("set up", "print a completion script for your shell", "setup"),
+    "sync": ("fetch", "bring projects up to date", "sync"),
+    "ingest": ("fetch", "fetch one kind of item only", "sync"),
+    "sync-status": ("fetch", "last runs, positions and waiting work", "sync"),
+    "import": ("fetch", "read a tracker from a JSON-lines file", "archive"),
+    "export": ("fetch", "write a project as JSON lines", "archive"),
+    "generate-docs": ("index", "build the documents that are searched", "index"),
+    "embed": ("index", "compute the vectors of documents", "index"),
+    "index-code": ("index", "make files and commits of a clone searchable", "index"),
+    "replay": ("index", "read stored answers of the forges again, without a request", "sync"),
+    "stats": ("index", "what is in the index, and whether it is sound", "index"),
+    "calibrate": ("index", "learn from known duplicates how sure a match is", "index"),
+    "search": ("find", "find by words and by meaning", "search"),
+    "ask": ("find", "answer a question, with citations that were looked up", "ask"),
+    "similar": ("find", "what an item resembles, and why", "search"),
+    "evaluate": ("find", "measure search on queries with known answers", "search"),
+    "triage": ("tidy", "say what an item repeats; inside CI, comment on new ones", "triage"),
+    "dedupe intent": ("dedupe", "write a card for every item: what it is about", "dedupe_steps"),
+    "dedupe refresh": ("dedupe", "fetch the new items of a project that is here already", "dedupe_steps"),
+    "dedupe run": ("dedupe", "candidates, judge, clusters and a plan, in one go", "dedupe_steps"),
+    "dedupe candidates": ("dedupe", "list what every open item could repeat", "dedupe_steps"),
+    "dedupe judge": ("dedupe", "decide which of them it repeats", "dedupe_steps"),
+    "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate", "dedupe_steps"),
+    "dedupe canonicalize": (
+        "dedupe",
+        "build clusters from accepted decisions, choose what stays of each",
+        "dedupe_closing",
+    ),
+    "dedupe accept": ("dedupe", "say that an item repeats another", "dedupe_people"),
+    "dedupe reject": ("dedupe", "say that two items are not duplicates", "dedupe_people"),
+    "dedupe split": ("dedupe", "take an item out of its cluster", "dedupe_people"),
+    "dedupe set-canonical": ("dedupe", "choose the item of a cluster that stays", "dedupe_people"),
+    "dedupe maintainers": ("dedupe", "whose items are never closed", "dedupe_people"),
+    "dedupe plan": ("dedupe", "list what would be closed, and why the rest stays open", "dedupe_closing"),
+    "dedupe apply": ("dedupe", "close what a plan says, after a look at each item", "dedupe_closing"),
+    "dedupe rollback": ("dedupe", "take back what a plan closed", "dedupe_closing"),
+    "dedupe audit": ("dedupe", "measure how often a judge is right", "dedupe_audit"),
+    "dedupe report": ("dedupe", "show an audit, and what stricter gates would have made of it", "dedupe_audit"),
+    "dedupe runs": ("dedupe", "what every step did, newest first", "dedupe_closing"),
+    "list": ("read", "list issues, changes, discussions or releases", "items"),
+    "count": ("read", "count items, threads or notes", "items"),
+    "show": ("read", "show an item with its conversation", "items"),
+    "history": ("read", "what happened to a file, decisions first", "history"),
+    "who": ("read", "what a person did and knows, or who knows a file", "people"),
+    "me": ("read", "what is assigned to you, and what waits for you", "people"),
+    "mcp": ("serve", "let agents search and read, over MCP", "mcp"),
+}
+
+
+def _write_json(envelope: "JsonValue") -> str:
+    import json
+
+    return json.dumps(envelope, ensure_ascii=False)
+
+
+# Output formats for programs: option -> (what it gives, the envelope as text). Each is an option of every command.
+FORMATS: "dict[str, tuple[str, Callable[[JsonValue], str]]]" = {
+    "--json": ("one JSON object on standard output", _write_json),
 }
 COLORS = ("auto", "always", "never")
 _VALUED = ("--db", "--color")  # options before the command that are followed by a value
@@ -98,7 +118,7 @@ def main(argv: list[str] | None = None) -> int:
     prepare_streams()
     code = 0
     try:
-        code = _run_to_its_end(sys.argv[1:] if argv is None else argv, started)
+        code = _run_and_report(sys.argv[1:] if argv is None else argv, started)
         sys.stdout.flush()
     except BrokenPipeError:
         drop_output()
@@ -111,8 +131,8 @@ def main(argv: list[str] | None = None) -> int:
     return code
 
 
-def _run_to_its_end(arguments: list[str], started: float) -> int:
-    """Return the exit code; what went wrong has been told. Only an output that cannot be written is raised."""
+def _run_and_report(arguments: list[str], started: float) -> int:
+    """Return the exit code; errors have been reported. Raises only when the output cannot be written."""
     chosen, color = find_format(arguments), _find_color(arguments)
     try:
         code = _run(arguments, started)
@@ -150,7 +170,7 @@ def _run(arguments: list[str], started: float) -> int:
     if name not in COMMANDS:
         family = name.partition(" ")[0]
         hint = f"run: forgelore {family if family in FAMILIES else '--help'}"
-        raise UsageError(f"there is no command {name!r}{_suggest(name)}", hint=hint)
+        raise UsageError(f"unknown command {name!r}{_suggest(name)}", hint=hint)
     from forgelore.surfaces.cli.command import run_command
 
     return run_command(name, before + after, started)
@@ -187,7 +207,7 @@ def help_text() -> str:
 
 def first_words() -> dict[str, tuple[str, str]]:
     """Return what may be typed first, commands and families, each with (group, what it does)."""
-    plain = {name: entry for name, entry in COMMANDS.items() if " " not in name}
+    plain = {name: (group, does) for name, (group, does, _) in COMMANDS.items() if " " not in name}
     at = next(index for index, (group, _) in enumerate(plain.values()) if group == "read")
     entries = list(plain.items())
     return dict([*entries[:at], *FAMILIES.items(), *entries[at:]])
@@ -198,12 +218,12 @@ def family_help(family: str) -> str:
     does = FAMILIES[family][1]
     lines = [f"{does[0].upper()}{does[1:]}.", "", f"usage: forgelore {family} COMMAND …", "", "commands:"]
     lines += [f"  {name:<15} {summary}" for name, summary in family_commands(family).items()]
-    return "\n".join([*lines, "", f"forgelore {family} COMMAND --help tells more."])
+    return "\n".join([*lines, "", f"forgelore {family} COMMAND --help shows more."])
 
 
 def family_commands(family: str) -> dict[str, str]:
     """Return the second words of a family's commands, each with what it does."""
-    return {name.partition(" ")[2]: does for name, (_, does) in COMMANDS.items() if name.startswith(f"{family} ")}
+    return {name.partition(" ")[2]: does for name, (_, does, _) in COMMANDS.items() if name.startswith(f"{family} ")}
 
 
 def _suggest(name: str) -> str:
@@ -214,14 +234,24 @@ def _suggest(name: str) -> str:
 
 
 def _find_color(words: list[str]) -> str | None:
-    """Return what --color says, wherever it stands: errors are told before the words are understood, too."""
+    """Return what --color says, wherever it stands: errors may be reported before the words are parsed."""
     said = [word.removeprefix("--color=") for word in words if word.startswith("--color=")]
     said += [after for word, after in itertools.pairwise(words) if word == "--color"]
     return said[-1] if said else None
 
 
+def find_format(words: Sequence[str]) -> str | None:
+    """Return the format that is asked for, of several the last; None: people read."""
+    return next((word for word in reversed(words) if word in FORMATS), None)
+
+
+def write_envelope(chosen: str, envelope: "JsonValue") -> None:
+    """Print an envelope in a format."""
+    print(FORMATS[chosen][1](envelope))
+
+
 def report(error: LoreError, chosen: str | None, color: str | None) -> int:
-    """Tell an error to a person, or to a program in the format it chose, and return its exit code."""
+    """Report an error to a person, or to a program in the format it chose. Return its exit code."""
     if chosen:
         from forgelore.surfaces.present.data import present_failure
 

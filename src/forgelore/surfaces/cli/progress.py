@@ -1,11 +1,14 @@
-"""Progress on standard error: a bar per resource with counts, rate and time left in a terminal; a line now and then in
-a log.
+"""Commands that take longer: progress on standard error, and how Ctrl-C ends them.
 
-rich is imported here, and only by commands that take longer than a second.
+In a terminal progress is a bar per resource with counts, rate and time left; in a log a line now and then. rich is
+imported here, by the bars alone.
 """
 
+import contextlib
+import signal
 import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
 from forgelore.api import Watcher
@@ -13,6 +16,8 @@ from forgelore.api import Watcher
 if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.status import Status
+
+    from forgelore.surfaces.cli.command import Context
 
 
 class LogWatcher(Watcher):
@@ -141,3 +146,32 @@ class Spinner:
 
 def make_watcher(project: str, *, is_quiet: bool) -> BarWatcher | LogWatcher:
     return BarWatcher(project) if sys.stderr.isatty() and not is_quiet else LogWatcher(project)
+
+
+@contextlib.contextmanager
+def watched(context: "Context", title: str) -> Iterator[BarWatcher | LogWatcher]:
+    """Show progress below a title; Ctrl-C and SIGTERM end the command at once."""
+    with stopping_on_interrupt(context), make_watcher(title, is_quiet=context.is_data) as watcher:
+        yield watcher
+
+
+@contextlib.contextmanager
+def stopping_on_interrupt(context: "Context") -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the command at once, a request that hangs included.
+
+    Only a transaction is finished first, which takes a moment; a second Ctrl-C does not wait for that either.
+    """
+    history = context.history
+
+    def stop(_signal: int, _frame: object) -> None:
+        is_second = history.stop.is_set()
+        history.stop.set()
+        if is_second or not history.is_writing:
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

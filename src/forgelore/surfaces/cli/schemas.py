@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import forgelore.api as names
 from forgelore.surfaces import present
-from forgelore.surfaces.cli.command import Context, build_parser
+from forgelore.surfaces.cli.command import load_command
 from forgelore.surfaces.present.data import ErrorData, Meta, Schema, build_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -15,7 +15,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def answer_type(command: str) -> object:
     """Return the type of a command's answer."""
     known = {name: getattr(names, name) for name in names.__all__} | _presented()
-    hints = get_type_hints(build_parser(command)[1].run, localns={**known, "Context": Context})
+    hints = get_type_hints(load_command(command).run, localns=known)
     answer: object = hints["return"]
     return answer
 
@@ -33,7 +33,7 @@ def schema_file(command: str) -> str:
 
 def command_schema(command: str, *, is_strict: bool = False) -> Schema:
     """Return the schema of what a command prints with `--json`. Strict: no key beyond those that are known; published
-    is the other one, since a later version may tell more.
+    is the lenient one, since a later version may add keys.
     """
     answer, error, meta = (build_schema(kind, is_strict=is_strict) for kind in (answer_type(command), ErrorData, Meta))
     definitions = {name: one for part in (answer, error, meta) for name, one in _definitions(part).items()}

@@ -1,10 +1,10 @@
 """Standard output and standard error: what cannot be written to the one is our error, to the other is dropped.
 
     > /dev/full, a full disk, >&-     OutputError, one line on standard error, exit code 8
-    | head -1                         BrokenPipeError: the reader has what it wanted; nothing is said
+    | head -1                         BrokenPipeError: the reader has what it wanted; nothing is printed
     2> /dev/full, 2>&-, 2>&1 | head   a command whose remarks nobody can read goes on with its work
 
-Python itself would tell these apart badly: without standard output it prints nothing and calls that success, without
+Python itself confuses these: without standard output it prints nothing and calls that success, without
 standard error it prints errors into the result, and a flush that fails at the very end is a traceback.
 """
 

@@ -1,16 +1,26 @@
 """Plain text for a terminal: colour when somebody looks, widths that add up, nothing that a stranger's text can abuse.
 
 Small on purpose: a list costs no import of rich. Text from a forge goes through `clean` before it is printed.
+
+Output longer than a terminal goes through a pager, as git does it: FORGELORE_PAGER, then PAGER name the command; empty
+or `cat` means none, and so does --no-pager.
 """
 
+import io
 import os
 import re
+import signal
 import sys
 from typing import IO
 
 from forgelore.surfaces.present.text import cells, clean, fit, printable
 
-__all__ = ["Style", "cells", "clean", "fit", "number", "table", "width", "wrap"]
+__all__ = ["PagedOutput", "Style", "cells", "clean", "fit", "is_paged", "number", "table", "width", "wrap"]
+
+_PAGER = "less -FRX"
+# What git sets where people have set nothing: leave when it fits, pass colours on, leave the screen as it is.
+_PAGER_ENVIRON = {"LESS": "FRX", "LV": "-c"}
+_NO_SUCH_PROGRAM = (126, 127)
 
 
 class Style:
@@ -52,7 +62,7 @@ class Style:
 
 
 def width() -> int:
-    """Return the columns of the terminal (COLUMNS wins); 100 where there is none. shutil has the same, for 3 ms."""
+    """Return the columns of the terminal (COLUMNS wins); 100 without one. shutil has the same, for 3 ms."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         columns = int(given)
@@ -119,3 +129,56 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
 
 def number(value: int) -> str:
     return f"{value:,}"
+
+
+class PagedOutput(io.StringIO):
+    """What a command prints, held back until it is known how long it is."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def show(self) -> None:
+        """Print it all: through the pager where it is longer than the screen."""
+        text, command = self.getvalue(), find_pager()
+        if not text:
+            return
+        if command is None or _fits_screen(text) or not _run_pager(command, text):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+def is_paged() -> bool:
+    """Whether somebody looks at a screen that can be paged. Without TERM, `less` warns and waits for a key."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def find_pager() -> str | None:
+    """Return the command of the pager; None where none is wanted."""
+    named = (os.environ.get(name) for name in ("FORGELORE_PAGER", "PAGER"))
+    command = next((one for one in named if one is not None), None)
+    if command is None:
+        from shutil import which
+
+        return _PAGER if which("less") else None
+    return None if command.strip() in ("", "cat") else command
+
+
+def _fits_screen(text: str) -> bool:
+    size = os.get_terminal_size(sys.stdout.fileno())
+    columns = max(1, size.columns)
+    return sum(max(1, -(-cells(line) // columns)) for line in text.splitlines()) < size.lines
+
+
+def _run_pager(command: str, text: str) -> bool:
+    """Return False where there is no such program, and nothing has been shown."""
+    import subprocess
+
+    environ = {**_PAGER_ENVIRON, **os.environ}
+    # A pager is a line of shell, in git as here; it is the user's own, never a clone's.
+    pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)  # noqa: S602
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's to understand
+    try:
+        pager.communicate(text.encode(errors="replace"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return pager.returncode not in _NO_SUCH_PROGRAM

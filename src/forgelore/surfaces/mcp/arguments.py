@@ -1,6 +1,6 @@
 """Arguments of the tools: their schemas for agents, and the reading of what agents send.
 
-What does not fit is told in our words, with the arguments there are. A string where a list is wanted means a list of
+Errors are in our words and list the valid arguments. A string where a list is wanted means a list of
 one; nothing else is guessed or converted.
 """
 
@@ -203,8 +203,8 @@ class SyncArguments(Struct, forbid_unknown_fields=True):
 
 
 def read_arguments(kind: type[Given], sent: Mapping[str, object]) -> Given:
-    """Return what was sent, checked; a string is taken where a list of one is meant. Raises InvalidValue with the
-    arguments there are.
+    """Return what was sent, checked; a string where a list is expected becomes a list of one. Raises InvalidValue with
+    the valid arguments.
     """
     lists = {field.name for field in msgspec.structs.fields(kind) if isinstance(field.default_factory, type)}
     sent = {name: [value] if name in lists and isinstance(value, str) else value for name, value in sent.items()}

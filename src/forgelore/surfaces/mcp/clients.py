@@ -131,7 +131,7 @@ def _toml_table(client: ClientProgram, command: list[str]) -> str:
 
 
 class FileChange(NamedTuple):
-    """A client's file as it is and as it would be; `before` is None where there is none."""
+    """A client's file as it is and as it would be; `before` is None where the file does not exist."""
 
     path: str
     before: str | None
@@ -224,7 +224,7 @@ def _not_running(why: str) -> ConfigError:
 
 def plan_change(client: ClientProgram, path: str, command: list[str]) -> FileChange:
     """Return what would be written. Raises ConfigError for a file that cannot be read or is not understood."""
-    path = os.path.realpath(path)  # a link to a file that is kept elsewhere stays a link
+    path = os.path.realpath(path)  # a link to a file elsewhere stays a link
     try:
         with open(path, encoding="utf-8-sig") as file:
             before = file.read()

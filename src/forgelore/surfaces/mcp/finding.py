@@ -119,7 +119,7 @@ def _describe_count(answer: "SearchAnswer") -> str:
     if not answer.hits:
         return "nothing matches"
     least = "" if answer.is_total_exact else "at least "
-    poor = "; nothing fits well, this comes nearest" if answer.is_nothing_fitting else ""
+    poor = "; no close match, these are the nearest" if answer.is_nothing_fitting else ""
     more = f'; for more: offset="{answer.next_page}"' if answer.next_page else ""
     return f"hits {answer.offset + 1} to {answer.offset + len(answer.hits)} of {least}{answer.total}{poor}{more}"
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from forgelore.api import History
 
 THREADS = 4
-_PATIENCE_S = 5  # for what is running when the server ends: a transaction takes less
+_CLOSE_TIMEOUT_S = 5  # for what is running when the server ends: a transaction takes less
 Reply = TypeVar("Reply")
 
 
-class _Asked:
+class _Question:
     """A question that waits or runs. `history`: the one that answers it, while it does."""
 
     def __init__(self, future: "concurrent.futures.Future[object]") -> None:
@@ -42,13 +42,13 @@ class HistoryThreads:
         self._idle = 0
         self._threads: list[threading.Thread] = []
         self._histories: list[History] = []
-        self._running: set[_Asked] = set()
+        self._running: set[_Question] = set()
         self._is_closing = False
 
     async def ask(self, question: "Callable[[History], Reply]") -> Reply:
         """Return the answer of a history, in a thread of its own. Cancelling it ends the work at its next step."""
         future: concurrent.futures.Future[Reply] = concurrent.futures.Future()
-        asked = _Asked(future)  # type: ignore[arg-type]  # of whatever type: only whether it is done matters
+        asked = _Question(future)  # type: ignore[arg-type]  # of whatever type: only whether it is done matters
 
         def answer(open_history: "Callable[[], History]") -> None:
             if not future.set_running_or_notify_cancel():
@@ -60,7 +60,7 @@ class HistoryThreads:
                 found = question(history)
                 self._end(asked)
                 future.set_result(found)
-            except Exception as error:  # noqa: BLE001 - whoever waits for it is told
+            except Exception as error:  # noqa: BLE001 - passed on to whoever waits for it
                 self._end(asked)
                 future.set_exception(error)
             except BaseException:  # noqa: BLE001 - how a history ends what it is doing
@@ -78,13 +78,13 @@ class HistoryThreads:
             self._cancel(asked)
             raise
 
-    def _begin(self, asked: "_Asked", history: "History") -> None:
+    def _begin(self, asked: "_Question", history: "History") -> None:
         with self._guard:
             asked.history = history
             if asked.is_cancelled:  # while the file was opened
                 history.stop.set()
 
-    def _end(self, asked: "_Asked") -> None:
+    def _end(self, asked: "_Question") -> None:
         """What was cancelled has ended: the next question begins with a history that may go on."""
         with self._guard:
             self._running.discard(asked)
@@ -92,7 +92,7 @@ class HistoryThreads:
             if history and not self._is_closing:
                 history.stop.clear()
 
-    def _cancel(self, asked: "_Asked") -> None:
+    def _cancel(self, asked: "_Question") -> None:
         with self._guard:
             asked.is_cancelled = True
             if asked.history:
@@ -103,11 +103,11 @@ class HistoryThreads:
         self._is_closing = True
         for history in self._histories:
             history.interrupt()
-        concurrent.futures.wait([one.future for one in list(self._running)], timeout=_PATIENCE_S)
+        concurrent.futures.wait([one.future for one in list(self._running)], timeout=_CLOSE_TIMEOUT_S)
         for history in self._histories:
             with contextlib.suppress(
                 LoreError
-            ):  # a file that was read without locks has changed: nobody is left to tell
+            ):  # a file that was read without locks has changed, and nobody is left to report that to
                 history.close()
 
     def _start(self) -> None:

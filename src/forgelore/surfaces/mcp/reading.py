@@ -109,8 +109,8 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
     )  # a path or a tag is a stranger's word as well
     lines = [
         f"{data.kind}, lines {data.first_line} to {data.last_line} of {data.total_lines}, version {data.hash}",
-        *_tell_places(read.found, find), fence(f"{named}, {data.url or 'without a page'}\n{shown}"),
-        *_tell_further(window),
+        *_describe_places(read.found, find), fence(f"{named}, {data.url or 'without a page'}\n{shown}"),
+        *_describe_rest(window),
     ]  # fmt: skip
     return ToolAnswer("\n".join(lines), data)
 
@@ -123,7 +123,7 @@ def answer_show(item: "ShownItem") -> ToolAnswer:
     return fit_answer(build)
 
 
-def _tell_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:
+def _describe_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:
     if not find:
         return []
     lines = ", ".join(str(place.line) for place in found[:_MAX_PLACES])
@@ -131,11 +131,11 @@ def _tell_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:
     return [f"the words of `find` stand in lines {lines}{more}" if found else "no line has the words of `find`"]
 
 
-def _tell_further(window: "ReadingWindow") -> list[str]:
-    return [*_tell_end("above", window.above, "up"), *_tell_end("below", window.below, "down")]
+def _describe_rest(window: "ReadingWindow") -> list[str]:
+    return [*_describe_end("above", window.above, "up"), *_describe_end("below", window.below, "down")]
 
 
-def _tell_end(side: str, place: "TextPlace | None", direction: "ScrollDirection") -> list[str]:
+def _describe_end(side: str, place: "TextPlace | None", direction: "ScrollDirection") -> list[str]:
     if place is None:
         return []
     column = f", column={place.column}" if place.column > 1 else ""
@@ -291,7 +291,7 @@ def _write_history(found: FileHistory) -> str:
         lines.append(f"{one.ref} lines {one.first_line}-{one.last_line} ({facts}): {one.summary}".rstrip())
         lines.append(f'    "{one.quote}"')
         lines += [f"    superseded by {', '.join(one.superseded_by)}"] if one.superseded_by else []
-        lines += ["    the conversation went on since a model read it"] if one.is_stale else []
+        lines += ["    the conversation has continued since a model read it"] if one.is_stale else []
     for event in found.events:
         author = f"@{event.author}" if event.author else ""
         facts = ", ".join(fact for fact in (event.kind, event.how, author, event.day) if fact)

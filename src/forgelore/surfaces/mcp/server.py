@@ -1,6 +1,6 @@
 """The protocol's side of the MCP server: tools, resources and prompts as the official SDK wants them.
 
-What goes wrong is told in our words: a tool that fails answers with message and hint, so that the agent can do
+Errors are in our words: a tool that fails answers with message and hint, so that the agent can do
 something else; only what names no tool, resource or prompt is an error of the protocol. No traceback leaves.
 """
 
@@ -43,7 +43,7 @@ one item, `similar` what it may repeat, `history` and `who` what happened to a f
 what qualifiers allow, `sync_status` how fresh all of it is. Cite what you say as ref and lines, with
 the page's address.
 {DATA_NOTE}"""
-_MOST_ERROR_CHARS = 800
+_MAX_ERROR_CHARS = 800
 _ADVICE = (  # in place of commands that only people can run
     (NotFound, "`search` finds refs, and `sync_status` lists the projects"),
     (InvalidValue, "look at the tool's description"),
@@ -73,7 +73,7 @@ class AgentServer(NamedTuple):
         tool = self.tools.get(params.name)
         if tool is None:
             known = ", ".join(self.tools)
-            raise MCPError(protocol.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; use one of {known}")
+            raise MCPError(protocol.INVALID_PARAMS, f"unknown tool {params.name[:80]!r}; use one of {known}")
         try:
             threads = self.talking if tool.is_talking else self.histories
             answer = await threads.ask(lambda history: tool.call(history, params.arguments or {}))
@@ -125,7 +125,7 @@ class AgentServer(NamedTuple):
         prompt = next((one for one in PROMPTS if one.name == params.name), None)
         if prompt is None:
             known = ", ".join(one.name for one in PROMPTS)
-            raise MCPError(protocol.INVALID_PARAMS, f"there is no prompt {params.name[:80]!r}; use one of {known}")
+            raise MCPError(protocol.INVALID_PARAMS, f"unknown prompt {params.name[:80]!r}; use one of {known}")
         try:
             text = prompt.write(params.arguments or {})
         except InvalidValue as error:
@@ -179,7 +179,7 @@ def _in_words(error: LoreError) -> str:
     )
     said = f"{without_commands(error.message) or error.message}\n{advice}"
     said = printable(said)
-    return said if len(said) <= _MOST_ERROR_CHARS else f"{said[:_MOST_ERROR_CHARS]}…"
+    return said if len(said) <= _MAX_ERROR_CHARS else f"{said[:_MAX_ERROR_CHARS]}…"
 
 
 def _unexpected(error: Exception) -> str:

@@ -59,10 +59,10 @@ from forgelore.surfaces.present.text import fence_alone as fence
 if TYPE_CHECKING:
     from forgelore.api import History
 
-_MOST = 20
-_MOST_ROWS = 100  # labels, or entries of a folder
-_MOST_CHARS = 8_000  # of a window
-_AROUND = 2_000  # of a window around a line
+_MAX_LIMIT = 20
+_MAX_ROWS = 100  # labels, or entries of a folder
+_MAX_CHARS = 8_000  # of a window
+_CHARS_AROUND = 2_000  # of a window around a line
 _PASTED = 2_000  # characters; somebody who types writes less
 _ASK_SECONDS = 300.0  # clients do not wait longer
 
@@ -192,7 +192,7 @@ def _search(history: "History", given: SearchArguments) -> ToolAnswer:
 
 def _read(history: "History", given: ReadArguments) -> ToolAnswer:
     is_around = given.direction is None and (given.line is not None or bool(given.find))
-    chars = min(max(given.chars or (_AROUND if is_around else _MOST_CHARS), 1_000), _MOST_CHARS)
+    chars = min(max(given.chars or (_CHARS_AROUND if is_around else _MAX_CHARS), 1_000), _MAX_CHARS)
     read = history.read(
         given.ref, line=given.line, column=given.column, direction=given.direction, find=given.find, chars=chars,
         project=history.name_project(given.project),
@@ -264,13 +264,13 @@ def _count(history: "History", given: CountArguments) -> ToolAnswer:
 def _labels(history: "History", given: LabelsArguments) -> ToolAnswer:
     found = history.labels(history.name_project(given.project))
     lines = [f"{one.name} ({one.items})" for one in found]
-    return answer_rows("labels", lines, given.offset, _MOST_ROWS, total=len(lines))
+    return answer_rows("labels", lines, given.offset, _MAX_ROWS, total=len(lines))
 
 
 def _tree(history: "History", given: TreeArguments) -> ToolAnswer:
     found = history.tree(given.folder, project=given.project)
     lines = [f"{one.path} ({one.files} files)" if one.path.endswith("/") else one.path for one in found]
-    return answer_rows("entries", lines, given.offset, _MOST_ROWS, total=len(lines))
+    return answer_rows("entries", lines, given.offset, _MAX_ROWS, total=len(lines))
 
 
 def _status(history: "History", given: StatusArguments) -> ToolAnswer:
@@ -295,5 +295,5 @@ def _sync(history: "History", given: SyncArguments) -> ToolAnswer:
 
 def _clamp(limit: int) -> tuple[int, list[str]]:
     """Return the nearest limit there is, and a note where it is another than was asked for."""
-    taken = min(max(limit, 1), _MOST)
+    taken = min(max(limit, 1), _MAX_LIMIT)
     return taken, [] if taken == limit else [f"limit {str(limit)[:20]} is out of range; {taken} is taken"]

@@ -16,6 +16,19 @@ from forgelore.errors import LoreError
 from forgelore.surfaces.present.text import clean, printable
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+COLUMNS = ("ref", "kind", "state", "title", "author", "created_at", "updated_at", "labels", "project", "url")
+HIT_COLUMNS = (*COLUMNS, "representation")  # what was found of it: the item itself, one of its threads …
+_COMPUTED = ("=", "+", "-", "@", "\t", "\r")
+Schema = dict[str, JsonValue]
+# A time is text: 2026-03-01T12:00:00Z.
+_JSON_TYPES: dict[type, str] = {
+    str: "string",
+    dt.datetime: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
 
 
 class Absence(Enum):
@@ -28,7 +41,7 @@ MISSING: Literal[Absence.MISSING] = Absence.MISSING
 
 
 def as_data(value: object) -> JsonValue:
-    """Return what the standard JSON encoder takes. Raises TypeError for what is no data."""
+    """Return what the standard JSON encoder takes. Raises TypeError for anything else."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -66,7 +79,7 @@ class Meta(NamedTuple):
 
 
 class Envelope(NamedTuple):
-    """`ok` is false where `error` is there; a command that told something before it failed has `data` too."""
+    """`ok` is false where `error` is there; a command that failed after printing part of its answer has `data` too."""
 
     ok: bool
     data: "JsonValue | Absence" = MISSING
@@ -88,11 +101,6 @@ def present_answer(answer: object, *, warnings: list[str], elapsed_ms: int, fail
 def present_failure(error: LoreError) -> JsonValue:
     """Return the envelope of a command that did not."""
     return as_data(Envelope(ok=False, error=present_error(error)))
-
-
-COLUMNS = ("ref", "kind", "state", "title", "author", "created_at", "updated_at", "labels", "project", "url")
-HIT_COLUMNS = (*COLUMNS, "representation")  # what was found of it: the item itself, one of its threads …
-_COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_rows(chosen: str, rows: Iterable[object], columns: Sequence[str]) -> Iterator[str]:
@@ -143,18 +151,6 @@ ROW_FORMATS: dict[str, Callable[[Iterable[dict[str, JsonValue]], Sequence[str]],
     "tsv": _write_tsv,
     "csv": _write_csv,
     "jsonl": _write_json_lines,
-}
-
-
-Schema = dict[str, JsonValue]
-# A time is text: 2026-03-01T12:00:00Z.
-_JSON_TYPES: dict[type, str] = {
-    str: "string",
-    dt.datetime: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    type(None): "null",
 }
 
 

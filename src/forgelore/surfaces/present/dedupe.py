@@ -14,15 +14,20 @@ if TYPE_CHECKING:
     from forgelore.api import ClosingPlan, PlanLine
 
 _TITLE = 120  # characters
+# The gates whose bounds an audit sweeps.
+BOUNDS = {
+    "rank_max": "rank at most", "score_min": "similarity at least", "gap_min": "gap at least",
+    "confidence_min": "confidence at least",
+}  # fmt: skip
 # What each counter of an audit means beside labels, and beside another judge.
 _LABELLED = {
     "tp": "accepted, and right",
     "fp": "accepted, and wrong",
     "conflict": "accepted, onto another item",
     "fn": "not accepted, and a duplicate",
-    "tn": "not accepted, and none",
+    "tn": "not accepted, and not a duplicate",
     "incomplete": "without an answer",
-    "unlabelled": "accepted, and nobody has said whether it is one",
+    "unlabelled": "accepted, and not labelled yet",
     "known": "known duplicates asked about",
     "original_offered": "of them with an original that was open then, and among the candidates",
     "others": "other items asked about",
@@ -71,6 +76,6 @@ def _kept_row(line: "PlanLine") -> str:
 
 
 def describe_class(counter: str, against: str) -> str:
-    """Return what a counter of an audit counts; its name where nothing is known of it."""
+    """Return what a counter of an audit counts; its name for an unknown counter."""
     words = _LABELLED | _LANES if against == "strong" else _LABELLED
     return words.get(counter, counter.replace("_", " "))

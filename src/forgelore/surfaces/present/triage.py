@@ -12,6 +12,13 @@ from forgelore.words import Kind
 if TYPE_CHECKING:
     from forgelore.api import BotResult, ReportRow, TriageAnswer, TriagedItem
 
+_OUTCOMES = {
+    "duplicate": "very close to",
+    "regression": "perhaps a regression of",
+    "similar": "similar to",
+    "silent": "nothing to say",
+}
+
 
 class ReportRowData(NamedTuple):
     """One earlier item, with the refs of what fixed it and of what it was closed in favour of."""
@@ -120,14 +127,6 @@ def _present_item(item: "TriagedItem") -> BotItemData:
         found.key.kind, found.key.number, found.outcome, found.reason, found.first_number, found.similarity,
         posted.action if posted else None, posted.url if posted else None, found.body,
     )  # fmt: skip
-
-
-_OUTCOMES = {
-    "duplicate": "very close to",
-    "regression": "perhaps a regression of",
-    "similar": "similar to",
-    "silent": "nothing to say",
-}
 
 
 def build_summary(outcome: "BotResult", now_ms: int, *, is_dry: bool = False) -> str:

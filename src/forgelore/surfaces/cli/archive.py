@@ -1,0 +1,170 @@
+"""Projects as JSON lines: `import` and `export`."""
+
+import argparse
+import sys
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from forgelore.errors import InvalidValue, UsageError
+from forgelore.surfaces.cli.command import Command, Context
+from forgelore.surfaces.cli.filtering import add_project, project_in
+from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
+from forgelore.surfaces.cli.streams import output_errors
+from forgelore.surfaces.cli.sync import add_indexing_arguments, describe_index, index_parts
+from forgelore.surfaces.cli.terminal import clean, number
+from forgelore.surfaces.present.text import counted_noun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forgelore.api import Exported, ImportResult, UpdatedIndex
+    from forgelore.surfaces.present.fetch import ImportData
+
+
+def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="one JSON object per line (docs/import.md); plain or gzipped; - for standard input"
+    )
+    parser.add_argument("--project", metavar="NAME", required=True, help="the project the items become part of")
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of skipping it")
+    add_indexing_arguments(parser)
+
+
+def run_import(context: Context, arguments: argparse.Namespace) -> "ImportData":
+    from forgelore.api import UpdatedIndex
+    from forgelore.surfaces.present.fetch import present_import
+
+    tick = _make_line_counter(context)
+    result = context.history.import_file(
+        arguments.file, project=arguments.project, strict=arguments.strict, index="none", on_batch=tick
+    ).result
+    if tick:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)  # the counting line makes room for the result
+    _warn_of_lines(context, result)
+    index = UpdatedIndex()
+    if result.items:
+        context.print(f"{context.style.green('✓')} {_describe_import(result)}")
+        index = _index_imported(context, result.project, arguments)
+    elif result.read:
+        context.fail(_no_good_line(result))
+    else:
+        context.warn("the file is empty: nothing was imported")
+    if described := describe_index(index):
+        context.print(f"  {described}")
+    return present_import(result, index)
+
+
+def _warn_of_lines(context: Context, result: "ImportResult") -> None:
+    for bad in result.bad[:20]:
+        context.warn(f"line {bad.number} skipped: {bad.reason}")
+    if len(result.bad) > 20:
+        context.warn(f"{number(len(result.bad) - 20)} more bad lines skipped")
+    if result.unknown:
+        named = [f"{clean(key)} (first in line {line})" for key, line in result.unknown.items()]
+        more = f" and {number(len(named) - 20)} more" if len(named) > 20 else ""
+        context.warn(f"unknown keys were ignored: {', '.join(named[:20])}{more}")
+
+
+def _describe_import(result: "ImportResult") -> str:
+    """Return what happened as a line: items are counted once, however often their lines come."""
+    parts = [
+        f"{result.project}: {counted_noun(result.items, 'item')} in {counted_noun(result.read, 'line')}",
+        f"{counted_noun(result.written, 'item')} and {counted_noun(result.notes, 'note')} written",
+    ]
+    if result.repeated:
+        parts.append(f"{counted_noun(result.repeated, 'line')} for an item that came before (the last one counts)")
+    if result.bad:
+        parts.append(f"{counted_noun(len(result.bad), 'line')} skipped")
+    return ", ".join(parts)
+
+
+def _no_good_line(result: "ImportResult") -> InvalidValue:
+    first = result.bad[0]
+    hint = "nothing was written; docs/import.md has the format, with a JSON Schema to check a file against"
+    return InvalidValue(
+        f"no item in {counted_noun(result.read, 'line')}; line {first.number}: {first.reason}", hint=hint
+    )
+
+
+def _index_imported(context: Context, project: str, arguments: argparse.Namespace) -> "UpdatedIndex":
+    """Index what was imported. The import itself is complete without it."""
+    is_watched = not context.is_data and sys.stderr.isatty()  # as the counting line: nothing in a pipe
+    with (
+        stopping_on_interrupt(context),
+        make_watcher(project, is_quiet=False) if is_watched else nullcontext() as bars,
+    ):
+        index = context.history.update_index(project, index=index_parts(arguments), watcher=bars)
+    context.warn(*index.warnings)
+    return index
+
+
+def _make_line_counter(context: Context) -> "Callable[[int], None] | None":
+    """A counting line in a terminal, nothing in a pipe."""
+    if context.is_data or not sys.stderr.isatty():
+        return None
+
+    def tick(read: int) -> None:
+        rate = read / max(0.001, time.monotonic() - context.started)
+        print(f"\r{number(read)} lines · {rate:,.0f}/s ", end="", file=sys.stderr, flush=True)
+
+    return tick
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    add_project(parser, "which project; default: the clone's, or the only one")
+    parser.add_argument("--output", metavar="FILE", help="write here (whole or not at all) instead of standard output")
+    parser.add_argument(
+        "--include-internal", action="store_true", help="also write internal notes and confidential items"
+    )
+
+
+def run_export(context: Context, arguments: argparse.Namespace) -> "Exported":
+    if context.is_data and not arguments.output:
+        message = f"{context.output} needs --output: standard output cannot hold both"
+        raise UsageError(message, hint="add --output FILE")
+    project = context.history.name_project(project_in(arguments))
+    if project is None:
+        raise UsageError(
+            "which project?", hint="name one, as in: forgelore export acme/web (forgelore sync-status lists them)"
+        )
+    done = _export(context, project, arguments)
+    if done.left_out:
+        context.warn(
+            f"{done.left_out} internal notes or confidential items were left out (--include-internal writes them)"
+        )
+    if arguments.output:
+        context.print(
+            f"{context.style.green('✓')} {done.items:,} items of {done.project} written to {arguments.output}"
+        )
+    return done
+
+
+def _export(context: Context, project: str, arguments: argparse.Namespace) -> "Exported":
+    history, with_internal = context.history, bool(arguments.include_internal)
+    if arguments.output:
+        return history.export_file(arguments.output, project=project, include_internal=with_internal)
+    with output_errors():
+        return history.export_to(sys.stdout.buffer, project=project, include_internal=with_internal)
+
+
+COMMANDS = {
+    "import": Command(
+        add_import_arguments,
+        run_import,
+        (
+            "forgelore import tracker.jsonl --project acme/tracker",
+            "forgelore import archive.jsonl.gz --project old-bugzilla",
+            "zcat archive.jsonl.gz | forgelore import - --project acme/tracker --strict",
+        ),
+    ),
+    "export": Command(
+        add_export_arguments,
+        run_export,
+        (
+            "forgelore export acme/web --output web.jsonl",
+            "forgelore export acme/web | gzip > web.jsonl.gz",
+            "forgelore export gitlab:group/app --include-internal --output app.jsonl",
+        ),
+    ),
+}

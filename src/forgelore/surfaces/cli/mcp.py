@@ -1,0 +1,173 @@
+"""`forgelore mcp`: the MCP server, and its entry in the settings of a client."""
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from forgelore.errors import UsageError
+from forgelore.surfaces.cli.command import Command, Context
+from forgelore.surfaces.mcp.clients import CLIENTS
+
+if TYPE_CHECKING:
+    from forgelore.api import History
+
+
+class McpAnswer(NamedTuple):
+    """What was done. Of `install`: the file, whether it was written, the copy of what was there before, and the lines
+    that belong there. Of `http`: the address that was served.
+    """
+
+    mode: Literal["stdio", "http", "install"]
+    client: str | None = None
+    path: str | None = None
+    is_written: bool = False
+    backup: str | None = None
+    lines: str | None = None
+    url: str | None = None
+
+
+def add_mcp_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--http", action="store_true", help="serve HTTP on 127.0.0.1 instead of standard input")
+    parser.add_argument("--port", type=int, metavar="N", help="the port of --http (default: 8765; 0: any free one)")
+    parser.add_argument(
+        "--token-file", metavar="PATH", help="clients of --http must send the token in it (or FORGELORE_MCP_TOKEN)"
+    )
+    parser.add_argument("--allow-write", action="store_true", help="offer `sync`; otherwise the database is only read")
+    parser.add_argument(
+        "--include-internal", action="store_true", help="show confidential items and internal notes to agents"
+    )
+    parser.add_argument(
+        "--structured", action="store_true", help="send answers a second time as data with a schema, for programs"
+    )
+    parser.add_argument("--install", metavar="CLIENT", choices=tuple(CLIENTS), help=f"one of {', '.join(CLIENTS)}")
+    parser.add_argument("--yes", action="store_true", help="with --install: do not ask")
+
+
+def run_mcp(context: Context, arguments: argparse.Namespace) -> McpAnswer:
+    if arguments.install:
+        return _install(context, arguments)
+    if arguments.yes:
+        raise UsageError("--yes belongs to --install", hint="name a client: --install CLIENT")
+    if not arguments.http and (arguments.port is not None or arguments.token_file):
+        raise UsageError("--port and --token-file belong to --http", hint="add --http")
+    if not arguments.http and context.is_data:
+        raise UsageError("standard output belongs to the protocol", hint="leave --json out, or use --http or --install")
+    return _serve(context, arguments)
+
+
+def _serve(context: Context, arguments: argparse.Namespace) -> McpAnswer:
+    from forgelore.surfaces.mcp.serving import check_installed, read_token, serve_http, serve_stdio
+
+    check_installed()
+    token = read_token(arguments.token_file) if arguments.http else ""
+    import gc
+
+    gc.disable()  # the SDK builds thousands of classes that stay: looking for garbage among them takes a fifth of it
+    from forgelore.surfaces.mcp.histories import HistoryThreads
+    from forgelore.surfaces.mcp.server import build_server
+    from forgelore.surfaces.mcp.tools import ServerOptions
+
+    histories, talking = (HistoryThreads(lambda: _open(context, arguments)) for _ in range(2))
+
+    def close() -> None:
+        talking.close()
+        histories.close()
+
+    options = ServerOptions(
+        arguments.allow_write, arguments.include_internal, context.history.has_model, arguments.structured
+    )
+    server = build_server(histories, talking, options)
+    gc.freeze()
+    gc.enable()
+    address: list[str] = []
+    try:
+        if arguments.http:
+            port = 8765 if arguments.port is None else arguments.port
+            serve_http(
+                server, port, token, on_ready=lambda url: _print_address(context, url, address, is_open=not token)
+            )
+        else:
+            serve_stdio(server, close)
+    finally:
+        close()
+    return McpAnswer("http" if arguments.http else "stdio", url=address[0] if address else None)
+
+
+def _open(context: Context, arguments: argparse.Namespace) -> "History":
+    """Return a history for a thread of the server."""
+    from forgelore.api import make_history
+
+    return make_history(
+        os.environ, cwd=os.getcwd(), db=context.history.path, include_internal=arguments.include_internal,
+        for_reading=not arguments.allow_write,
+    )  # fmt: skip
+
+
+def _print_address(context: Context, url: str, address: list[str], *, is_open: bool) -> None:
+    address.append(url)
+    print(f"{context.error_style.green('✓')} MCP at {url}", file=sys.stderr)
+    if is_open:
+        context.warn("every program on this machine may connect; --token-file or FORGELORE_MCP_TOKEN requires a token")
+    sys.stderr.flush()
+
+
+def _install(context: Context, arguments: argparse.Namespace) -> McpAnswer:
+    from forgelore.surfaces.mcp.clients import (
+        apply_change,
+        check_server,
+        find_file,
+        own_command,
+        plan_change,
+        write_lines,
+    )
+    from forgelore.surfaces.mcp.serving import check_installed
+
+    client = CLIENTS[arguments.install]
+    flags = [
+        f"--{name.replace('_', '-')}"
+        for name in ("allow_write", "include_internal", "structured")
+        if getattr(arguments, name)
+    ]
+    command = own_command(["mcp", "--db", os.path.abspath(context.history.path), *flags])
+    path = find_file(client, os.environ, cwd=os.getcwd(), platform=sys.platform)
+    lines = write_lines(client, command)
+    context.print(f"{client.title} keeps its servers in {path}; this belongs there:", "", *lines.split("\n"), "")
+    answer = McpAnswer("install", client.name, path, lines=lines)
+    change = plan_change(client, path, command)
+    if change.before == change.after:
+        context.print(f"{context.style.green('✓')} already there")
+        return answer
+    if not arguments.yes and not (context.is_interactive and _is_wanted(change.path)):
+        context.print("nothing was written; --yes writes it")
+        return answer
+    check_installed()
+    if problem := check_server(command):
+        context.warn(f"the server runs, but: {problem}")
+    backup = apply_change(change)
+    kept = f"; the previous file is saved as {backup}" if backup else ""
+    context.print(f"{context.style.green('✓')} written{kept}", f"restart {client.title} to see it")
+    return answer._replace(path=change.path, is_written=True, backup=backup)
+
+
+def _is_wanted(path: str) -> bool:
+    return input(f"Write it to {path}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+COMMANDS = {
+    "mcp": Command(
+        add_mcp_arguments,
+        run_mcp,
+        (
+            "forgelore mcp                          speak MCP over stdin and stdout, for a client that starts it",
+            "forgelore mcp --install claude-code    write that into the client's settings, after asking",
+            "forgelore mcp --install codex --yes --db history.db",
+            "forgelore mcp --http --port 8765       over HTTP, for programs on this machine",
+            "forgelore mcp --http --port 0 --token-file token.txt --json",
+            "forgelore mcp --allow-write            agents may bring projects up to date",
+            "forgelore mcp --include-internal       agents see confidential items and internal notes",
+            "forgelore mcp --structured             answers also as data with a schema, for programs",
+            "forgelore mcp --install cursor --color never --no-pager",
+        ),
+    ),
+}

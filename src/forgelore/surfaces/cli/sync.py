@@ -1,0 +1,305 @@
+"""Fetching: `sync`, `ingest`, `sync-status` and `replay`, and how commands that fetch bring the index up to date."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from forgelore.errors import LoreError, in_words
+from forgelore.surfaces.cli.command import Command, Context
+from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
+from forgelore.surfaces.cli.terminal import clean, number
+from forgelore.surfaces.present.text import ago
+
+if TYPE_CHECKING:
+    from forgelore.api import (
+        IndexParts,
+        ProjectName,
+        ReplayedProject,
+        SyncedProject,
+        SyncEstimate,
+        SyncRun,
+        SyncStatus,
+        UpdatedIndex,
+    )
+    from forgelore.surfaces.present.fetch import FailedSyncData, ReplayData, SyncData
+
+_KINDS = ("issue", "change", "discussion", "release", "note")
+
+
+def add_sync_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "projects",
+        metavar="PROJECT",
+        nargs="*",
+        help="owner/repo, gitlab:group/project, forgejo:owner/repo, a URL, owner/*, gitlab:group/**",
+    )
+    parser.add_argument("--full", action="store_true", help="forget the positions and read everything again")
+    parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    parser.add_argument(
+        "--plan", action="store_true", help="say how many requests, how long and how many MB; fetch nothing"
+    )
+    add_indexing_arguments(parser)
+
+
+def run_sync(context: Context, arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData] | list[SyncEstimate]":
+    names = context.history.names_to_sync(arguments.projects)
+    if arguments.plan:
+        return [_estimate(context, name) for name in names]
+    return _sync_all(context, names, arguments)
+
+
+def _sync_all(
+    context: Context, names: "list[ProjectName]", arguments: argparse.Namespace, *, kinds: tuple[str, ...] = ()
+) -> "list[SyncData | FailedSyncData]":
+    """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
+    from forgelore.surfaces.present.fetch import present_failed_sync, present_sync
+
+    results: list[SyncData | FailedSyncData] = []
+    failures: list[LoreError] = []
+    with stopping_on_interrupt(context):
+        for name in names:
+            try:
+                results.append(present_sync(_sync_one(context, name, arguments, kinds)))
+            except LoreError as error:
+                for warning in getattr(error, "__notes__", ()):  # of the index: what came before is kept
+                    context.warn(warning)
+                if len(names) == 1 or error.exit_code in (7, 8):
+                    raise
+                context.warn(f"{name}: {in_words(error)}")
+                results.append(present_failed_sync(str(name), error))
+                failures.append(error)
+    if failures:
+        message = f"{len(failures)} of {len(names)} projects failed; first: {failures[0].message}"
+        context.fail(type(failures[0])(message, hint=failures[0].hint))
+    return results
+
+
+def _sync_one(
+    context: Context, name: "ProjectName", arguments: argparse.Namespace, kinds: tuple[str, ...]
+) -> "SyncedProject":
+    with make_watcher(str(name), is_quiet=context.is_data) as watcher:
+        synced = context.history.sync(
+            name, full=arguments.full, force=arguments.force, kinds=kinds, index=index_parts(arguments), watcher=watcher
+        )
+    print_synced(context, synced)
+    return synced
+
+
+def print_synced(context: Context, synced: "SyncedProject") -> None:
+    """Print what was fetched, with warnings."""
+    context.warn(*synced.index.warnings)
+    for warning in synced.result.warnings:
+        context.warn(f"{synced.result.project}: {warning}")
+    result, style = synced.result, context.style
+    parts = [f"{number(result.written[kind])} {kind}s" for kind in _KINDS if result.written.get(kind)]
+    what = ", ".join(parts) + " updated" if parts else "nothing new"
+    gone = f", {number(result.deleted)} gone" if result.deleted else ""
+    context.print(
+        f"{style.green('✓')} {style.bold(result.project)}: {what}{gone} "
+        f" {style.dim(f'{number(result.requests)} requests')}"
+    )
+    if result.replayed:
+        context.print(f"  {number(result.replayed)} items corrected that an earlier version had misread")
+    if indexed := describe_index(synced.index):
+        context.print(f"  {indexed}")
+    if result.pending_jobs:
+        context.print(f"  {number(result.pending_jobs)} parts wait for the next attempt (forgelore sync-status)")
+
+
+def _estimate(context: Context, name: "ProjectName") -> "SyncEstimate":
+    found = context.history.estimate_sync(name)
+    context.print(context.style.bold(found.project) + ("  (not synced yet)" if found.is_first else ""))
+    for kind, total in found.on_forge.items():
+        context.print(f"  {kind + 's':<12} {number(total):>9} on the forge, {number(found.missing[kind])} missing here")
+    if not found.is_counted:
+        context.print("  the forge does not show you its totals")
+    if found.waiting_jobs:
+        context.print(f"  {number(found.waiting_jobs)} parts wait from an earlier run")
+    context.print(f"  about {number(found.requests)} requests, {_duration(found.seconds)}, {found.megabytes} MB")
+    return found
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def add_ingest_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("projects", metavar="PROJECT", nargs="*", help="as for sync")
+    parser.add_argument(
+        "--type",
+        metavar="KIND",
+        required=True,
+        help="issues, changes (prs, mrs, merge_requests), discussions or releases",
+    )
+    parser.add_argument("--full", action="store_true", help="forget the position and read everything again")
+    parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    add_indexing_arguments(parser)
+
+
+def run_ingest(context: Context, arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData]":
+    from forgelore.api import parse_kind
+
+    names, kinds = context.history.names_to_sync(arguments.projects), (parse_kind(arguments.type),)
+    return _sync_all(context, names, arguments, kinds=kinds)
+
+
+def add_sync_status_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--project", metavar="NAME", help="one project; default: all")
+
+
+def run_sync_status(context: Context, arguments: argparse.Namespace) -> "list[SyncStatus]":
+    found = context.history.status(arguments.project)
+    if not found:
+        context.print("no projects yet; fetch one with: forgelore sync owner/repo")
+    for status in found:
+        _print_status(context, status, context.history.now_ms())
+    return found
+
+
+def _print_status(context: Context, status: "SyncStatus", now: int) -> None:
+    style = context.style
+    counts = ", ".join(f"{number(count)} {kind}s" for kind, count in status.items.items()) or "empty"
+    context.print(f"{style.bold(status.project)}  {counts}, {number(status.notes)} notes")
+    if holder := status.locked_by:
+        context.print(f"  {style.yellow('a sync is running')} (process {holder.pid} on {holder.machine})")
+    for one in status.runs:
+        _print_run(context, one, now)
+    for cursor in status.cursors:
+        if cursor.updated_at:
+            unfinished = style.yellow(" (unfinished)") if not cursor.is_complete else ""
+            context.print(style.dim(f"    {cursor.resource:<16} up to {ago(cursor.updated_at, now)}") + unfinished)
+    for kind, job in status.jobs.items():
+        context.print(f"  {number(job.waiting)} {kind} waiting, {number(job.failing)} failing")
+    for kind, what in (("document", "items wait to be indexed"), ("embed", "documents wait for vectors")):
+        if kind in status.index:
+            job = status.index[kind]
+            failing = f", {number(job.failing)} failing" if job.failing else ""
+            context.print(style.dim(f"  {number(job.waiting)} {what}") + failing)
+    for error in status.errors:
+        turn = error.next_attempt_at
+        context.print(
+            f"    {error.job}: {clean(error.error)} ({error.attempts} attempts, next"
+            f" {'with the next sync' if turn is None else ago(turn, now)})"
+        )
+
+
+def _print_run(context: Context, run: "SyncRun", now: int) -> None:
+    style = context.style
+    mark = {"succeeded": style.green("✓"), "failed": style.red("✗"), "running": style.yellow("…")}.get(
+        run.status, style.yellow("!")
+    )
+    error = f"  {clean(run.error)}" if run.error else ""
+    context.print(
+        f"  {mark} {run.command:<12} {ago(run.started_at, now):<12} {number(run.rows_written)} rows,"
+        f" {number(run.requests)} requests{error}"
+    )
+
+
+def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("projects", metavar="PROJECT", nargs="*", help="projects of this database; default: all")
+    parser.add_argument(
+        "--type", metavar="KIND", action="append", default=[],
+        help="only issues, changes (prs, mrs), discussions or releases; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="take over a lock whose owner has gone quiet")
+    add_indexing_arguments(parser)
+
+
+def run_replay(context: Context, arguments: argparse.Namespace) -> "list[ReplayData]":
+    from forgelore.api import parse_kind
+    from forgelore.surfaces.present.fetch import present_replay
+
+    history = context.history
+    kinds = tuple(parse_kind(word) for word in arguments.type)
+    names = history.list_projects(arguments.projects)
+    with stopping_on_interrupt(context):
+        return [present_replay(_replay_one(context, name, kinds, arguments)) for name in names]
+
+
+def _replay_one(
+    context: Context, name: str, kinds: tuple[str, ...], arguments: argparse.Namespace
+) -> "ReplayedProject":  # fmt: skip
+    with make_watcher(name, is_quiet=context.is_data) as watcher:
+        done = context.history.replay(
+            name, kinds=kinds, force=arguments.force, index=index_parts(arguments), watcher=watcher
+        )
+    context.warn(*done.index.warnings)
+    _print_replayed(context, done)
+    return done
+
+
+def _print_replayed(context: Context, done: "ReplayedProject") -> None:
+    style = context.style
+    mended = f"{number(done.restored)} corrected" if done.restored else "nothing to correct"
+    context.print(f"{style.green('✓')} {style.bold(done.project)}: {number(done.read)} items read again, {mended}")
+    if indexed := describe_index(done.index):
+        context.print(f"  {indexed}")
+    if done.incomplete:
+        context.warn(
+            f"{done.project}: {number(done.incomplete)} items have no complete answer of the forge in the database"
+            " (imported, or lost); of these, only the links in the text were read again"
+        )
+
+
+def add_indexing_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-docs", action="store_true", help="do not build search documents (and no vectors)")
+    parser.add_argument("--no-embed", action="store_true", help="do not compute vectors")
+
+
+def index_parts(arguments: argparse.Namespace) -> "IndexParts":
+    """Return which parts of the index are to be brought up to date."""
+    if arguments.no_docs:
+        return "none"
+    return "documents" if arguments.no_embed else "all"
+
+
+def describe_index(index: "UpdatedIndex") -> str:
+    """Return what was done as half a sentence, empty when it was nothing: "3 documents indexed, 3 embedded"."""
+    documents, vectors = index.documents, index.vectors
+    counts = (
+        (documents.new + documents.changed if documents else 0, "documents indexed"),
+        (documents.removed if documents else 0, "removed"),
+        (vectors.embedded if vectors else 0, "embedded"),
+    )
+    return ", ".join(f"{number(count)} {word}" for count, word in counts if count)
+
+
+COMMANDS = {
+    "sync": Command(
+        add_sync_arguments,
+        run_sync,
+        (
+            "forgelore sync                       the clone's project, the configured ones, or all known ones",
+            "forgelore sync acme/web gitlab:group/app",
+            "forgelore sync 'acme/*' 'gitlab:group/**'   everything of an organisation, of a group and its subgroups",
+            "forgelore sync https://gitlab.example.com/team/app",
+            "forgelore sync acme/web --plan       what it would cost, without spending it",
+            "forgelore sync acme/web --full       read everything again; unchanged rows are not rewritten",
+        ),
+    ),
+    "ingest": Command(
+        add_ingest_arguments,
+        run_ingest,
+        (
+            "forgelore ingest --type issues acme/web",
+            "forgelore ingest --type merge_requests gitlab:group/app",
+            "forgelore ingest --type discussions     where these are threads, with what they are below",
+            "forgelore ingest --type releases",
+        ),
+    ),
+    "sync-status": Command(
+        add_sync_status_arguments,
+        run_sync_status,
+        ("forgelore sync-status", "forgelore sync-status --project acme/web --json"),
+    ),
+    "replay": Command(
+        add_replay_arguments,
+        run_replay,
+        (
+            "forgelore replay                     every project; rows that are as they should be are not written",
+            "forgelore replay acme/web",
+            "forgelore replay acme/web --type issues --type prs",
+        ),
+    ),
+}
