@@ -17,7 +17,7 @@ import typing
 import numpy as np
 
 from evidence import hold_out
-from forgelore.core.compare.scoring import wilson
+from forgelore.compare.scoring import wilson
 from lib.common import Skipped, report, table
 from lib.evidence_data import load_trackers
 from lib.evidence_fit import Held, columns, is_asked

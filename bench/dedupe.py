@@ -15,17 +15,17 @@ import typing
 import numpy as np
 
 from forgelore.api import open_history
-from forgelore.core.compare.scoring import wilson
-from forgelore.core.compare.shipped import VERSION
-from forgelore.core.dedupe.clusters import BOUND, Edge, cluster_edges
-from forgelore.core.dedupe.policies import BATCH_K, MIN_GAP, MIN_SCORE
-from forgelore.core.dedupe.question import JudgedCandidate, JudgedItem
-from forgelore.core.dedupe.rules import RULES, Rule, is_same_failure
-from forgelore.core.triage.markdown import plain
-from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
-from forgelore.flows.dedupe.candidate_ranking import keep_features
+from forgelore.compare.rank import CANDIDATES, CompareRequest, rank_matches
+from forgelore.compare.scoring import wilson
+from forgelore.compare.shipped import VERSION
+from forgelore.dedupe.candidates import keep_features
+from forgelore.dedupe.clusters import BOUND, Edge, cluster_edges
+from forgelore.dedupe.gates import BATCH_K, MIN_GAP, MIN_SCORE, RULES, Rule, is_same_failure
+from forgelore.dedupe.verdict import JudgedCandidate
+from forgelore.records import JudgedItem
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from forgelore.text.markdown import plain
 from lib.common import HERE, Skipped, clean_environ, report, table, verdict
 from lib.evidence_data import TRACKERS, Tracker, load_tracker, prepare_whole
 from lib.held_out import GRID, hold_out

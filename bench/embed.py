@@ -11,7 +11,7 @@ import statistics
 import sys
 import tempfile
 
-from forgelore.core.search.chunks import build_chunks
+from forgelore.index.cleaning import build_chunks
 from forgelore.words import Passage
 from forgelore_minilm.model import MiniLM
 from lib.common import SHARED, Skipped, clean_environ, measure, report, table, verdict

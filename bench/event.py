@@ -26,9 +26,9 @@ EVERYTHING = 1_000_000  # more items than the corpus has
 TRIAGE = ("triage", "--json")
 ALARM = {"name": "schedule", "payload": {"schedule": "0 4 * * 1"}}
 BOT, INDEX, BRANCH = (
-    "forgelore.flows.triage.bot",
-    "forgelore.flows.triage.index",
-    "forgelore.forges.branch.files:StateBranch",
+    "forgelore.triage.bot",
+    "forgelore.triage.index",
+    "forgelore.forges.branch:StateBranch",
 )
 PULL, UNPACK, POST, PACK, PUSH = "pull", "unpack", "post", "pack", "push"
 STEPS = {  # where it is called, and as what -> how it is called here, in the order of a run

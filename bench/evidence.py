@@ -12,9 +12,9 @@ What is shipped is fitted on all four, by training/evidence_ship.py.
 
 import numpy as np
 
-from forgelore.core.compare.calibration import LEAST_OF_STATE, Distribution, Distributions
-from forgelore.core.compare.scoring import score_ranks
-from forgelore.flows.compare.reference import SAMPLE
+from forgelore.compare.calibration import MIN_OF_STATE, Distribution, Distributions
+from forgelore.compare.reference import STRENGTHS
+from forgelore.compare.scoring import score_ranks
 from lib.common import Skipped, report, table, verdict
 from lib.evidence_bot import bot_parts
 from lib.evidence_chance import chance_table
@@ -63,7 +63,7 @@ NOTE = (
     " the trackers' comments and states: candidates are judged by what was known when the query was filed. Queries"
     " whose author names the original are not fitted on. Version 1 is what was shipped before: a logistic model fitted"
     " on bitcoin, hadoop and seamonkey, so that its figures there flatter it, and those on rust do not. Similarity is a"
-    f" position among the best strengths of the ordinary ones of the last {SAMPLE} issues before the query, and at"
+    f" position among the best strengths of the ordinary ones of the last {STRENGTHS} issues before the query, and at"
     " least 0.99 for the same text. The embedder has read the text of the first three trackers, and nothing of rust. In"
     " brackets: 95 % intervals (Wilson for shares, bootstrap for MRR and for paired differences)."
 )
@@ -129,7 +129,7 @@ def shipped_distribution(pairs: list[tuple[Tracker, Fit]]) -> Distributions:
         best = bests(tracker.queries, fit.strengths(tracker.queries))
         for state, part in parts.items():
             part.append([best[at].strength for at in ordinary if state is None or best[at].is_open is state])
-    return Distributions(*(joined([part for part in each if len(part) >= LEAST_OF_STATE]) for each in parts.values()))
+    return Distributions(*(joined([part for part in each if len(part) >= MIN_OF_STATE]) for each in parts.values()))
 
 
 def joined(samples: list[list[float]]) -> Distribution:

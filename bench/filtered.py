@@ -2,7 +2,7 @@
 
 `python bench/run.py filtered [COMMITS]`. The repository is made by `git fast-import` from random words, the same each
 time. *Before* is the same program without the plus that hides the row id from SQLite's planner (`match_id` of
-`store/engine/fulltext.py`): the same answers, one look-up of all words per allowed row.
+`store/sqlite/fulltext.py`): the same answers, one look-up of all words per allowed row.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ WORDS = (
     "search", "vector", "page", "token",
 )  # fmt: skip
 BEFORE = (
-    "import forgelore.store.engine.code_words as words; words.match_id = lambda table: table + '.rowid';"
+    "import forgelore.store.sqlite.fulltext as words; words.match_id = lambda table: table + '.rowid';"
     " from forgelore.surfaces.cli.main import main; raise SystemExit(main())"
 )
 PROGRAMS = {"before": (sys.executable, "-c", BEFORE), "now": FORGELORE}

@@ -10,12 +10,12 @@ import json
 import typing
 
 from forgelore.api import open_history
-from forgelore.core.times import parse_ms
-from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
-from forgelore.flows.dedupe.intent import CardJob, RuleCards, make_cards
-from forgelore.flows.index.update import update_index
+from forgelore.compare.rank import CANDIDATES, CompareRequest, rank_matches
+from forgelore.dedupe.intent import CardJob, RuleCards, make_cards
+from forgelore.index.update import update_index
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from forgelore.text.dates import parse_ms
 from lib.common import Skipped, clean_environ, report, table
 from lib.evidence_data import prepare_whole
 from quality import CORPORA, cache_folder, query_lines

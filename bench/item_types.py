@@ -12,7 +12,7 @@ import random
 import typing
 from collections import Counter
 
-from forgelore.core.dedupe.item_type import find_item_type
+from forgelore.dedupe.verdict import find_item_type
 from lib.common import Skipped, report, table
 from quality import CORPORA, query_lines
 

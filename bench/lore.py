@@ -17,10 +17,10 @@ sys.path.insert(0, str(ROOT / "training"))
 import numpy as np
 
 import bm25
-from forgelore.core.compare.scoring import compare_ranks, score_ranks
-from forgelore.core.search.chunks import build_chunks
-from forgelore.core.search.fuse import fuse, fuse_scores
+from forgelore.compare.scoring import compare_ranks, score_ranks
 from forgelore.embedders.lore import LoreEmbedder
+from forgelore.index.cleaning import build_chunks
+from forgelore.search.fusion import fuse, fuse_scores
 from lib import lore_cost
 
 CORPORA = SHARED / "corpora"

@@ -9,7 +9,7 @@ before, taken by others, stand before ours.
 import numpy as np
 
 from evidence import hold_out
-from forgelore.core.compare.scoring import METRICS, score_ranks, wilson
+from forgelore.compare.scoring import METRICS, score_ranks, wilson
 from lib.common import Skipped, report, table
 from lib.evidence_data import load_trackers
 from lib.evidence_fit import Held, columns, gold_ranks, is_asked

@@ -16,8 +16,8 @@ import subprocess
 import tempfile
 
 from forgelore.api import open_history
-from forgelore.core.compare.scoring import METRICS, compare_ranks, score_ranks
-from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
+from forgelore.compare.evaluate import EvaluationSetup, evaluate, read_suite
+from forgelore.compare.scoring import METRICS, compare_ranks, score_ranks
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table, verdict
 from lib.floors import FLOORS, load_tracker
 

@@ -26,9 +26,9 @@ import time
 import typing
 
 from forgelore.api import History, open_history
-from forgelore.core.compare.scoring import score_ranks
+from forgelore.compare.scoring import score_ranks
 from forgelore.errors import InvalidValue
-from forgelore.flows.search.run import SearchRequest, search
+from forgelore.search.run import SearchRequest, search
 from forgelore.store.filters import Filters
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table
 from lib.typed import KINDS, PAGE, Page, TypedQuery, count_flagged, holds, read_queries, score_kind

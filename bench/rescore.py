@@ -12,16 +12,16 @@ import typing
 from collections.abc import Iterator
 
 from forgelore.api import History, open_history
-from forgelore.core.compare.scoring import compare_ranks, score_ranks
-from forgelore.core.search.chunks import build_chunks
-from forgelore.core.search.vectors import PackedVector, unpack_vector
-from forgelore.core.times import parse_ms
-from forgelore.flows.compare.rank import CompareRequest, rank_matches
-from forgelore.flows.compare.reference import shipped_distribution, similarity_of
-from forgelore.flows.search.run import RESCORED, Hit, SearchRequest, search
-from forgelore.store.db import Store
+from forgelore.compare.rank import CompareRequest, rank_matches
+from forgelore.compare.reference import shipped_distribution, similarity_of
+from forgelore.compare.scoring import compare_ranks, score_ranks
+from forgelore.index.cleaning import build_chunks
+from forgelore.search.run import RESCORED, Hit, SearchRequest, search
+from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from forgelore.text.dates import parse_ms
+from forgelore.text.vectors import PackedVector, unpack_vector
 from lib.common import Skipped, clean_environ, report, table
 from quality import CORPORA, TRACKERS, prepare, query_lines
 

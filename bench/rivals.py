@@ -78,9 +78,9 @@ def prepare(folder: pathlib.Path, size: int) -> dict:
 
 def write_documents(folder: pathlib.Path, made: list[dict]) -> list[dict]:
     """Let the product make the documents, once; its own engine gets a store that has the items alone."""
-    from forgelore.flows.index.documents import reindex_items
-    from forgelore.flows.transfer.importing import import_lines
-    from forgelore.store.migrate import open_store
+    from forgelore.index.update import reindex_items
+    from forgelore.store.sqlite.schema import open_store
+    from forgelore.sync.archive import import_lines
     from forgelore.words import ProjectName
 
     for name in ("base.db", "documents.db"):

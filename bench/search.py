@@ -94,7 +94,7 @@ LARGE = (
 
 def main(arguments: list[str]) -> None:
     sizes = [int(word) for word in arguments if word != "fresh"] or list(SIZES)
-    from forgelore.store.engine.byte_products import choose_kernel
+    from forgelore.store.sqlite.vector_memory import choose_kernel
 
     items = load_items()
     questions = sample_questions(items)

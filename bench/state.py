@@ -58,7 +58,7 @@ def find_store(arguments: list[str]) -> str:
 
 def one_run(url: str, folder: pathlib.Path, number: int) -> dict[str, tuple[float, float]]:
     """Return step -> (wall seconds, CPU seconds of this process and of its gits)."""
-    from forgelore.forges.branch.files import StateBranch
+    from forgelore.forges.branch import StateBranch
     from forgelore.store.packing import pack, unpack
 
     spent = {}

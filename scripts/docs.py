@@ -145,8 +145,8 @@ def commands() -> str:
 
 def dedupe() -> str:
     """Return the page on deduplication with the tables that the code has: rules, gates, vetoes, reason codes."""
-    from forgelore.core.dedupe.reasons import MEANINGS
-    from forgelore.core.dedupe.rules import RULES
+    from forgelore.dedupe.gates import RULES
+    from forgelore.dedupe.reasons import MEANINGS
 
     rules = [f"| {one.name} | {one.right} of {one.sample} | {one.confidence:.3f} |" for one in RULES]
     reasons = [f"| `{code}` | {meaning} |" for code, meaning in MEANINGS.items()]
@@ -165,8 +165,7 @@ def dedupe() -> str:
 
 def gate_rows() -> list[str]:
     """Return the table of gates: which of them a policy asks, in their order."""
-    from forgelore.core.dedupe.gates import GATES
-    from forgelore.core.dedupe.policies import AUDIT, BATCH, ONLINE, TRIAGE
+    from forgelore.dedupe.gates import AUDIT, BATCH, GATES, ONLINE, TRIAGE
 
     policies = (BATCH, AUDIT, ONLINE, TRIAGE)
     head = f"| gate | {' | '.join(one.name for one in policies)} |"
@@ -178,8 +177,8 @@ def veto_rows() -> list[str]:
     """Return the table of a verdict's values: which of them object under a policy."""
     from typing import get_args
 
-    from forgelore.core.dedupe import verdict
-    from forgelore.core.dedupe.policies import AUDIT, BATCH, ONLINE
+    from forgelore.dedupe import verdict
+    from forgelore.dedupe.gates import AUDIT, BATCH, ONLINE
 
     policies, fields = (BATCH, AUDIT, ONLINE), {
         "relation": verdict.PairRelation, "root_cause": verdict.RootCause, "scope": verdict.ScopeRelation,
@@ -237,7 +236,7 @@ def errors() -> str:
 
 
 def schema() -> str:
-    from forgelore.store.migrate import load_migrations, open_store
+    from forgelore.store.sqlite.schema import load_migrations, open_store
 
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(os.path.join(folder, "x.db"))
@@ -260,13 +259,13 @@ def json_schemas() -> dict[str, str]:
 
 
 def import_schema() -> str:
-    from forgelore.core.jsonl import line_schema
+    from forgelore.text.jsonl import line_schema
 
     return json.dumps(line_schema(), indent=2) + "\n"
 
 
 def check() -> str:
-    from forgelore.flows.index.findings import MEANINGS
+    from forgelore.index.check import MEANINGS
 
     rows = [f"| `{name}` | {meaning.text} | {meaning.remedy} |" for name, meaning in MEANINGS.items()]
     head = "| finding | what it means | what to do |\n|---|---|---|\n"

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 sys.path.insert(0, str(minilm.ROOT / "src"))
 
-from forgelore.core.search.cleaning import clean
+from forgelore.index.cleaning import clean
 from forgelore.words import Passage
 from forgelore_minilm.model import MAX_TOKENS, TITLE_SHARE, MiniLM, load_onnxruntime
 

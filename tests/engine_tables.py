@@ -10,9 +10,9 @@ from unittest import mock
 
 import apsw
 
-from forgelore.store.embedders import list_embedders
-from forgelore.store.engine import vector_file
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite import vector_memory
+from forgelore.store.sqlite.schema import open_store
+from forgelore.store.stats import list_embedders
 
 VECTORS = "chunks"  # the table whose rows are vectors, and whose ids are never used twice
 DROPPED = (
@@ -158,9 +158,9 @@ def vector_damages(document: str, other: str) -> list[tuple[str, str | Callable[
 def _alter_file(path: str) -> None:
     """Write the file of vectors that a larger store would have, and change some of its bytes."""
     store = open_store(path)
-    with mock.patch.object(vector_file, "MIN_ROWS", 1):
+    with mock.patch.object(vector_memory, "MIN_ROWS", 1):
         (embedder,) = list_embedders(store)
-        assert vector_file.refresh_file(store, embedder)
+        assert vector_memory.refresh_file(store, embedder)
     store.run("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
     with open(path + "-vectors", "rb+") as file:

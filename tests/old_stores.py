@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from forgelore.store.migrate import load_migrations
+from forgelore.store.sqlite.schema import load_migrations
 
 # What a migration did to rows and takes for undone.
 _UNDO = {

@@ -20,10 +20,10 @@ import time
 import pytest
 
 from forgelore.app import App
-from forgelore.core.text import storable
-from forgelore.core.times import format_ms, parse_ms
-from forgelore.flows.sync.run import SyncOptions, SyncResult, sync_project
 from forgelore.forges.gitlab.wire import tag_number
+from forgelore.sync.run import SyncOptions, SyncResult, sync_project
+from forgelore.text.dates import format_ms, parse_ms
+from forgelore.text.fence import storable
 from servers.base import ForgeServer, Response
 from servers.forgejo import ForgejoServer
 from servers.forgejo import Token as ForgejoToken

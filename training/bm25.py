@@ -2,10 +2,10 @@
 
 import apsw
 
-from forgelore.core.compare.query_terms import telling_terms
-from forgelore.core.search.terms import build_terms
+from forgelore.compare.sameness import distinctive_terms
+from forgelore.text.terms import build_terms
 
-WEIGHTS = "3.0, 1.0, 0.5"  # of title, text and terms, as in store/engine/fulltext.py
+WEIGHTS = "3.0, 1.0, 0.5"  # of title, text and terms, as in store/sqlite/fulltext.py
 
 
 class Index:
@@ -31,7 +31,7 @@ class Index:
         """Return place and score of earlier items of the same kind, best first."""
         item = self._items[at]
         title, body = _sound(item["title"]), _sound(item["body"])
-        terms = telling_terms(title, body, document_count=self._document_count, total=len(self._items))
+        terms = distinctive_terms(title, body, document_count=self._document_count, total=len(self._items))
         if not terms:
             return []
         # The plus keeps SQLite from asking the index once per candidate.

@@ -17,8 +17,8 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import evidence
-from forgelore.core.compare.calibration import fit_curve
-from forgelore.core.compare.shipped import VERSION
+from forgelore.compare.calibration import fit_curve
+from forgelore.compare.shipped import VERSION
 from lib.common import ROOT
 from lib.evidence_chance import START, cases_of
 from lib.evidence_choice import RECIPES
@@ -41,8 +41,8 @@ itself. "words" is for no vectors at all.
 from functools import cache
 from pkgutil import get_data
 
-from forgelore.core.compare.calibration import Curve, Distribution, Distributions
-from forgelore.core.compare.trees import Trees, parse_trees
+from forgelore.compare.calibration import Curve, Distribution, Distributions
+from forgelore.compare.trees import Trees, parse_trees
 
 VERSION = {version}  # grows with every change of trees or evidence: strengths of two versions are never compared
 FAMILIES = ("lore", "lore+minilm", "other", "words")

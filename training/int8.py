@@ -19,7 +19,7 @@ import torch
 
 import trackers
 from data import Data, Slices, load_data, load_evaluation
-from forgelore.core.compare.scoring import score_ranks
+from forgelore.compare.scoring import score_ranks
 from forgelore_minilm.model import load_onnxruntime
 from teacher import CLS, SEP
 

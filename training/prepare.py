@@ -24,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 
 import bm25
-from forgelore.core.search import cleaning
-from forgelore.embedders import wordpieces
+from forgelore.embedders import lore
+from forgelore.index import cleaning
 from weights import read_safetensors
 
 TRACKERS = ("bitcoin", "hadoop", "seamonkey")
 COMMENTS = "bitcoin/bitcoin comments"
-VOCABULARY = Path(wordpieces.__file__).parent / "lore_data" / "vocab.txt"
+VOCABULARY = Path(lore.__file__).parent / "lore_data" / "vocab.txt"
 MAX_TITLE = 128  # tokens
 MAX_BODY = 600  # of an item: what the model reads at work
 MAX_OTHER = 300  # of a commit message or a comment: there are many, and their beginnings say most
@@ -52,7 +52,7 @@ def main() -> None:
     options = _options()
     corpora, output = Path(options.corpora), Path(options.output)
     output.mkdir(parents=True, exist_ok=True)
-    corpus = Corpus(wordpieces.WordPieces(VOCABULARY.read_text(encoding="utf-8")))
+    corpus = Corpus(lore.WordPieces(VOCABULARY.read_text(encoding="utf-8")))
     evaluation = {name: load_tracker(corpora, name, corpus) for name in TRACKERS}
     for text in load_texts(corpora / "texts.jsonl.gz"):
         corpus.add(text)
@@ -74,7 +74,7 @@ def main() -> None:
 class Corpus:
     """Texts as word pieces, each once."""
 
-    def __init__(self, pieces: wordpieces.WordPieces) -> None:
+    def __init__(self, pieces: lore.WordPieces) -> None:
         self._pieces = pieces
         self._rows: dict[bytes, int] = {}
         self._tokens: list[np.ndarray] = []

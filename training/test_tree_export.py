@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from forgelore.core.compare.trees import parse_trees
+from forgelore.compare.trees import parse_trees
 
 lightgbm = pytest.importorskip("lightgbm")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))

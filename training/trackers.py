@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from data import Bags, Data
-from forgelore.core.search.fuse import fuse, fuse_scores
+from forgelore.search.fusion import fuse, fuse_scores
 from student import embed_all
 from teacher import Teacher
 from tuning import embed_slices

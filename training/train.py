@@ -25,7 +25,7 @@ import tiny
 import trackers
 from data import Data, load_data, load_evaluation
 from distil import RECIPES, Recipe, build_lessons, distil
-from forgelore.core.compare.scoring import score_ranks
+from forgelore.compare.scoring import score_ranks
 from teacher import Teacher, load_teacher, published
 from tuning import Tuning, tune
 

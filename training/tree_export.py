@@ -1,4 +1,4 @@
-"""LightGBM's model as the file that the product reads (src/forgelore/core/compare/trees.py has the format).
+"""LightGBM's model as the file that the product reads (src/forgelore/compare/trees.py has the format).
 
 Read from LightGBM's own text, which has every double with 17 digits; a value goes through unchanged.
 """

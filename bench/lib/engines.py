@@ -19,13 +19,13 @@ class Forgelore:
     """This program: full text with its fallback, exact vectors, filters resolved before anything is scored."""
 
     def build(self, folder: pathlib.Path, rows: list[dict], vectors: np.ndarray) -> None:
-        from forgelore.core.search.chunks import Chunk
-        from forgelore.core.search.vectors import pack_vector
-        from forgelore.flows.index.documents import reindex_items
-        from forgelore.flows.search.retriever import Retriever
-        from forgelore.store.embedders import add_embedder, save_dimension
-        from forgelore.store.engine.vectors import save_chunks
-        from forgelore.store.migrate import open_store
+        from forgelore.index.update import reindex_items
+        from forgelore.records import Chunk
+        from forgelore.search.retriever import Retriever
+        from forgelore.store.sqlite.schema import open_store
+        from forgelore.store.sqlite.vectors import save_chunks
+        from forgelore.store.stats import add_embedder, save_dimension
+        from forgelore.text.vectors import pack_vector
         from forgelore.words import Passage
         from lib.tracker import Dice
 
@@ -49,14 +49,14 @@ class Forgelore:
         )
 
     def words(self, text: str, label: str | None) -> list[int]:
-        from forgelore.core.search.ftsquery import parse_query
+        from forgelore.search.ftsquery import parse_query
 
         found = self.retriever.by_words(parse_query(text), 100, K, self._scope(label).allowed)
         return [one.document_id for one in found[:K]]
 
     def every_word(self, text: str) -> list[int]:
-        from forgelore.core.search.ftsquery import build_and, parse_query
-        from forgelore.store.engine.fulltext import search_words
+        from forgelore.search.ftsquery import build_and, parse_query
+        from forgelore.store.sqlite.fulltext import search_words
 
         expression = build_and(parse_query(text).words)
         return [one.document_id for one in search_words(self.store, expression, K)] if expression else []

@@ -7,7 +7,7 @@ counts        the index carries what the conversations amount to: comments, peop
 
 import typing
 
-from forgelore.core.compare.scoring import compare_ranks
+from forgelore.compare.scoring import compare_ranks
 from lib.common import table
 from lib.evidence_data import CONVERSATION, Tracker
 from lib.evidence_fit import Fit, Held, columns, fit_without, gold_ranks, is_asked, recall_at

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from forgelore.core.compare.calibration import Case, Curve, calibration_error, fit_curve, reliability
+from forgelore.compare.calibration import Case, Curve, calibration_error, fit_curve, reliability
 from lib.common import HERE, table
 from lib.diagram import save_diagram
 from lib.evidence_data import Tracker

@@ -13,13 +13,12 @@ import typing
 import numpy as np
 
 from forgelore.api import open_history
-from forgelore.core.compare.evidence import FEATURES, SECOND
-from forgelore.core.compare.history_evidence import HISTORY
-from forgelore.core.times import parse_ms
-from forgelore.flows.compare.rank import CANDIDATES, CompareRequest, rank_matches
-from forgelore.flows.compare.sample import learn_boilerplate
+from forgelore.compare.calibrate import learn_boilerplate
+from forgelore.compare.evidence import FEATURES, HISTORY, SECOND
+from forgelore.compare.rank import CANDIDATES, CompareRequest, rank_matches
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from forgelore.text.dates import parse_ms
 from lib.common import clean_environ
 from quality import CORPORA, cache_folder, query_lines, run
 

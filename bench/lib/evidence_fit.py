@@ -15,9 +15,8 @@ import typing
 
 import numpy as np
 
-from forgelore.core.compare.calibration import Distribution, Distributions
-from forgelore.core.compare.evidence import SECOND
-from forgelore.core.compare.history_evidence import HISTORY
+from forgelore.compare.calibration import Distribution, Distributions
+from forgelore.compare.evidence import HISTORY, SECOND
 from lib.evidence_data import COLUMNS, CONVERSATION, Ranked, Tracker
 from quality import cache_folder
 

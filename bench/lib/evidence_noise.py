@@ -4,8 +4,9 @@ import typing
 
 import numpy as np
 
-from forgelore.core.compare.calibration import LEAST, Best, Distributions
-from forgelore.flows.compare.reference import SAMPLE, similarity_of
+from forgelore.compare.calibration import MIN, Distributions
+from forgelore.compare.reference import STRENGTHS, similarity_of
+from forgelore.records import BestMatch
 from lib.common import table
 from lib.evidence_chance import ISSUES
 from lib.evidence_data import COLUMNS, Ranked
@@ -17,13 +18,13 @@ WARNED, SHOWN, ROWS = 0.92, 0.75, 3  # the thresholds of triage, and the rows of
 class Positions(typing.NamedTuple):
     """Similarities at the time of each query."""
 
-    sample: list[tuple[int, Best]]
+    sample: list[tuple[int, BestMatch]]
     shipped: Distributions
     window: int  # ordinary queries before a query that make its distribution
 
     def at(self, created: int) -> Distributions:
         past = [best for when, best in self.sample if when < created][-self.window :]
-        return Distributions.of(past) if len(past) >= LEAST else self.shipped
+        return Distributions.of(past) if len(past) >= MIN else self.shipped
 
 
 def positions_of(one: Held, *, is_change: bool = False) -> Positions:
@@ -36,14 +37,14 @@ def positions_of(one: Held, *, is_change: bool = False) -> Positions:
 
 def window_of(one: Held, ordinary: int) -> int:
     """The product takes the newest items. Of these, as many were asked here as of all issues; a hundred at least."""
-    return max(LEAST, round(SAMPLE * ordinary / ISSUES[one.tracker.name]))
+    return max(MIN, round(STRENGTHS * ordinary / ISSUES[one.tracker.name]))
 
 
-def bests(ranked: Ranked, strengths: np.ndarray) -> list[Best]:
+def bests(ranked: Ranked, strengths: np.ndarray) -> list[BestMatch]:
     """The best match of each item, with its state."""
     is_open = ranked.features[ranked.first(strengths), COLUMNS.index("open")]
     return [
-        Best(float(strength), None if np.isnan(state) else bool(state))
+        BestMatch(float(strength), None if np.isnan(state) else bool(state))
         for strength, state in zip(ranked.best(strengths), is_open, strict=True)
     ]
 
@@ -87,7 +88,7 @@ def noise_table(held: list[Held]) -> tuple[str, dict[str, tuple[float, float]]]:
 def similarity(
     distribution: Distributions, ranked: Ranked, row: int, strengths: np.ndarray, *, most: float = 1.0
 ) -> float:
-    """As the product has it (flows/compare/rank); -1 stands for an item without any candidate."""
+    """As the product has it (compare/rank); -1 stands for an item without any candidate."""
     if row < 0:
         return 0.0
     known = {name: float(ranked.features[row, COLUMNS.index(name)]) for name in ("same", "open")}

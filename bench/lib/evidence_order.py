@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from forgelore.core.compare.scoring import compare_ranks, score_ranks, wilson
+from forgelore.compare.scoring import compare_ranks, score_ranks, wilson
 from lib.common import table
 from lib.evidence_data import COLUMNS, Ranked
 from lib.evidence_fit import Held, gold_ranks, is_asked, recall_at

@@ -8,9 +8,9 @@ product's own function.
 import numpy as np
 
 from forgelore.api import open_history
-from forgelore.core.compare.evidence import SECOND
-from forgelore.core.compare.scoring import compare_ranks
-from forgelore.flows.compare.second_opinion import compare_by_second
+from forgelore.compare.evidence import SECOND
+from forgelore.compare.reference import compare_by_second
+from forgelore.compare.scoring import compare_ranks
 from forgelore.store.hits import load_subject
 from lib.common import clean_environ, table
 from lib.evidence_data import COLUMNS, DIGITS, Tracker, load_trackers, prepare_whole, seconds_of

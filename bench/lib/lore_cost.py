@@ -10,8 +10,8 @@ import time
 
 import apsw
 
-from forgelore.core.search.chunks import build_chunks
 from forgelore.embedders.lore import LoreEmbedder
+from forgelore.index.cleaning import build_chunks
 from forgelore_minilm.model import MiniLM
 from lib.common import clean_environ, forgelore, measure, table, verdict
 from lib.tracker import get_store, load_items, sample_questions

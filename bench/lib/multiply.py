@@ -20,8 +20,8 @@ NUMBERS = 10_000_000  # between the item numbers of two copies
 
 def multiply_store(source: pathlib.Path, target: pathlib.Path, times: int) -> None:
     """Make `target` hold everything of `source` `times` times."""
-    from forgelore.store.engine.words import refresh_common_words
-    from forgelore.store.migrate import open_store
+    from forgelore.store.sqlite.fulltext import refresh_common_words
+    from forgelore.store.sqlite.schema import open_store
 
     shutil.copy(source, target)
     store = open_store(str(target), create=False)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))  # run b
 def main() -> None:
     path, kind, questions = sys.argv[1:]
     import forgelore
-    from forgelore.flows.search.retriever import Retriever
+    from forgelore.search.retriever import Retriever
     from lib.tracker import Dice
 
     history = forgelore.open(path)

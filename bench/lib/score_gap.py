@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from forgelore.core.compare.calibration import Best
-from forgelore.core.compare.shipped import DISTRIBUTIONS, load_trees
-from forgelore.core.dedupe.policies import BATCH_K, MIN_GAP, MIN_SCORE
+from forgelore.compare.shipped import DISTRIBUTIONS, load_trees
+from forgelore.dedupe.gates import BATCH_K, MIN_GAP, MIN_SCORE
+from forgelore.records import BestMatch
 from lib.common import table
 from lib.evidence_data import COLUMNS, Tracker
 
@@ -40,7 +40,9 @@ def find_gaps(tracker: Tracker) -> np.ndarray:
     for at in range(len(queries.number)):
         here = np.arange(queries.start[at], queries.start[at + 1])
         order = here[np.argsort(-strengths[here], kind="stable")][:BATCH_K]
-        near = [row for row in order if distribution.position(Best(float(strengths[row]), is_open=True)) >= MIN_SCORE]
+        near = [
+            row for row in order if distribution.position(BestMatch(float(strengths[row]), is_open=True)) >= MIN_SCORE
+        ]
         if len(near) > 1 and not queries.features[near[0], AT["same"]]:
             cosines = np.sort(queries.features[near, AT["cosine"]])
             found.append((strengths[near[0]] - strengths[near[1]], cosines[-1] - cosines[-2]))

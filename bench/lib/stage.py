@@ -19,8 +19,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 
-from forgelore.core.compare.boilerplate import USUAL, without_boilerplate
-from forgelore.core.search.cleaning import telling_text
+from forgelore.compare.sameness import USUAL, without_boilerplate
+from forgelore.index.cleaning import telling_text
 from lib.common import SHARED, TOKEN
 from lib.forge import Tally
 from servers.base import Clock

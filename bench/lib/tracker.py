@@ -26,8 +26,8 @@ TENTH, THOUSANDTH = "bench: one of ten", "bench: one of a thousand"
 DIMENSION = 384
 RULES = "2"  # of what this file writes: a new number makes cached stores stale
 MADE_BY = (
-    "store/migrations", "store/documents.py", "core/search/documents.py", "core/search/terms.py",
-    "core/search/chunks.py", "core/search/cleaning.py", "core/search/vectors.py",
+    "store/migrations", "store/documents.py", "text/documents.py", "text/terms.py",
+    "index/cleaning.py", "index/cleaning.py", "text/vectors.py",
 )  # fmt: skip
 _IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_[A-Za-z_]+|[A-Z]?[a-z]+[A-Z][A-Za-z]+|[a-z]+(?:/[a-z_]+)+\.\w+)\b")
 _PLAIN = re.compile(r"(?<![\w<])[a-z]{3,12}(?![\w>])")
@@ -154,9 +154,9 @@ def settle_vectors(path: pathlib.Path) -> None:
     """Let the vectors, which mean nothing, be those of the built-in embedder as it is today, in a file beside the store
     as well, as they are once an embedder is done.
     """
-    from forgelore.store.embedders import list_embedders
-    from forgelore.store.engine.vector_file import refresh_file
-    from forgelore.store.migrate import open_store
+    from forgelore.store.sqlite.schema import open_store
+    from forgelore.store.sqlite.vector_memory import refresh_file
+    from forgelore.store.stats import list_embedders
 
     store = open_store(str(path), create=False)
     store.run("UPDATE embedders SET fingerprint = ?", Dice().fingerprint())
@@ -179,9 +179,9 @@ def rules() -> str:
 
 def build_store(items: list[dict], documents: int, path: pathlib.Path) -> Built:
     """Make a store as the product does: `import`, `generate-docs --full`; then vectors that mean nothing."""
-    from forgelore.flows.index.documents import reindex_items
-    from forgelore.flows.transfer.importing import import_lines
-    from forgelore.store.migrate import open_store
+    from forgelore.index.update import reindex_items
+    from forgelore.store.sqlite.schema import open_store
+    from forgelore.sync.archive import import_lines
     from forgelore.words import ProjectName
 
     store = open_store(str(path))
@@ -205,8 +205,8 @@ def build_store(items: list[dict], documents: int, path: pathlib.Path) -> Built:
 
 def save_vectors(store) -> int:
     """Give every chunk that the product would embed a random vector, under the built-in embedder's name."""
-    from forgelore.store.embedders import add_embedder, save_dimension
-    from forgelore.store.engine.vectors import save_chunks
+    from forgelore.store.sqlite.vectors import save_chunks
+    from forgelore.store.stats import add_embedder, save_dimension
 
     dice = Dice()
     with store.transaction():
@@ -245,8 +245,8 @@ class Dice:
         return getattr(self._real, name)  # whatever else the product asks for, its price included
 
     def chunks(self, title: str, text: str) -> list[tuple]:
-        from forgelore.core.search.chunks import build_chunks
-        from forgelore.core.search.vectors import pack_vector
+        from forgelore.index.cleaning import build_chunks
+        from forgelore.text.vectors import pack_vector
 
         return [(one, pack_vector(self.throw())) for one in build_chunks(title, text, max_chars=self.chunk_chars)]
 

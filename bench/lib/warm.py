@@ -16,15 +16,14 @@ from unittest import mock
 import numpy as np
 
 import forgelore
-from forgelore.core.search.ftsquery import build_and, build_or, loosen, parse_query
-from forgelore.flows.search import run as flow
-from forgelore.flows.search.ranked_lists import RankedLists
-from forgelore.flows.search.retriever import Retriever, SearchScope
-from forgelore.flows.search.run import best_per_item, fuse_lists
-from forgelore.flows.search.weighing import weigh_query
-from forgelore.flows.search.word_list import LITERAL_DEPTH, list_by_names, literal_first
-from forgelore.store.engine.fulltext import search_words
-from forgelore.store.engine.vectors import Near
+from forgelore.search import run as flow
+from forgelore.search.ftsquery import build_and, build_or, loosen, parse_query
+from forgelore.search.hits import weigh_query
+from forgelore.search.paging import LITERAL_DEPTH, list_by_names, literal_first
+from forgelore.search.retriever import RankedLists, Retriever, SearchScope
+from forgelore.search.run import best_per_item, fuse_lists
+from forgelore.store.sqlite.fulltext import search_words
+from forgelore.store.sqlite.vectors import Near
 from forgelore.words import FilterWords
 from lib.tracker import TENTH, THOUSANDTH, Dice, Question
 

@@ -1,6 +1,6 @@
 """The composition root: settings, store, clocks, and ready forges, embedders and language models for whoever asks.
 
-Concrete ones are named in `forges/adapters`, `embedders/choice` and `llm/choice`, and nowhere else.
+Concrete ones are named in `forges/adapters`, `embedders/choice` and `llm/chat`, and nowhere else.
 """
 
 import contextlib
@@ -11,32 +11,24 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from forgelore.config import (
-    EMBEDDERS,
-    Config,
-    api_urls,
-    check_api_url,
-    data_folder,
-    host_of,
-    hosts_of,
-    load_config,
-)
-from forgelore.core.names import Hosts, is_pattern, parse_project, web_root, without_userinfo
-from forgelore.core.values import check_filled
+from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StoreError, UsageError
 from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
-from forgelore.store.db import Store
-from forgelore.store.migrate import open_store
+from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
-from forgelore.store.readonly import read_only, stamp_of
+from forgelore.store.sqlite.files import read_only, stamp_of
+from forgelore.store.sqlite.schema import open_store
+from forgelore.text.refs import Hosts, is_pattern, parse_project, web_root, without_userinfo
+from forgelore.text.values import check_filled
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
-    from forgelore.chat_port import ChatModel
-    from forgelore.code_port import Clone
-    from forgelore.net.model_server import Manners
-    from forgelore.ports import Embedder, Forge, IndexBranch, PayloadReader
+    from forgelore.net.model_server import HttpOptions
+    from forgelore.ports.chat import ChatModel
+    from forgelore.ports.clone import Clone
+    from forgelore.ports.embedder import Embedder
+    from forgelore.ports.forge import Forge, IndexBranch, PayloadReader
 
 
 class App:
@@ -229,7 +221,7 @@ class App:
     def _connection(
         self, name: ProjectName, on_wait: Callable[[float, str], None] | None, one_try_s: float | None
     ) -> Connection:
-        from forgelore.forges.answers import TokenAccess
+        from forgelore.forges.rest import TokenAccess
         from forgelore.net.client import Client
         from forgelore.tokens import find_token, token_advice
 
@@ -254,7 +246,7 @@ class App:
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
         the file it is known by.
         """
-        from forgelore.forges.branch.files import StateBranch
+        from forgelore.forges.branch import StateBranch
         from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
@@ -268,7 +260,7 @@ class App:
 
     def local_clone(self, folder: str, ref: str = "HEAD") -> "Clone":
         """Return a clone on this machine. Raises NotFound where there is none."""
-        from forgelore.forges.clone.tree import LocalClone
+        from forgelore.forges.clone import LocalClone
 
         return LocalClone(folder, self.environ, ref=ref)
 
@@ -276,7 +268,7 @@ class App:
         """Fetch a shallow copy of a project's repository and return it. It lies in the user's own folder: one that came
         with somebody's clone could bring settings that run programs.
         """
-        from forgelore.forges.clone.fetch import REF, fetch_copy
+        from forgelore.forges.clone import REF, fetch_copy
         from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
@@ -318,17 +310,17 @@ class App:
         """
         name = profile or "default"
         if name not in self._chat_models:
-            from forgelore.llm.choice import make_chat_model
+            from forgelore.llm.chat import make_chat_model
 
             make_manners = partial(self._manners, on_wait)
             self._chat_models[name] = make_chat_model(name, self.config.llm, self.environ, make_manners)
         return self._chat_models[name]
 
-    def _manners(self, on_wait: Callable[[float, str], None] | None) -> "Manners":
-        from forgelore.net.model_server import Manners
+    def _manners(self, on_wait: Callable[[float, str], None] | None) -> "HttpOptions":
+        from forgelore.net.model_server import HttpOptions
 
         config = self.config
-        return Manners(
+        return HttpOptions(
             config.max_wait_s, config.ca_file or None, self.sleep, self.clock, self.wall_clock, on_wait, self.jitter
         )
 

@@ -10,11 +10,11 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from forgelore.core.closing.messages import CLOSED
-from forgelore.core.names import Hosts, is_loopback, web_root
 from forgelore.errors import ConfigError
 from forgelore.llm_settings import LlmProfile, make_llm_profiles, read_llm_table
 from forgelore.profiles import PROFILES, ForgeProfile
+from forgelore.text.markdown import CLOSED
+from forgelore.text.refs import Hosts, is_loopback, web_root
 
 CLONE_FILE = "forgelore.toml"
 

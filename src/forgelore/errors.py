@@ -52,7 +52,7 @@ class LoreError(Exception):
         self.hint = hint
 
 
-def in_words(error: LoreError) -> str:
+def format_error(error: LoreError) -> str:
     """Return what happened and what to do, on one line."""
     return f"{error.message} ({error.hint})" if error.hint else error.message
 

@@ -24,7 +24,7 @@ PeopleSource = Literal["forge", "detail", "review", "event", "text"]
 
 
 class Access(Struct, frozen=True):
-    """Who may read what of a project, in the forge's own words, for `core/triage/readers`. None: it did not say."""
+    """Who may read what of a project, in the forge's own words, for `triage/readers`. None: it did not say."""
 
     visibility: str | None = None  # public, internal, private
     issues: str | None = None  # a feature's level: disabled, private, enabled, public

@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Mapping
 
 from forgelore.config import Config, host_of, hosts_of
-from forgelore.core.names import is_loopback
 from forgelore.profiles import PROFILES
+from forgelore.text.refs import is_loopback
 
 
 def find_token(config: Config, environ: Mapping[str, str], forge: str, host: str) -> tuple[str, str]:

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from action.runner import ROOT, load
-from forgelore.core.triage.inputs import Inputs
 from forgelore.llm_settings import variable_of
+from forgelore.triage.events import Inputs
 
 TRIAGE = ROOT / "docs" / "triage"
 DETECT_NEW = TRIAGE / "detect-new.yml"

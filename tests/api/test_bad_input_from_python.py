@@ -6,8 +6,8 @@ import pytest
 
 import forgelore
 from forgelore.errors import InvalidValue, NotFound, UsageError
-from forgelore.flows.transfer.importing import import_lines, open_source
 from forgelore.surfaces.cli.setup import demo_file
+from forgelore.sync.archive import import_lines, open_source
 
 
 @pytest.fixture

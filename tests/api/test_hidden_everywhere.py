@@ -18,7 +18,7 @@ import pytest
 
 from forgelore.api import History, Inputs, make_history
 from forgelore.errors import LoreError, UsageError
-from forgelore.store.ask_sessions import begin_session, end_session
+from forgelore.store.ask import begin_session, end_session
 from forgelore.surfaces.mcp.resources import list_resources, read_resource
 from forgelore.surfaces.mcp.tools import ServerOptions, list_tools
 from forgelore.surfaces.present.data import as_data
@@ -206,7 +206,7 @@ TOOLS = {
 
 
 def _pair(number, target):
-    from forgelore.core.audit.pair_labels import PairLabel
+    from forgelore.dedupe.audit_rules import PairLabel
 
     return [PairLabel("issue", number, target, "duplicate")]
 

@@ -6,9 +6,9 @@ import pytest
 
 import forgelore
 from forgelore.errors import LoreError, UsageError
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.transfer.importing import import_lines, open_source
+from forgelore.index.update import index_items
 from forgelore.surfaces.cli.setup import demo_file
+from forgelore.sync.archive import import_lines, open_source
 
 JULY = dt.datetime(2025, 7, 1, tzinfo=dt.UTC)
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import forgelore
-from forgelore.core.reading import ReadNote, ReadThread, build_lines, split_lines
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.transfer.importing import import_lines
+from forgelore.sync.archive import import_lines
+from forgelore.text.reading import ReadNote, ReadThread, build_lines, split_lines
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.ask.condense import CUT, Spoken, choose_condensed, count_tokens, cut_text
-from forgelore.core.ask.tool_calls import (
+from forgelore.ask.conversation import CUT, Spoken, choose_condensed, count_tokens, cut_text
+from forgelore.ask.tool_calls import (
     MAX_CALL_CHARS,
     TOOLS,
     AskCall,
+    ClaimedCitation,
     MalformedCall,
-    SaidCitation,
     find_text_call,
     parse_call,
 )
@@ -27,10 +27,10 @@ from forgelore.core.ask.tool_calls import (
         (
             "answer",
             {"text": "x [1]", "citations": [{"id": 4, "first_line": 9, "last_line": 2, "quote": "q"}]},
-            AskCall("answer", "x [1]", citations=(SaidCitation("#4", 2, 9, "q"),)),
+            AskCall("answer", "x [1]", citations=(ClaimedCitation("#4", 2, 9, "q"),)),
         ),
         ("answer", {"text": "x", "citations": [{"ref": "#4", "line": 3}]},
-         AskCall("answer", "x", citations=(SaidCitation("#4", 3, 3, ""),))),
+         AskCall("answer", "x", citations=(ClaimedCitation("#4", 3, 3, ""),))),
     ],
 )  # fmt: skip
 def test_calls_are_read_as_they_are_meant(name, arguments, call):

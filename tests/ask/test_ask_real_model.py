@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from forgelore.core.ask.tool_calls import TOOLS
+from forgelore.ask.tool_calls import TOOLS
 from servers.model_process import running_model
 
 NAMES = {tool.name for tool in TOOLS}

@@ -8,12 +8,12 @@ import pytest
 
 from ask.conftest import QUOTE, READ, answer, cite, in_text
 from cli.terminals import run_in_terminal
-from forgelore.chat_port import ChatMessage
-from forgelore.core.ask.tool_calls import read_written
+from forgelore.ask.tool_calls import read_written
 from forgelore.errors import Stopped
 from forgelore.llm.chat import ServedChatModel
 from forgelore.llm.wire import StreamReader, read_reply
 from forgelore.llm_settings import LlmProfile
+from forgelore.ports.chat import ChatMessage
 from servers.base import Response
 from servers.chat import StreamedResponse, call, stream_of
 from servers.model_process import running_model

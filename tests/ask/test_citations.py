@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.ask.citations import CitedText, check_citation, find_quote
-from forgelore.core.ask.claims import split_claims
-from forgelore.core.ask.quotes import find_evidence
-from forgelore.core.ask.tool_calls import SaidCitation
+from forgelore.ask.claims import CitedText, check_citation, find_quote, split_claims
+from forgelore.ask.quotes import find_evidence
+from forgelore.ask.tool_calls import ClaimedCitation
 from growth import assert_grows_slowly
 
 LINES = (
@@ -23,7 +22,7 @@ LINES = (
 
 
 def check(first, last, quote, lines=LINES):
-    return check_citation(1, SaidCitation("#1", first, last, quote), CitedText("Crash", None, lines, "h"))
+    return check_citation(1, ClaimedCitation("#1", first, last, quote), CitedText("Crash", None, lines, "h"))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_a_quote_must_stand_there(first, last, quote, status, where):
 
 
 def test_an_item_that_nobody_knows():
-    assert check_citation(2, SaidCitation("#9", 1, 1, "whatever it says"), None).status == "no_such_item"
+    assert check_citation(2, ClaimedCitation("#9", 1, 1, "whatever it says"), None).status == "no_such_item"
 
 
 _LINE = st.sampled_from(["", "a b.", "ab  c", "b", "c. a a b", "a"])

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ask.conftest import QUOTE, READ, answer, broken, cite
-from forgelore.core.ask.citations import CheckedCitation
-from forgelore.core.ask.claims import list_numbers, says_nothing, split_claims
+from forgelore.ask.claims import CheckedCitation, list_numbers, says_nothing, split_claims
 from forgelore.errors import Refused
 from growth import assert_grows_slowly
 from servers.chat import call

@@ -10,9 +10,9 @@ import pytest
 
 import engine_tables
 from cli.damages import DAMAGES, Damage
-from forgelore.flows.index.findings import MEANINGS
-from forgelore.store.calibrations import CalibrationScope, StoredCalibration, save_calibration
-from forgelore.store.migrate import open_store
+from forgelore.index.check import MEANINGS
+from forgelore.store.calibration import CalibrationScope, StoredCalibration, save_calibration
+from forgelore.store.sqlite.schema import open_store
 from forgelore.surfaces.cli.main import main
 from servers.embedding import EmbeddingServer
 from support import GitHubLab

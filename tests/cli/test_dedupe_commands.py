@@ -8,7 +8,7 @@ from dedupe.closing_lab import ClosingLab
 from dedupe.scripted_models import none_of_them
 from forgelore.api.patches import PatchReader
 from forgelore.net.policy import ATTEMPTS
-from forgelore.store.judged_items import load_judged
+from forgelore.store.decisions import load_judged
 from forgelore.store.projects import list_projects
 from forgelore.surfaces.cli.main import ALIASES, COMMANDS
 from servers.chat import ChatServer, prompt_of

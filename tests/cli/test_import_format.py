@@ -10,9 +10,9 @@ import sys
 import jsonschema
 import pytest
 
-from forgelore.core.jsonl import FileLine, ItemLine, LinkLine, NoteLine, parse_line
 from forgelore.errors import InvalidValue
-from forgelore.flows.transfer.importing import BATCH
+from forgelore.sync.archive import IMPORT_BATCH
+from forgelore.text.jsonl import FileLine, ItemLine, LinkLine, NoteLine, parse_line
 from forgelore.words import KIND_WORDS
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -218,9 +218,14 @@ def test_an_item_that_comes_again_much_later_is_still_one_item(load):
     """In another transaction than its first line."""
     content = lines(
         ITEM,
-        *({**ITEM, "number": n} for n in range(2, BATCH + 1)),
+        *({**ITEM, "number": n} for n in range(2, IMPORT_BATCH + 1)),
         {**ITEM, "title": "new"},
         {**ITEM, "kind": "change"},
     )
     told = json.loads(load(content, "--json", "--no-docs").stdout)["data"]
-    assert (told["read"], told["items"], told["repeated"], told["written"]) == (BATCH + 2, BATCH + 1, 1, BATCH + 1)
+    assert (told["read"], told["items"], told["repeated"], told["written"]) == (
+        IMPORT_BATCH + 2,
+        IMPORT_BATCH + 1,
+        1,
+        IMPORT_BATCH + 1,
+    )

@@ -16,8 +16,8 @@ import apsw
 import pytest
 
 import forgelore
-from forgelore.store.db import Store
-from forgelore.store.migrate import load_migrations, migrate, newest_version
+from forgelore.store.database import Store
+from forgelore.store.sqlite.schema import load_migrations, migrate, newest_version
 
 DEMO = str(pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl")
 FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
@@ -220,7 +220,7 @@ def test_a_store_of_an_older_schema_says_to_bring_it_up_to_date_elsewhere(place,
 def test_a_store_that_was_written_while_it_was_read_without_locks_says_so(lantern):
     """An old page and a new one may have met in one answer."""
     from forgelore.errors import StoreError
-    from forgelore.store.readonly import portrait_of
+    from forgelore.store.sqlite.files import portrait_of
 
     store = Store(str(lantern))
     store._portrait = portrait_of(str(lantern))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from forgelore.store.jobs import queue_replays
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.schema import open_store
 
 
 @pytest.fixture

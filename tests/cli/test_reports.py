@@ -6,10 +6,10 @@ import json
 import apsw
 import pytest
 
-from forgelore.core.marker import MARKER, is_report
-from forgelore.core.triage.report import Report, ReportRow, build_report
-from forgelore.flows.index.documents import index_items
+from forgelore.index.update import index_items
 from forgelore.store.projects import list_projects
+from forgelore.text.markdown import MARKER, is_report
+from forgelore.triage.report import Report, ReportRow, build_report
 from old_stores import forget_migrations
 
 ROW = ReportRow("#2", "zyzzyva is lost", "https://example.org/acme/web/issues/2", 0.99, "open", None, "issue")

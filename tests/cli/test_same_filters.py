@@ -11,12 +11,12 @@ import random
 import pytest
 
 from forgelore.api.find import search_filters
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.transfer.importing import import_lines
+from forgelore.index.update import index_items
 from forgelore.store.filters import build_allowed, load_allowed
 from forgelore.store.projects import list_projects
 from forgelore.surfaces.cli.command import Context, build_parser
 from forgelore.surfaces.cli.filtering import read_filters
+from forgelore.sync.archive import import_lines
 from support import GitHubLab, GitLabLab
 
 KINDS = ("issue", "change", "discussion", "release")

@@ -85,9 +85,9 @@ def test_a_missing_database_says_how_to_begin(cli):
 
 
 def test_an_unexpected_failure_is_a_message_and_not_a_traceback(demo, monkeypatch):
-    import forgelore.flows.browse.lists
+    import forgelore.browse.lists
 
-    monkeypatch.setattr(forgelore.flows.browse.lists, "list_items", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(forgelore.browse.lists, "list_items", lambda *a, **k: 1 / 0)
     done = demo("list", "issues")
     assert done.code == 1
     assert "Traceback" not in done.err

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from terminals import run_in_terminal
 
-from forgelore.core.triage.markdown import code, plain, visible_line
 from forgelore.surfaces.cli.terminal import Style, cells
 from forgelore.surfaces.cli.triage import render_comment
+from forgelore.text.markdown import code, plain, visible_line
 
 PLAIN = Style(sys.stdout, "never")
 PAGE = pathlib.Path(__file__).parents[1] / "core" / "comments.md"

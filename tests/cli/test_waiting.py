@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 import forgelore
-from forgelore.store.migrate import open_store
-from forgelore.store.waiting import count_waiting
+from forgelore.store.jobs import count_waiting
+from forgelore.store.sqlite.schema import open_store
 from servers.embedding import EmbeddingServer
 
 ADVICE = "run: forgelore generate-docs"

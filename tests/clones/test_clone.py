@@ -7,8 +7,8 @@ import pytest
 
 from clones.repositories import commit_entries, commit_files, git, make_repository, write_blob
 from forgelore.errors import ForgeError, NotFound
-from forgelore.forges.clone.git import GitReader, read_environ
-from forgelore.forges.clone.tree import LocalClone
+from forgelore.forges.clone import LocalClone
+from forgelore.forges.git import GitReader, read_environ
 
 
 def open_clone(folder, **more):

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.code.decoding import decode_text
-from forgelore.core.code.definitions import find_definitions
-from forgelore.core.code.languages import find_language
-from forgelore.core.code.pieces import JOINED, LONGEST, cut_code
+from forgelore.index.definitions import JOINED, LONGEST, cut_code, find_definitions, find_language
+from forgelore.index.left_out import decode_text
 from growth import assert_grows_slowly
 
 PYTHON = '''"""A module."""

@@ -4,12 +4,12 @@ import pytest
 
 from clones.repositories import commit_files, git, make_repository
 from forgelore.api import make_history
-from forgelore.core.code.merges import GraphCommit, assign_changes, named_change
-from forgelore.core.people.git_people import CommitAuthor, GitName, join_people, parse_mailmap
 from forgelore.errors import NotFound
+from forgelore.index.left_out import GraphCommit, assign_changes, named_change
 from forgelore.model import Item, Project
 from forgelore.store.items import save_items
 from forgelore.store.project_rows import save_project
+from forgelore.text.people import CommitAuthor, GitName, join_people, parse_mailmap
 from forgelore.words import ItemKey, ProjectName
 
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 import forgelore
-import forgelore.flows.code.files as files_flow
+import forgelore.index.code as files_flow
 from clones.conftest import FILES
 from clones.repositories import commit_entries, commit_files, git, make_repository, write_blob
 from forgelore.errors import AuthError, ConfigError, InvalidValue, NotFound

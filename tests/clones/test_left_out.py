@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clones.repositories import git, make_repository
-from forgelore.core.code.attributes import find_attributes, parse_attributes
-from forgelore.core.code.left_out import LeftOut, judge_path, judge_text
+from forgelore.index.left_out import LeftOut, find_attributes, judge_path, judge_text, parse_attributes
 
 
 @pytest.mark.parametrize(

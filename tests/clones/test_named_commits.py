@@ -4,11 +4,11 @@ import pytest
 
 import forgelore
 from clones.repositories import commit_files, git, make_repository
-from forgelore.core.names import Ref, parse_ref
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.model import Item, Project
 from forgelore.store.items import save_items
 from forgelore.store.project_rows import save_project
+from forgelore.text.refs import Ref, parse_ref
 from forgelore.words import ItemKey, ProjectName
 
 SHA = "0123456789abcdef0123456789abcdef01234567"

@@ -3,7 +3,7 @@
 import pytest
 
 from clones.repositories import commit_files, git, make_repository
-from forgelore.forges.clone.tree import LocalClone
+from forgelore.forges.clone import LocalClone
 
 
 def text(first, last):

@@ -7,8 +7,8 @@ import pytest
 
 from clones.repositories import commit_files, git
 from forgelore.errors import InvalidValue
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.transfer.importing import import_lines
+from forgelore.index.update import index_items
+from forgelore.sync.archive import import_lines
 
 ITEMS = [
     {"kind": "issue", "number": 1, "title": "Retry is missing", "body": "Please retry on timeout.", "author": "mira",

@@ -2,8 +2,7 @@
 
 import apsw
 
-from forgelore.core.search.snippets import char_offsets
-from forgelore.core.search.terms import TOKENIZER, list_terms
+from forgelore.text.terms import TOKENIZER, char_offsets, list_terms
 
 SCHEMA = f"""
 CREATE TABLE documents (id INTEGER PRIMARY KEY, title TEXT, text TEXT, terms TEXT);

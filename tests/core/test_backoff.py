@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.backoff import CAP_MS, next_attempt_at
+from forgelore.text.values import CAP_MS, next_attempt_at
 
 
 @given(st.integers(0, 10**6), st.floats(0.9, 1.1))

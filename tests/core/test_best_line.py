@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.best_line import find_worded_line
-from forgelore.core.text import folded
+from forgelore.search.snippets import find_worded_line
+from forgelore.text.fence import folded
 
 WORDS = st.sampled_from(
     ["crash", "Crash", "Straße", "connection reset", "İ", "e\u0301", "zero\u200bwidth", "tab\there"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.boilerplate import LEAST, learn, line_key, without_boilerplate
+from forgelore.compare.sameness import MIN, learn, line_key, without_boilerplate
 
 TEMPLATE = "### Steps to reproduce\n{}\n- [ ] I have searched\n**Version:**"
 
@@ -38,7 +38,7 @@ def test_lines_that_many_share_are_learned_and_left_out():
 
 
 def test_what_a_few_people_paste_is_a_shared_symptom():
-    texts = ["the same error line"] * (LEAST - 1) + [f"text {number}" for number in range(20)]
+    texts = ["the same error line"] * (MIN - 1) + [f"text {number}" for number in range(20)]
     assert learn(by_all(texts))[0] == {}
 
 
@@ -63,7 +63,7 @@ def test_one_persons_way_of_writing_is_no_template():
     assert learn([*mine, *OTHERS])[0] == {}
 
 
-@pytest.mark.parametrize(("authors", "learned"), [(LEAST - 1, 0), (LEAST, 3)])
+@pytest.mark.parametrize(("authors", "learned"), [(MIN - 1, 0), (MIN, 3)])
 def test_a_template_needs_many_authors(authors, learned):
     texts = [(f"author {number % authors}", TEMPLATE.format(f"press button {number}")) for number in range(40)]
     assert len(learn([*texts, *OTHERS])[0]) == learned
@@ -76,7 +76,7 @@ def test_where_nobody_knows_the_authors_the_texts_stand_for_them():
 def test_an_empty_form_of_many_people_helps_to_learn_it():
     """Half of the pull requests of a large project leave the template as it is."""
     empty = [(f"author {number}", TEMPLATE.format("")) for number in range(40)]
-    filled = [(f"writer {number}", TEMPLATE.format(f"press button {number}")) for number in range(LEAST)]
+    filled = [(f"writer {number}", TEMPLATE.format(f"press button {number}")) for number in range(MIN)]
     assert len(learn([*empty, *filled])[0]) == 3
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.triage.health_log import KEPT, HealthEntry, HealthLog, build_botlog, parse_botlog
+from forgelore.triage.health_log import KEPT, HealthEntry, HealthLog, build_botlog, parse_botlog
 
 DAY = 86_400_000
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.calibration import (
-    LEAST_OF_STATE,
-    Best,
+from forgelore.compare.calibration import (
+    MIN_OF_STATE,
     Case,
     Curve,
     Distribution,
@@ -18,10 +17,10 @@ from forgelore.core.compare.calibration import (
     log_loss,
     reliability,
     sigmoid,
-)  # fmt: skip
-from forgelore.core.compare.evidence import FEATURES, SECOND
-from forgelore.core.compare.history_evidence import HISTORY
-from forgelore.core.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
+)
+from forgelore.compare.evidence import FEATURES, HISTORY, SECOND
+from forgelore.compare.shipped import CURVES, DISTRIBUTIONS, FAMILIES, USUAL_COSINES, VERSION, load_trees
+from forgelore.records import BestMatch  # fmt: skip
 
 NUMBERS = st.floats(-50, 50, allow_nan=False)
 SAMPLES = st.lists(NUMBERS, min_size=1, max_size=60)
@@ -68,21 +67,21 @@ def test_a_sample_of_none_knows_nothing():
 
 
 def bests(count, low, *, is_open):
-    return [Best(low + at / count, is_open) for at in range(count)]
+    return [BestMatch(low + at / count, is_open) for at in range(count)]
 
 
 def test_a_closed_match_is_compared_with_closed_ones_and_an_open_one_with_open_ones():
     distributions = Distributions.of([*bests(100, 0.0, is_open=True), *bests(100, -2.0, is_open=False)])
-    assert distributions.position(Best(-1.08, is_open=False)) == pytest.approx(0.92, abs=0.02)
-    assert distributions.position(Best(0.92, is_open=True)) == pytest.approx(0.92, abs=0.02)
-    assert distributions.position(Best(-1.08, is_open=None)) == pytest.approx(0.46, abs=0.02)
+    assert distributions.position(BestMatch(-1.08, is_open=False)) == pytest.approx(0.92, abs=0.02)
+    assert distributions.position(BestMatch(0.92, is_open=True)) == pytest.approx(0.92, abs=0.02)
+    assert distributions.position(BestMatch(-1.08, is_open=None)) == pytest.approx(0.46, abs=0.02)
 
 
 def test_where_a_state_has_too_few_all_matches_are_its_measure():
-    few = bests(LEAST_OF_STATE - 1, -2.0, is_open=False)
+    few = bests(MIN_OF_STATE - 1, -2.0, is_open=False)
     distributions = Distributions.of([*bests(100, 0.0, is_open=True), *few])
     assert distributions.of_closed is None
-    closed, unknown = (distributions.position(Best(0.5, state)) for state in (False, None))
+    closed, unknown = (distributions.position(BestMatch(0.5, state)) for state in (False, None))
     assert closed == unknown
     assert Distributions.of([*bests(100, 0.0, is_open=True), *few, few[0]]).of_closed is not None
 
@@ -90,7 +89,7 @@ def test_where_a_state_has_too_few_all_matches_are_its_measure():
 @given(st.integers())
 def test_of_each_state_a_threshold_tells_the_same_share(seed):
     chance = random.Random(seed)
-    sample = [Best(chance.gauss(-2 * is_open, 3), is_open) for is_open in (True, False) for _ in range(150)]
+    sample = [BestMatch(chance.gauss(-2 * is_open, 3), is_open) for is_open in (True, False) for _ in range(150)]
     distributions = Distributions.of(sample)
     for state in (True, False):
         of_state = [best for best in sample if best.is_open is state]

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.chunks import build_chunks
-from forgelore.core.search.cleaning import clean_line, kept_lines
+from forgelore.index.cleaning import build_chunks, clean_line, kept_lines
 
 SIZES = st.integers(1, 80)
 PROSE = st.lists(st.text("abc éß", max_size=60), max_size=12).map("\n".join)

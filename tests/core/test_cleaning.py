@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.cleaning import clean, clean_line, is_form_line, kept_lines
+from forgelore.index.cleaning import clean, clean_line, is_form_line, kept_lines
 from growth import assert_grows_slowly
 
 # Everything that opens, closes or marks something, so that generated texts are full of half-open blocks.

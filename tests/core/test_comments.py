@@ -6,9 +6,9 @@ The table is comments.md, to be read by people, with a whole comment of each kin
 import pathlib
 import re
 
-from forgelore.core.compare.evidence import Quote
-from forgelore.core.compare.facts import Explanation, Fact
-from forgelore.core.triage.report import Report, ReportRow, build_report
+from forgelore.compare.calibration import Explanation, Fact
+from forgelore.compare.evidence import Quote
+from forgelore.triage.report import Report, ReportRow, build_report
 
 FACTS = Explanation(
     -5.0,

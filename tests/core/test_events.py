@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.triage.events import parse_github_event, parse_gitlab_event
 from forgelore.model import ItemKey
+from forgelore.triage.events import parse_github_event, parse_gitlab_event
 
 ISSUE = {
     "number": 7, "id": 70, "title": "Crash\x00", "body": "It\ud800 hangs", "state": "open", "user": {"login": "ann"},

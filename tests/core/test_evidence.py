@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.evidence import (
+from forgelore.compare.evidence import (
     FEATURES,
     Signals,
     build_profile,

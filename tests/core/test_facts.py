@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.core.compare.evidence import FEATURES
-from forgelore.core.compare.facts import find_facts
-from forgelore.core.compare.history_evidence import HISTORY
-from forgelore.core.compare.shipped import FAMILIES, load_trees
+from forgelore.compare.calibration import find_facts
+from forgelore.compare.evidence import FEATURES, HISTORY
+from forgelore.compare.shipped import FAMILIES, load_trees
 
 NAMES = sorted({*FEATURES, *HISTORY} - {"same", "cites"})
 PAIRS = st.dictionaries(st.sampled_from(NAMES), st.floats(-3, 8) | st.sampled_from([0.0, 1.0]))

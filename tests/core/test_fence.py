@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.fence import fence_alone, fence_in, name_fence, seen
+from forgelore.text.fence import fence_alone, fence_in, name_fence, seen
 
 NAME = name_fence("9f3c21ab9f3c21ab")
 _PIECES = st.sampled_from(

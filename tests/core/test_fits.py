@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.relevance import FLOOR, STRONG, name_fits
+from forgelore.search.fusion import FLOOR, STRONG, name_fits
 
 ORDER = ("strong", "fair", "weak")
 RELEVANCES = st.lists(st.floats(0, 1), max_size=30)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.core.search.ftsquery import MAX_WORDS, build_and, build_or, choose_rare, loosen, parse_query
+from forgelore.search.ftsquery import MAX_WORDS, build_and, build_or, choose_rare, loosen, parse_query
 
 TABLE = FullText()
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))  # lone surrogates and NUL included

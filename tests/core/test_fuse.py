@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.fuse import fuse, fuse_scores
+from forgelore.search.fusion import fuse, fuse_scores
 
 WAYS = pytest.mark.parametrize("way", [fuse, fuse_scores])
 

@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.globs import _compiled, _walks_to_end, glob_matches
+from forgelore.text.globs import _compiled, _walks_to_end, glob_matches
 
 PATTERNS = st.lists(st.sampled_from(["*", "**", "**/", "a", "b", "/", ".", "a/"]), max_size=7).map("".join)
 PATHS = st.text(alphabet="ab/.", max_size=10)

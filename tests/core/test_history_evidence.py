@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from forgelore.core.compare.history_evidence import HISTORY, compare_history
-from forgelore.core.compare.item_history import ItemHistory
+from forgelore.compare.evidence import HISTORY, compare_history
+from forgelore.records import ItemHistory
 
 DAY = 86_400_000
 KNOWN = ItemHistory(

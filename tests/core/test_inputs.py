@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.triage.inputs import Inputs, parse_inputs
+from forgelore.triage.events import Inputs, parse_inputs
 
 NAMES = [
     "INPUT_SIMILARITY_THRESHOLD", "INPUT_DUPLICATE_THRESHOLD", "INPUT_MAX_RESULTS", "INPUT_INDEX_BRANCH",

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.jsonl import file_line, link_line, note_line, parse_line, write_line
-from forgelore.core.text import storable
-from forgelore.core.times import format_ms
 from forgelore.errors import InvalidValue
 from forgelore.model import File, Link
+from forgelore.text.dates import format_ms
+from forgelore.text.fence import storable
+from forgelore.text.jsonl import file_line, link_line, note_line, parse_line, write_line
 
 TEXTS = st.text(max_size=40).map(storable)
 SOME = st.none() | TEXTS

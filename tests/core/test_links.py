@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.links import links_in_event, links_in_text
+from forgelore.text.links import links_in_event, links_in_text
 from growth import assert_grows_slowly
 
 

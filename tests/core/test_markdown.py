@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendering import references, render
 
-from forgelore.core.triage.markdown import BREAK, code, link, plain, quiet_url, safe_url, visible_line
+from forgelore.text.markdown import BREAK, code, link, plain, quiet_url, safe_url, visible_line
 
 ISOLATES = "\u2068\u2069"
 HOSTILE = [

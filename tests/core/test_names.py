@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.names import Hosts, Ref, is_loopback, is_pattern, key_in_url, parse_project, parse_ref
 from forgelore.errors import InvalidValue, LoreError
+from forgelore.text.refs import Hosts, Ref, is_loopback, is_pattern, key_in_url, parse_project, parse_ref
 from forgelore.words import ItemKey, ProjectName
 
 HOSTS = Hosts(kinds={"git.example.com": "gitlab"})

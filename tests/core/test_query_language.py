@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forgelore.core.search.qualifiers import SortOrder, join_words, read_qualifiers
-from forgelore.core.search.query_language import MAX_CHARS, NAMES, parse_typed, render_typed
 from forgelore.errors import InvalidValue
+from forgelore.search.language import MAX_CHARS, NAMES, parse_typed, render_typed
+from forgelore.search.qualifiers import SortOrder, join_words, read_qualifiers
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 # What a query is made of, so that random texts meet every rule.

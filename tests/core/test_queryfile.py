@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.queryfile import Duplicate, Golden, parse_numbers, parse_query_line
-from forgelore.core.times import parse_ms
+from forgelore.compare.scoring import Duplicate, Golden, parse_numbers, parse_query_line
 from forgelore.errors import InvalidValue
+from forgelore.text.dates import parse_ms
 from forgelore.words import FilterWords
 
 NUMBERS = st.integers(0, (1 << 63) - 1)

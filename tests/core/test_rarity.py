@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.rarity import COMMON, LARGEST, weight_of
+from forgelore.text.terms import COMMON, LARGEST, weight_of
 
 TOTALS = st.integers(0, 200_000)
 STEMS = st.sampled_from(["the", "fail", "screenshot", "deadlock", "zygote"])
@@ -41,7 +41,7 @@ def test_the_examples_of_the_docstring_hold(stem, count, weight):
 
 
 def test_a_listed_stem_is_listed_once():
-    from forgelore.core.compare import rarity
+    from forgelore.text import terms
 
-    listed = [stem for stems in rarity._SHARES.values() for stem in stems.split()]
+    listed = [stem for stems in terms._SHARES.values() for stem in stems.split()]
     assert len(listed) == len(set(listed)) == len(COMMON)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.triage.readers import (
+from forgelore.model import Access, Project, ProjectName
+from forgelore.triage.readers import (
     Readers,
     may_index,
     may_index_from,
@@ -16,7 +17,6 @@ from forgelore.core.triage.readers import (
     why_not_indexed,
     why_not_indexed_from,
 )
-from forgelore.model import Access, Project, ProjectName
 
 VISIBILITIES = ("public", "internal", "private")
 LEVELS = ("disabled", "private", "enabled", "public")

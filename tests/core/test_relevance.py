@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.relevance import FLOOR, nonsense_among, rate_hit
-from forgelore.core.search.weights import WeighedWord
+from forgelore.search.fusion import FLOOR, WeighedWord, nonsense_among, rate_hit
 
 NONSENSE = 0.45
 SHARE = st.floats(0, 1)

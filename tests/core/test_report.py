@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rendering import references, render
 from test_markdown import ANY, HOSTILE, PIECES
 
-from forgelore.core.compare.evidence import Quote
-from forgelore.core.compare.facts import Explanation, Fact
-from forgelore.core.triage.report import MARKER, Report, ReportRow, build_report, percent
+from forgelore.compare.calibration import Explanation, Fact
+from forgelore.compare.evidence import Quote
+from forgelore.triage.report import MARKER, Report, ReportRow, build_report, percent
 
 OPEN = ReportRow("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
 CLOSED = OPEN._replace(state="closed", state_reason="completed")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.sameness import find_sameness
+from forgelore.compare.sameness import find_sameness
 
 TITLE = "The desktop client crashes on a network drive"
 TEXT = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.core.compare.scoring import (
+from forgelore.compare.scoring import (
     CUTS,
     DEPTH,
     METRICS,

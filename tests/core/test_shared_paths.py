@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.shared_paths import MOST, compare_paths, path_bonus, telling_paths, weigh_paths
+from forgelore.compare.evidence import MAX, compare_paths, path_bonus, telling_paths, weigh_paths
 
 PATHS = [f"src/{name}.py" for name in "abcdefgh"]
 CHANGE = st.integers(0, 255).map(lambda bits: frozenset(path for at, path in enumerate(PATHS) if bits >> at & 1))
@@ -34,7 +34,7 @@ def test_sharing_a_further_path_never_lowers_a_pair(mine, theirs, others, quiet)
 @given(CHANGE, CHANGE, CHANGES)
 def test_a_bonus_is_bounded_and_the_same_from_both_sides(mine, theirs, others):
     found = bonus(mine, theirs, others)
-    assert 0 <= found <= MOST
+    assert 0 <= found <= MAX
     assert found == pytest.approx(bonus(theirs, mine, others))
     if not mine & theirs:
         assert found == 0
@@ -87,7 +87,7 @@ def test_changes_of_real_shapes_come_in_the_order_that_people_expect():
     weights = weigh([*PROJECT, *SHAPES.values()])
     found = {name: path_bonus(compare_paths(TAX, shape, weights)) for name, shape in SHAPES.items()}
     assert list(found) == sorted(found, key=lambda name: -found[name])
-    assert found["the same work again"] > 0.6 * MOST
+    assert found["the same work again"] > 0.6 * MAX
     assert found["one rare file of both"] > 2 * found["a change of everything"]
     assert found["everybody's files"] < 0.01
     assert found["other files"] == 0

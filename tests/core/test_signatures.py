@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.signatures import READ, Place, parse_signature
+from forgelore.compare.signatures import READ, Place, parse_signature
 from growth import assert_grows_slowly
 
 

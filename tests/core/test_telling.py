@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.compare.query_terms import LIMIT, TITLE_TIMES, telling_terms
-from forgelore.core.search.terms import TOKENIZER, build_terms
+from forgelore.compare.sameness import LIMIT, TITLE_TIMES, distinctive_terms
+from forgelore.text.terms import TOKENIZER, build_terms
 
 
 def told(title, body="", counts=None, total=100, **options):
@@ -15,7 +15,7 @@ def told(title, body="", counts=None, total=100, **options):
     def document_count(words):
         return {word: count for word in words if (count := (counts or {}).get(word, 1))}
 
-    return telling_terms(title, body, document_count=document_count, total=total, **options)
+    return distinctive_terms(title, body, document_count=document_count, total=total, **options)
 
 
 def words_of(terms):
@@ -68,7 +68,7 @@ def test_the_body_of_a_megabyte_is_not_counted_to_its_end():
         return dict.fromkeys(words, 1)
 
     body = " ".join(f"word{number}" for number in range(100_000))
-    terms = telling_terms("Title", body, document_count=document_count, total=10)
+    terms = distinctive_terms("Title", body, document_count=document_count, total=10)
     assert len(terms) == LIMIT
     assert len(asked) < 2_000
 
@@ -92,7 +92,7 @@ def test_an_item_finds_itself_in_a_real_index(title, body):
             found = {word: db.execute("SELECT count(*) FROM fts WHERE fts MATCH ?", (f'"{word}"',)) for word in words}
             return {word: count for word, rows in found.items() if (count := rows.fetchone()[0])}
 
-        terms = telling_terms(*storable, document_count=document_count, total=1)
+        terms = distinctive_terms(*storable, document_count=document_count, total=1)
         if terms:
             expression = " OR ".join(f'"{term}"' for term, times in terms for _ in range(times))
             assert db.execute("SELECT rowid FROM fts WHERE fts MATCH ?", (expression,)).fetchall() == [(1,)]

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.core.search.ftsquery import build_and, parse_query
-from forgelore.core.search.term_groups import build_any_of, build_within, join_groups
+from forgelore.search.ftsquery import build_and, build_any_of, build_within, join_groups, parse_query
 
 TABLE = FullText()
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))

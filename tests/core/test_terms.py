@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.core.search.terms import (
-    build_terms,
-    find_specials,
-    may_be_special,
-    pair_query,
-    split_word,
-    word_terms,
-)
+from forgelore.text.terms import build_terms, find_specials, may_be_special, pair_query, split_word, word_terms
 from growth import assert_grows_slowly
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=("Cs",), exclude_characters="\0"))

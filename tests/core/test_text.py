@@ -5,8 +5,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.content import content_hash
-from forgelore.core.text import folded, printable, storable
+from forgelore.text.fence import folded, printable, storable
+from forgelore.text.values import content_hash
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))  # lone surrogates and NUL included
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.times import ago, format_ms, parse_http_date, parse_ms
 from forgelore.errors import InvalidValue
+from forgelore.text.dates import ago, format_ms, parse_http_date, parse_ms
 
 NOON = 1_772_366_400_000
 

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from forgelore.core.compare.shipped import FAMILIES, load_trees
-from forgelore.core.compare.trees import parse_trees
+from forgelore.compare.shipped import FAMILIES, load_trees
+from forgelore.compare.trees import parse_trees
 
 SCORES = pathlib.Path(__file__).with_name("shipped_scores.json")
 RISING = (

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.search.ftsquery import parse_query
-from forgelore.core.search.term_groups import join_groups
-from forgelore.core.search.weights import WeighedWord, is_exact, weigh_lists, with_numbered_names
+from forgelore.search.ftsquery import join_groups, parse_query
+from forgelore.search.fusion import WeighedWord, is_exact, weigh_lists, with_numbered_names
 
 
 def only_word(text):

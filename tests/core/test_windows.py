@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.ask.windows import (
+from forgelore.text.reading import (
     MAX_WINDOW_CHARS,
     MORE_ABOVE,
     MORE_BELOW,

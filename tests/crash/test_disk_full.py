@@ -13,9 +13,9 @@ import apsw
 import pytest
 
 from crash.killing import GROUNDS, check_integrity, environ
-from forgelore.flows.transfer.importing import BATCH
+from forgelore.sync.archive import IMPORT_BATCH
 
-ITEMS = 5 * BATCH // 2
+ITEMS = 5 * IMPORT_BATCH // 2
 
 
 @pytest.fixture(scope="module", params=list(GROUNDS))
@@ -100,7 +100,7 @@ def test_import_out_of_pages_keeps_whole_batches(archive, tmp_path, forker, page
     done = forker.run(order, environ(tmp_path), tmp_path, pages=pages)
     assert_clear_refusal(done, db)
     assert "no space left" in done.err
-    assert count_items(db) == batches * BATCH
+    assert count_items(db) == batches * IMPORT_BATCH
     assert forker.run(order, environ(tmp_path), tmp_path).code == 0
     assert exported(db, forker) == whole
 

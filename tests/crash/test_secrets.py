@@ -18,8 +18,8 @@ import pytest
 
 from crash.killing import Forker, environ
 from forgelore.profiles import PROFILES
-from forgelore.store.migrate import open_store
 from forgelore.store.payloads import load_payload
+from forgelore.store.sqlite.schema import open_store
 
 FORGELORE = [sys.executable, "-m", "forgelore.surfaces.cli.main"]
 TOKENS = {

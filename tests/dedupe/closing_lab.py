@@ -1,14 +1,12 @@
 """A forge with duplicates on it, decisions about them, and the chain from clusters to closings and back."""
 
-from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.flows.closing.apply import ApplySettings, apply_plan, load_plan
-from forgelore.flows.closing.journal import RunClock
-from forgelore.flows.closing.rollback import load_applied, roll_back
-from forgelore.flows.dedupe.canonicalize import ClusterSettings, canonicalize
-from forgelore.flows.dedupe.overrides import override
-from forgelore.flows.dedupe.plan import PlanSettings, plan_closings
-from forgelore.store.decisions import NewDecision, save_decision
-from forgelore.store.dedupe_runs import begin_run
+from forgelore.dedupe.apply import ApplySettings, apply_plan, load_plan
+from forgelore.dedupe.journal import RunClock
+from forgelore.dedupe.overrides import override
+from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, plan_closings
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.rollback import load_applied, roll_back
+from forgelore.store.decisions import NewDecision, begin_run, save_decision
 from forgelore.store.projects import list_projects
 
 

@@ -4,10 +4,10 @@ import contextlib
 import json
 import re
 
-from forgelore.flows.dedupe.llm_judge import LlmJudge, TokenBudget
+from forgelore.dedupe.llm import LlmJudge, TokenBudget
 from forgelore.llm.chat import ServedChatModel
 from forgelore.llm_settings import LlmProfile
-from forgelore.net.model_server import Manners
+from forgelore.net.model_server import HttpOptions
 from servers.chat import ChatServer, prompt_of
 
 VERDICT = {
@@ -57,7 +57,7 @@ def llm_judge(replies, *, budget=None, fetch_patch=None, **settings):
     """A judge that asks a scripted server, which is `judge.server`. Waits take no time."""
     with ChatServer(replies) as server:
         profile = LlmProfile("cheap", **{"base_url": server.v1, "model": "scripted-model", "timeout": 5.0, **settings})
-        chat = ServedChatModel(profile, manners=Manners(sleep=lambda _: None))
+        chat = ServedChatModel(profile, manners=HttpOptions(sleep=lambda _: None))
         judge = LlmJudge(chat, budget=TokenBudget(budget), fetch_patch=fetch_patch)
         judge.server = server
         yield judge

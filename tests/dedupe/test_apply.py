@@ -3,7 +3,7 @@
 import pytest
 
 from dedupe.closing_lab import reasons
-from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
 
 MESSAGE = "Closing as duplicate of {}{}. If this is incorrect, please contact us."

@@ -6,18 +6,15 @@ import threading
 import pytest
 
 from dedupe.tracker import item, ordinary, words_only, write
-from forgelore.core.dedupe.question import JudgeAnswer
-from forgelore.core.dedupe.rules import RuleJudge
-from forgelore.core.dedupe.verdict import parse_verdict
+from forgelore.dedupe.apply import load_audits
+from forgelore.dedupe.audit import AuditContext, AuditSetting, audit_history, audit_lanes
+from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.verdict import JudgeAnswer, parse_verdict
 from forgelore.errors import NotFound
-from forgelore.flows.audit.history import audit_history
-from forgelore.flows.audit.lanes import audit_lanes
-from forgelore.flows.audit.recording import AuditContext, AuditSetting
-from forgelore.flows.closing.proof_gate import load_audits
-from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
-from forgelore.flows.progress import Watcher
-from forgelore.store.dedupe_runs import list_runs
-from forgelore.store.migrate import open_store
+from forgelore.ports.progress import Watcher
+from forgelore.store.decisions import list_runs
+from forgelore.store.sqlite.schema import open_store
 
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
 COPY = "Folders vanish from the settings"

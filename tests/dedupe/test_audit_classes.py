@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.audit.classes import LaneAnswer, classify_answers, score_classes, without_early_skips
-from forgelore.core.audit.simulation import SWEEPS, GateBounds, JudgedPair, hold_to, simulate, sweep
+from forgelore.dedupe.audit_rules import (
+    SWEEPS,
+    GateBounds,
+    JudgedPair,
+    classify_answers,
+    hold_to,
+    score_classes,
+    simulate,
+    sweep,
+    without_early_skips,
+)
+from forgelore.records import LaneAnswer
 
 
 def answer(outcome="accepted", target=7, **more):

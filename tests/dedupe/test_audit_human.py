@@ -5,16 +5,16 @@ import json
 import pytest
 
 from dedupe.tracker import item, ordinary, words_only, write
-from forgelore.core.audit.pair_labels import PairLabel, parse_labels
-from forgelore.core.dedupe.rules import RuleJudge
+from forgelore.dedupe.apply import load_audits
+from forgelore.dedupe.audit import AuditContext, AuditSetting
+from forgelore.dedupe.audit_human import audit_human, list_blind_pairs, save_pair_labels
+from forgelore.dedupe.audit_rules import PairLabel, parse_labels
+from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates
+from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.audit.human import audit_human, list_blind_pairs, save_pair_labels
-from forgelore.flows.audit.recording import AuditContext, AuditSetting
-from forgelore.flows.closing.proof_gate import load_audits
-from forgelore.flows.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates
-from forgelore.flows.dedupe.judge import JudgeSetting, judge_sets
-from forgelore.flows.progress import Watcher
-from forgelore.store.migrate import open_store
+from forgelore.ports.progress import Watcher
+from forgelore.store.sqlite.schema import open_store
 
 COPY = "Folders vanish from the settings"
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"

@@ -8,11 +8,10 @@ import time
 import pytest
 
 from dedupe.tracker import id_of, item, number_of, ordinary, words_only, write
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, rank_source
-from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
-from forgelore.store.candidate_sets import each_latest_set
-from forgelore.store.dedupe_runs import list_runs
-from forgelore.store.migrate import open_store
+from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates, rank_source
+from forgelore.store.candidates import each_latest_set
+from forgelore.store.decisions import list_runs
+from forgelore.store.sqlite.schema import open_store
 
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
 
@@ -141,7 +140,7 @@ def opened_again(path):
 def test_two_processes_find_what_one_finds(tracker):
     from functools import partial
 
-    from forgelore.flows.dedupe.reading_processes import rank_in_processes
+    from forgelore.dedupe.candidates import rank_in_processes
 
     ids = [id_of(tracker, number) for number in (101, 102, 103, 1, 2, 3, 4, 5, 6, 7)]
     alone = [rank_source(words_only(tracker), item_id, CandidateSetting()) for item_id in ids]
@@ -153,8 +152,8 @@ def test_a_killed_run_goes_on_where_it_was(tracker):
     """kill -9 in the middle: every kept set is whole, and the next run makes the others."""
     code = (
         "from dedupe.tracker import words_only\n"
-        "from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates\n"
-        "from forgelore.store.migrate import open_store\n"
+        "from forgelore.dedupe.candidates import CandidateJob, make_candidates\n"
+        "from forgelore.store.sqlite.schema import open_store\n"
         f"make_candidates(words_only(open_store({tracker.path!r})), CandidateJob(1, 'issue'))\n"
     )
     victim = subprocess.Popen([sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"])

@@ -3,7 +3,7 @@
 import pytest
 
 from dedupe.closing_lab import ClosingLab, let_ana_write, reasons
-from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.dedupe.reasons import ReasonCode
 
 
 @pytest.fixture(params=("github", "gitlab"))

@@ -5,10 +5,16 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.dedupe.canonical import ClusterItem, choose_canonical, is_english
-from forgelore.core.dedupe.closings import ClosingItem, plan_cluster
-from forgelore.core.dedupe.clusters import Edge, cluster_edges
-from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.dedupe.clusters import (
+    ClosingItem,
+    ClusterItem,
+    Edge,
+    choose_canonical,
+    cluster_edges,
+    is_english,
+    plan_cluster,
+)
+from forgelore.dedupe.reasons import ReasonCode
 
 pairs = st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(0, 2))
 edges = st.lists(pairs, max_size=25).map(lambda each: [Edge(one, two, 0.85 + at / 20) for one, two, at in each])

@@ -2,24 +2,36 @@
 
 import pytest
 
-from forgelore.flows.transfer.importing import import_lines
 from forgelore.model import ItemKey, ProjectName
-from forgelore.store.candidate_sets import NewSet, SetMember, each_latest_set, list_settled, list_sources, save_set
-from forgelore.store.clusters import list_clusters, replace_clusters
+from forgelore.store.candidates import (
+    NewSet,
+    SetMember,
+    each_latest_set,
+    list_clusters,
+    list_settled,
+    list_sources,
+    replace_clusters,
+    save_set,
+)
+from forgelore.store.closings import NewWrite, begin_write, end_write, list_writes, load_closed_onto
 from forgelore.store.decisions import (
     NewDecision,
     Override,
+    begin_run,
     each_override,
+    end_run,
     list_accepted,
     list_judged_sets,
+    list_runs,
     load_accepted,
+    load_run,
+    save_counters,
     save_decision,
     save_override,
 )
-from forgelore.store.dedupe_runs import begin_run, end_run, list_runs, load_run, save_counters
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.schema import open_store
 from forgelore.store.triage import forget_items, forget_project
-from forgelore.store.write_journal import NewWrite, begin_write, end_write, list_writes, load_closed_onto
+from forgelore.sync.archive import import_lines
 
 LINE = b'{"kind": "issue", "number": %d, "title": "%s", "state": "open"}\n'
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from dedupe.test_judge import COPY, TEXT, ScriptedJudge, answers, saying, template  # noqa: F401 - a fixture
 from dedupe.tracker import id_of, item, words_only, write
-from forgelore.core.dedupe.question import JudgeAnswer
-from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.core.dedupe.rules import RuleJudge
+from forgelore.dedupe.detect_new import DetectionSetting, detect_new
+from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.verdict import JudgeAnswer
 from forgelore.errors import NotFound
-from forgelore.flows.dedupe.detect_new import DetectionSetting, detect_new
 from forgelore.store.decisions import Override, list_accepted, save_override
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.schema import open_store
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_too_little_support_is_a_maybe(store):
 
 def _about(number):
     """A verdict whose facts are not looked up, as the rules give them."""
-    from forgelore.core.dedupe.verdict import parse_verdict
+    from forgelore.dedupe.verdict import parse_verdict
 
     said = json.loads(saying().answer) | {"target": number}
     return JudgeAnswer(parse_verdict(json.dumps(said)), facts_found=2)

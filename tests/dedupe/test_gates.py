@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.dedupe.gates import GATES, GateCase, Option, object_to
-from forgelore.core.dedupe.item_type import find_item_type
-from forgelore.core.dedupe.policies import AUDIT, BATCH, ONLINE, TRIAGE
-from forgelore.core.dedupe.reasons import MEANINGS, ReasonCode
-from forgelore.core.dedupe.shared_facts import count_shared_facts
-from forgelore.core.dedupe.verdict import InvalidVerdict, Verdict, parse_verdict, verdict_schema
+from forgelore.dedupe.gates import AUDIT, BATCH, GATES, ONLINE, TRIAGE, GateCase, Option, object_to
+from forgelore.dedupe.reasons import MEANINGS, ReasonCode
+from forgelore.dedupe.verdict import (
+    InvalidVerdict,
+    Verdict,
+    count_shared_facts,
+    find_item_type,
+    parse_verdict,
+    verdict_schema,
+)
 
 GOOD = {
     "is_duplicate": True, "target": 7, "confidence": 0.95, "relation": "same_instance", "root_cause": "same",

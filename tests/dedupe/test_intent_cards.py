@@ -10,38 +10,30 @@ from hypothesis import strategies as st
 
 import engine_tables
 from dedupe.tracker import id_of, item, number_of, ordinary, write
-from forgelore.core.intent.card import (
-    CardSource,
-    IntentCard,
-    card_text,
-    decode_card,
-    encode_card,
-    extract_card,
-    hash_source,
-)
-from forgelore.core.search.qualifiers import SortOrder
+from forgelore.compare.rank import CompareRequest
+from forgelore.compare.similar import find_similar
+from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates, rank_source
+from forgelore.dedupe.cards import IntentCard, card_text, decode_card, encode_card, extract_card, hash_source
+from forgelore.dedupe.intent import CardJob, RuleCards, make_cards
 from forgelore.errors import InvalidValue
-from forgelore.flows.compare.rank import CompareRequest
-from forgelore.flows.compare.similar import find_similar
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, rank_source
-from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
-from forgelore.flows.dedupe.intent import CardJob, RuleCards, make_cards
-from forgelore.flows.index.check import CheckRequest, check_store
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.repair import repair_store
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.flows.search.text_conditions import TextTerms
-from forgelore.flows.triage.withhold import withhold
+from forgelore.index.check import CheckRequest, check_store
+from forgelore.index.repair import repair_store
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
 from forgelore.model import ItemKey
-from forgelore.store.candidate_sets import each_latest_set
-from forgelore.store.dedupe_runs import list_runs
+from forgelore.records import CardSource
+from forgelore.search.filters import TextTerms
+from forgelore.search.qualifiers import SortOrder
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import SearchRequest, search
+from forgelore.store.candidates import each_latest_set
+from forgelore.store.decisions import list_runs
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
 from forgelore.store.items import bury
 from forgelore.store.jobs import queue_documents
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.schema import open_store
+from forgelore.triage.intake import remove_private
 from index.embedder import Hashed
 
 TRACE = """\
@@ -345,7 +337,7 @@ def test_candidates_that_cards_chose_are_chosen_again_when_the_cards_are_new(tra
 
 def test_the_index_of_the_bot_holds_no_cards(tracker):
     cards(tracker)
-    withhold(tracker, 1, ("issue", "change"))
+    remove_private(tracker, 1, ("issue", "change"))
     assert tracker.value("SELECT count(*) FROM intent_cards") == 0
     assert tracker.value("SELECT count(*) FROM documents WHERE representation = 'intent'") == 0
     assert check_store(tracker, CheckRequest(embedder=Hashed())).findings == []

@@ -7,16 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dedupe.tracker import id_of, item, number_of, ordinary, words_only, write
-from forgelore.core.dedupe.question import JudgeAnswer
-from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.core.dedupe.rules import RULES, RuleJudge
-from forgelore.core.dedupe.verdict import parse_verdict
-from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
-from forgelore.flows.dedupe.judge import JudgeSetting, judge_sets
-from forgelore.store.candidate_sets import each_latest_set
-from forgelore.store.decisions import Override, list_accepted, load_accepted, save_override
-from forgelore.store.dedupe_runs import list_runs
-from forgelore.store.migrate import open_store
+from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.gates import RULES, RuleJudge
+from forgelore.dedupe.judge import JudgeSetting, judge_sets
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.verdict import JudgeAnswer, parse_verdict
+from forgelore.store.candidates import each_latest_set
+from forgelore.store.decisions import Override, list_accepted, list_runs, load_accepted, save_override
+from forgelore.store.sqlite.schema import open_store
 
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
 COPY = "Folders vanish from the settings"

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from dedupe.tracker import id_of, item, ordinary, write
 from forgelore.api import open_history
-from forgelore.core.dedupe.question import JudgedCandidate, JudgedItem, Question
-from forgelore.core.intent.card import IntentCard, card_text, decode_card
-from forgelore.core.intent.coercion import InvalidCard, card_schema, coerce_card
-from forgelore.core.prompts.duplicates import build_prompt
-from forgelore.flows.dedupe.intent import CardJob, RuleCards, make_cards
-from forgelore.store.migrate import open_store
+from forgelore.dedupe.cards import IntentCard, InvalidCard, card_schema, card_text, coerce_card, decode_card
+from forgelore.dedupe.intent import CardJob, RuleCards, make_cards
+from forgelore.dedupe.prompts import build_prompt
+from forgelore.dedupe.verdict import JudgedCandidate, Question
+from forgelore.records import JudgedItem
+from forgelore.store.sqlite.schema import open_store
 from servers.base import Response
 from servers.chat import ChatServer, prompt_of
 

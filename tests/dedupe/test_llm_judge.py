@@ -8,14 +8,13 @@ import pytest
 from dedupe.scripted_models import copies_of, data_in, llm_judge, none_of_them, numbers_in, verdict
 from dedupe.test_judge import COPY, TEXT, decision, edges, judge, template  # noqa: F401 - a fixture
 from dedupe.tracker import id_of, item, words_only, write
-from forgelore.core.prompts.duplicates import BODY_STEPS, SYSTEM
+from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.detect_new import detect_new
+from forgelore.dedupe.judge import JudgeSetting, judge_sets
+from forgelore.dedupe.prompts import BODY_STEPS, JUDGE_SYSTEM
 from forgelore.errors import AuthError, ChatModelNotFound, ChatUnreachable
-from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
-from forgelore.flows.dedupe.detect_new import detect_new
-from forgelore.flows.dedupe.judge import JudgeSetting, judge_sets
-from forgelore.store.decisions import load_accepted
-from forgelore.store.dedupe_runs import list_runs
-from forgelore.store.migrate import open_store
+from forgelore.store.decisions import list_runs, load_accepted
+from forgelore.store.sqlite.schema import open_store
 from servers.base import Response
 from servers.chat import prompt_of, stall
 from support import raised
@@ -60,7 +59,7 @@ def test_the_prompt_lists_allowed_numbers_and_no_similarity(store):
     assert f"Allowed targets: {allowed}, or null." in prompt
     assert asked["response_format"]["json_schema"]["schema"]["properties"]["target"]["enum"] == [*candidates, None]
     assert data_in(asked, source) == f"title: {COPY}\ntext:\n{TEXT}"
-    assert not re.search(r"similarity|strength|cosine|score|rank|0\.\d\d", prompt.replace(SYSTEM, ""))
+    assert not re.search(r"similarity|strength|cosine|score|rank|0\.\d\d", prompt.replace(JUDGE_SYSTEM, ""))
     for name in ("is_duplicate", "target", "confidence", "relation", "root_cause", "scope", "path", "certainty"):
         assert f'"{name}"' in asked["messages"][0]["content"]
 

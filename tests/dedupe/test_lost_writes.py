@@ -5,11 +5,11 @@ import json
 import pytest
 
 from dedupe.closing_lab import ClosingLab, let_ana_write, reasons
-from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.dedupe.apply import ApplySettings, apply_plan, load_plan
+from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, ForgeError, Locked
-from forgelore.flows.closing.apply import ApplySettings, apply_plan, load_plan
-from forgelore.store.dedupe_runs import load_run
-from forgelore.store.sync_state import acquire_lock
+from forgelore.store.decisions import load_run
+from forgelore.store.sync import acquire_lock
 
 
 @pytest.mark.parametrize("body", ["close", "comment"])

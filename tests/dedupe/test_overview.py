@@ -3,24 +3,21 @@
 import pytest
 
 from dedupe.tracker import id_of, item, ordinary, words_only, write
-from forgelore.core.audit.simulation import GateBounds
-from forgelore.core.dedupe.reasons import ReasonCode
-from forgelore.core.dedupe.rules import RuleJudge
+from forgelore.dedupe.audit import AuditContext, AuditSetting, audit_lanes
+from forgelore.dedupe.audit_human import StoredJudge
+from forgelore.dedupe.audit_rules import GateBounds
+from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.judge import JudgeSetting, judge_sets
+from forgelore.dedupe.overrides import override
+from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, plan_closings
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.report import analyse_audit, find_audit, load_overview
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.audit.analysis import analyse_audit, find_audit
-from forgelore.flows.audit.lanes import audit_lanes
-from forgelore.flows.audit.overview import load_overview
-from forgelore.flows.audit.recording import AuditContext, AuditSetting
-from forgelore.flows.audit.stored_judge import StoredJudge
-from forgelore.flows.dedupe.candidates import CandidateJob, make_candidates
-from forgelore.flows.dedupe.canonicalize import ClusterSettings, canonicalize
-from forgelore.flows.dedupe.judge import JudgeSetting, judge_sets
-from forgelore.flows.dedupe.overrides import override
-from forgelore.flows.dedupe.plan import PlanSettings, plan_closings
-from forgelore.flows.progress import Watcher
-from forgelore.store.audits import JudgedSource
-from forgelore.store.migrate import open_store
+from forgelore.ports.progress import Watcher
+from forgelore.store.decisions import JudgedSource
 from forgelore.store.projects import list_projects
+from forgelore.store.sqlite.schema import open_store
 
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
 CHEAP, STRONG = RuleJudge(trusts_statements=False), RuleJudge()

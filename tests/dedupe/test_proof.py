@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.closing_lab import ClosingLab, reasons
-from forgelore.core.dedupe.proof import AuditResult, JudgedEdges, find_gap
+from forgelore.dedupe.closing_rules import AuditResult, JudgedEdges, find_gap
 from forgelore.errors import Unproven
-from forgelore.store.dedupe_runs import begin_run, end_run, save_counters
+from forgelore.store.decisions import begin_run, end_run, save_counters
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import json
 
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.transfer.importing import import_lines
+from forgelore.index.update import index_items
 from forgelore.model import ProjectName
+from forgelore.search.retriever import Retriever
+from forgelore.sync.archive import import_lines
 
 WORDS = [
     "wallet",

@@ -2,9 +2,8 @@
 
 import pytest
 
-from forgelore.embedders.ollama import Ollama
-from forgelore.embedders.openai import OpenAI
-from forgelore.embedders.talking import Manners
+from forgelore.embedders.served import Ollama, OpenAI
+from forgelore.net.model_server import HttpOptions
 from servers.embedding import EmbeddingServer
 from support import FakeTime
 
@@ -22,7 +21,7 @@ def make(server):
 
     def build(kind, url=None, model="nomic-embed-text", **options):
         time = FakeTime(server)
-        manners = Manners(sleep=time.sleep, clock=time.clock, wall_clock=time.wall_clock, jitter=lambda: 0.0)
+        manners = HttpOptions(sleep=time.sleep, clock=time.clock, wall_clock=time.wall_clock, jitter=lambda: 0.0)
         place = url or (server.v1 if kind is OpenAI else server.url)
         embedder = kind(place, model, manners=manners, **options)
         embedder.time = time

@@ -7,8 +7,7 @@ import pytest
 from forgelore.api.find import find_second_embedder
 from forgelore.app import App
 from forgelore.config import EMBEDDERS
-from forgelore.embedders.ollama import Ollama
-from forgelore.embedders.openai import OpenAI
+from forgelore.embedders.served import Ollama, OpenAI
 from forgelore.errors import AuthError, ConfigError, EmbedderUnreachable, InvalidValue
 from support import raised
 

@@ -6,13 +6,12 @@ import pytest
 
 from forgelore.app import App
 from forgelore.config import load_config
-from forgelore.embedders.ollama import Ollama
-from forgelore.embedders.openai import OpenAI
-from forgelore.embedders.side_by_side import map_side_by_side
+from forgelore.embedders.served import Ollama, OpenAI
+from forgelore.embedders.serving import map_side_by_side
 from forgelore.errors import AuthError, ConfigError, EmbeddingFailed
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.transfer.importing import import_lines
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
+from forgelore.sync.archive import import_lines
 from forgelore.words import Passage
 from servers.embedding import EmbeddingServer, bag_of_words
 

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from forgelore.core.search.cleaning import clean
 from forgelore.embedders import lore
-from forgelore.embedders.lore import LoreEmbedder
-from forgelore.embedders.wordpieces import WordPieces
+from forgelore.embedders.lore import LoreEmbedder, WordPieces
 from forgelore.errors import ModelNotFound
+from forgelore.index.cleaning import clean
 from forgelore.words import Passage
 
 TEXTS = (
@@ -94,7 +93,7 @@ def test_a_limit_keeps_the_beginning(pieces):
 
 
 def test_words_are_forgotten_before_they_fill_the_memory(pieces, monkeypatch):
-    monkeypatch.setattr("forgelore.embedders.wordpieces._REMEMBERED", 3)
+    monkeypatch.setattr("forgelore.embedders.lore._REMEMBERED", 3)
     before = pieces.ids("alpha beta gamma delta epsilon", limit=100)
     assert pieces.ids("alpha beta gamma delta epsilon", limit=100) == before
 

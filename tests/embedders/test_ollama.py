@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from forgelore.embedders.ollama import Ollama
+from forgelore.embedders.served import Ollama
 from forgelore.errors import AuthError, EmbedderUnreachable, EmbeddingFailed, ModelNotFound
 from forgelore.words import Passage
 from support import raised

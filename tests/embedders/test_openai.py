@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from forgelore.embedders.openai import OpenAI
+from forgelore.embedders.served import OpenAI
 from forgelore.errors import AuthError, ConfigError, EmbedderUnreachable, EmbeddingFailed, ModelNotFound, RateLimited
 from forgelore.words import Passage
 from servers.embedding import bag_of_words

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from forgelore.embedders.openai import OpenAI
+from forgelore.embedders.served import OpenAI
 from forgelore.errors import EmbeddingFailed
 from forgelore.words import Passage
 from servers.embedding import cosine

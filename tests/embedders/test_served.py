@@ -7,11 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.embedders import serving
-from forgelore.embedders.families import FAMILIES, chunk_chars, family_of
-from forgelore.embedders.ollama import Ollama
-from forgelore.embedders.openai import OpenAI
-from forgelore.embedders.serving import build_batches
-from forgelore.embedders.talking import Patience, check_url
+from forgelore.embedders.served import Ollama, OpenAI
+from forgelore.embedders.serving import FAMILIES, Patience, build_batches, check_url, chunk_chars, family_of
 from forgelore.errors import ConfigError, EmbedderUnreachable, EmbeddingFailed, RateLimited
 from forgelore.words import Passage
 from servers.embedding import bag_of_words, cosine, words

@@ -18,7 +18,7 @@ import pytest
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound, RateLimited
 from forgelore.forges.github import forge as adapter
-from forgelore.net import connecting
+from forgelore.net import client
 from servers.github import GitHubServer, Token, paging
 from support import Elsewhere, GitHubLab, raised
 
@@ -922,7 +922,7 @@ def test_an_answer_of_an_unexpected_shape_is_a_clear_error(github):
 
 def test_a_slow_answer_is_given_up_and_asked_for_again(github, monkeypatch):
     """A read that takes too long is a failure like any other."""
-    monkeypatch.setattr(connecting, "TIMEOUT", 0.25)
+    monkeypatch.setattr(client, "TIMEOUT", 0.25)
     github.populate()
     github.server.fail(path=r"/issues\?", delay=0.5, times=1)
     github.sync(github.new_app())

@@ -2,17 +2,16 @@
 
 import pytest
 
-from forgelore.flows.index.documents import index_items
+from forgelore.index.update import index_items
 from forgelore.model import File, Item, ItemKey, Note, Project, ProjectName, Thread
-from forgelore.store.engine.fulltext import search_words
-from forgelore.store.engine.fulltext_check import find_word_damage
-from forgelore.store.engine.vector_check import sample_vectors
-from forgelore.store.engine.vector_rows import count_vectors
 from forgelore.store.items import bury, save_files, save_items
 from forgelore.store.jobs import queue_documents
-from forgelore.store.migrate import open_store
+from forgelore.store.notes import save_threads
 from forgelore.store.project_rows import save_project
-from forgelore.store.threads import save_threads
+from forgelore.store.sqlite.check import find_word_damage, sample_vectors
+from forgelore.store.sqlite.fulltext import search_words
+from forgelore.store.sqlite.schema import open_store
+from forgelore.store.sqlite.vector_rows import count_vectors
 
 
 class Tracker:

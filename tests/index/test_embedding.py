@@ -6,10 +6,10 @@ import pytest
 
 import engine_tables
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.flows.index.vectors import MAX_ATTEMPTS, embed_documents
-from forgelore.store.engine.vector_check import packed_size
-from forgelore.store.engine.vector_rows import count_vectors
-from forgelore.store.engine.vectors import load_unembedded, load_vectors
+from forgelore.index.vectors import MAX_ATTEMPTS, embed_documents
+from forgelore.store.sqlite.check import packed_size
+from forgelore.store.sqlite.vector_rows import count_vectors
+from forgelore.store.sqlite.vectors import load_unembedded, load_vectors
 from index.embedder import DIMENSION, Hashed
 
 

@@ -6,19 +6,18 @@ import apsw
 import pytest
 
 import engine_tables
-from forgelore.flows.index.check import CheckRequest
-from forgelore.flows.index.check import check_store as check_all
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.findings import MEANINGS
-from forgelore.flows.index.repair import repair_store as repair_all
-from forgelore.flows.index.stats import EmbedderStats, load_stats
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.progress import Watcher
+from forgelore.index.check import MEANINGS, CheckRequest
+from forgelore.index.check import check_store as check_all
+from forgelore.index.repair import repair_store as repair_all
+from forgelore.index.stats import EmbedderStats, load_stats
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
 from forgelore.model import Item, ItemKey
-from forgelore.store.engine.fulltext import remove_text
-from forgelore.store.health import WaitingQueue
+from forgelore.ports.progress import Watcher
 from forgelore.store.items import save_items
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.fulltext import remove_text
+from forgelore.store.sqlite.schema import open_store
+from forgelore.store.stats import WaitingQueue
 from index.embedder import DIMENSION, Hashed
 
 

@@ -2,19 +2,18 @@
 
 import pytest
 
-from forgelore.core.search import documents
-from forgelore.core.search.documents import keep_notes
 from forgelore.errors import StoreError
-from forgelore.flows.index import documents as indexing
-from forgelore.flows.index.documents import count_indexed, index_items, reindex_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.progress import Watcher
-from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import add_text, remove_text
-from forgelore.store.engine.vector_rows import count_vectors
-from forgelore.store.engine.vectors import load_vectors
-from forgelore.store.engine.words import count_documents
-from forgelore.store.migrate import load_migrations, migrate, open_store
+from forgelore.index import update as indexing
+from forgelore.index.update import count_indexed, index_items, reindex_items
+from forgelore.index.vectors import embed_documents
+from forgelore.ports.progress import Watcher
+from forgelore.store.database import Store
+from forgelore.store.sqlite.fulltext import add_text, count_documents, remove_text
+from forgelore.store.sqlite.schema import load_migrations, migrate, open_store
+from forgelore.store.sqlite.vector_rows import count_vectors
+from forgelore.store.sqlite.vectors import load_vectors
+from forgelore.text import documents
+from forgelore.text.documents import keep_notes
 from index.embedder import Hashed
 
 

@@ -5,12 +5,11 @@ import pytest
 from engine_tables import DOUBLE_SECONDS, SWAP_SECONDS
 from forgelore.api import open_history
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.flows.index.check import CheckRequest, check_store
-from forgelore.flows.index.repair import repair_store
-from forgelore.flows.index.second_vectors import embed_items, forget_items
-from forgelore.flows.index.stats import load_stats
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.store.engine.second_vectors import (
+from forgelore.index.check import CheckRequest, check_store
+from forgelore.index.repair import repair_store
+from forgelore.index.stats import load_stats
+from forgelore.index.vectors import embed_documents, embed_items, forget_items
+from forgelore.store.sqlite.vector_rows import (
     NOTHING,
     SecondVectors,
     count_waiting_texts,

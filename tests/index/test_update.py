@@ -3,8 +3,8 @@
 import pytest
 
 from forgelore.errors import ConfigError, EmbedderUnreachable, StoreError
-from forgelore.flows.index.update import update_index
-from forgelore.flows.progress import Watcher
+from forgelore.index.update import update_index
+from forgelore.ports.progress import Watcher
 from index.embedder import DIMENSION, Hashed
 
 

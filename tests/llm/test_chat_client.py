@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from forgelore.chat_port import ChatMessage, ChatTool, ToolCall
 from forgelore.errors import (
     AuthError,
     ChatFailed,
@@ -20,7 +19,8 @@ from forgelore.errors import (
 )
 from forgelore.llm.chat import MAX_CHARS, ServedChatModel
 from forgelore.llm_settings import LlmProfile
-from forgelore.net.model_server import Manners
+from forgelore.net.model_server import HttpOptions
+from forgelore.ports.chat import ChatMessage, ChatTool, ToolCall
 from servers.base import Response
 from servers.chat import ChatServer, call, completion, stall
 from support import FakeTime, raised
@@ -45,7 +45,7 @@ def make(server):
     def build(*, key="", real=False, **settings):
         profile = LlmProfile("default", **{"base_url": server.v1, "model": "scripted-model", **settings})
         fake = FakeTime(server)
-        manners = Manners(
+        manners = HttpOptions(
             sleep=fake.sleep, clock=time.monotonic if real else fake.clock, wall_clock=fake.wall_clock,
             jitter=lambda: 0.0,
         )  # fmt: skip

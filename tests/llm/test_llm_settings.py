@@ -4,10 +4,10 @@ import pytest
 
 from cli.test_settings import load
 from forgelore.app import App
-from forgelore.chat_port import ChatMessage
 from forgelore.config import load_config
 from forgelore.errors import ConfigError, InvalidValue
 from forgelore.llm_settings import LLM_PRESETS, LLM_PROFILES, LLM_SETTINGS
+from forgelore.ports.chat import ChatMessage
 from servers.chat import ChatServer
 from support import raised
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from cli.conftest import cli  # noqa: F401 - a fixture
-from forgelore.chat_port import ChatMessage, ChatTool
-from forgelore.core.dedupe.reasons import ReasonCode
+from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import PromptTooLong
 from forgelore.llm.chat import ServedChatModel
 from forgelore.llm_settings import LlmProfile
+from forgelore.ports.chat import ChatMessage, ChatTool
 from servers.model_process import running_model
 
 OK = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}

@@ -10,12 +10,14 @@ CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "time_ns", "monot
 MOMENTS = {"now", "utcnow", "today"}
 ALLOWED = {
     "app.py": "the app's own clock, for tests to replace",
-    "clock.py": "the default of callers without an app",
+    "text/dates.py": "the default of callers without an app",
     "net/client.py": "defaults of arguments: the app hands in its clocks",
     "net/model_server.py": "defaults of arguments: the app hands in its clocks",
-    "flows/sync/fetching.py": "how long threads that hang are waited for, in real time",
-    "store/db.py": "how long a busy file is waited for, in real time",
+    "sync/pages.py": "how long threads that hang are waited for, in real time",
+    "store/database.py": "how long a busy file is waited for, in real time",
 }
+JOBS = ("ask", "browse", "compare", "dedupe", "history", "index", "search", "sync", "triage")
+ROOMS = tuple(f"{job}/" for job in (*JOBS, "store"))
 DISPLAY = "surfaces/cli/"  # progress, rates and the milliseconds that a command took
 
 
@@ -70,12 +72,12 @@ def clock_arguments(node: ast.AST) -> list[str]:
 
 
 def ours(name: str, tree: ast.Module) -> set[str]:
-    """The functions of flows and the store that a module may call: what it imports from there, and its own there."""
+    """The functions of jobs and the store that a module may call: what it imports from there, and its own there."""
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    rooms = ("forgelore.flows.", "forgelore.store.")
+    rooms = tuple(f"forgelore.{job}." for job in (*JOBS, "store"))
     found = {alias.name for node in imported if (node.module or "").startswith(rooms) for alias in node.names}
     own = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return found | (own if name.startswith(("flows/", "store/")) else set())
+    return found | (own if name.startswith(ROOMS) else set())
 
 
 def test_nobody_forgets_to_hand_on_the_clock():
@@ -83,7 +85,7 @@ def test_nobody_forgets_to_hand_on_the_clock():
     trees = modules()
     takers = {
         node.name: names[0]
-        for name, tree in trees.items() if name.startswith(("flows/", "store/"))
+        for name, tree in trees.items() if name.startswith(ROOMS)
         for node in ast.walk(tree) if (names := clock_arguments(node))
     }  # fmt: skip
     assert {"index_items", "update_index", "sync_project", "calibrate", "open_store"} <= takers.keys()

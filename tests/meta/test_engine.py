@@ -1,4 +1,4 @@
-"""Full text and vectors are behind one seam: outside `store/engine` nobody names its tables, no test but `engine_tables`
+"""Full text and vectors are behind one seam: outside `store/sqlite` nobody names its tables, no test but `engine_tables`
 either, and what others import from it is in its contract, so that another engine is a second folder.
 """
 
@@ -8,12 +8,12 @@ import re
 
 import pytest
 
-import forgelore.store.engine
-from forgelore.store.engine.tables import OF_DOCUMENTS, REMADE, TABLES
+import forgelore.store.sqlite
+from forgelore.store.sqlite.files import OF_DOCUMENTS, REMADE, TABLES
 
 TESTS = pathlib.Path(__file__).parents[1]
 SOURCE = TESTS.parent / "src" / "forgelore"
-ENGINE = SOURCE / "store" / "engine"
+ENGINE = SOURCE / "store" / "sqlite"
 # A name without an underscore ("chunks") is a word of people too (`stats` counts them): it is looked for where SQL can be.
 PLAIN = sorted(name for name in TABLES if "_" not in name) or ["(?!)"]
 NAMES = re.compile(rf"\b(?:{'|'.join(sorted(TABLES.difference(PLAIN)))})(?:_\w+)?\b")
@@ -40,7 +40,7 @@ def is_text(statements):
 
 def imported_from_engine(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("forgelore.store.engine."):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("forgelore.store.sqlite."):
             yield from ((node.module.rpartition(".")[2], alias.name) for alias in node.names)
 
 
@@ -83,7 +83,7 @@ def test_other_words_are_no_table_of_the_engine(code):
 
 
 def test_what_others_import_from_the_engine_is_in_its_contract():
-    contract = set(re.findall(r"\w+", forgelore.store.engine.__doc__))
+    contract = set(re.findall(r"\w+", forgelore.store.sqlite.__doc__))
     imported = {pair for path in modules_outside() for pair in imported_from_engine(path)}
     assert imported
     assert {pair for pair in imported if not contract.issuperset(pair)} == set()

@@ -41,14 +41,14 @@ COPIED = (
 
 # Modules entered on the way; of the last two, modules loaded.
 BUDGETS = {
-    "page to vector": 109,
-    "search": 76,
-    "event to comment": 155,
-    "plan, close, rollback": 91,
-    "ask": 111,
-    "search over MCP": 83,
-    "imports of dedupe accept": 76,
-    "imports of list": 129,
+    "page to vector": 80,
+    "search": 55,
+    "event to comment": 99,
+    "plan, close, rollback": 59,
+    "ask": 77,
+    "search over MCP": 65,
+    "imports of dedupe accept": 62,
+    "imports of list": 95,
 }
 
 

@@ -8,12 +8,14 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MAP = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-ROOMS = "api|core|flows|store|forges|embedders|llm|net|surfaces"
+ROOMS = (
+    "api|ask|browse|compare|dedupe|embedders|forges|history|index|llm|net|ports|search|store|surfaces|sync|text|triage"
+)
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 
 
 def places(text: str) -> set[str]:
-    """`flows/sync/page.py`, `store/links`: what stands in backticks and begins with one of our rooms."""
+    """`sync/pages.py`, `store/links`: what stands in backticks and begins with one of our rooms."""
     return set(re.findall(rf"`((?:{ROOMS})/[\w/]+(?:\.py)?)`", text))
 
 
@@ -30,21 +32,21 @@ def test_the_map_names_places_at_all():
 
 def test_every_room_is_on_the_map():
     rooms = {folder.name for folder in SOURCE.iterdir() if (folder / "__init__.py").exists()}
-    assert {name for name in rooms if f"      {name}/ " not in MAP} == set()
+    assert {name for name in rooms if name not in rooms_on_the_map()} == set()
 
 
-def jobs_on_the_map() -> dict[str, set[str]]:
-    """The lines below `flows/`: each job with its steps; a line without a folder goes on with the one above."""
-    block = MAP.partition("      flows/")[2].partition("      store/")[0]
-    found, job = {}, ""
-    for line in block.splitlines()[1:]:
-        folder, steps = re.fullmatch(r" +(?:(\w+)/)? +(.+)", line).groups()
-        job = folder or job
-        found.setdefault(job, set()).update(re.findall(r"\w+", re.sub(r"\((list, .+?)\)", "", steps)))
+def rooms_on_the_map() -> dict[str, str]:
+    """The lines of the map by folder; a line without one goes on with the line above."""
+    found, room = {}, ""
+    for line in MAP.partition("    src/forgelore/\n")[2].partition("\n\n")[0].splitlines():
+        if folder := re.match(r" {6,8}(\w+)/ ", line):
+            room = folder[1]
+        found[room] = found.get(room, "") + line
     return found
 
 
-def test_every_job_and_its_steps_are_on_the_map():
-    folders = [folder for folder in (SOURCE / "flows").iterdir() if (folder / "__init__.py").exists()]
-    steps = {folder.name: {module.stem for module in folder.glob("*.py")} - {"__init__"} for folder in folders}
-    assert jobs_on_the_map() == steps
+def test_every_module_of_a_job_is_on_the_map():
+    rooms = rooms_on_the_map()
+    for name in ("ask", "browse", "compare", "dedupe", "history", "index", "ports", "search", "sync", "text", "triage"):
+        modules = {module.stem for module in (SOURCE / name).glob("*.py")} - {"__init__"}
+        assert modules - set(re.findall(r"\w+", rooms[name])) == set(), name

@@ -12,14 +12,13 @@ FORGES = re.compile("|".join(PROFILES), re.IGNORECASE)
 ALLOWED = {
     "profiles.py": "what they are",
     "forges/adapters.py": "the table of adapters",
-    "core/triage/events.py": "what their CI says",
+    "triage/events.py": "what their CI says",
     "surfaces/cli/ci.py": "what their CI says",
 }
 # Text for people and words of the language: examples of commands, help, and names that look like two words.
 WRITTEN = {
     "api/setup.py",
-    "core/compare/rarity.py",
-    "core/search/terms.py",
+    "text/terms.py",
     "surfaces/cli/archive.py",
     "surfaces/cli/items.py",
     "surfaces/cli/main.py",

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from forgelore.core.times import format_ms, parse_ms
 from forgelore.errors import ForgeError, LostPage
 from forgelore.net.client import Client
-from forgelore.net.jsontext import read, split_rows
-from forgelore.net.rows import read_rows
+from forgelore.net.jsontext import read, read_rows, split_rows
 from forgelore.net.walk import WalkedRow, walk, walk_links
+from forgelore.text.dates import format_ms, parse_ms
 from servers.base import ForgeServer, Response
 from support import FakeTime
 

@@ -4,15 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.ask.citations import find_quote
-from forgelore.core.decisions import statements
-from forgelore.core.decisions.graph import DecisionNode, find_superseded
-from forgelore.core.decisions.records import is_record, read_record
-from forgelore.core.decisions.statements import (
+from forgelore.ask.claims import find_quote
+from forgelore.history import statements
+from forgelore.history.extraction import DecisionNode, find_superseded
+from forgelore.history.statements import (
     DecisionEdge,
     find_choice,
     find_reason,
     find_statements,
+    is_record,
+    read_record,
     read_target,
     split_sentences,
 )

@@ -6,9 +6,8 @@ import re
 import pytest
 
 from forgelore.api import make_history
-from forgelore.core.decisions.extraction import parse_decisions
-from forgelore.core.decisions.prompt import LINE_CHARS, build_decision_prompt, split_pages
 from forgelore.errors import AuthError, ChatFailed, ConfigError, InvalidValue, NotFound, UsageError
+from forgelore.history.extraction import LINE_CHARS, build_decision_prompt, parse_decisions, split_pages
 from paths.conftest import FILE, change
 from servers.base import Response
 from servers.chat import ChatServer, prompt_of

@@ -6,9 +6,9 @@ import pytest
 
 from clones.repositories import commit_files, git, make_repository
 from forgelore.api import History
-from forgelore.core.ask.citations import find_quote
+from forgelore.ask.claims import find_quote
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.paths.meant_path import ClonePlace, spell_path
+from forgelore.history.sources import ClonePlace, spell_path
 from paths.conftest import FILE, change, quoted
 
 STATED = "After all this we decided to retry three times."

@@ -2,9 +2,9 @@
 
 import pytest
 
-from forgelore.core.people.mentions import MOST, mentions_in_text
-from forgelore.core.people.reviews import people_in_note
 from forgelore.model import Note
+from forgelore.text.links import people_in_note
+from forgelore.text.people import MAX, mentions_in_text
 from growth import assert_grows_slowly
 
 
@@ -44,7 +44,7 @@ def test_people_are_called_outside_code_and_addresses(text, called):
 
 def test_a_text_that_lists_everybody_stops_somewhere_and_soon():
     text = " ".join(f"@user{n}" for n in range(5_000)) + "`" * 20_000 + "@" * 50_000
-    assert len(mentions_in_text(text, "acme")) == MOST
+    assert len(mentions_in_text(text, "acme")) == MAX
 
 
 @pytest.mark.parametrize("unit", ["`", "@", "@a/", "<!--", "@ana `"])

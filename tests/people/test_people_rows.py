@@ -1,8 +1,8 @@
 """Reviewers, requests, mentions and resolutions as rows: from a sync, and from stored payloads alone."""
 
-from forgelore.flows.sync.replay import replay_project
-from forgelore.store.migrate import open_store
 from forgelore.store.projects import list_projects
+from forgelore.store.sqlite.schema import open_store
+from forgelore.sync.replay import replay_project
 from old_stores import forget_migrations
 from people.office import Office
 from support import ForgejoLab

@@ -2,8 +2,8 @@
 
 import pytest
 
-from forgelore.core.people.logins import login_in_address, possible_logins
-from forgelore.core.people.questions import question_in
+from forgelore.history.people import question_in
+from forgelore.text.people import login_in_address, possible_logins
 from growth import assert_grows_slowly
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from cli.conftest import cli  # noqa: F401 - a fixture
 from forgelore.app import App
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.transfer.importing import import_lines, open_source
+from forgelore.index.update import index_items
 from forgelore.surfaces.cli.setup import DEMO_PROJECT, demo_file
+from forgelore.sync.archive import import_lines, open_source
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from forgelore.core.compare.shipped import VERSION
-from forgelore.flows.compare.recalibrate import recalibrate
-from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import load_duplicates
-from forgelore.store.migrate import open_store
+from forgelore.compare.calibrate import recalibrate
+from forgelore.compare.shipped import VERSION
+from forgelore.search.retriever import Retriever
+from forgelore.store.calibration import load_duplicates
+from forgelore.store.sqlite.schema import open_store
 from forgelore.surfaces.cli.progress import LogWatcher
 
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "haven", "inlet", "jetty", "knoll", "larch")

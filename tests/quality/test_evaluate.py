@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from forgelore.core.compare.scoring import METRICS
+from forgelore.compare.scoring import METRICS
 
 
 def day(number):

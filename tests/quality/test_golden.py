@@ -9,9 +9,9 @@ import pathlib
 
 import duplicates
 
-from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate, read_suite
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search.retriever import Retriever
+from forgelore.compare.evaluate import EvaluationSetup, evaluate, read_suite
+from forgelore.index.vectors import embed_documents
+from forgelore.search.retriever import Retriever
 
 HERE = pathlib.Path(__file__).parent
 GOLDEN = read_suite(io.BytesIO((HERE / "golden.jsonl").read_bytes()))

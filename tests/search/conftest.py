@@ -7,11 +7,11 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.app import App
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.transfer.importing import import_lines, open_source
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
+from forgelore.search.retriever import Retriever
 from forgelore.surfaces.cli.setup import DEMO_PROJECT, demo_file
+from forgelore.sync.archive import import_lines, open_source
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.flows.transfer.importing import import_lines
-from forgelore.store.migrate import open_store
+from forgelore.index.update import index_items
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import SearchRequest, search
+from forgelore.store.sqlite.schema import open_store
+from forgelore.sync.archive import import_lines
 from forgelore.words import ProjectName
 
 

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from forgelore.core.dates import parse_period, parse_when
-from forgelore.core.globs import glob_matches, loose_glob
-from forgelore.core.ranges import Bounds, parse_dates, parse_numbers
+from forgelore.browse.lists import count_rows, list_items
 from forgelore.errors import InvalidValue
-from forgelore.flows.browse.lists import count_rows, list_items
-from forgelore.flows.search.absent_values import warn_of_absent
-from forgelore.flows.search.filters import parse_filters
+from forgelore.search.filters import parse_filters, warn_of_absent
 from forgelore.store.filters import Filters, build_allowed, load_allowed
+from forgelore.text.dates import Bounds, parse_dates, parse_numbers, parse_period, parse_when
+from forgelore.text.globs import glob_matches, loose_glob
 
 KINDS = ("issue", "change", "discussion", "release")
 NOW = parse_when("2026-11-15T12:00:00Z", 0)

@@ -5,15 +5,15 @@ import json
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.core.search.relevance import FLOOR
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.flows.search.typed import QuerySetting, build_request
-from forgelore.flows.transfer.importing import import_lines
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
+from forgelore.search.fusion import FLOOR
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import SearchRequest, search
+from forgelore.search.typed import QuerySetting, build_request
 from forgelore.store.filters import Filters
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.schema import open_store
+from forgelore.sync.archive import import_lines
 from forgelore.words import ProjectName
 
 PROSE, LITERAL = range(1, 31), range(31, 56)

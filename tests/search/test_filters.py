@@ -4,13 +4,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from forgelore.core.dates import parse_when
+from forgelore.browse.lists import count_rows, list_items
 from forgelore.errors import InvalidValue
-from forgelore.flows.browse.lists import count_rows, list_items
-from forgelore.flows.search.filters import parse_filters
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchRequest, search
+from forgelore.search.filters import parse_filters
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import SearchRequest, search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
+from forgelore.text.dates import parse_when
 
 DAY = 86_400_000
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from forgelore.core.reading import ReadingLines
-from forgelore.core.search.best_line import find_worded_line
-from forgelore.flows.browse.reading_text import load_item_readings
-from forgelore.flows.code.search import search_everything
-from forgelore.flows.search.run import SearchRequest
+from forgelore.browse.reading_text import load_item_readings
+from forgelore.search.everything import search_everything
+from forgelore.search.run import SearchRequest
+from forgelore.search.snippets import find_worded_line
+from forgelore.store.documents import load_document_places
 from forgelore.store.filters import Filters
-from forgelore.store.reading import load_document_places
+from forgelore.text.reading import ReadingLines
 
 
 @pytest.mark.parametrize("types", [("issue", "change"), ("thread",), ()])

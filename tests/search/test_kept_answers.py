@@ -6,14 +6,13 @@ import threading
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search import retriever as module
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.store.db import Store
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
+from forgelore.search import retriever as module
+from forgelore.search.run import SearchRequest, search
+from forgelore.store.database import QueryCache, Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
-from forgelore.store.kept import KeptAnswers
 
 BY_ANA = Filters(authors=("ana-of-the-test",))
 
@@ -94,7 +93,7 @@ def test_words_are_counted_right_where_few_counts_are_kept(retriever):
     words = ["watcher", "lantern", "sync", "file", "error", "zebra"]
     expected = retriever.count_documents(words)
     assert len(set(expected.values())) > 3
-    retriever._counts = KeptAnswers(retriever.store, 3)
+    retriever._counts = QueryCache(retriever.store, 3)
     for size in (1, 2, 3, 6, 2, 4):
         for first in range(len(words)):
             asked = (words[first:] + words[:first])[:size]
@@ -103,7 +102,7 @@ def test_words_are_counted_right_where_few_counts_are_kept(retriever):
 
 
 def test_what_is_kept_twice_pushes_nothing_out(retriever):
-    kept = KeptAnswers(retriever.store, 2)
+    kept = QueryCache(retriever.store, 2)
     kept.current()
     for key, value in (("a", 1), ("b", 2), ("b", 3)):
         kept.keep(key, value)

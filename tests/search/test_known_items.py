@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.core.names import Hosts, Ref
-from forgelore.core.search.known_item import parse_known_item, parse_known_items
-from forgelore.flows.search.known_item import KnownItems, find_known_items, permit_known
+from forgelore.search.known_items import KnownItems, find_known_items, permit_known
+from forgelore.search.qualifiers import parse_known_item, parse_known_items
 from forgelore.store.filters import Condition, Filters, build_allowed
 from forgelore.store.hits import load_hits
+from forgelore.text.refs import Hosts, Ref
 
 HOSTS = Hosts()
 

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import search
-from forgelore.flows.search.typed import QuerySetting, build_request
-from forgelore.flows.transfer.importing import import_lines
-from forgelore.store.migrate import open_store
+from forgelore.index.update import index_items
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import search
+from forgelore.search.typed import QuerySetting, build_request
+from forgelore.store.sqlite.schema import open_store
+from forgelore.sync.archive import import_lines
 from forgelore.words import ProjectName
 
 

@@ -5,11 +5,11 @@ import itertools
 import pytest
 
 from engine_tables import COUNT_MATCHED_ITEMS, FORGET_VECTORS, drop_words
-from forgelore.core.names import Hosts
 from forgelore.errors import InvalidValue
-from forgelore.flows.search.paging import parse_start
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.flows.search.typed import QuerySetting, build_request
+from forgelore.search.paging import parse_start
+from forgelore.search.run import SearchRequest, search
+from forgelore.search.typed import QuerySetting, build_request
+from forgelore.text.refs import Hosts
 
 SETTING = QuerySetting(None, Hosts(), 1_760_000_000_000)
 MODES = ("hybrid", "lexical", "semantic")

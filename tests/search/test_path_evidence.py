@@ -5,15 +5,15 @@ import json
 import pytest
 
 from forgelore.app import App
-from forgelore.core.compare.shared_paths import path_bonus
-from forgelore.flows.compare.rank import CompareRequest, rank_matches
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.transfer.importing import import_lines
-from forgelore.store.changed_paths import count_changes_by_path
+from forgelore.compare.evidence import path_bonus
+from forgelore.compare.rank import CompareRequest, rank_matches
+from forgelore.index.update import index_items
+from forgelore.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from forgelore.store.paths import count_changes_by_path
 from forgelore.surfaces.present.find import why
+from forgelore.sync.archive import import_lines
 
 COMMON = "CHANGELOG.md"
 TITLE, BODY = "Round taxes as the law says", "Cents were lost when taxes of several rates were added."

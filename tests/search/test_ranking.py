@@ -7,19 +7,20 @@ import pytest
 from hashed import HashedEmbedder
 
 from forgelore.app import App
-from forgelore.core.compare.calibration import LEAST, Best
-from forgelore.core.compare.shipped import DISTRIBUTIONS, VERSION
-from forgelore.flows.compare.rank import CompareRequest, rank_matches
-from forgelore.flows.compare.reference import FEW_ITEMS, load_distribution, scope_of
-from forgelore.flows.compare.sample import build_sample, learn_boilerplate, rank_earlier, remember_strengths
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.transfer.importing import import_lines
-from forgelore.store.calibrations import load_boilerplate, load_strengths
-from forgelore.store.engine.words import load_document_counts, make_stems
+from forgelore.compare.calibrate import build_sample, learn_boilerplate, rank_earlier, remember_strengths
+from forgelore.compare.calibration import MIN
+from forgelore.compare.rank import CompareRequest, rank_matches
+from forgelore.compare.reference import FEW_ITEMS, load_distribution, scope_of
+from forgelore.compare.shipped import DISTRIBUTIONS, VERSION
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
+from forgelore.records import BestMatch
+from forgelore.search.retriever import Retriever
+from forgelore.store.calibration import load_boilerplate, load_strengths
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
+from forgelore.store.sqlite.fulltext import load_document_counts, make_stems
+from forgelore.sync.archive import import_lines
 
 CRASH = (
     "App crashes when saving a file with a long name",
@@ -179,9 +180,9 @@ def test_the_sample_is_of_the_newest_items_and_grows_to_its_size_only(large):
 def test_a_project_gets_a_distribution_of_its_own_with_its_sample(large):
     scope = scope_of(large.retriever, 1, "issue")
     assert load_distribution(large.store, scope) == DISTRIBUTIONS["words"]
-    build_sample(large.retriever, 1, "issue", size=LEAST - 1)
+    build_sample(large.retriever, 1, "issue", size=MIN - 1)
     assert load_distribution(large.store, scope).source == "shipped"
-    build_sample(large.retriever, 1, "issue", size=LEAST)
+    build_sample(large.retriever, 1, "issue", size=MIN)
     assert load_distribution(large.store, scope).source == "project"
 
 
@@ -191,7 +192,7 @@ def test_every_item_that_is_looked_at_joins_the_sample_once(large):
     for _ in range(2):
         assert remember_strengths(large.store, [(subject, ranking)]) == 1
     scope = scope_of(large.retriever, 1, "issue")
-    assert load_strengths(large.store, scope, limit=9) == [Best(ranking.matches[0].strength, is_open=True)]
+    assert load_strengths(large.store, scope, limit=9) == [BestMatch(ranking.matches[0].strength, is_open=True)]
 
 
 def test_a_ranking_across_kinds_is_no_part_of_the_sample(large):
@@ -222,7 +223,7 @@ def test_a_shared_template_is_no_likeness(large):
 
 
 def test_what_was_remembered_of_one_embedder_is_not_used_for_another(large):
-    build_sample(large.retriever, 1, "issue", size=LEAST)
+    build_sample(large.retriever, 1, "issue", size=MIN)
     embedder = HashedEmbedder()
     embed_documents(large.store, embedder, [1])
     assert load_distribution(large.store, scope_of(Retriever(large.store, embedder), 1, "issue")).source == "shipped"

@@ -5,12 +5,12 @@ import sys
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.core.compare.shipped import USUAL_COSINES
+from forgelore.compare.rank import CompareRequest, rank_matches
+from forgelore.compare.shipped import USUAL_COSINES
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.flows.compare.rank import CompareRequest, rank_matches
-from forgelore.flows.search.rescore import measure_item
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import RESCORED, SearchRequest, search
+from forgelore.search.paging import measure_item
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import RESCORED, SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.surfaces.cli.main import main

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 import forgelore
 from engine_tables import FORGET_VECTORS
 from forgelore.app import App
-from forgelore.core.search.ftsquery import parse_query
-from forgelore.core.search.vectors import unpack_vector
 from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import FUSION_K, SearchRequest, search
-from forgelore.flows.search.weighing import weigh_query
-from forgelore.store.db import Store
-from forgelore.store.embedders import find_embedder
-from forgelore.store.engine.vector_check import sample_vectors
-from forgelore.store.engine.vectors import VectorCache
+from forgelore.index.update import index_items
+from forgelore.index.vectors import embed_documents
+from forgelore.search.ftsquery import parse_query
+from forgelore.search.hits import weigh_query
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import FUSION_K, SearchRequest, search
+from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.check import sample_vectors
+from forgelore.store.sqlite.schema import open_store
+from forgelore.store.sqlite.vectors import VectorCache
+from forgelore.store.stats import find_embedder
+from forgelore.text.vectors import unpack_vector
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 

@@ -6,11 +6,11 @@ import threading
 import pytest
 
 from forgelore.errors import StoreError
-from forgelore.flows.search import retriever as module
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.store.engine import vector_blocks
-from forgelore.store.engine.vector_scan import VectorScan
+from forgelore.search import retriever as module
+from forgelore.search.run import SearchRequest, search
 from forgelore.store.filters import Filters
+from forgelore.store.sqlite import vector_memory
+from forgelore.store.sqlite.vectors import VectorScan
 
 QUERIES = ["deleted files come back", "watcher", '"connection reset"', "zzzz qqqq", "E0308 mismatched types"]
 
@@ -40,7 +40,7 @@ def is_main():
 @pytest.mark.parametrize("where", ["in the thread", "where it is waited for"])
 def test_what_fails_is_raised_by_the_search(retriever, threaded, monkeypatch, where):
     """Whoever of the two compares the rows at which it happens; the other one has some rows of its own."""
-    monkeypatch.setattr(vector_blocks, "_BLOCK", 50)
+    monkeypatch.setattr(vector_memory, "_BLOCK", 50)
     failed, score = threading.Event(), VectorScan._score
 
     def fail(self, *given):

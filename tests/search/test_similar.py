@@ -3,13 +3,14 @@
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.core.compare.calibration import Best, Distributions
-from forgelore.core.search.fuse import Fused
+from forgelore.compare.calibration import Distributions
+from forgelore.compare.rank import _similarities, _Weighed
+from forgelore.compare.similar import CompareRequest, find_similar
 from forgelore.errors import EmbedderUnreachable
-from forgelore.flows.compare.rank import _similarities, _Weighed
-from forgelore.flows.compare.similar import CompareRequest, find_similar
-from forgelore.flows.search.paging import FIRST_PAGE, parse_start
-from forgelore.flows.search.retriever import Retriever
+from forgelore.records import BestMatch
+from forgelore.search.fusion import Fused
+from forgelore.search.paging import FIRST_PAGE, parse_start
+from forgelore.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 
@@ -98,7 +99,7 @@ def test_without_an_embedder_words_compare_with_a_warning(demo):
 
 def test_a_copy_among_others_raises_nothing_that_is_ranked_below():
     """What is ranked lower never reads as nearer; a copy is as near as can be, and says nothing about the rest."""
-    distribution = Distributions.of([Best(strength / 100, None) for strength in range(100)])
+    distribution = Distributions.of([BestMatch(strength / 100, None) for strength in range(100)])
 
     def weighed(number, strength, same=0.0):
         return _Weighed(Fused(number, 0.0, 0.0, (), ()), {"same": same}, strength, None, number)

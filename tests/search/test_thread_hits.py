@@ -2,11 +2,11 @@
 
 import pytest
 
-from forgelore.flows.index.documents import index_items, reindex_items
-from forgelore.flows.search.run import SearchRequest, search
+from forgelore.index.update import index_items, reindex_items
+from forgelore.search.run import SearchRequest, search
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
-from forgelore.store.migrate import migrate
+from forgelore.store.sqlite.schema import migrate
 from old_stores import forget_migrations
 
 

@@ -3,18 +3,17 @@
 import pytest
 from hashed import HashedEmbedder
 
-from forgelore.core.compare.evidence import SECOND
-from forgelore.core.compare.shipped import VERSION
-from forgelore.flows.compare.rank import CompareRequest, rank_matches
-from forgelore.flows.compare.recalibrate import recalibrate
-from forgelore.flows.compare.reference import scope_of
-from forgelore.flows.compare.sample import build_sample
-from forgelore.flows.index.second_vectors import embed_items
-from forgelore.flows.search.retriever import Retriever
-from forgelore.store.calibrations import list_learned, load_sampled
-from forgelore.store.engine.second_vectors import drop_wrong_seconds
+from forgelore.compare.calibrate import build_sample, recalibrate
+from forgelore.compare.evidence import SECOND
+from forgelore.compare.rank import CompareRequest, rank_matches
+from forgelore.compare.reference import scope_of
+from forgelore.compare.shipped import VERSION
+from forgelore.index.vectors import embed_items
+from forgelore.search.retriever import Retriever
+from forgelore.store.calibration import list_learned, load_sampled
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
+from forgelore.store.sqlite.vector_rows import drop_wrong_seconds
 
 
 class First(HashedEmbedder):

@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import forgelore
-from forgelore.core.names import Hosts
-from forgelore.core.search.qualifiers import SortOrder
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.flows.search.run import SearchRequest, search
-from forgelore.flows.search.typed import QuerySetting, build_request, find_project_ids, read_filter_query
-from forgelore.store.engine.fulltext import search_words
+from forgelore.search.qualifiers import SortOrder
+from forgelore.search.run import SearchRequest, search
+from forgelore.search.typed import QuerySetting, build_request, find_project_ids, read_filter_query
 from forgelore.store.projects import list_projects
+from forgelore.store.sqlite.fulltext import search_words
+from forgelore.text.refs import Hosts
 
 SETTING = QuerySetting(None, Hosts(), 1_760_000_000_000)
 MODES = ("hybrid", "lexical", "semantic")

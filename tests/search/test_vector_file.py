@@ -11,16 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine_tables import FORGET_VECTORS, INSERT_VECTOR, VECTORS
-from forgelore.core.search.vectors import check_vector
-from forgelore.flows.index.check import check_store
-from forgelore.flows.index.repair import repair_store
-from forgelore.flows.index.vectors import embed_documents
-from forgelore.store.embedders import StoredEmbedder, find_embedder
-from forgelore.store.engine import vector_file
-from forgelore.store.engine.vector_blocks import load_rows
-from forgelore.store.engine.vector_file import drop_file, is_file_true, load_file, refresh_file
-from forgelore.store.engine.vectors import VectorCache
-from forgelore.store.migrate import open_store
+from forgelore.index.check import check_store
+from forgelore.index.repair import repair_store
+from forgelore.index.vectors import embed_documents
+from forgelore.store.sqlite import vector_memory
+from forgelore.store.sqlite.schema import open_store
+from forgelore.store.sqlite.vector_memory import drop_file, is_file_true, load_file, load_rows, refresh_file
+from forgelore.store.sqlite.vectors import VectorCache
+from forgelore.store.stats import StoredEmbedder, find_embedder
+from forgelore.text.vectors import check_vector
 
 EMBEDDER = StoredEmbedder(1, "any", "any", "any", 24)
 
@@ -68,7 +67,7 @@ class Shelf:
 
 @pytest.fixture(autouse=True)
 def _worth_it(monkeypatch):
-    monkeypatch.setattr(vector_file, "MIN_ROWS", 50)
+    monkeypatch.setattr(vector_memory, "MIN_ROWS", 50)
 
 
 @pytest.fixture

@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine_tables import INSERT_VECTOR
-from forgelore.core.search.vectors import check_vector, pack_vector
-from forgelore.store.embedders import StoredEmbedder, find_embedder
-from forgelore.store.engine import vector_blocks, vector_scan
-from forgelore.store.engine.byte_products import NUMKONG, NUMPY, choose_kernel
-from forgelore.store.engine.vector_blocks import VectorRows, load_rows
-from forgelore.store.engine.vector_scan import VectorScan
-from forgelore.store.engine.vectors import NearestSearch, VectorCache
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite import vector_memory
+from forgelore.store.sqlite import vectors as vector_scan
+from forgelore.store.sqlite.schema import open_store
+from forgelore.store.sqlite.vector_memory import NUMKONG, NUMPY, VectorRows, choose_kernel, load_rows
+from forgelore.store.sqlite.vectors import NearestSearch, VectorCache, VectorScan
+from forgelore.store.stats import StoredEmbedder, find_embedder
+from forgelore.text.vectors import check_vector, pack_vector
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -189,7 +188,7 @@ def test_any_bytes_come_back_as_they_were_saved(tmp_path, monkeypatch):
     """Vectors are joined as if they were text: NUL, half a character and whatever else must not matter. Blocks end
     anywhere, ids that are gone are passed over, and rows that are no vectors are left out.
     """
-    monkeypatch.setattr(vector_blocks, "_BLOCK", 100)
+    monkeypatch.setattr(vector_memory, "_BLOCK", 100)
     store = open_store(str(tmp_path / "bytes.db"))
     store.run("PRAGMA foreign_keys=OFF")
     vectors = drawn_bytes(7, 997, 32)

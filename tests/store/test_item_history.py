@@ -6,9 +6,9 @@ import json
 import pytest
 
 from forgelore.app import App
-from forgelore.core.times import parse_ms
-from forgelore.flows.transfer.importing import import_lines
 from forgelore.store.item_history import load_histories
+from forgelore.sync.archive import import_lines
+from forgelore.text.dates import parse_ms
 
 MARCH, MAY = "2026-03-01T00:00:00Z", "2026-05-01T00:00:00Z"
 APRIL_MS = parse_ms("2026-04-01T00:00:00Z")

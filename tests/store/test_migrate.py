@@ -10,9 +10,9 @@ import pytest
 from forgelore.errors import CorruptStore, NewerStore, NotFound, StoreError
 from forgelore.model import ItemKey
 from forgelore.store.checks import find_rows
-from forgelore.store.db import Store
-from forgelore.store.migrate import load_migrations, migrate, newest_version, open_store
-from forgelore.store.write_journal import list_writes, load_closed_onto
+from forgelore.store.closings import list_writes, load_closed_onto
+from forgelore.store.database import Store
+from forgelore.store.sqlite.schema import load_migrations, migrate, newest_version, open_store
 
 
 def schema(store):
@@ -152,7 +152,7 @@ def test_a_missing_folder_and_a_missing_file_are_told_apart(tmp_path):
 
 def test_ten_processes_may_open_a_new_file_at_once(tmp_path):
     path = str(tmp_path / "race.db")
-    code = f"from forgelore.store.migrate import open_store; s = open_store({path!r}); print(s.value('SELECT max(version) FROM schema_version'))"
+    code = f"from forgelore.store.sqlite.schema import open_store; s = open_store({path!r}); print(s.value('SELECT max(version) FROM schema_version'))"
     running = [
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(10)

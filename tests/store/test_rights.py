@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from forgelore.app import App
-from forgelore.store.db import Store
+from forgelore.store.database import Store
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights: a profile's folder is its owner's")
 

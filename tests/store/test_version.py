@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from forgelore.errors import Locked, StoreError
-from forgelore.store.db import APPLICATION_ID, Store
+from forgelore.store.database import APPLICATION_ID, Store
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import pytest
 
 from crash.killing import live_on
-from forgelore.flows.index.check import CheckRequest, check_store
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.index.repair import repair_store
+from forgelore.index.check import CheckRequest, check_store
+from forgelore.index.repair import repair_store
+from forgelore.index.update import index_items
 from forgelore.store.projects import list_projects
 
 

@@ -1,10 +1,10 @@
 """One clock for everything: what a held clock of the app leaves in the file is one moment."""
 
-from forgelore.flows.compare.sample import learn_boilerplate
-from forgelore.flows.index.update import update_index
-from forgelore.flows.sync.replay import replay_project
-from forgelore.flows.sync.run import SyncOptions, sync_project
+from forgelore.compare.calibrate import learn_boilerplate
+from forgelore.index.update import update_index
 from forgelore.store.projects import list_projects
+from forgelore.sync.replay import replay_project
+from forgelore.sync.run import SyncOptions, sync_project
 from index.embedder import DIMENSION, Hashed
 
 OURS = {  # columns with times of this machine; the others hold times of the forge

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import pytest
 
 from forgelore.errors import ForgeError
-from forgelore.flows.sync import run as sync_flow
-from forgelore.flows.sync.page import PageSaver
-from forgelore.store.sync_state import load_cursor
+from forgelore.store.sync import load_cursor
+from forgelore.sync import run as sync_flow
+from forgelore.sync.pages import PageSaver
 from servers.github import Token
 from support import content_hash, raised
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgelore.store.jobs import count_jobs, fail_job, finish_job, queue_jobs, queue_missing_part, ready_jobs
-from forgelore.store.migrate import open_store
+from forgelore.store.sqlite.schema import open_store
 
 HOUR_MS = 3_600_000
 

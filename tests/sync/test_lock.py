@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from forgelore.errors import Locked
-from forgelore.store.sync_state import STALE_AFTER_MS, acquire_lock
+from forgelore.store.sync import STALE_AFTER_MS, acquire_lock
 from support import raised
 
 NOBODY = 999_999_999  # no process has this number

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgelore.errors import ForgeError
-from forgelore.forges.github.nodes import FEW, NO_REASON, Hole, NodeFetcher, ask_for_all, read_nodes
+from forgelore.forges.github.graph import FEW, NO_REASON, MissingNode, NodeFetcher, ask_for_all, read_nodes
 
 sizes = st.integers(1, 100)
 
@@ -35,7 +35,7 @@ def test_one_heavy_node_is_found_and_the_others_come(count, data):
     heavy = data.draw(st.sampled_from(ids))
     ask, _ = forge(heavy={heavy})
     found = ask_for_all(ask, ids)
-    assert [one for one, node in zip(ids, found, strict=True) if isinstance(node, Hole)] == [heavy]
+    assert [one for one, node in zip(ids, found, strict=True) if isinstance(node, MissingNode)] == [heavy]
     assert found[ids.index(heavy)].reason == "HTTP 502"
 
 
@@ -48,7 +48,7 @@ def test_every_place_has_its_node_or_its_reason_and_asking_ends(count, data):
     ask, asked = forge(heavy, silent, forbidden)
     found = ask_for_all(ask, ids)
     for one, node in zip(ids, found, strict=True):
-        if isinstance(node, Hole):
+        if isinstance(node, MissingNode):
             assert node.reason
             assert heavy or one in silent | forbidden
         else:
@@ -60,7 +60,7 @@ def test_every_place_has_its_node_or_its_reason_and_asking_ends(count, data):
 def test_a_batch_of_nothing_costs_a_handful(count, error):
     ids = [str(number) for number in range(count)]
     ask, asked = forge(**{error: set(ids)})
-    assert all(isinstance(node, Hole) for node in ask_for_all(ask, ids))
+    assert all(isinstance(node, MissingNode) for node in ask_for_all(ask, ids))
     assert len(asked) <= {"heavy": 9, "silent": 2, "forbidden": 1}[error]
 
 
@@ -72,12 +72,17 @@ def test_the_reason_is_the_forges_own():
     nodes = [{"number": 1}, None, None, {"number": 4}]
     assert read_nodes({"nodes": nodes}, errors, 4) == [
         {"number": 1},
-        Hole("FORBIDDEN: Resource not accessible", "FORBIDDEN"),
-        Hole(NO_REASON),
-        Hole("RESOURCE_LIMITS_EXCEEDED: too much", "RESOURCE_LIMITS_EXCEEDED"),
+        MissingNode("FORBIDDEN: Resource not accessible", "FORBIDDEN"),
+        MissingNode(NO_REASON),
+        MissingNode("RESOURCE_LIMITS_EXCEEDED: too much", "RESOURCE_LIMITS_EXCEEDED"),
     ]
-    assert read_nodes({"nodes": None}, [{"message": "Something went wrong"}], 2) == [Hole("Something went wrong")] * 2
-    assert read_nodes({"nodes": [{"number": 1}]}, [], 2) == [Hole(NO_REASON)] * 2, "nobody knows whose place that is"
+    assert (
+        read_nodes({"nodes": None}, [{"message": "Something went wrong"}], 2)
+        == [MissingNode("Something went wrong")] * 2
+    )
+    assert read_nodes({"nodes": [{"number": 1}]}, [], 2) == [MissingNode(NO_REASON)] * 2, (
+        "nobody knows whose place that is"
+    )
 
 
 def test_one_node_among_many_keeps_everybody_asking():

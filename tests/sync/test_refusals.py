@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from forgelore.errors import AuthError, ForgeError, NotFound
-from forgelore.flows.sync import deletions as sweep
 from forgelore.model import Cursor
-from forgelore.store.sync_state import load_cursor
+from forgelore.store.sync import load_cursor
+from forgelore.sync import deletions as sweep
 from support import raised
 
 DAY_S = 86_400

@@ -4,11 +4,11 @@ import pytest
 
 from crash.killing import live_on
 from forgelore.errors import Locked
-from forgelore.flows.index.documents import index_items
-from forgelore.flows.sync.replay import replay_items, replay_project
+from forgelore.index.update import index_items
 from forgelore.store.jobs import count_jobs, queue_replays
 from forgelore.store.projects import list_projects
-from forgelore.store.sync_state import acquire_lock
+from forgelore.store.sync import acquire_lock
+from forgelore.sync.replay import replay_items, replay_project
 from support import content_hash
 
 

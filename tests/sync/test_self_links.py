@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgelore.core.names import Ref
-from forgelore.flows.browse.items import load_item
-from forgelore.flows.sync.replay import replay_project
-from forgelore.flows.transfer.exporting import export_lines
+from forgelore.browse.items import load_item
 from forgelore.model import Detail, Item, ItemKey, Link, Note, Project, ProjectName, Thread
 from forgelore.store.items import save_details, save_items
 from forgelore.store.jobs import count_jobs
-from forgelore.store.migrate import open_store
+from forgelore.store.notes import save_threads
 from forgelore.store.project_rows import save_project
 from forgelore.store.projects import list_projects
-from forgelore.store.threads import save_threads
+from forgelore.store.sqlite.schema import open_store
+from forgelore.sync.archive import export_lines
+from forgelore.sync.replay import replay_project
+from forgelore.text.refs import Ref
 from old_stores import forget_migrations
 from support import content_hash
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from test_bot import CRASH, THEME
 
-from forgelore.core.times import parse_ms
-from forgelore.core.triage.health_log import CHANGED_SLACK_MS, FILED_SLACK_MS, HealthEntry, HealthLog, build_botlog, lag
 from forgelore.surfaces.cli.main import main
+from forgelore.text.dates import parse_ms
+from forgelore.triage.health_log import CHANGED_SLACK_MS, FILED_SLACK_MS, HealthEntry, HealthLog, build_botlog, lag
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S

@@ -182,7 +182,7 @@ def test_a_race_with_the_deletion_of_an_item_does_not_bring_it_back(bot, monkeyp
     bot.opened(*THEME)
     number = bot.project.add_issue(*CRASH)
     payload, gone = bot.payload(number, "opened"), bot.payload(number, "deleted")
-    from forgelore.flows.triage import index as bot_index
+    from forgelore.triage import index as bot_index
 
     pack, raced = bot_index.pack, []
 

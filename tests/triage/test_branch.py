@@ -20,10 +20,9 @@ from forgelore.errors import (
     StateMoved,
     StateRefused,
 )
-from forgelore.forges.branch import files as branch_module
-from forgelore.forges.branch.files import StateBranch
-from forgelore.forges.branch.git import Address, GitResult, build_environ, parse_address
-from forgelore.forges.branch.refusals import MOST_SHOWN, Scene, explain
+from forgelore.forges import branch as branch_module
+from forgelore.forges.branch import MAX_SHOWN, Scene, StateBranch, explain
+from forgelore.forges.git import Address, GitResult, build_environ, parse_address
 from forgelore.profiles import GITHUB, GITLAB
 from servers.githttp import GitServer, has_backend
 
@@ -238,7 +237,7 @@ def test_of_two_pushes_at_the_same_moment_one_wins_and_one_is_told(forge, is_fir
 RUNNER = """
 import os, sys
 from forgelore.errors import StateMoved
-from forgelore.forges.branch.files import StateBranch
+from forgelore.forges.branch import StateBranch
 url, folder, name = sys.argv[1:]
 state = StateBranch(url, "forgelore-index", token=os.environ["TOKEN"], folder=folder, environ=os.environ)
 done = 0
@@ -544,7 +543,7 @@ def test_the_name_of_a_branch_or_repository_does_not_pass_for_a_refusal():
 def test_what_a_server_says_cannot_act_and_is_bounded():
     said = "remote: \x1b]0;title\x07GH013: no\x1b[2J\u202e" + "x" * 5_000 + "\nremote: ::error::more\r\n"
     message = explain(GitResult(1, "", said), scene()).message
-    assert len(message) < MOST_SHOWN + 100
+    assert len(message) < MAX_SHOWN + 100
     assert message.isprintable()
 
 

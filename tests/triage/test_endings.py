@@ -5,11 +5,10 @@ import json
 import pytest
 
 from forgelore.model import Item, ItemKey, Link, Project, ProjectName
-from forgelore.store.endings import load_fix, load_original
 from forgelore.store.items import load_ids, save_items
-from forgelore.store.links import LinkRow, save_links
-from forgelore.store.migrate import open_store
+from forgelore.store.links import LinkRow, load_fix, load_original, save_links
 from forgelore.store.project_rows import save_project
+from forgelore.store.sqlite.schema import open_store
 
 
 class Tracker:

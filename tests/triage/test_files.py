@@ -3,7 +3,7 @@
 from test_bot import THEME
 from test_bot_gitlab import bot as gitlab_bot  # noqa: F401 - a fixture
 
-from forgelore.flows.triage.files import FEW_REQUESTS
+from forgelore.triage.intake import FEW_REQUESTS
 
 FILES = [("modified", "src/net/cache.py"), ("renamed", "docs/old.md", "docs/new.md")]
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from forgelore.flows.triage.intake import Budget, cover, drop_missing
-from forgelore.flows.triage.withhold import open_project
 from forgelore.store.triage import forget_for_good
+from forgelore.triage.intake import Budget, cover, drop_missing, open_project
 
 
 @pytest.fixture(params=["github", "gitlab"])

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from forgelore.core.compare.evidence import Quote
-from forgelore.core.triage.report import MARKER, Report, ReportRow, build_report
+from forgelore.compare.evidence import Quote
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited
-from forgelore.flows.triage.posting import REMOVED, post_report
 from forgelore.model import ItemKey
-from forgelore.ports import ConversationLocked, LostWrite
+from forgelore.ports.forge import ConversationLocked, LostWrite
+from forgelore.triage.posting import REMOVED, post_report
+from forgelore.triage.report import MARKER, Report, ReportRow, build_report
 from support import raised
 
 BODY = f"{MARKER}\nLooks similar."

@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.flows.triage.bot import BotResult
-from forgelore.flows.triage.intake import Coverage
 from forgelore.surfaces.present.triage import build_summary
+from forgelore.triage.bot import BotResult
+from forgelore.triage.intake import Coverage
 
 COVERAGES = st.builds(Coverage, st.integers(0, 5_000), st.none() | st.integers(0, 5_000), st.booleans())
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from forgelore.core.closing.recheck import SeenItem
-from forgelore.core.closing.waiting_note import WaitingNote, build_note, parse_note
+from forgelore.dedupe.closing_rules import SeenItem, WaitingNote, build_note, parse_note
 
 TEXT = (
     "Opening the settings twice empties the list of folders",

@@ -30,312 +30,312 @@ if TYPE_CHECKING:
     from forgelore.api.setup import SetupAnswer as SetupAnswer
     from forgelore.api.setup import TokenOwner as TokenOwner
     from forgelore.api.tidy import TriageAnswer as TriageAnswer
+    from forgelore.ask.answers import AskAnswer as AskAnswer
+    from forgelore.ask.answers import AskedTool as AskedTool
+    from forgelore.ask.answers import AskStep as AskStep
+    from forgelore.ask.answers import BestPassage as BestPassage
+    from forgelore.ask.claims import CheckedCitation as CheckedCitation
+    from forgelore.ask.claims import Claim as Claim
+    from forgelore.browse.items import ReadItem as ReadItem
+    from forgelore.browse.items import ShownCommit as ShownCommit
+    from forgelore.browse.items import ShownFile as ShownFile
+    from forgelore.browse.items import ShownItem as ShownItem
+    from forgelore.browse.items import ShownNote as ShownNote
+    from forgelore.browse.items import ShownReviewer as ShownReviewer
+    from forgelore.browse.items import ShownThread as ShownThread
+    from forgelore.browse.lists import COUNTABLE as COUNTABLE
+    from forgelore.browse.lists import ListedItem as ListedItem
+    from forgelore.browse.lists import ListedItems as ListedItems
+    from forgelore.browse.lists import RowCount as RowCount
+    from forgelore.browse.refs import parse_kind as parse_kind
+    from forgelore.browse.refs import split_refs as split_refs
+    from forgelore.compare.calibrate import AtThreshold as AtThreshold
+    from forgelore.compare.calibrate import Calibrated as Calibrated
+    from forgelore.compare.calibration import Chance as Chance
+    from forgelore.compare.calibration import Curve as Curve
+    from forgelore.compare.calibration import Explanation as Explanation
+    from forgelore.compare.calibration import Fact as Fact
+    from forgelore.compare.evaluate import Evaluation as Evaluation
+    from forgelore.compare.evaluate import Group as Group
+    from forgelore.compare.evaluate import QueryResult as QueryResult
+    from forgelore.compare.evidence import Quote as Quote
+    from forgelore.compare.rank import Match as Match
+    from forgelore.compare.scoring import DecisionScores as DecisionScores
+    from forgelore.compare.scoring import Score as Score
+    from forgelore.compare.similar import SimilarAnswer as SimilarAnswer
+    from forgelore.compare.similar import SimilarHit as SimilarHit
     from forgelore.config import EMBEDDERS as EMBEDDERS
-    from forgelore.core.ask.citations import CheckedCitation as CheckedCitation
-    from forgelore.core.ask.citations import Claim as Claim
-    from forgelore.core.ask.windows import LinePart as LinePart
-    from forgelore.core.ask.windows import ReadingWindow as ReadingWindow
-    from forgelore.core.ask.windows import ScrollDirection as ScrollDirection
-    from forgelore.core.ask.windows import TextPlace as TextPlace
-    from forgelore.core.audit.classes import AuditScores as AuditScores
-    from forgelore.core.audit.classes import LaneAnswer as LaneAnswer
-    from forgelore.core.audit.classes import MeasuredShare as MeasuredShare
-    from forgelore.core.audit.pair_labels import PairLabel as PairLabel
-    from forgelore.core.audit.simulation import GateBounds as GateBounds
-    from forgelore.core.audit.simulation import SweptBound as SweptBound
-    from forgelore.core.compare.calibration import Chance as Chance
-    from forgelore.core.compare.calibration import Curve as Curve
-    from forgelore.core.compare.evidence import Quote as Quote
-    from forgelore.core.compare.facts import Explanation as Explanation
-    from forgelore.core.compare.facts import Fact as Fact
-    from forgelore.core.compare.scoring import DecisionScores as DecisionScores
-    from forgelore.core.compare.scoring import Score as Score
-    from forgelore.core.dedupe.closings import TargetPolicy as TargetPolicy
-    from forgelore.core.own_pages import check_page as check_page
-    from forgelore.core.people.places import KnownPlace as KnownPlace
-    from forgelore.core.reading import ReadingText as ReadingText
-    from forgelore.core.reading import Section as Section
-    from forgelore.core.search.snippets import Snippet as Snippet
-    from forgelore.core.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
-    from forgelore.core.triage.events import Event as Event
-    from forgelore.core.triage.events import parse_event as parse_event
-    from forgelore.core.triage.inputs import Inputs as Inputs
-    from forgelore.core.triage.inputs import parse_inputs as parse_inputs
-    from forgelore.core.triage.report_rows import ReportRow as ReportRow
-    from forgelore.core.values import check_filled as check_filled
-    from forgelore.flows.ask.answers import AskAnswer as AskAnswer
-    from forgelore.flows.ask.answers import AskedTool as AskedTool
-    from forgelore.flows.ask.answers import AskStep as AskStep
-    from forgelore.flows.ask.answers import BestPassage as BestPassage
-    from forgelore.flows.audit.analysis import AuditAnalysis as AuditAnalysis
-    from forgelore.flows.audit.human import BlindItem as BlindItem
-    from forgelore.flows.audit.human import BlindPair as BlindPair
-    from forgelore.flows.audit.overview import DedupeOverview as DedupeOverview
-    from forgelore.flows.audit.overview import OverviewCluster as OverviewCluster
-    from forgelore.flows.audit.overview import OverviewEdge as OverviewEdge
-    from forgelore.flows.audit.overview import OverviewItem as OverviewItem
-    from forgelore.flows.audit.recording import AuditCase as AuditCase
-    from forgelore.flows.audit.recording import AuditReport as AuditReport
-    from forgelore.flows.browse.items import ShownCommit as ShownCommit
-    from forgelore.flows.browse.items import ShownFile as ShownFile
-    from forgelore.flows.browse.items import ShownItem as ShownItem
-    from forgelore.flows.browse.items import ShownNote as ShownNote
-    from forgelore.flows.browse.items import ShownReviewer as ShownReviewer
-    from forgelore.flows.browse.items import ShownThread as ShownThread
-    from forgelore.flows.browse.lists import COUNTABLE as COUNTABLE
-    from forgelore.flows.browse.lists import ListedItem as ListedItem
-    from forgelore.flows.browse.lists import ListedItems as ListedItems
-    from forgelore.flows.browse.lists import RowCount as RowCount
-    from forgelore.flows.browse.reading_window import ReadItem as ReadItem
-    from forgelore.flows.browse.refs import parse_kind as parse_kind
-    from forgelore.flows.browse.refs import split_refs as split_refs
-    from forgelore.flows.closing.apply import Applied as Applied
-    from forgelore.flows.closing.apply import AppliedLine as AppliedLine
-    from forgelore.flows.closing.rollback import RolledBack as RolledBack
-    from forgelore.flows.closing.rollback import RolledBackItem as RolledBackItem
-    from forgelore.flows.code.commits import IndexedCommits as IndexedCommits
-    from forgelore.flows.code.files import IndexedFiles as IndexedFiles
-    from forgelore.flows.compare.calibrate import AtThreshold as AtThreshold
-    from forgelore.flows.compare.calibrate import Calibrated as Calibrated
-    from forgelore.flows.compare.evaluate import Evaluation as Evaluation
-    from forgelore.flows.compare.evaluate import Group as Group
-    from forgelore.flows.compare.evaluate import QueryResult as QueryResult
-    from forgelore.flows.compare.rank import Match as Match
-    from forgelore.flows.compare.similar import SimilarAnswer as SimilarAnswer
-    from forgelore.flows.compare.similar import SimilarHit as SimilarHit
-    from forgelore.flows.dedupe.candidates import CandidatesMade as CandidatesMade
-    from forgelore.flows.dedupe.canonicalize import Canonicalized as Canonicalized
-    from forgelore.flows.dedupe.canonicalize import LeftOutEdge as LeftOutEdge
-    from forgelore.flows.dedupe.canonicalize import ShownCluster as ShownCluster
-    from forgelore.flows.dedupe.detect_new import DetectedCandidate as DetectedCandidate
-    from forgelore.flows.dedupe.detect_new import Detection as Detection
-    from forgelore.flows.dedupe.intent import CardsMade as CardsMade
-    from forgelore.flows.dedupe.judge import DecisionsMade as DecisionsMade
-    from forgelore.flows.dedupe.maintainers import Maintainers as Maintainers
-    from forgelore.flows.dedupe.overrides import OverrideAction as OverrideAction
-    from forgelore.flows.dedupe.plan import ClosingPlan as ClosingPlan
-    from forgelore.flows.dedupe.plan import PlanLine as PlanLine
-    from forgelore.flows.index.check import Checked as Checked
-    from forgelore.flows.index.check import Proof as Proof
-    from forgelore.flows.index.documents import Indexed as Indexed
-    from forgelore.flows.index.findings import Finding as Finding
-    from forgelore.flows.index.repair import Repair as Repair
-    from forgelore.flows.index.repair import Repaired as Repaired
-    from forgelore.flows.index.stats import CodeStats as CodeStats
-    from forgelore.flows.index.stats import DocumentStats as DocumentStats
-    from forgelore.flows.index.stats import EmbedderStats as EmbedderStats
-    from forgelore.flows.index.stats import FileStats as FileStats
-    from forgelore.flows.index.stats import FullTextStats as FullTextStats
-    from forgelore.flows.index.stats import IndexStats as IndexStats
-    from forgelore.flows.index.stats import VectorStats as VectorStats
-    from forgelore.flows.index.vectors import Embedded as Embedded
-    from forgelore.flows.paths.extract import ExtractedDecisions as ExtractedDecisions
-    from forgelore.flows.paths.path_history import PathDecision as PathDecision
-    from forgelore.flows.paths.path_history import PathEntry as PathEntry
-    from forgelore.flows.paths.path_history import PathHistory as PathHistory
-    from forgelore.flows.people.person import LabelCount as LabelCount
-    from forgelore.flows.people.person import PathPeople as PathPeople
-    from forgelore.flows.people.person import PathPerson as PathPerson
-    from forgelore.flows.people.person import PersonAnswer as PersonAnswer
-    from forgelore.flows.people.person import PersonCounts as PersonCounts
-    from forgelore.flows.people.person_items import PersonItem as PersonItem
-    from forgelore.flows.people.work import MyWork as MyWork
-    from forgelore.flows.progress import Watcher as Watcher
-    from forgelore.flows.search.hit import Hit as Hit
-    from forgelore.flows.search.run import SearchAnswer as SearchAnswer
-    from forgelore.flows.search.run import SearchMode as SearchMode
-    from forgelore.flows.sync.estimate import SyncEstimate as SyncEstimate
-    from forgelore.flows.sync.run import SyncResult as SyncResult
-    from forgelore.flows.sync.status import FailedJob as FailedJob
-    from forgelore.flows.sync.status import JobCount as JobCount
-    from forgelore.flows.sync.status import SyncRun as SyncRun
-    from forgelore.flows.sync.status import SyncStatus as SyncStatus
-    from forgelore.flows.transfer.exporting import Exported as Exported
-    from forgelore.flows.transfer.importing import BadLine as BadLine
-    from forgelore.flows.transfer.importing import ImportResult as ImportResult
-    from forgelore.flows.triage.bot import BotResult as BotResult
-    from forgelore.flows.triage.bot import TriagedItem as TriagedItem
-    from forgelore.flows.triage.item import TriageOutcome as TriageOutcome
-    from forgelore.flows.triage.item import TriageResult as TriageResult
-    from forgelore.flows.triage.posting import CommentAction as CommentAction
-    from forgelore.flows.triage.posting import Posted as Posted
+    from forgelore.dedupe.apply import Applied as Applied
+    from forgelore.dedupe.apply import AppliedLine as AppliedLine
+    from forgelore.dedupe.audit import AuditCase as AuditCase
+    from forgelore.dedupe.audit import AuditReport as AuditReport
+    from forgelore.dedupe.audit_human import BlindItem as BlindItem
+    from forgelore.dedupe.audit_human import BlindPair as BlindPair
+    from forgelore.dedupe.audit_rules import AuditScores as AuditScores
+    from forgelore.dedupe.audit_rules import GateBounds as GateBounds
+    from forgelore.dedupe.audit_rules import MeasuredShare as MeasuredShare
+    from forgelore.dedupe.audit_rules import PairLabel as PairLabel
+    from forgelore.dedupe.audit_rules import SweptBound as SweptBound
+    from forgelore.dedupe.candidates import CandidatesMade as CandidatesMade
+    from forgelore.dedupe.clusters import TargetPolicy as TargetPolicy
+    from forgelore.dedupe.detect_new import DetectedCandidate as DetectedCandidate
+    from forgelore.dedupe.detect_new import Detection as Detection
+    from forgelore.dedupe.intent import CardsMade as CardsMade
+    from forgelore.dedupe.judge import DecisionsMade as DecisionsMade
+    from forgelore.dedupe.overrides import OverrideAction as OverrideAction
+    from forgelore.dedupe.plan import Canonicalized as Canonicalized
+    from forgelore.dedupe.plan import ClosingPlan as ClosingPlan
+    from forgelore.dedupe.plan import LeftOutEdge as LeftOutEdge
+    from forgelore.dedupe.plan import Maintainers as Maintainers
+    from forgelore.dedupe.plan import PlanLine as PlanLine
+    from forgelore.dedupe.plan import ShownCluster as ShownCluster
+    from forgelore.dedupe.report import AuditAnalysis as AuditAnalysis
+    from forgelore.dedupe.report import DedupeOverview as DedupeOverview
+    from forgelore.dedupe.report import OverviewCluster as OverviewCluster
+    from forgelore.dedupe.report import OverviewEdge as OverviewEdge
+    from forgelore.dedupe.report import OverviewItem as OverviewItem
+    from forgelore.dedupe.rollback import RolledBack as RolledBack
+    from forgelore.dedupe.rollback import RolledBackItem as RolledBackItem
+    from forgelore.history.extract import ExtractedDecisions as ExtractedDecisions
+    from forgelore.history.path_history import PathDecision as PathDecision
+    from forgelore.history.path_history import PathEntry as PathEntry
+    from forgelore.history.path_history import PathHistory as PathHistory
+    from forgelore.history.people import KnownPlace as KnownPlace
+    from forgelore.history.people import LabelCount as LabelCount
+    from forgelore.history.people import MyWork as MyWork
+    from forgelore.history.people import PathPeople as PathPeople
+    from forgelore.history.people import PathPerson as PathPerson
+    from forgelore.history.people import PersonAnswer as PersonAnswer
+    from forgelore.history.people import PersonCounts as PersonCounts
+    from forgelore.history.people import PersonItem as PersonItem
+    from forgelore.index.check import Checked as Checked
+    from forgelore.index.check import Finding as Finding
+    from forgelore.index.check import Proof as Proof
+    from forgelore.index.code import IndexedCommits as IndexedCommits
+    from forgelore.index.code import IndexedFiles as IndexedFiles
+    from forgelore.index.repair import Repair as Repair
+    from forgelore.index.repair import Repaired as Repaired
+    from forgelore.index.stats import CodeStats as CodeStats
+    from forgelore.index.stats import DocumentStats as DocumentStats
+    from forgelore.index.stats import EmbedderStats as EmbedderStats
+    from forgelore.index.stats import FileStats as FileStats
+    from forgelore.index.stats import FullTextStats as FullTextStats
+    from forgelore.index.stats import IndexStats as IndexStats
+    from forgelore.index.stats import VectorStats as VectorStats
+    from forgelore.index.update import Indexed as Indexed
+    from forgelore.index.vectors import Embedded as Embedded
+    from forgelore.ports.progress import Watcher as Watcher
     from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
     from forgelore.profiles import NAMING as NAMING
-    from forgelore.store.ask_sessions import AskSession as AskSession
-    from forgelore.store.dedupe_runs import DedupeRun as DedupeRun
-    from forgelore.store.health import WaitingError as WaitingError
-    from forgelore.store.health import WaitingQueue as WaitingQueue
+    from forgelore.records import LaneAnswer as LaneAnswer
+    from forgelore.search.hits import Hit as Hit
+    from forgelore.search.run import SearchAnswer as SearchAnswer
+    from forgelore.search.run import SearchMode as SearchMode
+    from forgelore.search.snippets import Snippet as Snippet
+    from forgelore.store.ask import AskSession as AskSession
+    from forgelore.store.decisions import DedupeRun as DedupeRun
     from forgelore.store.hits import HitRow as HitRow
     from forgelore.store.hits import ThreadFacts as ThreadFacts
-    from forgelore.store.sync_history import ListPosition as ListPosition
-    from forgelore.store.sync_history import LockHolder as LockHolder
+    from forgelore.store.stats import WaitingError as WaitingError
+    from forgelore.store.stats import WaitingQueue as WaitingQueue
+    from forgelore.store.sync import ListPosition as ListPosition
+    from forgelore.store.sync import LockHolder as LockHolder
+    from forgelore.sync.archive import BadLine as BadLine
+    from forgelore.sync.archive import Exported as Exported
+    from forgelore.sync.archive import ImportResult as ImportResult
+    from forgelore.sync.run import SyncResult as SyncResult
+    from forgelore.sync.status import FailedJob as FailedJob
+    from forgelore.sync.status import JobCount as JobCount
+    from forgelore.sync.status import SyncEstimate as SyncEstimate
+    from forgelore.sync.status import SyncRun as SyncRun
+    from forgelore.sync.status import SyncStatus as SyncStatus
+    from forgelore.text.markdown import check_page as check_page
+    from forgelore.text.reading import LinePart as LinePart
+    from forgelore.text.reading import ReadingText as ReadingText
+    from forgelore.text.reading import ReadingWindow as ReadingWindow
+    from forgelore.text.reading import ScrollDirection as ScrollDirection
+    from forgelore.text.reading import Section as Section
+    from forgelore.text.reading import TextPlace as TextPlace
+    from forgelore.text.values import check_filled as check_filled
+    from forgelore.triage.bot import BotResult as BotResult
+    from forgelore.triage.bot import TriagedItem as TriagedItem
+    from forgelore.triage.events import MAX_EVENT_BYTES as MAX_EVENT_BYTES
+    from forgelore.triage.events import Event as Event
+    from forgelore.triage.events import Inputs as Inputs
+    from forgelore.triage.events import parse_event as parse_event
+    from forgelore.triage.events import parse_inputs as parse_inputs
+    from forgelore.triage.item import TriageOutcome as TriageOutcome
+    from forgelore.triage.item import TriageResult as TriageResult
+    from forgelore.triage.posting import CommentAction as CommentAction
+    from forgelore.triage.posting import Posted as Posted
+    from forgelore.triage.report import ReportRow as ReportRow
     from forgelore.words import KINDS as KINDS
     from forgelore.words import FilterWords as FilterWords
     from forgelore.words import ProjectName as ProjectName
 
 _HOMES = {
     "AddedHost": "forgelore.api.setup",
-    "Applied": "forgelore.flows.closing.apply",
-    "AppliedLine": "forgelore.flows.closing.apply",
-    "AskAnswer": "forgelore.flows.ask.answers",
-    "AskSession": "forgelore.store.ask_sessions",
-    "AskStep": "forgelore.flows.ask.answers",
-    "AskedTool": "forgelore.flows.ask.answers",
-    "AtThreshold": "forgelore.flows.compare.calibrate",
-    "AuditAnalysis": "forgelore.flows.audit.analysis",
-    "AuditCase": "forgelore.flows.audit.recording",
-    "AuditReport": "forgelore.flows.audit.recording",
-    "AuditScores": "forgelore.core.audit.classes",
-    "BadLine": "forgelore.flows.transfer.importing",
-    "BestPassage": "forgelore.flows.ask.answers",
-    "BlindItem": "forgelore.flows.audit.human",
-    "BlindPair": "forgelore.flows.audit.human",
+    "Applied": "forgelore.dedupe.apply",
+    "AppliedLine": "forgelore.dedupe.apply",
+    "AskAnswer": "forgelore.ask.answers",
+    "AskSession": "forgelore.store.ask",
+    "AskStep": "forgelore.ask.answers",
+    "AskedTool": "forgelore.ask.answers",
+    "AtThreshold": "forgelore.compare.calibrate",
+    "AuditAnalysis": "forgelore.dedupe.report",
+    "AuditCase": "forgelore.dedupe.audit",
+    "AuditReport": "forgelore.dedupe.audit",
+    "AuditScores": "forgelore.dedupe.audit_rules",
+    "BadLine": "forgelore.sync.archive",
+    "BestPassage": "forgelore.ask.answers",
+    "BlindItem": "forgelore.dedupe.audit_human",
+    "BlindPair": "forgelore.dedupe.audit_human",
     "BotPlaces": "forgelore.api.bot",
-    "BotResult": "forgelore.flows.triage.bot",
+    "BotResult": "forgelore.triage.bot",
     "BuiltDocuments": "forgelore.api.index",
-    "COUNTABLE": "forgelore.flows.browse.lists",
-    "Calibrated": "forgelore.flows.compare.calibrate",
-    "CandidatesMade": "forgelore.flows.dedupe.candidates",
-    "Canonicalized": "forgelore.flows.dedupe.canonicalize",
-    "CardsMade": "forgelore.flows.dedupe.intent",
-    "Chance": "forgelore.core.compare.calibration",
-    "Checked": "forgelore.flows.index.check",
-    "CheckedCitation": "forgelore.core.ask.citations",
-    "Claim": "forgelore.core.ask.citations",
-    "ClosingPlan": "forgelore.flows.dedupe.plan",
-    "CodeStats": "forgelore.flows.index.stats",
-    "CommentAction": "forgelore.flows.triage.posting",
-    "Curve": "forgelore.core.compare.calibration",
-    "DecisionScores": "forgelore.core.compare.scoring",
-    "DecisionsMade": "forgelore.flows.dedupe.judge",
+    "COUNTABLE": "forgelore.browse.lists",
+    "Calibrated": "forgelore.compare.calibrate",
+    "CandidatesMade": "forgelore.dedupe.candidates",
+    "Canonicalized": "forgelore.dedupe.plan",
+    "CardsMade": "forgelore.dedupe.intent",
+    "Chance": "forgelore.compare.calibration",
+    "Checked": "forgelore.index.check",
+    "CheckedCitation": "forgelore.ask.claims",
+    "Claim": "forgelore.ask.claims",
+    "ClosingPlan": "forgelore.dedupe.plan",
+    "CodeStats": "forgelore.index.stats",
+    "CommentAction": "forgelore.triage.posting",
+    "Curve": "forgelore.compare.calibration",
+    "DecisionScores": "forgelore.compare.scoring",
+    "DecisionsMade": "forgelore.dedupe.judge",
     "DedupeChain": "forgelore.api.deduping.chain",
-    "DedupeOverview": "forgelore.flows.audit.overview",
-    "DedupeRun": "forgelore.store.dedupe_runs",
-    "DetectedCandidate": "forgelore.flows.dedupe.detect_new",
-    "Detection": "forgelore.flows.dedupe.detect_new",
+    "DedupeOverview": "forgelore.dedupe.report",
+    "DedupeRun": "forgelore.store.decisions",
+    "DetectedCandidate": "forgelore.dedupe.detect_new",
+    "Detection": "forgelore.dedupe.detect_new",
     "DoctorCheck": "forgelore.api.checkup",
-    "DocumentStats": "forgelore.flows.index.stats",
+    "DocumentStats": "forgelore.index.stats",
     "EMBEDDERS": "forgelore.config",
-    "Embedded": "forgelore.flows.index.vectors",
-    "EmbedderStats": "forgelore.flows.index.stats",
-    "Evaluation": "forgelore.flows.compare.evaluate",
-    "Event": "forgelore.core.triage.events",
-    "Explanation": "forgelore.core.compare.facts",
-    "Exported": "forgelore.flows.transfer.exporting",
-    "ExtractedDecisions": "forgelore.flows.paths.extract",
+    "Embedded": "forgelore.index.vectors",
+    "EmbedderStats": "forgelore.index.stats",
+    "Evaluation": "forgelore.compare.evaluate",
+    "Event": "forgelore.triage.events",
+    "Explanation": "forgelore.compare.calibration",
+    "Exported": "forgelore.sync.archive",
+    "ExtractedDecisions": "forgelore.history.extract",
     "FORGE_NAMES": "forgelore.profiles",
-    "Fact": "forgelore.core.compare.facts",
-    "FailedJob": "forgelore.flows.sync.status",
-    "FileStats": "forgelore.flows.index.stats",
+    "Fact": "forgelore.compare.calibration",
+    "FailedJob": "forgelore.sync.status",
+    "FileStats": "forgelore.index.stats",
     "FilterWords": "forgelore.words",
-    "Finding": "forgelore.flows.index.findings",
-    "FullTextStats": "forgelore.flows.index.stats",
-    "GateBounds": "forgelore.core.audit.simulation",
-    "Group": "forgelore.flows.compare.evaluate",
+    "Finding": "forgelore.index.check",
+    "FullTextStats": "forgelore.index.stats",
+    "GateBounds": "forgelore.dedupe.audit_rules",
+    "Group": "forgelore.compare.evaluate",
     "History": "forgelore.api.history",
-    "Hit": "forgelore.flows.search.hit",
+    "Hit": "forgelore.search.hits",
     "HitRow": "forgelore.store.hits",
-    "ImportResult": "forgelore.flows.transfer.importing",
+    "ImportResult": "forgelore.sync.archive",
     "ImportedFile": "forgelore.api.fetch",
     "IndexParts": "forgelore.api.index",
-    "IndexStats": "forgelore.flows.index.stats",
-    "Indexed": "forgelore.flows.index.documents",
+    "IndexStats": "forgelore.index.stats",
+    "Indexed": "forgelore.index.update",
     "IndexedCode": "forgelore.api.index",
-    "IndexedCommits": "forgelore.flows.code.commits",
-    "IndexedFiles": "forgelore.flows.code.files",
-    "Inputs": "forgelore.core.triage.inputs",
+    "IndexedCommits": "forgelore.index.code",
+    "IndexedFiles": "forgelore.index.code",
+    "Inputs": "forgelore.triage.events",
     "IntentAnswer": "forgelore.api.dedupe",
-    "JobCount": "forgelore.flows.sync.status",
+    "JobCount": "forgelore.sync.status",
     "KINDS": "forgelore.words",
-    "KnownPlace": "forgelore.core.people.places",
-    "LabelCount": "forgelore.flows.people.person",
-    "LaneAnswer": "forgelore.core.audit.classes",
-    "LeftOutEdge": "forgelore.flows.dedupe.canonicalize",
-    "LinePart": "forgelore.core.ask.windows",
-    "ListPosition": "forgelore.store.sync_history",
-    "ListedItem": "forgelore.flows.browse.lists",
-    "ListedItems": "forgelore.flows.browse.lists",
-    "LockHolder": "forgelore.store.sync_history",
-    "MAX_EVENT_BYTES": "forgelore.core.triage.events",
-    "Maintainers": "forgelore.flows.dedupe.maintainers",
-    "Match": "forgelore.flows.compare.rank",
-    "MeasuredShare": "forgelore.core.audit.classes",
-    "MyWork": "forgelore.flows.people.work",
+    "KnownPlace": "forgelore.history.people",
+    "LabelCount": "forgelore.history.people",
+    "LaneAnswer": "forgelore.records",
+    "LeftOutEdge": "forgelore.dedupe.plan",
+    "LinePart": "forgelore.text.reading",
+    "ListPosition": "forgelore.store.sync",
+    "ListedItem": "forgelore.browse.lists",
+    "ListedItems": "forgelore.browse.lists",
+    "LockHolder": "forgelore.store.sync",
+    "MAX_EVENT_BYTES": "forgelore.triage.events",
+    "Maintainers": "forgelore.dedupe.plan",
+    "Match": "forgelore.compare.rank",
+    "MeasuredShare": "forgelore.dedupe.audit_rules",
+    "MyWork": "forgelore.history.people",
     "NAMING": "forgelore.profiles",
-    "OverrideAction": "forgelore.flows.dedupe.overrides",
-    "OverviewCluster": "forgelore.flows.audit.overview",
-    "OverviewEdge": "forgelore.flows.audit.overview",
-    "OverviewItem": "forgelore.flows.audit.overview",
-    "PairLabel": "forgelore.core.audit.pair_labels",
-    "PathDecision": "forgelore.flows.paths.path_history",
-    "PathEntry": "forgelore.flows.paths.path_history",
-    "PathHistory": "forgelore.flows.paths.path_history",
-    "PathPeople": "forgelore.flows.people.person",
-    "PathPerson": "forgelore.flows.people.person",
-    "PersonAnswer": "forgelore.flows.people.person",
-    "PersonCounts": "forgelore.flows.people.person",
-    "PersonItem": "forgelore.flows.people.person_items",
-    "PlanLine": "forgelore.flows.dedupe.plan",
-    "Posted": "forgelore.flows.triage.posting",
+    "OverrideAction": "forgelore.dedupe.overrides",
+    "OverviewCluster": "forgelore.dedupe.report",
+    "OverviewEdge": "forgelore.dedupe.report",
+    "OverviewItem": "forgelore.dedupe.report",
+    "PairLabel": "forgelore.dedupe.audit_rules",
+    "PathDecision": "forgelore.history.path_history",
+    "PathEntry": "forgelore.history.path_history",
+    "PathHistory": "forgelore.history.path_history",
+    "PathPeople": "forgelore.history.people",
+    "PathPerson": "forgelore.history.people",
+    "PersonAnswer": "forgelore.history.people",
+    "PersonCounts": "forgelore.history.people",
+    "PersonItem": "forgelore.history.people",
+    "PlanLine": "forgelore.dedupe.plan",
+    "Posted": "forgelore.triage.posting",
     "ProjectName": "forgelore.words",
-    "Proof": "forgelore.flows.index.check",
-    "QueryResult": "forgelore.flows.compare.evaluate",
-    "Quote": "forgelore.core.compare.evidence",
-    "ReadItem": "forgelore.flows.browse.reading_window",
-    "ReadingText": "forgelore.core.reading",
-    "ReadingWindow": "forgelore.core.ask.windows",
-    "Repair": "forgelore.flows.index.repair",
-    "Repaired": "forgelore.flows.index.repair",
+    "Proof": "forgelore.index.check",
+    "QueryResult": "forgelore.compare.evaluate",
+    "Quote": "forgelore.compare.evidence",
+    "ReadItem": "forgelore.browse.items",
+    "ReadingText": "forgelore.text.reading",
+    "ReadingWindow": "forgelore.text.reading",
+    "Repair": "forgelore.index.repair",
+    "Repaired": "forgelore.index.repair",
     "ReplayedProject": "forgelore.api.fetch",
-    "ReportRow": "forgelore.core.triage.report_rows",
-    "RolledBack": "forgelore.flows.closing.rollback",
-    "RolledBackItem": "forgelore.flows.closing.rollback",
-    "RowCount": "forgelore.flows.browse.lists",
+    "ReportRow": "forgelore.triage.report",
+    "RolledBack": "forgelore.dedupe.rollback",
+    "RolledBackItem": "forgelore.dedupe.rollback",
+    "RowCount": "forgelore.browse.lists",
     "SaidOverride": "forgelore.api.deduping.overrides",
-    "Score": "forgelore.core.compare.scoring",
-    "ScrollDirection": "forgelore.core.ask.windows",
-    "SearchAnswer": "forgelore.flows.search.run",
-    "SearchMode": "forgelore.flows.search.run",
-    "Section": "forgelore.core.reading",
+    "Score": "forgelore.compare.scoring",
+    "ScrollDirection": "forgelore.text.reading",
+    "SearchAnswer": "forgelore.search.run",
+    "SearchMode": "forgelore.search.run",
+    "Section": "forgelore.text.reading",
     "SetupAnswer": "forgelore.api.setup",
-    "ShownCluster": "forgelore.flows.dedupe.canonicalize",
-    "ShownCommit": "forgelore.flows.browse.items",
-    "ShownFile": "forgelore.flows.browse.items",
-    "ShownItem": "forgelore.flows.browse.items",
-    "ShownNote": "forgelore.flows.browse.items",
-    "ShownReviewer": "forgelore.flows.browse.items",
-    "ShownThread": "forgelore.flows.browse.items",
-    "SimilarAnswer": "forgelore.flows.compare.similar",
-    "SimilarHit": "forgelore.flows.compare.similar",
-    "Snippet": "forgelore.core.search.snippets",
-    "SweptBound": "forgelore.core.audit.simulation",
-    "SyncEstimate": "forgelore.flows.sync.estimate",
-    "SyncResult": "forgelore.flows.sync.run",
-    "SyncRun": "forgelore.flows.sync.status",
-    "SyncStatus": "forgelore.flows.sync.status",
+    "ShownCluster": "forgelore.dedupe.plan",
+    "ShownCommit": "forgelore.browse.items",
+    "ShownFile": "forgelore.browse.items",
+    "ShownItem": "forgelore.browse.items",
+    "ShownNote": "forgelore.browse.items",
+    "ShownReviewer": "forgelore.browse.items",
+    "ShownThread": "forgelore.browse.items",
+    "SimilarAnswer": "forgelore.compare.similar",
+    "SimilarHit": "forgelore.compare.similar",
+    "Snippet": "forgelore.search.snippets",
+    "SweptBound": "forgelore.dedupe.audit_rules",
+    "SyncEstimate": "forgelore.sync.status",
+    "SyncResult": "forgelore.sync.run",
+    "SyncRun": "forgelore.sync.status",
+    "SyncStatus": "forgelore.sync.status",
     "SyncedProject": "forgelore.api.fetch",
-    "TargetPolicy": "forgelore.core.dedupe.closings",
-    "TextPlace": "forgelore.core.ask.windows",
+    "TargetPolicy": "forgelore.dedupe.clusters",
+    "TextPlace": "forgelore.text.reading",
     "ThreadFacts": "forgelore.store.hits",
     "TokenOwner": "forgelore.api.setup",
     "TreeEntry": "forgelore.api.browse",
     "TriageAnswer": "forgelore.api.tidy",
-    "TriageOutcome": "forgelore.flows.triage.item",
-    "TriageResult": "forgelore.flows.triage.item",
-    "TriagedItem": "forgelore.flows.triage.bot",
+    "TriageOutcome": "forgelore.triage.item",
+    "TriageResult": "forgelore.triage.item",
+    "TriagedItem": "forgelore.triage.bot",
     "UpdatedIndex": "forgelore.api.index",
-    "VectorStats": "forgelore.flows.index.stats",
-    "WaitingError": "forgelore.store.health",
-    "WaitingQueue": "forgelore.store.health",
-    "Watcher": "forgelore.flows.progress",
-    "check_filled": "forgelore.core.values",
-    "check_page": "forgelore.core.own_pages",
+    "VectorStats": "forgelore.index.stats",
+    "WaitingError": "forgelore.store.stats",
+    "WaitingQueue": "forgelore.store.stats",
+    "Watcher": "forgelore.ports.progress",
+    "check_filled": "forgelore.text.values",
+    "check_page": "forgelore.text.markdown",
     "make_history": "forgelore.api.history",
     "open_history": "forgelore.api.history",
-    "parse_event": "forgelore.core.triage.events",
-    "parse_inputs": "forgelore.core.triage.inputs",
-    "parse_kind": "forgelore.flows.browse.refs",
-    "split_refs": "forgelore.flows.browse.refs",
+    "parse_event": "forgelore.triage.events",
+    "parse_inputs": "forgelore.triage.events",
+    "parse_kind": "forgelore.browse.refs",
+    "split_refs": "forgelore.browse.refs",
     "write_judgement": "forgelore.api.bot",
 }
 

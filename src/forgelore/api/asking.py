@@ -5,25 +5,25 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from forgelore.api.projects import maybe_project
+from forgelore.api.projects import find_project
 from forgelore.app import App
-from forgelore.core.fence import name_fence
-from forgelore.core.values import check_filled
+from forgelore.ask.answers import AskAnswer, AskRequest, AskStep
+from forgelore.ask.library import SourceIndex
+from forgelore.ask.passages import find_passages
+from forgelore.ask.run import AskSetting, ask
+from forgelore.ask.sessions import RecordedModel, ask_and_keep, load_earlier, replay_session
 from forgelore.errors import InvalidValue, Refused
-from forgelore.flows.ask.answers import AskAnswer, AskRequest, AskStep
-from forgelore.flows.ask.library import Library
-from forgelore.flows.ask.passages import find_passages
-from forgelore.flows.ask.run import AskSetting, ask
-from forgelore.flows.ask.sessions import RecordedModel, ask_and_keep, load_earlier, replay_session
-from forgelore.flows.search.typed import QuerySetting
-from forgelore.store.ask_sessions import load_session
+from forgelore.search.typed import QuerySetting
+from forgelore.store.ask import load_session
 from forgelore.store.projects import list_projects
+from forgelore.text.fence import name_fence
+from forgelore.text.values import check_filled
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.chat_port import ChatModel
-    from forgelore.flows.search.retriever import Retriever
-    from forgelore.store.db import Store
+    from forgelore.ports.chat import ChatModel
+    from forgelore.search.retriever import Retriever
+    from forgelore.store.database import Store
 
 _LIMITS = {"budget": (1_000, 10_000_000), "steps": (1, 500), "seconds": (1, 86_400)}
 _MAX_QUESTION = 8_000
@@ -104,14 +104,16 @@ def replay_asked(
     return replay_session(app.store(), _setting(app, library, RecordedModel(kept.model, ()), on_step), session)
 
 
-def make_library(app: App, retriever: "Retriever", filters: FilterWords, *, include_internal: bool) -> Library:
+def make_library(app: App, retriever: "Retriever", filters: FilterWords, *, include_internal: bool) -> SourceIndex:
     """Return what may be looked up."""
-    project = maybe_project(app, filters.get("project"))
+    project = find_project(app, filters.get("project"))
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not include_internal)
-    return Library(retriever, setting, filters, has_several=len(list_projects(app.store())) > 1)
+    return SourceIndex(retriever, setting, filters, has_several=len(list_projects(app.store())) > 1)
 
 
-def _setting(app: App, library: Library, model: "ChatModel", on_step: Callable[[AskStep], None] | None) -> AskSetting:
+def _setting(
+    app: App, library: SourceIndex, model: "ChatModel", on_step: Callable[[AskStep], None] | None
+) -> AskSetting:
     watch = (lambda step, _reply: on_step(step)) if on_step else None
     return AskSetting(library, model, name_fence(secrets.token_hex(8)), app.clock, app.stop.is_set, watch)
 

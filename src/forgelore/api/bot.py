@@ -6,20 +6,20 @@ from typing import NamedTuple
 from forgelore.api.judging import make_judge
 from forgelore.api.patches import fetch_start_of_diff
 from forgelore.app import App
-from forgelore.core.dedupe.question import AnyJudge, JudgedItem
-from forgelore.core.triage.events import Event
-from forgelore.core.triage.inputs import Inputs
-from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore, in_words
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.triage.bot import BotResult, BotSetup
-from forgelore.flows.triage.index import INDEX_FILE, run_bot
-from forgelore.flows.triage.item import Judgement, TriageContext
-from forgelore.flows.triage.split import MAX_BYTES, build_judgement, parse_judgement
-from forgelore.flows.triage.withhold import open_project
+from forgelore.dedupe.verdict import AnyJudge
+from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore, format_error
 from forgelore.model import Project
-from forgelore.ports import Embedder, Forge
-from forgelore.store.migrate import open_store
+from forgelore.ports.embedder import Embedder
+from forgelore.ports.forge import Forge
+from forgelore.records import JudgedItem
+from forgelore.search.retriever import Retriever
+from forgelore.store.sqlite.schema import open_store
 from forgelore.store.triage import forget_for_good
+from forgelore.triage.bot import MAX_BYTES, BotResult, BotSetup, build_judgement, parse_judgement
+from forgelore.triage.events import Event, Inputs
+from forgelore.triage.index import INDEX_FILE, run_bot
+from forgelore.triage.intake import open_project
+from forgelore.triage.item import Judgement, TriageContext
 from forgelore.words import ProjectName
 
 MAX_WAIT_S = 60  # a runner that sleeps costs its owner money; what is left undone is caught up
@@ -77,7 +77,7 @@ def _make_reader_judge(app: App, forge: Forge, project: Project, notes: list[str
     try:
         return make_judge(app, "llm", fetch_patch=fetch_patch) if app.config.llm else None
     except ConfigError as error:
-        notes.append(f"no second opinion: {in_words(error)}")
+        notes.append(f"no second opinion: {format_error(error)}")
         return None
 
 

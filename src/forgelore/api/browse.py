@@ -2,24 +2,24 @@
 
 from typing import NamedTuple
 
-from forgelore.api.projects import has_several_projects, maybe_project, meant_project
+from forgelore.api.projects import find_project, has_several_projects, require_project
 from forgelore.app import App
-from forgelore.core.names import Ref, full_ref
-from forgelore.core.reading import ReadingText, split_lines
-from forgelore.core.search.qualifiers import SortOrder
-from forgelore.core.values import check_text
+from forgelore.browse import lists
+from forgelore.browse.items import ShownItem, load_shown
+from forgelore.browse.reading_text import find_file_key
+from forgelore.browse.refs import parse_spoken_ref
 from forgelore.errors import InvalidValue, LoreError, NotFound
-from forgelore.flows.browse import lists
-from forgelore.flows.browse.items import ShownItem, load_shown
-from forgelore.flows.browse.reading_text import find_file_key
-from forgelore.flows.browse.refs import parse_spoken_ref
-from forgelore.flows.people.person import LabelCount
-from forgelore.flows.search.absent_values import warn_of_absent
-from forgelore.flows.search.typed import QuerySetting, read_filter_query
+from forgelore.history.people import LabelCount
+from forgelore.search.filters import warn_of_absent
+from forgelore.search.qualifiers import SortOrder
+from forgelore.search.typed import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
 from forgelore.store.known_values import count_labels
-from forgelore.store.path_history import list_tree_paths
+from forgelore.store.paths import list_tree_paths
 from forgelore.store.projects import StoredProject
+from forgelore.text.reading import ReadingText, split_lines
+from forgelore.text.refs import Ref, full_ref
+from forgelore.text.values import check_text
 from forgelore.words import FilterWords
 
 MAX_DIFF = 200_000  # bytes of a commit's diff that are read
@@ -64,7 +64,7 @@ def _read(
     project.
     """
     check_text("the query", query)
-    project = maybe_project(app, words.get("project"))
+    project = find_project(app, words.get("project"))
     given: FilterWords = {**words, "type": kinds} if kinds else {**words}
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
     filters, order, notes = read_filter_query(app.store(), query, given, setting)
@@ -114,13 +114,13 @@ class TreeEntry(NamedTuple):
 
 
 def list_labels(app: App, project: str | None) -> tuple[LabelCount, ...]:
-    found = maybe_project(app, project)
+    found = find_project(app, project)
     rows = count_labels(app.store(), found.id if found else None, is_public=not app.include_internal)
     return tuple(LabelCount(*row) for row in rows)
 
 
 def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ...]:
-    found = meant_project(app, project)
+    found = require_project(app, project)
     prefix = check_text("the folder", folder).strip().removeprefix("./").strip("/")
     prefix = "" if prefix in ("", ".") else f"{prefix}/"
     paths = list_tree_paths(app.store(), found.id, prefix)

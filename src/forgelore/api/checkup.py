@@ -13,26 +13,26 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast
 
 from forgelore.app import App
-from forgelore.chat_port import ChatMessage
 from forgelore.config import OWN_EMBEDDERS, host_of
-from forgelore.core.times import ago
 from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
-from forgelore.flows.index.searchable import look_at_search
+from forgelore.index.stats import look_at_search
 from forgelore.llm_settings import LlmProfile
+from forgelore.ports.chat import ChatMessage
 from forgelore.profiles import profile_of
-from forgelore.store.engine.fulltext import has_full_text, sqlite_version
-from forgelore.store.health import check_quickly
 from forgelore.store.jobs import count_jobs
-from forgelore.store.migrate import newest_version
 from forgelore.store.projects import find_project, list_projects
-from forgelore.store.sync_history import has_cursors
+from forgelore.store.sqlite.fulltext import has_full_text, sqlite_version
+from forgelore.store.sqlite.schema import newest_version
+from forgelore.store.stats import check_quickly
+from forgelore.store.sync import has_cursors
+from forgelore.text.dates import ago
 from forgelore.version import __version__
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:
-    from forgelore.core.triage.health_log import HealthLog
     from forgelore.model import Project
-    from forgelore.ports import ForgeReader
+    from forgelore.ports.forge import ForgeReader
+    from forgelore.triage.health_log import HealthLog
 
 CheckStatus = Literal["ok", "warning", "error"]
 
@@ -250,8 +250,8 @@ def _triage(app: App, name: ProjectName) -> Iterator[DoctorCheck]:
     """How the project's bot has been doing: by the record beside its index, and by whether the branch keeps up with the
     project, for a bot that cannot push leaves no record. Nothing where there is no bot.
     """
-    from forgelore.core.triage.health_log import FILE, lag, parse_botlog
-    from forgelore.core.triage.inputs import parse_inputs
+    from forgelore.triage.events import parse_inputs
+    from forgelore.triage.health_log import FILE, lag, parse_botlog
 
     branch = parse_inputs(app.environ)[0].index_branch
     now = app.now_ms()
@@ -274,7 +274,7 @@ def _triage(app: App, name: ProjectName) -> Iterator[DoctorCheck]:
 
 
 def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> DoctorCheck:
-    from forgelore.core.triage.health_log import PATIENCE_MS
+    from forgelore.triage.health_log import PATIENCE_MS
 
     newest = ago(pushed_at + behind, now)
     message = f"{branch} was last pushed {ago(pushed_at, now)}, and the project's newest item is of {newest}"
@@ -283,7 +283,7 @@ def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Docto
 
 
 def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
-    from forgelore.core.triage.health_log import FILE
+    from forgelore.triage.health_log import FILE
 
     runs, failed = len(log.runs), sum(bool(run.problem) for run in log.runs)
     if not runs:

@@ -5,21 +5,20 @@ from typing import Literal, NamedTuple
 
 from forgelore.api.index import update_index
 from forgelore.api.patches import PatchReader
-from forgelore.api.projects import meant_project
+from forgelore.api.projects import require_project
 from forgelore.app import App
+from forgelore.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
+from forgelore.dedupe.intent import CardJob, CardMaker, CardsMade, RuleCards, make_cards
+from forgelore.dedupe.journal import RunClock
+from forgelore.dedupe.plan import Canonicalized, ClosingPlan, ClusterSettings, PlanSettings, canonicalize, plan_closings
+from forgelore.dedupe.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.errors import InvalidValue
-from forgelore.flows.closing.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
-from forgelore.flows.closing.journal import RunClock
-from forgelore.flows.closing.rollback import RolledBack, RolledBackItem, load_applied, roll_back
-from forgelore.flows.dedupe.canonicalize import Canonicalized, ClusterSettings, canonicalize
-from forgelore.flows.dedupe.intent import CardJob, CardMaker, CardsMade, RuleCards, make_cards
-from forgelore.flows.dedupe.plan import ClosingPlan, PlanSettings, plan_closings
-from forgelore.flows.progress import Watcher
-from forgelore.store.db import Store
+from forgelore.ports.progress import Watcher
+from forgelore.store.candidates import has_cards
+from forgelore.store.database import Store
 from forgelore.store.hits import load_subject
-from forgelore.store.intent_cards import has_cards
 from forgelore.store.projects import StoredProject, list_projects
-from forgelore.store.sync_history import has_cursors
+from forgelore.store.sync import has_cursors
 
 CardStates = Literal["open", "closed", "all"]
 CARD_MAKERS = ("auto", "builtin", "llm")
@@ -87,7 +86,7 @@ def card_maker(app: App, project: StoredProject, choice: CardChoice) -> CardMake
     is_auto = choice.name == "auto" and choice.profile is None
     if choice.name == "builtin" or (is_auto and not _has_model(app)):
         return RuleCards()
-    from forgelore.flows.dedupe.llm_cards import ModelCards
+    from forgelore.dedupe.llm import ModelCards
 
     fetch_patch = PatchReader(app, project).fetch if has_cursors(app.store(), project.id) else None
     return ModelCards(app.chat_model(choice.profile), workers=choice.workers, fetch_patch=fetch_patch)
@@ -106,13 +105,13 @@ def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watche
 def make_clusters(app: App, project: str | None, *, bound: int, is_dry: bool) -> Canonicalized:
     settings = ClusterSettings(bound, app.config.dedupe_language, app.config.maintainers)
     store = app.store(create=not is_dry)
-    return canonicalize(store, meant_project(app, project), settings, app.now_ms(), is_dry=is_dry)
+    return canonicalize(store, require_project(app, project), settings, app.now_ms(), is_dry=is_dry)
 
 
 def make_plan(app: App, project: str | None, settings: PlanSettings, *, is_dry: bool) -> ClosingPlan:
     settings = settings._replace(maintainers=app.config.maintainers)
     store = app.store(create=not is_dry)
-    return plan_closings(store, meant_project(app, project), settings, app.now_ms(), is_dry=is_dry)
+    return plan_closings(store, require_project(app, project), settings, app.now_ms(), is_dry=is_dry)
 
 
 def apply_run(

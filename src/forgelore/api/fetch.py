@@ -7,15 +7,15 @@ from msgspec import Struct
 
 from forgelore.api.index import IndexParts, UpdatedIndex, update_index
 from forgelore.app import App
-from forgelore.core.names import is_pattern
-from forgelore.core.values import check_filled
+from forgelore.browse.refs import parse_kind
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited, UsageError
-from forgelore.flows.browse.refs import parse_kind
-from forgelore.flows.progress import Watcher
-from forgelore.flows.sync.replay import replay_project
-from forgelore.flows.sync.run import SyncOptions, SyncResult, sync_project
-from forgelore.flows.transfer.importing import ImportResult, import_lines, open_source
+from forgelore.ports.progress import Watcher
 from forgelore.store.projects import StoredProject, find_project
+from forgelore.sync.archive import ImportResult, import_lines, open_source
+from forgelore.sync.replay import replay_project
+from forgelore.sync.run import SyncOptions, SyncResult, sync_project
+from forgelore.text.refs import is_pattern
+from forgelore.text.values import check_filled
 from forgelore.words import ProjectName
 
 

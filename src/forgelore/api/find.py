@@ -3,28 +3,28 @@
 from functools import partial
 from typing import TYPE_CHECKING, cast, get_args
 
-from forgelore.api.projects import has_several_projects, maybe_project
+from forgelore.api.projects import find_project, has_several_projects
 from forgelore.app import App
-from forgelore.core.search.qualifiers import SortOrder, parse_sort
-from forgelore.core.values import check_filled, check_text
+from forgelore.browse.reading_text import find_file_key
+from forgelore.browse.refs import find_item
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
-from forgelore.flows.browse.reading_text import find_file_key
-from forgelore.flows.browse.refs import find_item
-from forgelore.flows.search.filters import only_projects, parse_filters
-from forgelore.flows.search.known_item import KnownItems
-from forgelore.flows.search.paging import parse_start
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.search.run import SearchMode, SearchRequest
-from forgelore.flows.search.typed import QuerySetting, build_request
+from forgelore.search.filters import only_projects, parse_filters
+from forgelore.search.known_items import KnownItems
+from forgelore.search.paging import parse_start
+from forgelore.search.qualifiers import SortOrder, parse_sort
+from forgelore.search.retriever import Retriever
+from forgelore.search.run import SearchMode, SearchRequest
+from forgelore.search.typed import QuerySetting, build_request
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import StoredProject, list_projects
+from forgelore.text.values import check_filled, check_text
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.flows.compare.evaluate import Suite
-    from forgelore.flows.search.hit import Hit
-    from forgelore.ports import Embedder
+    from forgelore.compare.evaluate import Suite
+    from forgelore.ports.embedder import Embedder
+    from forgelore.search.hits import Hit
 
 MAX_NAMED = 1_000  # characters of a commit's name or page
 SOURCES = ("raw", "intent")  # what people wrote, or cards
@@ -87,7 +87,7 @@ def find_rescorer(app: App, embedder: str | None) -> "Embedder | None":
 
 def find_subject(app: App, ref: str | int, project: StoredProject | None) -> Subject:
     """Return the item that others are compared with."""
-    from forgelore.core.names import parse_ref
+    from forgelore.text.refs import parse_ref
 
     is_public = not app.include_internal
     return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts, is_public=is_public))
@@ -108,7 +108,7 @@ def build_search(
     check_text("the query", text)
     if sort is not None:
         check_filled("the order", sort)
-    project, start = maybe_project(app, words.get("project")), parse_start(offset)
+    project, start = find_project(app, words.get("project")), parse_start(offset)
     if is_raw:
         filters = search_filters(app, words, project).leaving_out_threads()
         order = parse_sort(sort) if sort else SortOrder()
@@ -124,10 +124,10 @@ def name_code(app: App, request: SearchRequest, text: str, project: StoredProjec
     """Return the request with what its text names by a commit's name or page, or by the key of a reading text. Several
     commits may begin alike: all of them are named.
     """
-    from forgelore.core.names import parse_ref
     from forgelore.store.commits import find_commits
-    from forgelore.store.known_items import load_document_of
+    from forgelore.store.hits import load_document_of
     from forgelore.store.projects import find_named
+    from forgelore.text.refs import parse_ref
 
     try:
         ref = parse_ref(text) if len(text) < MAX_NAMED else None
@@ -159,9 +159,9 @@ def name_hits(app: App, hits: "list[Hit]") -> "list[Hit]":
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":
     """Return the queries of a file, and the numbers in another one of items that are no candidates."""
-    from forgelore.core.compare.queryfile import parse_numbers
-    from forgelore.flows.compare.evaluate import read_suite
-    from forgelore.flows.transfer.importing import open_source
+    from forgelore.compare.evaluate import read_suite
+    from forgelore.compare.scoring import parse_numbers
+    from forgelore.sync.archive import open_source
 
     with open_source(path) as source:
         suite = read_suite(source)

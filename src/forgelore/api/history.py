@@ -15,9 +15,9 @@ from forgelore.api.methods.history_fetch import FetchingHistory
 from forgelore.api.methods.history_index import IndexingHistory
 from forgelore.api.methods.history_paths import PathsHistory
 from forgelore.api.methods.history_people import PeopleHistory
-from forgelore.api.projects import has_several_projects, maybe_project, one_project
+from forgelore.api.projects import find_project, has_several_projects, load_project
 from forgelore.app import App
-from forgelore.core.values import check_filled
+from forgelore.text.values import check_filled
 from forgelore.words import FilterWords, JobKind
 
 if TYPE_CHECKING:
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     from forgelore.api.checkup import DoctorCheck
     from forgelore.api.setup import AddedHost, SetupAnswer, TokenOwner
     from forgelore.api.tidy import TriageAnswer
-    from forgelore.core.ask.windows import ScrollDirection
-    from forgelore.core.reading import ReadingText
-    from forgelore.core.triage.events import Event
-    from forgelore.core.triage.inputs import Inputs
-    from forgelore.flows.browse.items import ShownItem
-    from forgelore.flows.browse.lists import ListedItems, RowCount
-    from forgelore.flows.browse.reading_window import ReadItem
-    from forgelore.flows.people.person import LabelCount
-    from forgelore.flows.triage.bot import BotResult
+    from forgelore.browse.items import ReadItem, ShownItem
+    from forgelore.browse.lists import ListedItems, RowCount
+    from forgelore.history.people import LabelCount
+    from forgelore.text.reading import ReadingText, ScrollDirection
+    from forgelore.triage.bot import BotResult
+    from forgelore.triage.events import Event, Inputs
 
 Sort = Literal[
     "updated", "created", "number", "comments", "updated-asc", "created-asc", "number-asc", "comments-asc",
@@ -88,7 +85,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         "thread".
         """
         from forgelore.api.browse import list_matching
-        from forgelore.flows.browse.refs import parse_kind
+        from forgelore.browse.refs import parse_kind
 
         return list_matching(self.app, (parse_kind(kind),), query, filters, sort=sort, limit=limit)
 
@@ -135,7 +132,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         """
         from forgelore.api.browse import load_named
 
-        item = load_named(self.app, ref, maybe_project(self.app, project))
+        item = load_named(self.app, ref, find_project(self.app, project))
         if not with_document:
             return item
         return item._replace(document=self.read_text(item.reading_id).text)
@@ -144,7 +141,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         """Return what is read of a search result, by its key: `item:12`, `file:7`, `commit:9`. Its lines are those that
         hits and citations name, and its hash tells one version from another.
         """
-        from forgelore.flows.browse.reading_text import load_reading
+        from forgelore.browse.reading_text import load_reading
 
         key = check_filled("the key", key)
         text = load_reading(self.app.store(), key, is_public=not self.app.include_internal)
@@ -164,10 +161,10 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         are told, and the window is around the first. `chars`: how many characters the window has at most, 1,000 to
         8,000.
         """
-        from forgelore.core.ask.windows import TextPlace
-        from forgelore.core.values import check_number, check_ref, check_whole
+        from forgelore.browse.items import read_item
         from forgelore.errors import InvalidValue
-        from forgelore.flows.browse.reading_window import read_item
+        from forgelore.text.reading import TextPlace
+        from forgelore.text.values import check_number, check_ref, check_whole
 
         if check_whole("chars", chars, 8_000) < 1_000:
             raise InvalidValue(f"a window of {chars} characters is too small", hint="use 1,000 to 8,000")
@@ -177,7 +174,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     def _find_reading(self, ref: tuple[str, ...], project: str | None) -> tuple[str, str]:
         """Return the key of what is to be read, and its project where the ref was one of an item."""
-        from forgelore.core.names import is_key
+        from forgelore.text.refs import is_key
 
         if len(ref) == 1 and is_key(ref[0]):
             return ref[0], project or ""
@@ -186,8 +183,8 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     def find_page(self, *ref: str | int, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""
-        from forgelore.core.own_pages import check_page
         from forgelore.store.projects import list_projects
+        from forgelore.text.markdown import check_page
 
         item = self.show(*ref, project=project)
         host = next(one.name.host for one in list_projects(self.app.store()) if one.id == item.project_id)
@@ -204,9 +201,9 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         What the store knows is compared; the item itself is read anew from its forge before anything is posted.
         """
         from forgelore.api.tidy import triage_ref
-        from forgelore.core.triage.inputs import Inputs
+        from forgelore.triage.events import Inputs
 
-        default = maybe_project(self.app, project)
+        default = find_project(self.app, project)
         return triage_ref(self.app, self.retriever(), ref, inputs or Inputs(), default, is_posted=is_posted)
 
     def handle_event(
@@ -268,7 +265,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         """Return the full names of these stored projects, or of all."""
         from forgelore.store.projects import list_projects
 
-        found = [one_project(self.app, text) for text in texts] or list_projects(self.app.store())
+        found = [load_project(self.app, text) for text in texts] or list_projects(self.app.store())
         return [str(project.name) for project in found]
 
     @property
@@ -305,7 +302,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     def count_replays(self) -> int:
         """Return how many items wait to be read again after an upgrade; 0 while no file is open."""
-        from forgelore.store.waiting import count_waiting
+        from forgelore.store.jobs import count_waiting
 
         store = self.app.opened_store
         is_public = not self.app.include_internal

@@ -8,22 +8,20 @@ from msgspec import Struct
 
 from forgelore.app import App
 from forgelore.checkout import origin_of
-from forgelore.code_port import Clone
-from forgelore.core.names import without_userinfo
-from forgelore.core.values import check_filled
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
-from forgelore.flows.code.commits import IndexedCommits, index_commits
-from forgelore.flows.code.files import CodeSetup, IndexedFiles, index_files
-from forgelore.flows.index.check import SAMPLE, CheckRequest
-from forgelore.flows.index.documents import Indexed, count_indexed, count_types, index_items, reindex_items
-from forgelore.flows.index.update import IndexUpdate
-from forgelore.flows.index.update import update_index as update_flow
-from forgelore.flows.index.vectors import Embedded, embed_documents
-from forgelore.flows.progress import Watcher
+from forgelore.index.check import SAMPLE, CheckRequest
+from forgelore.index.code import CodeSetup, IndexedCommits, IndexedFiles, index_commits, index_files
+from forgelore.index.update import Indexed, IndexUpdate, count_indexed, count_types, index_items, reindex_items
+from forgelore.index.update import update_index as update_flow
+from forgelore.index.vectors import Embedded, embed_documents
 from forgelore.model import Project
-from forgelore.ports import Embedder
-from forgelore.store.code_files import save_clone_folder
+from forgelore.ports.clone import Clone
+from forgelore.ports.embedder import Embedder
+from forgelore.ports.progress import Watcher
+from forgelore.store.code import save_clone_folder
 from forgelore.store.project_rows import save_project
+from forgelore.text.refs import without_userinfo
+from forgelore.text.values import check_filled
 from forgelore.words import ProjectName
 
 IndexParts = Literal["all", "documents", "none"]  # vectors are made from documents: none without them
@@ -57,7 +55,7 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
     earlier version of the ranking has learned of the projects is learned anew.
     """
     from forgelore.api.find import make_retriever
-    from forgelore.flows.compare.recalibrate import recalibrate
+    from forgelore.compare.calibrate import recalibrate
 
     if parts == "none":
         return UpdatedIndex()
@@ -78,7 +76,7 @@ def _embed_beside(
 ) -> tuple[Embedded | None, tuple[str, ...]]:
     """Make the second vectors, once the first are there. They may wait: a failure is a warning."""
     from forgelore.api.find import find_second_embedder, wants_second
-    from forgelore.flows.index.second_vectors import embed_items, forget_items
+    from forgelore.index.vectors import embed_items, forget_items
 
     if done is None:
         return None, ()

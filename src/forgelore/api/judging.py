@@ -9,31 +9,31 @@ from typing import NamedTuple, get_args
 from forgelore.api.dedupe import check_cards, make_card
 from forgelore.api.find import check_source, make_retriever
 from forgelore.api.patches import PatchReader, make_patch_reader
-from forgelore.api.projects import one_project
+from forgelore.api.projects import load_project
 from forgelore.app import App
-from forgelore.core.dedupe.question import AnyJudge, JudgedItem
-from forgelore.core.dedupe.rules import RuleJudge
-from forgelore.core.names import Ref, parse_ref
-from forgelore.core.triage.inputs import Inputs
+from forgelore.browse.refs import find_item
+from forgelore.compare.calibrate import KINDS
+from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, CandidatesMade, TargetStates
+from forgelore.dedupe.candidates import make_candidates as make_flow
+from forgelore.dedupe.detect_new import Detection, DetectionSetting
+from forgelore.dedupe.detect_new import detect_new as detect_flow
+from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
+from forgelore.dedupe.verdict import AnyJudge
 from forgelore.errors import InvalidValue, LoreError, NotFound
-from forgelore.flows.browse.refs import find_item
-from forgelore.flows.compare.sample import KINDS
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting, TargetStates
-from forgelore.flows.dedupe.candidates import CandidateJob, CandidatesMade
-from forgelore.flows.dedupe.candidates import make_candidates as make_flow
-from forgelore.flows.dedupe.detect_new import Detection, DetectionSetting
-from forgelore.flows.dedupe.detect_new import detect_new as detect_flow
-from forgelore.flows.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
-from forgelore.flows.progress import Watcher
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.triage.item import TriageContext, fetch_current, save_fetched
+from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
+from forgelore.records import JudgedItem
+from forgelore.search.retriever import Retriever
 from forgelore.store.projects import StoredProject
-from forgelore.store.sync_history import has_cursors
+from forgelore.store.sync import has_cursors
+from forgelore.text.refs import Ref, parse_ref
+from forgelore.triage.events import Inputs
+from forgelore.triage.item import TriageContext, fetch_current, save_fetched
 from forgelore.words import ItemKey, Kind
 
 JUDGES = ("builtin", "llm")
-MOST_CANDIDATES = 50
+MAX_CANDIDATES = 50
 _KEYS: tuple[Kind, ...] = ("issue", "change")
 
 
@@ -108,7 +108,7 @@ def make_judge(
         raise InvalidValue("a model is told of texts alone, not of what maintainers said", hint=hint)
     if budget is not None and budget < 1:
         raise InvalidValue(f"a budget of {budget} tokens is none", hint="a judgement takes about 3,000 tokens")
-    from forgelore.flows.dedupe.llm_judge import LlmJudge, TokenBudget
+    from forgelore.dedupe.llm import LlmJudge, TokenBudget
 
     return LlmJudge(app.chat_model(profile), budget=TokenBudget(budget), fetch_patch=fetch_patch)
 
@@ -125,7 +125,7 @@ def detect_new(
         check_share(f"the threshold {name}", value)
     store, parsed = app.store(create=True), parse_ref(ref)
     if parsed.project:
-        project = one_project(app, parsed.project)
+        project = load_project(app, parsed.project)
     warnings: tuple[str, ...] = ()
     project = project or app.find_project(None)
     is_synced = project is not None and has_cursors(store, project.id)
@@ -180,8 +180,8 @@ def meant_kinds(kind: str | None) -> tuple[str, ...]:
 
 def check_setting(setting: CandidateSetting) -> None:
     """Refuse parameters that mean nothing: people who write Python are told as those who type it are."""
-    if not 1 <= setting.k <= MOST_CANDIDATES:
-        raise InvalidValue(f"k is {setting.k}", hint=f"1 to {MOST_CANDIDATES} candidates")
+    if not 1 <= setting.k <= MAX_CANDIDATES:
+        raise InvalidValue(f"k is {setting.k}", hint=f"1 to {MAX_CANDIDATES} candidates")
     check_share("the least similarity", setting.min_score)
     check_source(setting.representation)
     if setting.states not in get_args(TargetStates):

@@ -4,16 +4,16 @@ import threading
 from collections.abc import Callable
 
 from forgelore.app import App
-from forgelore.core.dedupe.question import JudgedItem
 from forgelore.errors import LoreError
 from forgelore.model import Project
-from forgelore.ports import ForgeReader
+from forgelore.ports.forge import ForgeReader
+from forgelore.records import JudgedItem
 from forgelore.store.projects import StoredProject
-from forgelore.store.sync_history import has_cursors
+from forgelore.store.sync import has_cursors
 from forgelore.tokens import find_token
 from forgelore.words import ItemKey
 
-MOST_CHARS = 60_000  # thirty files of two thousand; a model is shown the beginning of each
+MAX_CHARS = 60_000  # thirty files of two thousand; a model is shown the beginning of each
 FAILURES = 3
 
 
@@ -45,7 +45,7 @@ class PatchReader:
             return ""
         try:
             forge, project = self._connect()
-            found = forge.fetch_diff(project, ItemKey("change", item.number), max_chars=MOST_CHARS) or ""
+            found = forge.fetch_diff(project, ItemKey("change", item.number), max_chars=MAX_CHARS) or ""
         except LoreError:
             self._failures += 1
             return ""
@@ -63,6 +63,6 @@ class PatchReader:
 def fetch_start_of_diff(forge: ForgeReader, project: Project, number: int) -> str:
     """Return the beginning of a change's diff; "" where the forge does not show it: a judge can do without."""
     try:
-        return forge.fetch_diff(project, ItemKey("change", number), max_chars=MOST_CHARS) or ""
+        return forge.fetch_diff(project, ItemKey("change", number), max_chars=MAX_CHARS) or ""
     except LoreError:
         return ""

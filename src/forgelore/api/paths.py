@@ -3,19 +3,19 @@
 import os
 from typing import get_args
 
-from forgelore.api.projects import meant_project
+from forgelore.api.projects import require_project
 from forgelore.app import App
 from forgelore.checkout import clone_root
-from forgelore.core.values import check_whole
 from forgelore.errors import InvalidValue
-from forgelore.flows.paths.extract import ExtractedDecisions, ExtractionSetting
-from forgelore.flows.paths.meant_path import ClonePlace
-from forgelore.flows.paths.path_history import HistoryKind, PathHistory, PathRequest, extract_history, load_history
-from forgelore.flows.progress import Watcher
-from forgelore.flows.search.filters import parse_filters
+from forgelore.history.extract import ExtractedDecisions, ExtractionSetting
+from forgelore.history.path_history import HistoryKind, PathHistory, PathRequest, extract_history, load_history
+from forgelore.history.sources import ClonePlace
+from forgelore.ports.progress import Watcher
+from forgelore.search.filters import parse_filters
+from forgelore.text.values import check_whole
 from forgelore.words import Moment
 
-MOST = 1_000
+MAX = 1_000
 _BUDGET = (4_000, 10_000_000)
 
 
@@ -31,7 +31,7 @@ def history_of(
     if offset:
         check_whole("offset", offset, 1_000_000)
     request = make_request(app, path, after=after, before=before, limit=limit)._replace(offset=offset, kind=kind)
-    return load_history(app.store(), meant_project(app, project), request, is_public=not app.include_internal)
+    return load_history(app.store(), require_project(app, project), request, is_public=not app.include_internal)
 
 
 def extract_decisions(
@@ -46,13 +46,13 @@ def extract_decisions(
         raise InvalidValue(f"a budget of {str(budget)[:60]!r} tokens is no budget", hint=hint)
     request = make_request(app, path, after=None, before=None, limit=1)
     setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, watcher)
-    store, meant = app.store(create=True), meant_project(app, project)
+    store, meant = app.store(create=True), require_project(app, project)
     is_public = not app.include_internal
     return extract_history(store, meant, request, setting, is_public=is_public, include_internal=include_internal)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:
-    check_whole("limit", limit, MOST)
+    check_whole("limit", limit, MAX)
     dates = parse_filters({"after": after, "before": before}, now_ms=app.now_ms())
     return PathRequest(path, find_place(app.cwd), dates.after, dates.before, limit, app.config.maintainers)
 

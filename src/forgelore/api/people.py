@@ -3,36 +3,43 @@
 from collections.abc import Iterator
 
 from forgelore.api.paths import find_place
-from forgelore.api.projects import maybe_project, meant_project
+from forgelore.api.projects import find_project, require_project
 from forgelore.app import App
-from forgelore.core.globs import is_glob
-from forgelore.core.people.logins import possible_logins
-from forgelore.core.values import check_whole
 from forgelore.errors import ConfigError, LoreError, NotFound
-from forgelore.flows.paths.meant_path import find_path, suggest_path
-from forgelore.flows.people.find_person import find_login, resolve_person
-from forgelore.flows.people.person import PathPeople, PersonAnswer, load_path_people, load_person
-from forgelore.flows.people.work import MyWork, load_work
-from forgelore.flows.search.filters import parse_filters
-from forgelore.store.path_history import PathScope
-from forgelore.store.persons import PersonScope, load_token_owners
+from forgelore.history.people import (
+    MyWork,
+    PathPeople,
+    PersonAnswer,
+    find_login,
+    load_path_people,
+    load_person,
+    load_work,
+    resolve_person,
+)
+from forgelore.history.sources import find_path, suggest_path
+from forgelore.search.filters import parse_filters
+from forgelore.store.paths import PathScope
+from forgelore.store.people import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
+from forgelore.text.globs import is_glob
+from forgelore.text.people import possible_logins
+from forgelore.text.values import check_whole
 from forgelore.words import Moment
 
-MOST = 1_000
+MAX = 1_000
 
 
 def find_who(app: App, person: str, *, project: str | None, after: Moment, limit: int) -> PersonAnswer:
     """Return what is known of a person."""
-    found = maybe_project(app, project)
+    found = find_project(app, project)
     login = resolve_person(app.store(), person, is_public=not app.include_internal)
     return load_person(app.store(), _scope(app, login, found, after, limit), project)
 
 
 def find_who_knows(app: App, path: str, *, project: str | None, after: Moment, limit: int) -> PathPeople:
     """Return who knows a path. Raises NotFound, with the nearest path, for one that nobody knows."""
-    check_whole("limit", limit, MOST)
-    found = meant_project(app, project)
+    check_whole("limit", limit, MAX)
+    found = require_project(app, project)
     scope = PathScope(found.id, not app.include_internal)
     meant = find_path(app.store(), scope, path, find_place(app.cwd))
     if not meant.is_known:
@@ -63,7 +70,7 @@ def find_who_or_path(
 
 def find_my_work(app: App, login: str | None, *, project: str | None, after: Moment, limit: int) -> MyWork:
     """Return what waits for a person, or for whoever asks."""
-    found = maybe_project(app, project)
+    found = find_project(app, project)
     is_public = not app.include_internal
     if login is not None:
         name, known_from = resolve_person(app.store(), login, is_public=is_public), "the command"
@@ -76,7 +83,7 @@ def find_my_work(app: App, login: str | None, *, project: str | None, after: Mom
 
 
 def _scope(app: App, login: str, project: StoredProject | None, after: Moment, limit: int) -> PersonScope:
-    check_whole("limit", limit, MOST)
+    check_whole("limit", limit, MAX)
     ids = (project.id,) if project else ()
     return PersonScope(login, ids, _since(app, after), not app.include_internal, limit)
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from forgelore.app import App
 from forgelore.config import CLONE_FILE, user_file
-from forgelore.core.names import without_userinfo
 from forgelore.errors import AuthError, ConfigError, InvalidValue, Locked, StoreError
+from forgelore.text.refs import without_userinfo
 
 
 class SetupAnswer(NamedTuple):
@@ -114,7 +114,7 @@ def find_token_owner(app: App, project: str | None = None) -> TokenOwner:
 
 def _remember_owner(app: App, host: str, login: str) -> None:
     """Keep whose token it is, for `me`. A store that is missing, damaged or busy is no reason to fail here."""
-    from forgelore.store.persons import save_token_owner
+    from forgelore.store.people import save_token_owner
 
     if not app.has_store:
         return

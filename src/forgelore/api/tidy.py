@@ -3,21 +3,21 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.app import App
-from forgelore.core.names import parse_ref
-from forgelore.core.triage.inputs import Inputs
+from forgelore.browse.refs import find_item
 from forgelore.errors import InvalidValue
-from forgelore.flows.browse.refs import find_item
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.triage.item import TriageContext, TriageResult, fetch_current, save_fetched, triage_item
-from forgelore.flows.triage.posting import Posted, post_report
 from forgelore.model import Project
+from forgelore.search.retriever import Retriever
 from forgelore.store.hits import load_subject
 from forgelore.store.item_lists import load_number
 from forgelore.store.projects import StoredProject, list_projects
+from forgelore.text.refs import parse_ref
+from forgelore.triage.events import Inputs
+from forgelore.triage.item import TriageContext, TriageResult, fetch_current, save_fetched, triage_item
+from forgelore.triage.posting import Posted, post_report
 from forgelore.words import ItemKey
 
 if TYPE_CHECKING:
-    from forgelore.ports import Forge
+    from forgelore.ports.forge import Forge
 
 
 class TriageAnswer(NamedTuple):

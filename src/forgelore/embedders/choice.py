@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from forgelore.config import OWN_EMBEDDERS, Config, host_of
 from forgelore.errors import EmbedderUnreachable
 
-if TYPE_CHECKING:  # the built-in one needs no network
-    from forgelore.net.model_server import Manners
-    from forgelore.ports import Embedder
+if TYPE_CHECKING:
+    from forgelore.net.model_server import HttpOptions
+    from forgelore.ports.embedder import Embedder
 
 
 def make_embedder(
-    name: str, config: Config, environ: Mapping[str, str], make_manners: "Callable[[], Manners]"
+    name: str, config: Config, environ: Mapping[str, str], make_manners: "Callable[[], HttpOptions]"
 ) -> "Embedder":
     """Return the embedder of that name. Raises EmbedderUnreachable for one that is not installed."""
     if name in OWN_EMBEDDERS:
@@ -23,17 +23,17 @@ def make_embedder(
     return {"ollama": _make_ollama, "openai": _make_openai}[name](asked, environ, make_manners())
 
 
-def _make_ollama(config: Config, _environ: Mapping[str, str], manners: "Manners") -> "Embedder":
-    from forgelore.embedders.ollama import Ollama
+def _make_ollama(config: Config, _environ: Mapping[str, str], manners: "HttpOptions") -> "Embedder":
+    from forgelore.embedders.served import Ollama
 
     return Ollama(config.embedder_url, config.embedder_model, manners=manners, concurrency=config.embedder_concurrency)
 
 
-def _make_openai(config: Config, environ: Mapping[str, str], manners: "Manners") -> "Embedder":
-    from forgelore.embedders.openai import KEY_ENV, URL, OpenAI
+def _make_openai(config: Config, environ: Mapping[str, str], manners: "HttpOptions") -> "Embedder":
+    from forgelore.embedders.served import KEY_ENV, OPENAI_URL, OpenAI
 
     # A key goes to its own host: OpenAI's to OpenAI, any other only where the user says which.
-    is_openai = not config.embedder_url or host_of(config.embedder_url) == host_of(URL)
+    is_openai = not config.embedder_url or host_of(config.embedder_url) == host_of(OPENAI_URL)
     key_env = config.embedder_key_env or (KEY_ENV if is_openai else "")
     key = environ.get(key_env, "").strip() if key_env else ""
     return OpenAI(

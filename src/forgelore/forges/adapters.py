@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # reading commands never need a forge
-    from forgelore.forges.answers import TokenAccess
+if TYPE_CHECKING:
+    from forgelore.forges.rest import TokenAccess
     from forgelore.net.client import Client
-    from forgelore.ports import Forge, PayloadReader
+    from forgelore.ports.forge import Forge, PayloadReader
 
 
 class Connection(NamedTuple):

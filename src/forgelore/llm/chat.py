@@ -9,6 +9,8 @@
 Answers come in one piece, unless somebody wants to see them as they are written: then the server is asked to stream,
 and what it sends is put together again (`StreamReader`), so that all else stays the same. A stream that breaks off is
 half an answer; a server that cannot stream, or sends one piece all the same, is taken as it is.
+
+Which language model a profile of the settings means, made but not yet asked.
 """
 
 import contextlib
@@ -16,38 +18,52 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import msgspec
 
-from forgelore.chat_port import ChatMessage, ChatReply, ChatTool
 from forgelore.errors import (
     AuthError,
     ChatFailed,
     ChatModelNotFound,
     ChatUnreachable,
+    ConfigError,
     ForgeError,
+    InvalidValue,
     LoreError,
     LostPage,
     PromptTooLong,
     RateLimited,
     ToolsRefused,
 )
-from forgelore.llm.refusals import Dialect, is_about_tools, learn
-from forgelore.llm.wire import StreamReader, build_format, build_messages, build_tools, count_chars, read_reply
-from forgelore.llm_settings import LlmProfile
+from forgelore.llm.wire import (
+    Dialect,
+    StreamReader,
+    build_format,
+    build_messages,
+    build_tools,
+    count_chars,
+    is_about_tools,
+    learn,
+    read_reply,
+)
+from forgelore.llm_settings import LLM_PROFILES, LlmProfile
 from forgelore.net.client import HttpAnswer, Tries
 from forgelore.net.model_server import (
-    Manners,
+    HttpOptions,
     ModelClient,
     check_server_url,
     is_model_missing,
     is_too_long,
     said_in,
 )
-from forgelore.net.pace import Manner
-from forgelore.net.policy import Fail, NextStep
+from forgelore.net.policy import Fail, NextStep, RetryRule
+from forgelore.ports.chat import ChatMessage, ChatReply, ChatTool
+
+if TYPE_CHECKING:
+    from forgelore.ports.chat import ChatModel
+
 
 PATH = "/chat/completions"
 MAX_CHARS = 100_000  # of an answer's text and calls
@@ -55,7 +71,7 @@ MAX_BYTES = 2_000_000  # of an answer with all that a server puts around it, and
 MAX_STREAM_BYTES = 8 * MAX_BYTES  # each token is an event of some 250 bytes
 MAX_LIMITS = 8
 _FINAL = (b"insufficient_quota", b"billing")
-_MANNER = Manner(attempts=3)
+_MANNER = RetryRule(attempts=3)
 _ASKS = 8  # one request, and once more for each part of it that a server may refuse
 
 
@@ -64,7 +80,7 @@ class ChatClient(ModelClient):
 
     max_limits = MAX_LIMITS
 
-    def __init__(self, url: str, manners: Manners, *, timeout_s: float, key: str) -> None:
+    def __init__(self, url: str, manners: HttpOptions, *, timeout_s: float, key: str) -> None:
         super().__init__(url, manners, answer_s=timeout_s, max_wait_s=manners.max_wait_s, key=key)
         self._timeout_s, self._clock = timeout_s, manners.clock
         self._reading = threading.local()  # who wants to see the parts of the answer that this thread reads
@@ -142,12 +158,12 @@ class ChatClient(ModelClient):
 class ServedChatModel:
     """A model behind an address that ends before `/chat/completions`, most often in `/v1`."""
 
-    def __init__(self, profile: LlmProfile, *, key: str = "", manners: Manners | None = None) -> None:
+    def __init__(self, profile: LlmProfile, *, key: str = "", manners: HttpOptions | None = None) -> None:
         self._profile, self._has_key = profile, bool(key)
         url = check_server_url(profile.base_url, name="base_url", what="what is asked")
         self._url = url
         self._dialect = Dialect(profile.json_mode, bool(profile.reasoning))
-        self._client = ChatClient(url, manners or Manners(), timeout_s=profile.timeout, key=key)
+        self._client = ChatClient(url, manners or HttpOptions(), timeout_s=profile.timeout, key=key)
 
     @property
     def profile(self) -> str:
@@ -277,3 +293,21 @@ def _failure(answer: HttpAnswer, words: str, *, has_tools: bool) -> ChatFailed:
     if is_too_long(answer):
         return PromptTooLong(words, hint="use a model with a longer context, and name it in context of [llm]")
     return ChatFailed(words, hint="see the server's log")
+
+
+def make_chat_model(
+    name: str, profiles: tuple[LlmProfile, ...], environ: Mapping[str, str], make_manners: "Callable[[], HttpOptions]"
+) -> "ChatModel":
+    """Return the model of a profile. Raises InvalidValue for a name that no profile has, ConfigError where the settings
+    name no server or no model for it.
+    """
+    if name not in LLM_PROFILES:
+        raise InvalidValue(f"no profile is called {name!r}", hint=f"one of: {', '.join(LLM_PROFILES)}")
+    found = next((one for one in profiles if one.name == name), None)
+    if found is None or not found.base_url or not found.model:
+        missing = "server" if found is None or not found.base_url else "model"
+        hint = 'in your own config.toml, write [llm] and below it preset = "ollama" and model = "NAME"'
+        raise ConfigError(f"no {missing} is named for the language model ({name})", hint=hint)
+
+    key = environ.get(found.api_key_env, "").strip() if found.api_key_env else ""
+    return ServedChatModel(found, key=key, manners=make_manners())

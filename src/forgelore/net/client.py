@@ -3,8 +3,11 @@
 One client talks to one forge. The token is sent to the origin (scheme, host, port) it was made for; a redirect or a
 `Link` to any other origin is refused. Threads may share a client. Proxies and certificates come from the environment
 as httpx reads them: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
+
+The library's client, with proxies and certificates from the environment, in our words when they are wrong.
 """
 
+import contextlib
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -13,16 +16,16 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from forgelore.core.names import is_loopback
-from forgelore.core.times import parse_http_date
 from forgelore.errors import ConfigError, ForgeError, LostPage, RateLimited
-from forgelore.net.connecting import TIMEOUT, connect
-from forgelore.net.connecting import verify_with as verify_with  # noqa: PLC0414 - users of a client find it here
-from forgelore.net.pace import ONCE, OPTIONAL_TEXT, USUAL, Manner, Pace, Quota
-from forgelore.net.pace import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
 from forgelore.net.policy import (
+    ONCE,
+    OPTIONAL_TEXT,
+    USUAL,
     Accepted,
     NextStep,
+    Pace,
+    Quota,
+    RetryRule,
     Wait,
     after_failure,
     decide,
@@ -30,8 +33,42 @@ from forgelore.net.policy import (
     may_have_happened,
     with_jitter,
 )
-from forgelore.ports import LostWrite
+from forgelore.net.policy import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
+from forgelore.ports.forge import LostWrite
+from forgelore.text.dates import parse_http_date
+from forgelore.text.refs import is_loopback
 from forgelore.version import __version__
+
+TIMEOUT = httpx.Timeout(60.0, connect=15.0)
+
+
+def connect(headers: Mapping[str, str], ca_file: str | None, timeout: httpx.Timeout = TIMEOUT) -> httpx.Client:
+    """Return the library's client; proxies and certificates come from the environment, in our words when they are
+    wrong.
+    """
+    verify = verify_with(ca_file)
+    try:
+        return httpx.Client(headers=headers, timeout=timeout, follow_redirects=False, verify=verify)
+    except (ValueError, ImportError, httpx.InvalidURL) as error:
+        raise ConfigError(
+            "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not usable", hint="write http://HOST:PORT"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            "cannot read the certificates of SSL_CERT_FILE or SSL_CERT_DIR", hint="check the path"
+        ) from error
+
+
+def verify_with(ca_file: str | None) -> Any:
+    """Return what httpx takes as `verify`: a context with the given authority, or True."""
+    if not ca_file:
+        return True
+    import ssl
+
+    with contextlib.suppress(OSError):
+        return ssl.create_default_context(cafile=ca_file)
+    raise ConfigError(f"cannot read the certificate file {ca_file}", hint="check ca_file in the settings")
+
 
 MAX_REDIRECTS = 5
 MAX_LIMITS = 40
@@ -126,7 +163,7 @@ class Client:
         headers = {"If-None-Match": etag} if etag else {}
         return self._send("GET", path, params=params, headers=headers)
 
-    def post_json(self, url: str, payload: object, manner: Manner = USUAL) -> HttpAnswer:
+    def post_json(self, url: str, payload: object, manner: RetryRule = USUAL) -> HttpAnswer:
         """POST a question, which may be repeated as a GET is."""
         import msgspec
 
@@ -156,7 +193,7 @@ class Client:
         manner = ONCE if method == "POST" and not is_repeatable else USUAL
         return self._send(method, path, manner, content=body, headers=headers, home=home, is_write=True)
 
-    def _send(self, method: str, path: str, manner: Manner = USUAL, **request: Any) -> HttpAnswer:
+    def _send(self, method: str, path: str, manner: RetryRule = USUAL, **request: Any) -> HttpAnswer:
         """Send until the policy says that the answer is final."""
         url = path if path.startswith("http") else self._base + path
         manner = manner._replace(attempts=1) if self._is_tried_once else manner

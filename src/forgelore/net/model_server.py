@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from forgelore.core.names import is_loopback
-from forgelore.core.text import printable
 from forgelore.errors import ConfigError
-from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.connecting import verify_with
+from forgelore.net.client import Client, HttpAnswer, verify_with
+from forgelore.text.fence import printable
+from forgelore.text.refs import is_loopback
 
 CONNECT_S = 10.0
 NO_PACE = 1e6
@@ -32,7 +31,7 @@ TOO_LONG = re.compile(
 NO_MODEL = re.compile(rb"model_not_found|model\b.{0,200}(not found|not exist)", re.IGNORECASE | re.DOTALL)
 
 
-class Manners(NamedTuple):
+class HttpOptions(NamedTuple):
     """How to wait and whose certificates to trust: what the application decides for every server."""
 
     max_wait_s: float = 900.0
@@ -47,7 +46,7 @@ class Manners(NamedTuple):
 class ModelClient(Client):
     """The one HTTP client, with the differences above. `answer_s`: how long it may be silent."""
 
-    def __init__(self, url: str, manners: Manners, *, answer_s: float, max_wait_s: float, key: str) -> None:
+    def __init__(self, url: str, manners: HttpOptions, *, answer_s: float, max_wait_s: float, key: str) -> None:
         self.is_local = is_loopback(urlsplit(url).netloc)
         super().__init__(
             url, {"Accept": "application/json"}, secret_headers={"Authorization": f"Bearer {key}"} if key else None,

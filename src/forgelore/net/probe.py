@@ -2,10 +2,10 @@
 
 import httpx
 
-from forgelore.core.names import web_root
 from forgelore.errors import ForgeError, InvalidValue
 from forgelore.net.client import verify_with
 from forgelore.profiles import PROBED, TITLES
+from forgelore.text.refs import web_root
 from forgelore.version import __version__
 
 

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
-from forgelore.core.times import format_ms
 from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.jsontext import split_rows
-from forgelore.net.rows import ParsedRows
+from forgelore.net.jsontext import ParsedRows, split_rows
+from forgelore.text.dates import format_ms
 
 T = TypeVar("T")
 PER_PAGE = 100

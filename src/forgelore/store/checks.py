@@ -1,19 +1,35 @@
 """Checks of the file: rows that contradict each other, and what SQLite says of it.
 
 Each check is one statement whose rows are what is wrong, named for people. Nothing here is written: a check runs inside
-`Store.snapshot`, while a sync goes on. What the names mean is `flows/index/findings`, the repair `flows/index/repair`.
+`Store.snapshot`, while a sync goes on. What the names mean is `index/check`, the repair `index/repair`.
+
+Orphans: rows that hang on rows which do not exist, and that nobody can reach any more.
+
+Writes of a repair: rows made good again, or forgotten so that something else makes them anew.
+
+When each is needed say the steps (`index/repair`), which also hold the transactions.
+
+Tables and indexes that a file lacks, made again: the writing side of `store/sqlite/schema`.
 """
 
+import contextlib
+import json
 import re
 from collections.abc import Iterable, Iterator
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.profiles import LOCAL, PROFILES
-from forgelore.store.db import Store
-from forgelore.store.engine.row_checks import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS
-from forgelore.store.engine.tables import COUNTED, OF_DOCUMENTS, is_own_complaint
-from forgelore.store.schema_check import load_schema
-from forgelore.store.sql_check import UNION, SqlCheck, has_no_job
+from forgelore.store.code import CODE_TABLES, forget_all_code
+from forgelore.store.database import Store
+from forgelore.store.documents import remove_documents
+from forgelore.store.jobs import queue_documents
+from forgelore.store.replay import forget_rows
+from forgelore.store.sqlite.check import UNEMBEDDED, UNION, VECTOR_CHECKS, WORD_CHECKS, SqlCheck, has_no_job
+from forgelore.store.sqlite.files import CODE_REMADE, COUNTED, OF_DOCUMENTS, REMADE, is_own_complaint
+from forgelore.store.sqlite.fulltext import remake_full_text
+from forgelore.store.sqlite.schema import SOURCES, SchemaGap, expected_schema, find_gaps, load_schema
+from forgelore.store.sqlite.vector_rows import drop_unowned_vectors
+from forgelore.text.terms import build_terms
 from forgelore.words import KINDS
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
@@ -272,3 +288,193 @@ def blank_unreadable(store: Store) -> None:
             store.run("DELETE FROM document_texts WHERE id = ?", row_id)
         else:
             store.run(f"UPDATE {table} SET {column} = '' WHERE id = ?", row_id)
+
+
+_OF_ITEMS = (
+    "threads",
+    "notes",
+    "item_labels",
+    "item_files",
+    "item_links",
+    "item_people",
+    "intent_cards",
+    "nearest_strengths",
+    "triage_reports",
+)
+_OF_DOCUMENTS = (
+    ("document_texts", "id"),
+    ("document_labels", "document_id"),
+    ("document_paths", "document_id"),
+    *OF_DOCUMENTS,
+    ("documents", "id"),
+)
+
+
+def drop_orphans(store: Store) -> int:
+    """Delete what hangs on items or documents that are gone; returns how many rows of items went. In a transaction.
+
+    A note whose thread alone is gone stays: when the conversation is read again, it gets a thread. An import reads an
+    item again only when its hash says nothing.
+    """
+    homeless = store.rows("SELECT DISTINCT item_id FROM notes WHERE thread_id NOT IN (SELECT id FROM threads)")
+    forget_rows(store, [item_id for (item_id,) in homeless])
+    gone = sum(store.run(f"DELETE FROM {table} WHERE item_id NOT IN (SELECT id FROM items)") for table in _OF_ITEMS)
+    for table in ("item_links", "item_people"):
+        store.run(f"DELETE FROM {table} WHERE note_id IS NOT NULL AND note_id NOT IN (SELECT id FROM notes)")
+    for table, column in _OF_DOCUMENTS:
+        store.run(f"""
+            DELETE FROM {table}
+            WHERE {column} NOT IN (
+              SELECT d.id
+              FROM documents d
+              JOIN items i ON i.id = d.item_id
+              JOIN projects p ON p.id = d.project_id
+            )
+        """)
+    drop_unowned_vectors(store)
+    store.run("DELETE FROM jobs WHERE project_id NOT IN (SELECT id FROM projects)")
+    return gone
+
+
+_WITHIN = "IN (SELECT value FROM json_each(?))"
+
+
+def load_owners(store: Store, item_ids: Iterable[int]) -> list[tuple[int, int]]:
+    """Return (project, item) of those of these items that are there, in the order of their ids."""
+    sql = f"""
+        SELECT project_id, id
+        FROM items
+        WHERE id {_WITHIN}
+        ORDER BY id
+    """
+    return [(project_id, item_id) for project_id, item_id in store.rows(sql, json.dumps(list(item_ids)))]
+
+
+def forget_all_rows(store: Store) -> None:
+    """Let the next full sync or import write every item and note again: no payload is left."""
+    store.run("UPDATE items SET row_hash = x'', detail_hash = NULL")
+    store.run("UPDATE notes SET row_hash = x''")
+
+
+def forget_unproved_rows(store: Store) -> None:
+    """Let the next full sync or import write the items again of projects that have no payloads."""
+    store.run("""
+        UPDATE items
+        SET row_hash = x''
+        WHERE project_id NOT IN (SELECT project_id FROM raw_payloads)
+    """)
+
+
+def rebuild_indexes(store: Store) -> None:
+    store.run("REINDEX")
+
+
+def place_rows(store: Store) -> None:
+    """Move rows to the project of their owner, and notes to the item of their thread."""
+    store.run("""
+        UPDATE OR IGNORE notes
+        SET item_id = (SELECT item_id FROM threads t WHERE t.id = thread_id)
+        WHERE item_id <> (SELECT item_id FROM threads t WHERE t.id = thread_id)
+    """)
+    for table, column, owner in PLACED:
+        store.run(f"""
+            UPDATE {table}
+            SET project_id = (SELECT project_id FROM {owner} o WHERE o.id = {column})
+            WHERE project_id <> (SELECT project_id FROM {owner} o WHERE o.id = {column})
+        """)
+
+
+def split_words(store: Store, document_ids: Iterable[int]) -> None:
+    """Make the terms of texts anew; the full-text index must be made again after it."""
+    sql = f"""
+        SELECT id, title, text
+        FROM document_texts
+        WHERE id {_WITHIN}
+    """
+    for document_id, title, text in store.rows(sql, json.dumps(list(document_ids))):
+        store.run("UPDATE document_texts SET terms = ? WHERE id = ?", build_terms(title, text), document_id)
+
+
+def drop_documents(store: Store, document_ids: Iterable[int]) -> None:
+    """Delete documents, and queue their items to be indexed again."""
+    sql = f"""
+        SELECT id, project_id, item_id
+        FROM documents
+        WHERE id {_WITHIN}
+    """
+    for document_id, project_id, item_id in store.rows(sql, json.dumps(list(document_ids))):
+        remove_documents(store, project_id, [document_id])
+        queue_documents(store, project_id, [item_id])
+
+
+def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
+    """Let the documents of these items get their labels and paths anew when they are indexed."""
+    sql = f"""
+        UPDATE documents
+        SET labels_hash = x'', paths_hash = x''
+        WHERE item_id {_WITHIN}
+    """
+    store.run(sql, json.dumps(list(item_ids)))
+
+
+def drop_malformed_learned(store: Store) -> None:
+    """Delete learned numbers that can be none."""
+    for table, good in LEARNED:
+        store.run(f"DELETE FROM {table} WHERE NOT ({good})")
+
+
+def set_id_counters(store: Store) -> None:
+    """Set the counters of ids: new ones go on behind the highest."""
+    for table in COUNTED_TABLES:
+        store.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
+        store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)
+
+
+def mend_jobs(store: Store) -> None:
+    """Delete jobs of nothing and reset impossible counts. Looks again: the queue moves on while a sync runs, and its
+    rows have no lasting ids.
+    """
+    store.run(f"DELETE FROM jobs WHERE rowid {_WITHIN}", json.dumps(find_rows(store, "job_of_nothing")))
+    sql = f"""
+        UPDATE jobs
+        SET attempt_count = 0, last_attempt_at = NULL, last_error = NULL, next_attempt_at = NULL
+        WHERE rowid {_WITHIN}
+    """
+    store.run(sql, json.dumps(find_rows(store, "job_miscounted")))
+
+
+def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:
+    """Make what is missing, empty; what cannot be made again stays missing. The full text is filled from its texts."""
+    tables = [gap.name for gap in gaps if gap.type == "table" and gap.name not in SOURCES]
+    expected = expected_schema()
+    with _without_references(store), store.transaction():
+        for gap in gaps:
+            if gap.type == "trigger":
+                store.run(f"DROP TRIGGER IF EXISTS {_quoted_name(gap.name)}")
+        for name in tables:
+            if name not in (*REMADE, *CODE_REMADE):
+                store.run(f"DROP TABLE IF EXISTS {name}")
+                store.run(expected[name].sql)
+        present = load_schema(store)
+        for gap in find_gaps(store):
+            if gap.type == "index" and expected[gap.name].table in present:
+                store.run(f"DROP INDEX IF EXISTS {gap.name}")
+                store.run(expected[gap.name].sql)
+        if not {*CODE_REMADE, *CODE_TABLES}.isdisjoint(tables):
+            forget_all_code(store)
+    if tables:
+        remake_full_text(store)
+
+
+@contextlib.contextmanager
+def _without_references(store: Store) -> Iterator[None]:
+    """Dropping a table deletes its rows first, and with them what hangs on them: not here."""
+    store.run("PRAGMA foreign_keys=OFF")
+    try:
+        yield
+    finally:
+        store.run("PRAGMA foreign_keys=ON")
+
+
+def _quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

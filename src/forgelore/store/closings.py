@@ -1,10 +1,113 @@
-"""Planned closings: the lines of a plan, and, below the run that applies it, what became of each."""
+"""Items as clusters and plans see them: state, people, activity, marks; and what is known of a project's people.
+
+Planned closings: the lines of a plan, and, below the run that applies it, what became of each.
+
+Hours of grace, read from the journal: which items were told that they will be closed, and were not yet.
+
+The write journal: every write to a forge, written down before it is sent and completed by its answer.
+
+sent        it was about to be sent; without an answer nobody knows, and the forge has to be asked
+done        it happened; `answer` is what the forge said, or what a later look found
+failed      it did not happen
+
+It is history: an entry names project, kind and number itself, and stays when the item, the run or the project is
+forgotten.
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from forgelore.store.db import Store
+from forgelore.model import ItemKey
+from forgelore.records import GracePeriod
+from forgelore.store.database import Store
+
+
+class PlanItem(NamedTuple):
+    """Columns of an item that decide about its closing. `is_marked`: the forge calls it somebody's duplicate.
+    `newest_comment`: the forge's id of it; None where no comment is stored.
+    """
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    body: str | None
+    url: str | None
+    state: str | None
+    author: str | None
+    assignees: tuple[str, ...]
+    created_at: int | None
+    updated_at: int | None
+    content_hash: str
+    comment_count: int | None
+    review_comment_count: int | None
+    newest_comment: int | None
+    is_marked: bool
+    is_confidential: bool
+    head_sha: str | None
+
+
+def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem]:
+    """Return id -> item, of those that are live. What people only wrote ("duplicate of #5") marks nothing here."""
+    sql = """
+        SELECT i.id, i.kind, i.number, i.title, i.body, i.url, i.state, i.author, i.assignees, i.created_at,
+          i.updated_at, i.content_hash, i.comment_count, i.review_comment_count,
+          (SELECT max(CAST(ltrim(n.key, 'c') AS INTEGER)) FROM notes n WHERE n.item_id = i.id AND NOT n.is_system),
+          coalesce(i.state_reason, '') = 'duplicate' OR EXISTS (
+            SELECT 1
+            FROM item_links l
+            WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND l.source <> 'text' AND NOT l.is_withdrawn
+          ),
+          i.is_confidential, i.head_sha
+        FROM items i
+        WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL
+    """
+    found = {}
+    for row in store.rows(sql, json.dumps(sorted(set(item_ids)))):
+        item = PlanItem._make(row)
+        names = tuple(json.loads(str(item.assignees)))
+        is_marked, is_confidential = bool(item.is_marked), bool(item.is_confidential)
+        found[item.id] = item._replace(assignees=names, is_marked=is_marked, is_confidential=is_confidential)
+    return found
+
+
+def list_open_labelled(store: Store, project_id: int, label: str) -> list[ItemKey]:
+    """Return the open issues and changes with a label, oldest first."""
+    sql = """
+        SELECT i.kind, i.number
+        FROM items i
+        JOIN item_labels l ON l.item_id = i.id
+        WHERE i.project_id = ? AND l.name = ? AND i.state = 'open' AND i.deleted_at IS NULL
+          AND i.kind IN ('issue', 'change')
+        ORDER BY i.number
+    """
+    return [ItemKey(*row) for row in store.rows(sql, project_id, label)]
+
+
+def load_roles(store: Store, project_id: int) -> dict[str, str]:
+    """Return login in lower case -> role, as the forge listed a project's people; empty where it refused."""
+    rows = store.rows("SELECT lower(login), role FROM members WHERE project_id = ?", project_id)
+    return dict(rows)
+
+
+def load_associations(store: Store, project_id: int, logins: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return login in lower case -> what the forge said beside their items and comments (GitHub's association)."""
+    sql = """
+        SELECT lower(i.author), i.author_role
+        FROM items i
+        WHERE i.project_id = ?1 AND i.author_role NOTNULL AND lower(i.author) IN (SELECT value FROM json_each(?2))
+        UNION
+        SELECT lower(n.author), n.author_role
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE i.project_id = ?1 AND n.author_role NOTNULL AND lower(n.author) IN (SELECT value FROM json_each(?2))
+    """
+    names = json.dumps(sorted({login.lower() for login in logins}))
+    found: dict[str, frozenset[str]] = {}
+    for login, role in store.rows(sql, project_id, names):
+        found[login] = found.get(login, frozenset()) | {role}
+    return found
 
 
 class PlannedClosing(NamedTuple):
@@ -72,3 +175,127 @@ def list_judges(store: Store, item_ids: Iterable[int]) -> list[EdgeJudge]:
         ORDER BY 1, 2, 3
     """
     return [EdgeJudge._make(row) for row in store.rows(sql, json.dumps(sorted(item_ids)))]
+
+
+def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
+    """Return the hours of grace of a project that were neither taken back nor ended by a closing, oldest first."""
+    sql = """
+        SELECT i.id, j.run_id, coalesce(p.action, 'wait'), coalesce(p.reason, ''), r.ended_at
+        FROM write_journal j
+        JOIN dedupe_runs r ON r.id = j.run_id
+        JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
+        LEFT JOIN planned_closings p ON p.run_id = j.run_id AND p.item_id = i.id
+        WHERE j.project_id = ? AND j.step IN ('label', 'comment') AND j.status IN ('sent', 'done')
+          AND json_extract(r.parameters, '$.close_after') > 0
+          AND NOT EXISTS (
+            SELECT 1
+            FROM write_journal c
+            WHERE c.run_id = j.run_id AND c.kind = j.kind AND c.number = j.number AND c.step = 'close'
+              AND c.status IN ('sent', 'done')
+          )
+          AND NOT EXISTS (
+            SELECT 1
+            FROM write_journal b
+            JOIN dedupe_runs back ON back.id = b.run_id
+            WHERE back.of_run = j.run_id AND b.kind = j.kind AND b.number = j.number AND b.status = 'done'
+          )
+        GROUP BY i.id, j.run_id
+        ORDER BY j.run_id, i.id
+    """
+    return [GracePeriod._make(row) for row in store.rows(sql, project_id)]
+
+
+JournalValue = str | int | float | bool | None | list[str] | list[int]
+
+
+class NewWrite(NamedTuple):
+    """What is about to be sent, to which item, with whose token."""
+
+    run_id: int
+    project_id: int
+    key: ItemKey
+    account: str | None
+    step: str
+    request: Mapping[str, JournalValue]
+    before: Mapping[str, JournalValue]
+
+
+class JournalEntry(NamedTuple):
+    id: int
+    run_id: int
+    key: ItemKey
+    account: str | None
+    step: str
+    request: Mapping[str, JournalValue]
+    before: Mapping[str, JournalValue]
+    answer: Mapping[str, JournalValue] | None
+    status: str
+    sent_at: int
+    answered_at: int | None
+
+
+def keep_every_write(store: Store) -> None:
+    """Let each transaction of this connection reach the disk before it counts: a write that was forgotten in a power
+    cut would be sent again.
+    """
+    store.run("PRAGMA synchronous=FULL")
+
+
+def begin_write(store: Store, new: NewWrite, now_ms: int) -> JournalEntry:
+    """Write down what is about to be sent. In a transaction that ends before it is."""
+    sql = """
+        INSERT INTO write_journal (run_id, project_id, kind, number, account, step, request, before, status, sent_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'sent', ?)
+    """
+    texts = (json.dumps(dict(new.request)), json.dumps(dict(new.before)))
+    place = (new.run_id, new.project_id, new.key.kind, new.key.number)
+    entry_id = store.insert(sql, *place, new.account, new.step, *texts, now_ms)
+    return JournalEntry(
+        entry_id, new.run_id, new.key, new.account, new.step, new.request, new.before, None, "sent", now_ms, None
+    )
+
+
+def end_write(store: Store, entry_id: int, status: str, answer: Mapping[str, JournalValue], now_ms: int) -> None:
+    """Write down what came of it. In a transaction."""
+    sql = "UPDATE write_journal SET status = ?, answer = ?, answered_at = ? WHERE id = ?"
+    store.run(sql, status, json.dumps(dict(answer)), now_ms, entry_id)
+
+
+def list_writes(store: Store, run_id: int, key: ItemKey | None = None) -> list[JournalEntry]:
+    """Return the entries of a run, or of one item in it, in the order in which they were sent."""
+    sql = """
+        SELECT id, run_id, kind, number, account, step, request, before, answer, status, sent_at, answered_at
+        FROM write_journal
+        WHERE run_id = ? AND kind = coalesce(?, kind) AND number = coalesce(?, number)
+        ORDER BY id
+    """
+    kind, number = (key.kind, key.number) if key else (None, None)
+    return [_as_entry(row) for row in store.rows(sql, run_id, kind, number)]
+
+
+def load_closed_onto(store: Store, project_id: int) -> dict[int, int]:
+    """Return item -> target of every closing of ours that may have happened and was not taken back."""
+    sql = """
+        SELECT i.id, t.id
+        FROM write_journal j
+        JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
+        JOIN items t ON t.project_id = j.project_id AND t.kind = j.kind
+          AND t.number = json_extract(j.request, '$.target')
+        WHERE j.project_id = ? AND j.step = 'close' AND j.status IN ('sent', 'done')
+          AND NOT EXISTS (
+            SELECT 1
+            FROM write_journal b
+            JOIN dedupe_runs back ON back.id = b.run_id
+            WHERE back.of_run = j.run_id AND b.kind = j.kind AND b.number = j.number AND b.step = 'reopen'
+              AND b.status = 'done'
+          )
+        ORDER BY j.id
+    """
+    return dict(store.rows(sql, project_id))
+
+
+def _as_entry(row: tuple[object, ...]) -> JournalEntry:
+    entry_id, run_id, kind, number, account, step, request, before, answer, *rest = row
+    known = json.loads(str(answer)) if answer is not None else None
+    texts = (json.loads(str(request)), json.loads(str(before)), known)
+    return JournalEntry._make((entry_id, run_id, ItemKey(kind, number), account, step, *texts, *rest))  # type: ignore[arg-type]

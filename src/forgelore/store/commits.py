@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from forgelore.core.people.git_people import CommitAuthor, GitName
-from forgelore.core.search.terms import build_terms
-from forgelore.store.db import Store
-from forgelore.store.engine.code_words import WordRow, add_code_words, remove_code_words
+from forgelore.store.database import Store
+from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remove_code_words
+from forgelore.text.people import CommitAuthor, GitName
+from forgelore.text.terms import build_terms
 
 
 class NewCommit(NamedTuple):

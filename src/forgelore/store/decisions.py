@@ -1,12 +1,23 @@
 """Decisions: what a judge said of an item, and what the gates made of it. A source has at most one that is accepted.
 
 What people say (`overrides`) is kept apart and outlives every rerun.
+
+Judged items: what a judge and its gates read of items, and what people have said of pairs.
+
+Edge evidence: what stands behind the accepted decisions of a project, for people who review them.
+
+Runs of the steps of deduplication: parameters, counters and what they cost, one row each.
+
+Audits as they are kept: the cases of a run, and what people said of pairs that they were shown blind.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from forgelore.store.db import Store
+from forgelore.errors import NotFound
+from forgelore.records import JudgedItem, LaneAnswer
+from forgelore.store.database import Store
 
 # Both texts are those that were judged: an edge rests on nothing else.
 _UNCHANGED = """
@@ -124,3 +135,276 @@ def each_override(store: Store, project_id: int) -> Iterator[Override]:
         ORDER BY id
     """
     return (Override._make(row) for row in store.rows(sql, project_id))
+
+
+_MAX_FILES = 30  # that a judge is told of a change
+
+
+def load_judged(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
+    """Return live public items. Marked is what the forge itself calls a duplicate, not what somebody wrote."""
+    sql = """
+        SELECT i.id, i.number, i.kind, i.title, coalesce(i.body, ''), coalesce(i.state, ''),
+            coalesce(i.state_reason, '') = 'duplicate' OR EXISTS (
+                SELECT 1
+                FROM item_links l
+                WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND l.source <> 'text'
+            ),
+            (SELECT json_group_array(name) FROM item_labels WHERE item_id = i.id), coalesce(i.url, ''),
+            (SELECT json_group_array(new_path) FROM (SELECT new_path FROM item_files WHERE item_id = i.id LIMIT ?))
+        FROM items i
+        WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL AND NOT i.is_confidential
+    """
+    rows = store.rows(sql, _MAX_FILES, json.dumps(list(item_ids)))
+    return {
+        row[0]: JudgedItem._make(
+            (*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8], tuple(json.loads(row[9])), "", "")
+        )
+        for row in rows
+    }
+
+
+def load_said_targets(store: Store, item_id: int) -> set[int]:
+    """Return the items of the same kind that an item was said to repeat: by the forge's own mark, or in a comment of
+    somebody with the right to write, as far as the forge tells who has it.
+    """
+    sql = """
+        SELECT t.id
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind AND t.id <> i.id
+        LEFT JOIN notes n ON n.id = l.note_id
+        WHERE i.id = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND l.target_project = ''
+          AND coalesce(l.target_kind, i.kind) = i.kind AND t.deleted_at IS NULL
+          AND (l.source <> 'text' OR n.author_role IN ('OWNER', 'MEMBER', 'COLLABORATOR'))
+    """
+    return {target_id for (target_id,) in store.rows(sql, item_id)}
+
+
+def load_refused_pairs(store: Store, project_id: int) -> set[frozenset[int]]:
+    """Return the pairs of which a person has said that they are no duplicates, whichever was named first."""
+    sql = "SELECT item_id, target_id FROM overrides WHERE project_id = ? AND action = 'reject'"
+    return {frozenset(pair) for pair in store.rows(sql, project_id)}
+
+
+class EdgeEvidence(NamedTuple):
+    """Who accepted an edge, how sure they were, what they said, and what both texts share."""
+
+    target_id: int
+    confidence: float
+    judge: str
+    model: str
+    verdict: str  # JSON
+    similarity: float | None
+    marks: tuple[str, ...]
+
+
+def load_edge_evidence(store: Store, project_id: int) -> dict[int, EdgeEvidence]:
+    """Return source -> the evidence of its current accepted decision."""
+    sql = """
+        SELECT d.item_id, d.target_id, d.confidence, d.judge, d.model, d.verdict, m.similarity,
+            coalesce(m.marks, '[]')
+        FROM decisions d
+        LEFT JOIN candidate_set_members m ON m.set_id = d.set_id AND m.item_id = d.target_id
+        WHERE d.project_id = ? AND d.is_current AND d.outcome = 'accepted' AND d.policy = 'batch'
+    """
+    return {
+        item_id: EdgeEvidence(*rest, tuple(json.loads(marks)))  # type: ignore[call-arg]
+        for item_id, *rest, marks in store.rows(sql, project_id)
+    }
+
+
+RunValue = str | int | float | bool | None  # what a parameter of a run may be: flat, for tables and schemas
+
+
+class DedupeRun(NamedTuple):
+    """A run as it is kept. `of_run`: the plan that an apply carries out, the apply that a rollback takes back."""
+
+    id: int
+    project_id: int
+    step: str
+    of_run: int | None
+    status: str
+    parameters: dict[str, RunValue]
+    counters: dict[str, int]
+    prompt_tokens: int
+    answer_tokens: int
+    cost: float
+    began_at: int
+    ended_at: int | None
+
+
+def begin_run(
+    store: Store,
+    project_id: int,
+    step: str,
+    parameters: Mapping[str, RunValue],
+    now_ms: int,
+    *,
+    of_run: int | None = None,
+) -> int:
+    """Write a run down before it does anything. In a transaction. A number that the journal knows is not given twice,
+    also when its run was forgotten: what that run wrote would be this one's.
+    """
+    sql = """
+        INSERT INTO dedupe_runs (id, project_id, step, of_run, status, parameters, began_at)
+        VALUES (
+            1 + max(
+                (SELECT coalesce(max(id), 0) FROM dedupe_runs),
+                (SELECT coalesce(max(run_id), 0) FROM write_journal)
+            ), ?, ?, ?, 'running', ?, ?
+        )
+    """
+    return store.insert(sql, project_id, step, of_run, json.dumps(dict(parameters)), now_ms)
+
+
+def save_counters(
+    store: Store, run_id: int, counters: Mapping[str, int], *, tokens: tuple[int, int] = (0, 0), cost: float = 0.0
+) -> None:
+    """Keep how far a run has come, so that one that is killed tells it too. In a transaction."""
+    sql = """
+        UPDATE dedupe_runs
+        SET counters = ?, prompt_tokens = ?, answer_tokens = ?, cost = ?
+        WHERE id = ?
+    """
+    store.run(sql, json.dumps(dict(counters)), *tokens, cost, run_id)
+
+
+def end_run(store: Store, run_id: int, status: str, now_ms: int) -> None:
+    """Write down how a run ended: done, or stopped before its end. In a transaction."""
+    store.run("UPDATE dedupe_runs SET status = ?, ended_at = ? WHERE id = ?", status, now_ms, run_id)
+
+
+def resume_run(store: Store, run_id: int) -> None:
+    """Go on with a run that has ended or was killed. In a transaction."""
+    store.run("UPDATE dedupe_runs SET status = 'running', ended_at = NULL WHERE id = ?", run_id)
+
+
+def load_run(store: Store, run_id: int) -> DedupeRun:
+    """Return a run. Raises NotFound."""
+    row = store.row(f"SELECT {', '.join(DedupeRun._fields)} FROM dedupe_runs WHERE id = ?", run_id)
+    if row is None:
+        raise NotFound(f"there is no run {run_id}", hint="see them with: forgelore dedupe runs")
+    return _as_run(row)
+
+
+def list_runs(store: Store, project_id: int, *, step: str | None = None, limit: int = 50) -> list[DedupeRun]:
+    """Return the newest runs of a project first."""
+    sql = f"""
+        SELECT {", ".join(DedupeRun._fields)}
+        FROM dedupe_runs
+        WHERE project_id = ? AND step = coalesce(?, step)
+        ORDER BY id DESC
+        LIMIT ?
+    """
+    return [_as_run(row) for row in store.rows(sql, project_id, step, limit)]
+
+
+def _as_run(row: tuple[object, ...]) -> DedupeRun:
+    run = DedupeRun._make(row)
+    return run._replace(parameters=json.loads(str(run.parameters)), counters=json.loads(str(run.counters)))
+
+
+class StoredCase(NamedTuple):
+    """One case of an audit: the item, its class, what the judge said and what is right."""
+
+    item_id: int
+    set_id: int | None
+    audit_class: str
+    cheap: LaneAnswer
+    strong: LaneAnswer
+
+
+class ShownCase(NamedTuple):
+    """A case with what people need to find the item."""
+
+    kind: str
+    number: int
+    title: str
+    url: str
+    case: StoredCase
+
+
+class JudgedSource(NamedTuple):
+    """The current decision of one judge about an open item, with the set that it was made on."""
+
+    item_id: int
+    set_id: int
+    outcome: str
+    reason: str
+    target_id: int | None
+    confidence: float | None
+    verdict: str
+
+
+class HumanLabel(NamedTuple):
+    """What a person said of a pair: duplicate, related, different or unsure."""
+
+    item_id: int
+    target_id: int
+    label: str
+    said_by: str
+    said_at: int
+
+
+def save_case(store: Store, run_id: int, case: StoredCase) -> None:
+    """Keep a case. In a transaction."""
+    sql = """
+        INSERT INTO audit_cases (run_id, item_id, set_id, class, cheap, strong)
+        VALUES (?, ?, ?, ?, ?, ?)
+    """
+    cheap, strong = (json.dumps(one._asdict()) for one in (case.cheap, case.strong))
+    store.run(sql, run_id, case.item_id, case.set_id, case.audit_class, cheap, strong)
+
+
+def list_cases(store: Store, run_id: int) -> list[ShownCase]:
+    """Return the cases of a run by their numbers."""
+    sql = """
+        SELECT i.kind, i.number, i.title, coalesce(i.url, ''), c.item_id, c.set_id, c.class, c.cheap, c.strong
+        FROM audit_cases c
+        JOIN items i ON i.id = c.item_id
+        WHERE c.run_id = ?
+        ORDER BY i.kind, i.number
+    """
+    found = []
+    for kind, number, title, url, item_id, set_id, name, cheap, strong in store.rows(sql, run_id):
+        case = StoredCase(item_id, set_id, name, _as_answer(cheap), _as_answer(strong))
+        found.append(ShownCase(kind, number, title, url, case))
+    return found
+
+
+def _as_answer(text: str) -> LaneAnswer:
+    known = json.loads(text)
+    return LaneAnswer(**known | {"also": tuple(known["also"])})
+
+
+def save_labels_of_pairs(store: Store, project_id: int, labels: Iterable[HumanLabel]) -> None:
+    """Keep what a person said of pairs; their earlier word on the same pair is replaced. In a transaction."""
+    sql = """
+        INSERT OR REPLACE INTO human_labels (project_id, item_id, target_id, label, said_by, said_at)
+        VALUES (?, ?, ?, ?, ?, ?)
+    """
+    store.run_many(sql, [(project_id, *label) for label in labels])
+
+
+def load_labels_of_pairs(store: Store, project_id: int) -> dict[tuple[int, int], str]:
+    """Return (item, target) -> the last word of anybody on it."""
+    sql = """
+        SELECT item_id, target_id, label
+        FROM human_labels
+        WHERE project_id = ?
+        ORDER BY said_at, said_by
+    """
+    return {(item_id, target_id): label for item_id, target_id, label in store.rows(sql, project_id)}
+
+
+def list_judged_sources(store: Store, project_id: int, kind: str, judge: str, model: str) -> list[JudgedSource]:
+    """Return the current decisions of a judge about live open items of a kind, by their ids."""
+    sql = """
+        SELECT d.item_id, d.set_id, d.outcome, d.reason, d.target_id, d.confidence, d.verdict
+        FROM decisions d
+        JOIN items i ON i.id = d.item_id
+        WHERE d.project_id = ? AND i.kind = ? AND d.judge = ? AND d.model = ? AND d.policy = 'batch' AND d.is_current
+          AND d.set_id NOTNULL AND i.state = 'open' AND i.deleted_at IS NULL AND NOT i.is_confidential
+        ORDER BY d.item_id
+    """
+    return [JudgedSource._make(row) for row in store.rows(sql, project_id, kind, judge, model)]

@@ -2,20 +2,27 @@
 
 A document is compared by its columns and hashes: an equal one costs no write. Every write that touches the text also
 moves the full-text row, drops the vectors of the old text and queues new ones, in the caller's transaction.
+
+Documents as a check reads them: every text with its hash, and what the store holds of the documents of items.
+
+Documents in an order that is not relevance: by when their item was created or updated, by how much was said.
+
+What reading texts of items are made from: their rows, and the notes that people wrote for everybody.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from forgelore.core.marker import is_report
-from forgelore.core.search.documents import Document, DocumentNote, DocumentSource, Facts
-from forgelore.core.search.terms import build_terms
-from forgelore.store.db import Store
-from forgelore.store.engine.fulltext import add_text, remove_text
-from forgelore.store.engine.vector_rows import drop_document_vectors
-from forgelore.store.item_parts import grouped, load_labels_of
+from forgelore.store.database import Store
+from forgelore.store.filters import COMMENTS, Allowed
+from forgelore.store.item_lists import ShownRow, grouped, load_labels_of
 from forgelore.store.jobs import queue_jobs
+from forgelore.store.sqlite.fulltext import add_text, remove_text
+from forgelore.store.sqlite.vector_rows import drop_document_vectors
+from forgelore.text.documents import Document, DocumentNote, DocumentSource, Facts
+from forgelore.text.markdown import is_report
+from forgelore.text.terms import build_terms
 from forgelore.words import JobKind
 
 _FACTS = ", ".join(Facts._fields)
@@ -215,3 +222,155 @@ def remove_documents(store: Store, project_id: int, document_ids: Iterable[int])
 
 def _queue_embedding(store: Store, project_id: int, document_id: int) -> None:
     queue_jobs(store, project_id, JobKind.EMBED, [str(document_id)], 0)
+
+
+class HashedText(NamedTuple):
+    document_id: int
+    content_hash: bytes
+    title: str
+    text: str
+    terms: str
+
+
+class StoredDocument(NamedTuple):
+    facts: Facts
+    labels: frozenset[str]
+    paths: frozenset[str]
+
+
+def count_texts(store: Store) -> int:
+    return int(store.value("SELECT count(*) FROM document_texts"))
+
+
+def each_text(store: Store) -> Iterator[HashedText]:
+    """Yield every text, as it is read."""
+    sql = """
+        SELECT d.id, d.content_hash, t.title, t.text, t.terms
+        FROM documents d
+        JOIN document_texts t ON t.id = d.id
+    """
+    return (HashedText._make(row) for row in store.each(sql))
+
+
+def load_stored_documents(store: Store, item_ids: list[int]) -> dict[int, dict[tuple[str, str], StoredDocument]]:
+    """Return item -> (representation, thread) -> what the store holds of that document."""
+    ids = json.dumps(item_ids)
+    labels = _load_list(store, ids, "document_labels", "name")
+    paths = _load_list(store, ids, "document_paths", "path")
+    sql = f"""
+        SELECT item_id, id, representation, thread_key, {", ".join(Facts._fields)}
+        FROM documents
+        WHERE item_id IN (SELECT value FROM json_each(?))
+    """
+    found: dict[int, dict[tuple[str, str], StoredDocument]] = {}
+    for item_id, document_id, representation, key, *facts in store.each(sql, ids):
+        found.setdefault(item_id, {})[representation, key] = StoredDocument(
+            Facts(*facts), frozenset(labels.get(document_id, ())), frozenset(paths.get(document_id, ()))
+        )
+    return found
+
+
+def _load_list(store: Store, ids: str, table: str, column: str) -> dict[int, set[str]]:
+    sql = f"""
+        SELECT document_id, {column}
+        FROM {table}
+        WHERE document_id IN (
+          SELECT id
+          FROM documents
+          WHERE item_id IN (SELECT value FROM json_each(?))
+        )
+    """
+    found: dict[int, set[str]] = {}
+    for document_id, value in store.each(sql, ids):
+        found.setdefault(document_id, set()).add(value)
+    return found
+
+
+_ORDERS = {
+    "created": "coalesce(m.created_at, 0)",
+    "updated": "coalesce(m.updated_at, m.created_at, 0)",
+    "comments": COMMENTS,
+}
+
+
+def load_sorted(store: Store, allowed: Allowed | None, key: str, *, is_ascending: bool, limit: int) -> list[int]:
+    """Return one document of each item that has any allowed, in the order of the items; its own before a thread's."""
+    within = _within(allowed)
+    direction = "ASC" if is_ascending else "DESC"
+    # min() decides which row of an item the other columns come from: "item" before "thread".
+    sql = f"""
+        SELECT o.id, min(o.representation)
+        FROM documents o
+        JOIN items m ON m.id = o.item_id
+        WHERE {within}
+        GROUP BY o.item_id
+        ORDER BY {_ORDERS[key]} {direction}, m.project_id, m.number {direction}, o.item_id
+        LIMIT ?
+    """
+    return [row[0] for row in store.rows(sql, *(allowed.bindings if allowed else ()), limit)]
+
+
+def count_allowed(store: Store, allowed: Allowed | None) -> int:
+    """Return how many items have a document that is allowed."""
+    within = _within(allowed)
+    sql = f"SELECT count(DISTINCT o.item_id) FROM documents o WHERE {within}"
+    return int(store.value(sql, *(allowed.bindings if allowed else ())))
+
+
+def _within(allowed: Allowed | None) -> str:
+    """Return the condition on documents `o`: allowed, and written by people."""
+    written = "o.representation <> 'intent'"
+    return f"{written} AND o.id IN ({allowed.sql})" if allowed else written
+
+
+_READING_ITEMS = f"""
+    SELECT {", ".join(f"i.{name}" for name in ShownRow._fields[:-3])}, p.forge, p.host, p.path
+    FROM items i
+    JOIN projects p ON p.id = i.project_id
+    WHERE i.id IN (SELECT value FROM json_each(?))
+"""
+_READING_NOTES = """
+    SELECT n.item_id, t.key, coalesce(t.path, n.path), coalesce(t.line, n.line), n.author, n.created_at, n.body,
+      n.key, n.url
+    FROM notes n
+    JOIN threads t ON t.id = n.thread_id
+    WHERE n.item_id IN (SELECT value FROM json_each(?))
+      AND NOT n.is_system AND NOT n.is_internal AND n.body <> ''
+    ORDER BY n.created_at, length(n.key), n.key
+"""
+
+
+class ReadNoteRow(NamedTuple):
+    """A note with its thread's key, and the line of a file that the thread is about."""
+
+    key: str
+    path: str | None
+    line: int | None
+    author: str | None
+    created_at: int | None
+    body: str
+    note_key: str
+    url: str | None
+
+
+def load_read_items(store: Store, item_ids: Iterable[int]) -> list[ShownRow]:
+    """Return the rows of items, also of those that are gone from their forge: what is here can be read."""
+    return [ShownRow._make(row) for row in store.rows(_READING_ITEMS, json.dumps(list(item_ids)))]
+
+
+def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[ReadNoteRow]]:
+    """Return item -> the notes that people wrote for everybody, in their order."""
+    rows = store.each(_READING_NOTES, json.dumps(list(item_ids)))
+    return grouped((item_id, ReadNoteRow(*note)) for item_id, *note in rows)
+
+
+class DocumentPlace(NamedTuple):
+    """Which part of which item a document tells: its body (""), or a thread."""
+
+    item_id: int
+    thread_key: str
+
+
+def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:
+    sql = "SELECT id, item_id, thread_key FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, json.dumps(list(document_ids)))}

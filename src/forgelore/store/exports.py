@@ -4,8 +4,8 @@ import json
 from typing import NamedTuple
 
 from forgelore.model import Relation
-from forgelore.store.db import Store
-from forgelore.store.item_parts import grouped
+from forgelore.store.database import Store
+from forgelore.store.item_lists import grouped
 
 
 class ExportedItem(NamedTuple):

@@ -4,8 +4,8 @@ import json
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from forgelore.core.compare.item_history import ItemHistory
-from forgelore.store.db import Store
+from forgelore.records import ItemHistory
+from forgelore.store.database import Store
 
 _NEVER = 2**62  # later than all times
 

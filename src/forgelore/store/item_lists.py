@@ -1,14 +1,267 @@
-"""Lists of live items, by age and by number, and what is asked of a single one.
+"""Rows that `list`, `count` and `show` load. How they are shown is `flows/browse`.
+
+Parts of items that hang on them as rows of their own: labels and files, of many items with one query.
+
+Lists of live items, by age and by number, and what is asked of a single one.
 
 Live is what its forge has not deleted. Ids are those of rows.
+
+Batches of item ids in their order: how everything is walked through without being in memory at once.
+
+Counts of items, and the numbers of those that are there: an item that is gone from its forge keeps its row.
 """
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from forgelore.errors import NotFound
-from forgelore.store.db import Store
+from forgelore.store.database import Store
+from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where
+
+if TYPE_CHECKING:
+    from forgelore.model import FileStatus
+
+
+SORTS = {
+    "updated": "coalesce(i.updated_at, i.created_at, 0)",
+    "created": "coalesce(i.created_at, 0)",
+    "number": "i.number",
+    "comments": f"(SELECT {COMMENTS} FROM items m WHERE m.id = i.id)",
+}
+# What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
+_COUNTED = {
+    "notes": ("notes n WHERE 1", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
+    "threads": ("threads t WHERE 1", "'all'", THREADS),
+    "items": ("items i WHERE i.deleted_at IS NULL", "coalesce(i.state, 'published')", ITEMS),
+}
+
+
+class ListedRow(NamedTuple):
+    """An item without its body. `forge`, `host` and `path` name its project; `rank` is what it is sorted by."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    created_at: int | None
+    updated_at: int | None
+    url: str | None
+    source_branch: str | None
+    target_branch: str | None
+    tag: str | None
+    forge: str
+    host: str
+    path: str
+    rank: int
+
+
+class ShownRow(NamedTuple):
+    """An item with all its columns; `assignees` is a JSON list; the last three name its project."""
+
+    id: int
+    project_id: int
+    kind: str
+    number: int
+    title: str
+    body: str | None
+    state: str | None
+    state_reason: str | None
+    author: str | None
+    author_role: str | None
+    assignees: str
+    created_at: int | None
+    updated_at: int | None
+    closed_at: int | None
+    merged_at: int | None
+    url: str | None
+    tag: str | None
+    category: str | None
+    milestone: str | None
+    source_branch: str | None
+    target_branch: str | None
+    is_draft: int
+    is_confidential: int
+    deleted_at: int | None
+    forge: str
+    host: str
+    path: str
+
+
+class StoredLink(NamedTuple):
+    """What an item points to; `project` is empty for its own."""
+
+    relation: str
+    project: str
+    kind: str | None
+    number: int
+    source: str
+    is_withdrawn: int
+
+
+class BacklinkRow(NamedTuple):
+    """An item that points here."""
+
+    relation: str
+    kind: str
+    number: int
+    title: str
+    tag: str | None
+
+
+class NoteRow(NamedTuple):
+    """A note with its thread."""
+
+    thread_id: int
+    thread_key: str
+    is_resolvable: int
+    is_resolved: int
+    thread_path: str | None
+    thread_line: int | None
+    author: str | None
+    body: str | None
+    created_at: int | None
+    path: str | None
+    line: int | None
+    is_system: int
+    is_internal: int
+    is_answer: int
+    type: str | None
+    url: str | None
+    key: str
+    resolved_by: str | None
+    resolved_at: int | None
+    position_type: str | None
+    is_note_resolved: int
+
+
+def load_listed(
+    store: Store, filters: Filters, *, sort: str, limit: int, is_ascending: bool = False
+) -> list[ListedRow]:
+    """Return matching live items in the order of one of `SORTS`, newest or most first."""
+    where, values = build_where(filters, ITEMS)
+    direction = "ASC" if is_ascending else "DESC"
+    sql = f"""
+        SELECT i.id, i.kind, i.number, i.title, i.state, i.state_reason, i.author, i.created_at, i.updated_at,
+          i.url, i.source_branch, i.target_branch, i.tag, p.forge, p.host, p.path, {SORTS[sort]} AS rank
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE i.deleted_at IS NULL AND {where}
+        ORDER BY rank {direction}, i.project_id, i.number {direction}
+        LIMIT ?
+    """
+    return [ListedRow._make(row) for row in store.rows(sql, *values, limit)]
+
+
+def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
+    """Return group -> matching rows: of notes and threads, or else of live items. Empty groups are missing."""
+    table, group, columns = _COUNTED.get(what, _COUNTED["items"])
+    where, values = build_where(filters, columns)
+    sql = f"""
+        SELECT {group}, count(*)
+        FROM {table} AND {where}
+        GROUP BY 1
+        ORDER BY 1
+    """
+    return dict(store.rows(sql, *values))
+
+
+def find_shown(store: Store, named: dict[str, str | int]) -> list[ShownRow]:
+    """Return the items whose columns are these: live ones first, issues before changes."""
+    sql = f"""
+        SELECT {", ".join(f"i.{name}" for name in ShownRow._fields[:-3])}, p.forge, p.host, p.path
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE {" AND ".join(f"i.{name} = ?" for name in named)}
+        ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END
+    """
+    return [ShownRow._make(row) for row in store.rows(sql, *named.values())]
+
+
+# A link of an item is said by its text, its forge or one of its notes.
+_SAID_INTERNALLY = "EXISTS (SELECT 1 FROM notes n WHERE n.id = l.note_id AND n.is_internal)"
+
+
+def load_links(store: Store, item_id: int, *, is_public: bool = False) -> list[StoredLink]:
+    """Return what an item points to, each once. `is_public`: without what only internal notes say."""
+    sql = f"""
+        SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
+        FROM item_links l
+        WHERE item_id = ? {f"AND NOT {_SAID_INTERNALLY}" if is_public else ""}
+        GROUP BY 1, 2, 3, 4
+        ORDER BY relation, target_project, target_number
+    """
+    return [StoredLink._make(row) for row in store.rows(sql, item_id)]
+
+
+def load_backlinks(
+    store: Store, project_id: int, kind: str, number: int, *, is_public: bool = False
+) -> list[BacklinkRow]:
+    """Return live items of the same project that point to an item. `is_public`: without confidential ones."""
+    hidden = f"AND NOT i.is_confidential AND NOT {_SAID_INTERNALLY}" if is_public else ""
+    sql = f"""
+        SELECT l.relation, i.kind, i.number, i.title, i.tag
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        WHERE l.project_id = ? AND l.target_project = '' AND l.target_number = ?
+          AND (l.target_kind IS NULL OR l.target_kind = ?)
+          AND i.deleted_at IS NULL AND NOT (i.kind = ? AND i.number = ?)
+          {hidden}
+        GROUP BY 1, 2, 3
+        ORDER BY i.number
+    """
+    return [BacklinkRow._make(row) for row in store.rows(sql, project_id, number, kind, kind, number)]
+
+
+def load_notes_of(store: Store, item_id: int) -> list[NoteRow]:
+    """Return the notes of an item in their order."""
+    sql = """
+        SELECT t.id, t.key, t.is_resolvable, t.is_resolved, t.path, t.line, n.author, n.body, n.created_at, n.path,
+          n.line, n.is_system, n.is_internal, n.is_answer, n.type, n.url, n.key, t.resolved_by, t.resolved_at,
+          n.position_type, n.is_resolved
+        FROM threads t
+        JOIN notes n ON n.thread_id = t.id
+        WHERE t.item_id = ?
+        ORDER BY n.created_at, length(n.key), n.key
+    """
+    return [NoteRow._make(row) for row in store.rows(sql, item_id)]
+
+
+_Part = TypeVar("_Part")
+
+
+def grouped(rows: Iterable[tuple[int, _Part]]) -> dict[int, list[_Part]]:
+    """Return id -> its parts, in the order of the rows; ids without any are missing."""
+    found: dict[int, list[_Part]] = {}
+    for owner_id, part in rows:
+        found.setdefault(owner_id, []).append(part)
+    return found
+
+
+def load_labels_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return item -> its labels, sorted; items without are missing."""
+    sql = """
+        SELECT item_id, name
+        FROM item_labels
+        WHERE item_id IN (SELECT value FROM json_each(?))
+        ORDER BY name
+    """
+    return grouped((item_id, name) for item_id, name in store.each(sql, json.dumps(list(item_ids))))
+
+
+def load_files_of(store: Store, item_ids: Iterable[int]) -> "dict[int, list[tuple[str, str, FileStatus]]]":
+    """Return item -> (new path, old path, status) of the files it changes; items without are missing."""
+    sql = """
+        SELECT item_id, new_path, old_path, status
+        FROM item_files
+        WHERE item_id IN (SELECT value FROM json_each(?))
+        ORDER BY new_path, old_path
+    """
+    rows = store.each(sql, json.dumps(list(item_ids)))
+    return grouped((item_id, (new_path, old_path, status)) for item_id, new_path, old_path, status in rows)
 
 
 class ItemHead(NamedTuple):
@@ -101,3 +354,108 @@ def list_numbered(store: Store, project_id: int, numbers: Iterable[int]) -> list
         WHERE project_id = ? AND number IN (SELECT value FROM json_each(?))
     """
     return [item_id for (item_id,) in store.rows(sql, project_id, json.dumps(list(numbers)))]
+
+
+def count_items(store: Store, project_id: int | None = None) -> int:
+    """Return how many items there are, those that are gone from their forge included."""
+    if project_id is None:
+        return int(store.value("SELECT count(*) FROM items"))
+    return int(store.value("SELECT count(*) FROM items WHERE project_id = ?", project_id))
+
+
+def next_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
+    """Return the next items of a project, behind the id `after`."""
+    sql = """
+        SELECT id
+        FROM items
+        WHERE project_id = ? AND id > ?
+        ORDER BY id
+        LIMIT ?
+    """
+    return [item_id for (item_id,) in store.rows(sql, project_id, after, limit)]
+
+
+def next_replayed_items(store: Store, project_id: int, after: int, limit: int) -> list[int]:
+    """Return the next items of a project that do not wait for a replay, behind the id `after`."""
+    sql = """
+        SELECT i.id
+        FROM items i
+        WHERE i.project_id = ? AND i.id > ?
+          AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = i.project_id AND j.kind = 'replay' AND j.key = CAST(i.id AS TEXT)
+          )
+        ORDER BY i.id
+        LIMIT ?
+    """
+    return [item_id for (item_id,) in store.rows(sql, project_id, after, limit)]
+
+
+def next_indexed_items(store: Store, after: int, limit: int) -> list[int]:
+    """Return the next live items of all projects that have a document and do not wait for a new one."""
+    sql = """
+        SELECT DISTINCT i.id
+        FROM items i
+        JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
+        WHERE i.id > ? AND i.deleted_at IS NULL
+          AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = i.project_id AND j.kind = 'document' AND j.key = CAST(i.id AS TEXT)
+          )
+        ORDER BY i.id
+        LIMIT ?
+    """
+    return [item_id for (item_id,) in store.rows(sql, after, limit)]
+
+
+def count_live(store: Store, project_id: int | None = None, kind: str | None = None, *, is_public: bool = False) -> int:
+    """Return how many live items there are: of a project and of a kind where these are named. `is_public`: without
+    confidential ones.
+    """
+    named = {name: value for name, value in (("project_id", project_id), ("kind", kind)) if value is not None}
+    conditions = "".join(f"AND {name} = ? " for name in named)
+    found: int = store.value(
+        f"""
+        SELECT count(*)
+        FROM items
+        WHERE deleted_at IS NULL {conditions} {"AND NOT is_confidential" if is_public else ""}
+        """,
+        *named.values(),
+    )
+    return found
+
+
+def count_live_by_kind(store: Store, project_id: int, *, is_public: bool = False) -> dict[str, int]:
+    """Return kind -> live items of a project; kinds that it has none of are missing. `is_public`: without confidential
+    ones.
+    """
+    rows = store.rows(
+        f"""
+        SELECT kind, count(*)
+        FROM items
+        WHERE project_id = ? AND deleted_at IS NULL {"AND NOT is_confidential" if is_public else ""}
+        GROUP BY 1
+        ORDER BY 1
+        """,
+        project_id,
+    )
+    return dict(rows)
+
+
+def load_live_numbers(store: Store, project_id: int, kind: str) -> dict[int, bool]:
+    """Return number -> whether only some readers may see it, of everything the forge should still have.
+
+    That is confidential issues, and drafts of releases.
+    """
+    rows = store.rows(
+        """
+        SELECT number, is_confidential OR (kind = 'release' AND is_draft)
+        FROM items
+        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL
+        """,
+        project_id,
+        kind,
+    )
+    return {number: bool(confidential) for number, confidential in rows}

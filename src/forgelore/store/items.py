@@ -3,21 +3,89 @@
 A page is compared by `row_hash`, the hash of the payload a row was made from: equal means that nothing is written.
 Columns that come from a second payload (branches, head, review counts) keep their value when the first says nothing of
 them. Whatever changes an item queues its document in the same transaction.
+
+People of items (`item_people`): replacing who an item or note asks for a review, says it gave one, or mentions.
+
+Hashes of items, and the title and text that each is made from: by them a check sees that a row was altered.
+
+Single facts of stored items, found by kind and number: what an adapter asks before it fetches something.
 """
 
 import json
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
-from forgelore.core.content import content_hash
-from forgelore.core.links import links_in_text
-from forgelore.core.people.reviews import people_in_text
-from forgelore.model import Detail, File, Item, ItemKey, Kind, Link
-from forgelore.store.db import Store
-from forgelore.store.item_people import PeopleRow, drop_item_people, load_owner, save_people
+from msgspec import Struct
+
+from forgelore.model import Detail, File, Involvement, Item, ItemKey, Kind, Link, PeopleSource
+from forgelore.store.database import SqlRow, Store
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
+from forgelore.text.links import links_in_text, people_in_text
+from forgelore.text.values import content_hash
+
+_COLUMNS = "login, role, verdict, source, created_at"
+
+
+class PeopleRow(Struct, gc=False):
+    item_id: int
+    note_id: int | None
+    people: list[Involvement]
+
+
+def load_owner(store: Store, project_id: int) -> str:
+    """Return the first part of a project's path: whose teams its texts call."""
+    path = store.value("SELECT path FROM projects WHERE id = ?", project_id)
+    return str(path or "").partition("/")[0]
+
+
+def save_people(store: Store, project_id: int, rows: Iterable[PeopleRow]) -> None:
+    sql = f"""
+        INSERT INTO item_people (project_id, item_id, note_id, {_COLUMNS})
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    """
+    store.run_many(
+        sql, ((project_id, row.item_id, row.note_id, *columns) for row in rows for columns in _columns(row.people))
+    )
+
+
+def restore_people(store: Store, project_id: int, row: PeopleRow, sources: tuple[PeopleSource, ...]) -> bool:
+    """Make what an item or note says of people through these sources this, and write nothing when it is; returns
+    whether it was not.
+    """
+    whose = "item_id = ? AND note_id IS NULL" if row.note_id is None else "note_id = ?"
+    where = f"{whose} AND source IN ({', '.join('?' * len(sources))})"
+    place = (row.item_id if row.note_id is None else row.note_id, *sources)
+    stored = store.rows(f"SELECT {_COLUMNS} FROM item_people WHERE {where}", *place)
+    if sorted(map(repr, stored)) == sorted(map(repr, _columns(row.people))):
+        return False
+    store.run(f"DELETE FROM item_people WHERE {where}", *place)
+    save_people(store, project_id, [row])
+    return True
+
+
+def _columns(people: Iterable[Involvement]) -> list[SqlRow]:
+    return [(one.login, one.role, one.verdict, one.source, one.created_at) for one in people]
+
+
+def drop_item_people(store: Store, item_ids: list[int], sources: tuple[PeopleSource, ...]) -> None:
+    """Forget what the items themselves (not their notes) said through these sources."""
+    sql = f"""
+        DELETE FROM item_people
+        WHERE item_id = ? AND note_id IS NULL AND source IN ({", ".join("?" * len(sources))})
+    """
+    store.run_many(sql, [(item_id, *sources) for item_id in item_ids])
+
+
+def drop_note_people(store: Store, note_ids: Iterable[int]) -> None:
+    store.run_many("DELETE FROM item_people WHERE note_id = ?", [(note_id,) for note_id in note_ids])
+
+
+def replace_silent_reviews(store: Store, project_id: int, item_id: int, reviews: list[Involvement]) -> None:
+    """Make these the reviews without words of a change."""
+    restore_people(store, project_id, PeopleRow(item_id, None, reviews), ("review",))
+
 
 ITEM_FIELDS = (
     "title", "body", "state", "state_reason", "author", "author_role", "assignees", "created_at", "updated_at",
@@ -248,3 +316,85 @@ def bury(store: Store, project_id: int, key: ItemKey, now_ms: int, moved_to: Lin
         save_links(store, project_id, [LinkRow(item_id, key, None, now_ms, [moved_to])])
     queue_documents(store, project_id, [item_id])
     return 1
+
+
+class HashedItem(NamedTuple):
+    id: int
+    content_hash: str
+    kind: str
+    title: str
+    body: str | None
+
+
+def each_hashed_item(store: Store) -> Iterator[HashedItem]:
+    """Yield all items, as they are read."""
+    sql = """
+        SELECT id, content_hash, kind, title, body
+        FROM items
+    """
+    return (HashedItem._make(row) for row in store.each(sql))
+
+
+def load_hashed_items(store: Store, item_ids: Iterable[int]) -> list[HashedItem]:
+    sql = """
+        SELECT id, content_hash, kind, title, body
+        FROM items
+        WHERE id IN (SELECT value FROM json_each(?))
+    """
+    return [HashedItem._make(row) for row in store.rows(sql, json.dumps(list(item_ids)))]
+
+
+def save_content_hash(store: Store, item_id: int, digest: str) -> None:
+    store.run("UPDATE items SET content_hash = ? WHERE id = ?", digest, item_id)
+
+
+FactName = Literal["threads_etag", "files_sha", "head_sha", "node_id"]  # columns that hold text
+
+
+def load_fact(store: Store, project_id: int, key: ItemKey, name: FactName) -> str | None:
+    """Return one column of an item; None when it is empty, and for an item that is not there."""
+    sql = f"SELECT {name} FROM items WHERE project_id = ? AND kind = ? AND number = ?"
+    found: str | None = store.value(sql, project_id, key.kind, key.number)
+    return found
+
+
+def is_confidential(store: Store, project_id: int, key: ItemKey) -> bool:
+    """Whether an item is marked as confidential; one that is not there is not."""
+    sql = "SELECT is_confidential FROM items WHERE project_id = ? AND kind = ? AND number = ?"
+    return bool(store.value(sql, project_id, key.kind, key.number))
+
+
+def find_key(store: Store, item_id: int) -> ItemKey | None:
+    """Return kind and number of an item; None when it is not there."""
+    row = store.row("SELECT kind, number FROM items WHERE id = ?", item_id)
+    return ItemKey(*row) if row else None
+
+
+def load_kinds(store: Store, project_id: int, numbers: list[int]) -> dict[int, Kind]:
+    """Return the kind of the issue or change with each number. Live ones before tombstones, and changes before
+    issues: an issue can become a change.
+    """
+    sql = """
+        SELECT number, kind
+        FROM items
+        WHERE project_id = ? AND kind IN ('issue', 'change')
+          AND number IN (SELECT value FROM json_each(?))
+        ORDER BY deleted_at IS NULL, kind = 'change'
+    """
+    rows = store.rows(sql, project_id, json.dumps(numbers))
+    return dict(rows)  # the last of two rows with one number wins
+
+
+def load_fetch_times(store: Store, project_id: int, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
+    """Return when the threads of these items were last read in full."""
+    sql = """
+        SELECT number, threads_fetched_at
+        FROM items
+        WHERE project_id = ? AND kind = ?
+          AND number IN (SELECT value FROM json_each(?))
+    """
+    found: dict[ItemKey, int | None] = {}
+    for kind in {key.kind for key in keys}:
+        rows = store.rows(sql, project_id, kind, json.dumps([key.number for key in keys if key.kind == kind]))
+        found.update((ItemKey(kind, number), fetched_at) for number, fetched_at in rows)
+    return found

@@ -1,9 +1,8 @@
 """Values that filters name: whether anybody has them, and all there are, for a suggestion."""
 
-from forgelore.core.globs import loose_glob
-from forgelore.store.db import Store
-from forgelore.store.filter_columns import DOCUMENTS
-from forgelore.store.filters import path_condition
+from forgelore.store.database import Store
+from forgelore.store.filters import DOCUMENTS, path_condition
+from forgelore.text.globs import loose_glob
 
 # What is asked for -> where its values are. {public} and {said} are conditions on an item or document, and on a note.
 _SOURCES = {

@@ -4,17 +4,20 @@
   that the project had once.
 - No item links to itself, whoever says so: GitHub marks the original of a duplicate too and names it as its own
   original, and people mention the issue they are writing in.
+
+Endings of items: the merged change that closed one, the item it was closed in favour of. Public items alone.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from forgelore.model import ItemKey, Link, LinkSource
 from forgelore.profiles import profile_of
-from forgelore.store.db import SqlRow, Store
+from forgelore.store.database import SqlRow, Store
 
-_COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
+_LINK_COLUMNS = "relation, source, target_project, target_kind, target_number, is_withdrawn, created_at"
 
 
 class LinkRow(Struct, gc=False):
@@ -77,7 +80,7 @@ class LinkTargets:
 def save_links(store: Store, project_id: int, rows: Iterable[LinkRow], targets: LinkTargets | None = None) -> None:
     targets = targets or LinkTargets(store, project_id)
     sql = f"""
-        INSERT INTO item_links (project_id, item_id, note_id, {_COLUMNS})
+        INSERT INTO item_links (project_id, item_id, note_id, {_LINK_COLUMNS})
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
     store.run_many(
@@ -94,7 +97,7 @@ def restore_links(
     whose = "item_id = ? AND note_id IS NULL" if row.note_id is None else "note_id = ?"
     where = f"{whose} AND source IN ({', '.join('?' * len(sources))})"
     place = (row.item_id if row.note_id is None else row.note_id, *sources)
-    stored = store.rows(f"SELECT {_COLUMNS} FROM item_links WHERE {where}", *place)
+    stored = store.rows(f"SELECT {_LINK_COLUMNS} FROM item_links WHERE {where}", *place)
     if _comparable(stored, targets) == _comparable(targets.rows(row), targets):
         return False
     store.run(f"DELETE FROM item_links WHERE {where}", *place)
@@ -134,3 +137,79 @@ def drop_item_links(store: Store, item_ids: list[int], sources: tuple[LinkSource
 
 def drop_note_links(store: Store, note_ids: Iterable[int]) -> None:
     store.run_many("DELETE FROM item_links WHERE note_id = ?", [(note_id,) for note_id in note_ids])
+
+
+_ENDING_COLUMNS = "id, kind, number, title, url, state, state_reason, closed_at, merged_at"
+
+
+class Ended(NamedTuple):
+    item_id: int
+    kind: str
+    number: int
+    title: str
+    url: str | None
+    state: str | None
+    state_reason: str | None
+    closed_at: int | None
+    merged_at: int | None
+
+
+def load_ended(store: Store, item_id: int) -> Ended | None:
+    sql = f"""
+        SELECT {_ENDING_COLUMNS}
+        FROM items
+        WHERE id = ? AND deleted_at IS NULL AND NOT is_confidential
+    """
+    row = store.row(sql, item_id)
+    return Ended._make(row) if row else None
+
+
+def load_fix(store: Store, item_id: int) -> Ended | None:
+    """Return the merged change that closed an issue, the last one of several; None when none is known.
+
+    A change says so in its own text or the forge says so of it (`closes`), or the forge says it of the issue (GitHub's
+    closedByPullRequestsReferences, kept as a `relates` of the details). What a comment says closes nothing.
+    """
+    sql = f"""
+        SELECT {_ENDING_COLUMNS}
+        FROM items c
+        WHERE c.kind = 'change' AND c.state = 'merged' AND c.deleted_at IS NULL AND NOT c.is_confidential
+          AND c.id IN (
+            SELECT l.item_id
+            FROM items t
+            JOIN item_links l ON l.project_id = t.project_id AND l.target_number = t.number
+            WHERE t.id = ?1 AND t.kind = 'issue' AND l.relation = 'closes' AND l.note_id IS NULL
+              AND NOT l.is_withdrawn AND l.target_project = '' AND coalesce(l.target_kind, 'issue') = 'issue'
+            UNION
+            SELECT o.id
+            FROM item_links l
+            JOIN items o ON o.project_id = l.project_id AND o.number = l.target_number AND o.kind = 'change'
+            WHERE l.item_id = ?1 AND l.relation = 'relates' AND l.source = 'detail' AND l.target_kind = 'change'
+              AND NOT l.is_withdrawn AND l.target_project = ''
+          )
+        ORDER BY coalesce(c.merged_at, c.closed_at, 0) DESC, c.number DESC
+        LIMIT 1
+    """
+    row = store.row(sql, item_id)
+    return Ended._make(row) if row else None
+
+
+def load_original(store: Store, item_id: int, *, is_marked: bool) -> Ended | None:
+    """Return the item of the same kind that an item was closed in favour of; None when it is not known.
+
+    With `is_marked` the forge says that it is a duplicate, and what people wrote ("duplicate of #5") names the
+    original; without, only the forge's own marks do.
+    """
+    sql = f"""
+        SELECT {", ".join(f"t.{name}" for name in _ENDING_COLUMNS.split(", "))}
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind AND t.id <> i.id
+        WHERE i.id = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND l.target_project = ''
+          AND coalesce(l.target_kind, i.kind) = i.kind AND (l.source <> 'text' OR ?)
+          AND t.deleted_at IS NULL AND NOT t.is_confidential
+        ORDER BY l.source = 'text', l.id DESC
+        LIMIT 1
+    """
+    row = store.row(sql, item_id, is_marked)
+    return Ended._make(row) if row else None

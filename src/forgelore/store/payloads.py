@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable
 
-from forgelore.store.db import Store
+from forgelore.store.database import Store
 
 CODEC = "zlib-1"
 # Part of every row hash, and so for good. Code that learns to read more asks for a replay (`migrate`).

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from forgelore.store.db import Store
-from forgelore.store.item_parts import grouped
+from forgelore.store.database import Store
+from forgelore.store.item_lists import grouped
 
 
 class DecisionSource(NamedTuple):

@@ -1,7 +1,7 @@
 """Saving what a forge says of a project: its own row, its labels, the people with a role."""
 
 from forgelore.model import Label, Member, Project, ProjectName
-from forgelore.store.db import Store
+from forgelore.store.database import Store
 from forgelore.store.links import adopt_names
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.projects import StoredProject, find_project

@@ -1,10 +1,10 @@
 """Projects of the store: finding one by any of its names."""
 
-from forgelore.core.names import Hosts, parse_project, without_userinfo
-from forgelore.core.suggestions import suggest
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.profiles import DEFAULT, PROFILES
-from forgelore.store.db import SqlRow, Store
+from forgelore.store.database import SqlRow, Store
+from forgelore.text.refs import Hosts, parse_project, without_userinfo
+from forgelore.text.values import suggest
 from forgelore.words import ProjectName
 
 _COLUMNS = "id, forge, host, path, forge_id, url, default_branch"

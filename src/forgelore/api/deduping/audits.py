@@ -5,27 +5,24 @@ from collections.abc import Iterable
 from forgelore.api.deduping.overrides import user_name
 from forgelore.api.judging import check_share, check_workers, make_judge, meant_kinds
 from forgelore.api.patches import make_patch_reader
-from forgelore.api.projects import meant_project
+from forgelore.api.projects import require_project
 from forgelore.app import App
-from forgelore.core.audit.pair_labels import PairLabel, parse_labels
-from forgelore.core.audit.simulation import GateBounds
-from forgelore.core.dedupe.question import AnyJudge
-from forgelore.core.jsonl import numbered_lines
+from forgelore.dedupe.audit import AuditContext, AuditReport, AuditSetting, audit_history, audit_lanes
+from forgelore.dedupe.audit_human import BlindPair, audit_human, save_pair_labels
+from forgelore.dedupe.audit_human import list_blind_pairs as blind_pairs
+from forgelore.dedupe.audit_rules import GateBounds, PairLabel, parse_labels
+from forgelore.dedupe.report import AuditAnalysis, find_audit
+from forgelore.dedupe.report import analyse_audit as analyse
+from forgelore.dedupe.verdict import AnyJudge
 from forgelore.errors import ConfigError, InvalidValue
-from forgelore.flows.audit.analysis import AuditAnalysis, find_audit
-from forgelore.flows.audit.analysis import analyse_audit as analyse
-from forgelore.flows.audit.history import audit_history
-from forgelore.flows.audit.human import BlindPair, audit_human, save_pair_labels
-from forgelore.flows.audit.human import list_blind_pairs as blind_pairs
-from forgelore.flows.audit.lanes import audit_lanes
-from forgelore.flows.audit.recording import AuditContext, AuditReport, AuditSetting
-from forgelore.flows.progress import Watcher
-from forgelore.flows.search.retriever import Retriever
-from forgelore.flows.transfer.importing import open_source
+from forgelore.ports.progress import Watcher
+from forgelore.search.retriever import Retriever
 from forgelore.store.projects import StoredProject
+from forgelore.sync.archive import open_source
+from forgelore.text.jsonl import numbered_lines
 
 LANES = ("builtin", "statements", "llm", "cheap", "strong")
-MOST = 100_000
+MAX = 100_000
 
 
 def audit_judges(
@@ -42,7 +39,7 @@ def audit_judges(
     if cheap == strong:
         raise InvalidValue(f"both lanes are {cheap}", hint="a judge always agrees with itself; name another one")
     context = make_context(app, project, setting, watcher)
-    meant = meant_project(app, project)
+    meant = require_project(app, project)
     lanes = [make_lane(app, name, budget=budget, project=meant) for name in (cheap, strong)]
     return audit_lanes(context, lanes[0], lanes[1], setting)
 
@@ -58,7 +55,7 @@ def audit_by_history(
             hint="measure that judge by people: forgelore dedupe audit --against human",
         )
     context = make_context(app, project, setting, watcher)
-    lane = make_lane(app, judge, budget=budget, project=meant_project(app, project))
+    lane = make_lane(app, judge, budget=budget, project=require_project(app, project))
     return audit_history(context, retriever, lane, setting)
 
 
@@ -70,7 +67,7 @@ def list_blind_pairs(app: App, project: str | None, judge: str, setting: AuditSe
 
 def label_pairs(app: App, project: str | None, labels: Iterable[PairLabel]) -> int:
     """Keep what the person at this machine says of pairs."""
-    store, meant = app.store(create=True), meant_project(app, project)
+    store, meant = app.store(create=True), require_project(app, project)
     return save_pair_labels(
         store, meant.id, labels, said_by=user_name(), now_ms=app.now_ms(), is_public=not app.include_internal
     )
@@ -98,19 +95,19 @@ def analyse_audit(app: App, run: int | None, project: str | None, bounds: GateBo
     if bounds.rank_max is not None and bounds.rank_max < 1:
         raise InvalidValue(f"there is no rank {bounds.rank_max:g}", hint="ranks begin with 1")
     store = app.store()
-    project_id = 0 if run is not None else meant_project(app, project).id
+    project_id = 0 if run is not None else require_project(app, project).id
     return analyse(store, find_audit(store, project_id, run), bounds)
 
 
 def make_context(app: App, project: str | None, setting: AuditSetting, watcher: Watcher | None) -> AuditContext:
     """Refuse what means nothing, and return what every audit needs."""
     check_share("the least confidence", setting.min_edge)
-    if setting.sample is not None and not 1 <= setting.sample <= MOST:
-        raise InvalidValue(f"a sample of {setting.sample} is none", hint=f"1 to {MOST:,} items")
-    if not 0 <= setting.others <= MOST:
-        raise InvalidValue(f"{setting.others} other items are none", hint=f"0 to {MOST:,}")
+    if setting.sample is not None and not 1 <= setting.sample <= MAX:
+        raise InvalidValue(f"a sample of {setting.sample} is none", hint=f"1 to {MAX:,} items")
+    if not 0 <= setting.others <= MAX:
+        raise InvalidValue(f"{setting.others} other items are none", hint=f"0 to {MAX:,}")
     store = app.store(create=True)
-    project_id = meant_project(app, project).id
+    project_id = require_project(app, project).id
     return AuditContext(store, project_id, watcher or Watcher(), app.stop.is_set, app.now_ms)
 
 

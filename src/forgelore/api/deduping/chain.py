@@ -4,20 +4,17 @@ from typing import NamedTuple
 
 from forgelore.api.dedupe import make_clusters, make_plan
 from forgelore.api.judging import JudgeChoice, judge_candidates, make_candidates
-from forgelore.api.projects import meant_project
+from forgelore.api.projects import require_project
 from forgelore.app import App
-from forgelore.core.dedupe.closings import TargetPolicy
-from forgelore.core.dedupe.policies import MIN_CLOSE
+from forgelore.dedupe.apply import check_proof, load_plan
+from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade
+from forgelore.dedupe.clusters import TargetPolicy
+from forgelore.dedupe.gates import MIN_CLOSE
+from forgelore.dedupe.judge import DecisionsMade, JudgeSetting
+from forgelore.dedupe.plan import CLUSTERED, Canonicalized, ClosingPlan, PlanSettings
 from forgelore.errors import Unproven
-from forgelore.flows.closing.apply import load_plan
-from forgelore.flows.closing.proof_gate import check_proof
-from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
-from forgelore.flows.dedupe.candidates import CandidatesMade
-from forgelore.flows.dedupe.canonicalize import CLUSTERED, Canonicalized
-from forgelore.flows.dedupe.judge import DecisionsMade, JudgeSetting
-from forgelore.flows.dedupe.plan import ClosingPlan, PlanSettings
-from forgelore.flows.progress import Watcher
-from forgelore.flows.search.retriever import Retriever
+from forgelore.ports.progress import Watcher
+from forgelore.search.retriever import Retriever
 
 
 class ChainSetting(NamedTuple):
@@ -48,7 +45,7 @@ def run_chain(
     app: App, retriever: Retriever, project: str | None, setting: ChainSetting, *, watcher: Watcher | None
 ) -> DedupeChain:
     """Do every step that needs doing, to a kept plan. A run that is stopped goes on where it was."""
-    meant = meant_project(app, project)
+    meant = require_project(app, project)
     name = str(meant.name)
     made = make_candidates(
         app, retriever, meant.id, setting.candidates, kind=setting.kind, workers=setting.workers, is_full=False,

@@ -8,13 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from forgelore.api.deduping.chain import DedupeChain
-    from forgelore.core.audit.pair_labels import PairLabel
-    from forgelore.core.dedupe.closings import TargetPolicy
-    from forgelore.flows.audit.analysis import AuditAnalysis
-    from forgelore.flows.audit.human import BlindPair
-    from forgelore.flows.audit.overview import DedupeOverview
-    from forgelore.flows.audit.recording import AuditReport
-    from forgelore.flows.progress import Watcher
+    from forgelore.dedupe.audit import AuditReport
+    from forgelore.dedupe.audit_human import BlindPair
+    from forgelore.dedupe.audit_rules import PairLabel
+    from forgelore.dedupe.clusters import TargetPolicy
+    from forgelore.dedupe.report import AuditAnalysis, DedupeOverview
+    from forgelore.ports.progress import Watcher
 
 
 class AuditingHistory(DedupingHistory):
@@ -31,8 +30,8 @@ class AuditingHistory(DedupingHistory):
         """
         from forgelore.api.deduping.chain import ChainSetting, run_chain
         from forgelore.api.judging import JudgeChoice
-        from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
-        from forgelore.flows.dedupe.judge import JudgeSetting
+        from forgelore.dedupe.candidates import CandidateSetting
+        from forgelore.dedupe.judge import JudgeSetting
 
         self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
         setting = ChainSetting(
@@ -116,15 +115,15 @@ class AuditingHistory(DedupingHistory):
         and a row of values of each. Nobody is asked again.
         """
         from forgelore.api.deduping.audits import analyse_audit
-        from forgelore.core.audit.simulation import GateBounds
+        from forgelore.dedupe.audit_rules import GateBounds
 
         self.app.check_internal("confidential items, which audits list with the others")
         return analyse_audit(self.app, run, project, GateBounds(rank_max, score_min, gap_min, confidence_min))
 
     def load_overview(self, *, project: str | None = None) -> "DedupeOverview":
         """Return what a reviewer looks at: clusters with the evidence of each edge, the newest plan, the audits."""
-        from forgelore.api.projects import meant_project
-        from forgelore.flows.audit.overview import load_overview
+        from forgelore.api.projects import require_project
+        from forgelore.dedupe.report import load_overview
 
         self.app.check_internal("confidential items, which clusters list with the others")
-        return load_overview(self.app.store(), meant_project(self.app, project), self.app.now_ms())
+        return load_overview(self.app.store(), require_project(self.app, project), self.app.now_ms())

@@ -5,10 +5,10 @@ import os
 from typing import NamedTuple
 
 from forgelore.app import App
-from forgelore.core.names import parse_ref
+from forgelore.browse.refs import find_row
+from forgelore.dedupe.overrides import OverrideAction, override
 from forgelore.errors import InvalidValue
-from forgelore.flows.browse.refs import find_row
-from forgelore.flows.dedupe.overrides import OverrideAction, override
+from forgelore.text.refs import parse_ref
 
 
 class SaidOverride(NamedTuple):

@@ -7,8 +7,8 @@ from forgelore.api.methods.history_find import FindingHistory
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.flows.ask.answers import AskAnswer, AskStep
-    from forgelore.store.ask_sessions import AskSession
+    from forgelore.ask.answers import AskAnswer, AskStep
+    from forgelore.store.ask import AskSession
 
 
 class AskingHistory(FindingHistory):
@@ -29,7 +29,7 @@ class AskingHistory(FindingHistory):
         `is_strict` says so.
         """
         from forgelore.api.asking import answer_question
-        from forgelore.flows.ask.answers import AskRequest
+        from forgelore.ask.answers import AskRequest
 
         request = AskRequest(question, budget, steps, seconds, is_strict)
         retriever = self.retriever()
@@ -46,7 +46,7 @@ class AskingHistory(FindingHistory):
 
     def list_asked(self, limit: int = 50) -> "list[AskSession]":
         """Return the sessions that are kept, newest first."""
-        from forgelore.store.ask_sessions import list_sessions
+        from forgelore.store.ask import list_sessions
 
         return list_sessions(self.app.store(), limit, is_public=not self.app.include_internal)
 

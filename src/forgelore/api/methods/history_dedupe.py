@@ -4,24 +4,21 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from forgelore.api.methods.history_find import FindingHistory
-from forgelore.api.projects import maybe_project, meant_project
+from forgelore.api.projects import find_project, require_project
 
 if TYPE_CHECKING:
     from forgelore.api.dedupe import CardStates, IntentAnswer
     from forgelore.api.deduping.overrides import SaidOverride
-    from forgelore.core.dedupe.closings import TargetPolicy
-    from forgelore.flows.closing.apply import Applied, AppliedLine
-    from forgelore.flows.closing.rollback import RolledBack, RolledBackItem
-    from forgelore.flows.dedupe.candidate_ranking import Representation, TargetStates
-    from forgelore.flows.dedupe.candidates import CandidatesMade
-    from forgelore.flows.dedupe.canonicalize import Canonicalized
-    from forgelore.flows.dedupe.detect_new import Detection
-    from forgelore.flows.dedupe.judge import DecisionsMade
-    from forgelore.flows.dedupe.maintainers import Maintainers
-    from forgelore.flows.dedupe.overrides import OverrideAction
-    from forgelore.flows.dedupe.plan import ClosingPlan
-    from forgelore.flows.progress import Watcher
-    from forgelore.store.dedupe_runs import DedupeRun
+    from forgelore.dedupe.apply import Applied, AppliedLine
+    from forgelore.dedupe.candidates import CandidatesMade, Representation, TargetStates
+    from forgelore.dedupe.clusters import TargetPolicy
+    from forgelore.dedupe.detect_new import Detection
+    from forgelore.dedupe.judge import DecisionsMade
+    from forgelore.dedupe.overrides import OverrideAction
+    from forgelore.dedupe.plan import Canonicalized, ClosingPlan, Maintainers
+    from forgelore.dedupe.rollback import RolledBack, RolledBackItem
+    from forgelore.ports.progress import Watcher
+    from forgelore.store.decisions import DedupeRun
 
 
 class DedupingHistory(FindingHistory):
@@ -40,8 +37,8 @@ class DedupingHistory(FindingHistory):
     ) -> "ClosingPlan":  # fmt: skip
         """Say which items of the clusters would be closed, onto which, and why the others not; nothing is sent."""
         from forgelore.api.dedupe import make_plan
-        from forgelore.flows.browse.refs import parse_kind
-        from forgelore.flows.dedupe.plan import PlanSettings
+        from forgelore.browse.refs import parse_kind
+        from forgelore.dedupe.plan import PlanSettings
 
         self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
         settings = PlanSettings(target_policy, min_close, tuple(parse_kind(kind) for kind in kinds))
@@ -85,19 +82,19 @@ class DedupingHistory(FindingHistory):
 
     def list_maintainers(self, *, project: str | None = None) -> "Maintainers":
         """Return whose items are never closed, and how that is known."""
-        from forgelore.flows.dedupe.maintainers import list_maintainers
+        from forgelore.dedupe.plan import list_maintainers
 
-        return list_maintainers(self.app.store(), meant_project(self.app, project), named=self.app.config.maintainers)
+        return list_maintainers(self.app.store(), require_project(self.app, project), named=self.app.config.maintainers)
 
     def list_dedupe_runs(
         self, *, project: str | None = None, step: str | None = None, limit: int = 20
     ) -> "list[DedupeRun]":
         """Return the runs of every step, or of one, newest first; at most 1,000."""
-        from forgelore.core.values import check_whole
-        from forgelore.store.dedupe_runs import list_runs
+        from forgelore.store.decisions import list_runs
+        from forgelore.text.values import check_whole
 
         check_whole("limit", limit, 1000)
-        return list_runs(self.app.store(), meant_project(self.app, project).id, step=step, limit=limit)
+        return list_runs(self.app.store(), require_project(self.app, project).id, step=step, limit=limit)
 
     def make_intent_cards(
         self, *, project: str | None = None, kind: str | None = None, states: "CardStates" = "all",
@@ -114,7 +111,7 @@ class DedupingHistory(FindingHistory):
 
         choice = CardChoice(maker, profile, workers, budget)
         return make_intent_cards(
-            self.app, meant_project(self.app, project), meant_kinds(kind), choice, states=states, is_full=full,
+            self.app, require_project(self.app, project), meant_kinds(kind), choice, states=states, is_full=full,
             watcher=watcher,
         )  # fmt: skip
 
@@ -127,11 +124,11 @@ class DedupingHistory(FindingHistory):
         left alone, unless all are to be made anew. `source`: whether texts or intent cards choose who is compared.
         """
         from forgelore.api.judging import make_candidates
-        from forgelore.flows.dedupe.candidate_ranking import CandidateSetting
+        from forgelore.dedupe.candidates import CandidateSetting
 
         setting = CandidateSetting(k, min_score, states, source)
         return make_candidates(
-            self.app, self.retriever(), meant_project(self.app, project).id, setting, kind=kind, workers=workers,
+            self.app, self.retriever(), require_project(self.app, project).id, setting, kind=kind, workers=workers,
             is_full=full, watcher=watcher,
         )  # fmt: skip
 
@@ -148,11 +145,11 @@ class DedupingHistory(FindingHistory):
         or cards.
         """
         from forgelore.api.judging import JudgeChoice, judge_candidates
-        from forgelore.flows.dedupe.judge import JudgeSetting
+        from forgelore.dedupe.judge import JudgeSetting
 
         setting = JudgeSetting(min_edge, rejudge, allow_stale, workers=workers, budget=budget, source=source)
         choice = JudgeChoice(judge, profile, trust_statements)
-        meant = meant_project(self.app, project)
+        meant = require_project(self.app, project)
         return judge_candidates(self.app, meant, setting, choice, kind=kind, watcher=watcher)
 
     def detect_new(
@@ -165,9 +162,9 @@ class DedupingHistory(FindingHistory):
         chooses who it is compared with.
         """
         from forgelore.api.judging import JudgeChoice, detect_new
-        from forgelore.flows.dedupe.detect_new import DetectionSetting
+        from forgelore.dedupe.detect_new import DetectionSetting
 
         setting = DetectionSetting(k, min_score, maybe, duplicate, support, source)
-        given = maybe_project(self.app, project)
+        given = find_project(self.app, project)
         choice = JudgeChoice(judge, profile, trust_statements)
         return detect_new(self.app, self.retriever(), ref, given, setting, choice)

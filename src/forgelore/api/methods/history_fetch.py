@@ -4,17 +4,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from forgelore.api.projects import meant_project, one_project
+from forgelore.api.projects import load_project, require_project
 from forgelore.app import App
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:
     from forgelore.api.fetch import ImportedFile, ReplayedProject, SyncedProject
     from forgelore.api.index import IndexParts
-    from forgelore.flows.progress import Watcher
-    from forgelore.flows.sync.estimate import SyncEstimate
-    from forgelore.flows.sync.status import SyncStatus
-    from forgelore.flows.transfer.exporting import Exported
+    from forgelore.ports.progress import Watcher
+    from forgelore.sync.archive import Exported
+    from forgelore.sync.status import SyncEstimate, SyncStatus
 
 
 class FetchingHistory:
@@ -49,16 +48,16 @@ class FetchingHistory:
         reads whatever was left out. Raises NotFound for a project that is not here.
         """
         from forgelore.api.fetch import refresh
-        from forgelore.core.dates import parse_when
+        from forgelore.text.dates import parse_when
 
-        meant = meant_project(self.app, project)
+        meant = require_project(self.app, project)
         moment = parse_when(since, self.app.now_ms()) if since is not None else None
         return refresh(self.app, meant, known=known, since=moment, force=force, index=index, watcher=watcher)
 
     def estimate_sync(self, project: str | ProjectName) -> "SyncEstimate":
         """Return what a sync would cost. It asks the forge for its totals and fetches nothing."""
         from forgelore.api.fetch import name_on_forge
-        from forgelore.flows.sync.estimate import estimate_sync
+        from forgelore.sync.status import estimate_sync
 
         app, name = self.app, name_on_forge(self.app, project)
         store = app.store() if os.path.exists(app.config.db) else None
@@ -66,7 +65,7 @@ class FetchingHistory:
 
     def status(self, project: str | None = None) -> "list[SyncStatus]":
         """Return where a project stands, or all of them: what is there, what waits, how the last runs went."""
-        from forgelore.flows.sync.status import load_status
+        from forgelore.sync.status import load_status
 
         meant = self.app.find_project(project) if project else None
         return load_status(self.app.store(), meant, is_public=not self.app.include_internal)
@@ -90,32 +89,32 @@ class FetchingHistory:
         """Read the stored answers of a project's forge again, without a request, and mend what differs from them."""
         from forgelore.api.fetch import replay
 
-        found = one_project(self.app, project)
+        found = load_project(self.app, project)
         return replay(self.app, found, kinds=kinds, force=force, index=index, watcher=watcher)
 
     def export_lines(self, *, project: str, include_internal: bool = False) -> Iterator[bytes]:
         """Yield a project's items, each as a line of JSON (docs/import.md). Confidential items and internal
         notes are left out unless `include_internal` asks for them, which only a history opened with them may.
         """
-        from forgelore.flows.transfer.exporting import export_lines
+        from forgelore.sync.archive import export_lines
 
         included = self.app.narrow_internal(include_internal)
-        return export_lines(self.app.store(), one_project(self.app, project), include_internal=included)
+        return export_lines(self.app.store(), load_project(self.app, project), include_internal=included)
 
     def export_to(self, stream: BinaryIO, *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to an open stream of bytes."""
-        from forgelore.flows.transfer.exporting import export_to
+        from forgelore.sync.archive import export_to
 
-        store, found = self.app.store(), one_project(self.app, project)
+        store, found = self.app.store(), load_project(self.app, project)
         included = self.app.narrow_internal(include_internal)
         done = export_to(store, found, stream, include_internal=included)
         return done if self.app.include_internal else done._replace(left_out=0)
 
     def export_file(self, path: str | os.PathLike[str], *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to a file, whole or not at all."""
-        from forgelore.flows.transfer.exporting import export_file
+        from forgelore.sync.archive import export_file
 
-        store, found = self.app.store(), one_project(self.app, project)
+        store, found = self.app.store(), load_project(self.app, project)
         included = self.app.narrow_internal(include_internal)
         done = export_file(store, found, os.fspath(path), include_internal=included)
         return done if self.app.include_internal else done._replace(left_out=0)

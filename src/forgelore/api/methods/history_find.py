@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from forgelore.api.projects import maybe_project
+from forgelore.api.projects import find_project
 from forgelore.app import App
 from forgelore.words import FilterWords
 
 if TYPE_CHECKING:
-    from forgelore.flows.compare.calibrate import Calibrated
-    from forgelore.flows.compare.evaluate import Evaluation
-    from forgelore.flows.compare.similar import SimilarAnswer
-    from forgelore.flows.progress import Watcher
-    from forgelore.flows.search.retriever import Retriever
-    from forgelore.flows.search.run import SearchAnswer
-    from forgelore.ports import Embedder
+    from forgelore.compare.calibrate import Calibrated
+    from forgelore.compare.evaluate import Evaluation
+    from forgelore.compare.similar import SimilarAnswer
+    from forgelore.ports.embedder import Embedder
+    from forgelore.ports.progress import Watcher
+    from forgelore.search.retriever import Retriever
+    from forgelore.search.run import SearchAnswer
 
 
 Mode = Literal["hybrid", "lexical", "semantic", "fts", "vector"]
@@ -40,8 +40,8 @@ class FindingHistory:
         Without `with_lines`, hits of items do not say at which line of their reading text they were found.
         """
         from forgelore.api.find import build_search, check_source, name_hits, read_mode
-        from forgelore.flows.code.search import search_everything
-        from forgelore.flows.search.weighing import name_hit_fits
+        from forgelore.search.everything import search_everything
+        from forgelore.search.hits import name_hit_fits
 
         check_source(source)
         request = build_search(
@@ -62,13 +62,13 @@ class FindingHistory:
         there before it, which it could repeat. `offset`: where the page begins, as for a search.
         """
         from forgelore.api.find import find_subject, name_hits, read_mode, search_filters
-        from forgelore.flows.compare.rank import CompareRequest
-        from forgelore.flows.compare.similar import find_similar, narrow
-        from forgelore.flows.search.filters import refuse_code
-        from forgelore.flows.search.paging import parse_start
+        from forgelore.compare.rank import CompareRequest
+        from forgelore.compare.similar import find_similar, narrow
+        from forgelore.search.filters import refuse_code
+        from forgelore.search.paging import parse_start
 
         meant, start = read_mode(mode), parse_start(offset)
-        project = maybe_project(self.app, filters.get("project"))
+        project = find_project(self.app, filters.get("project"))
         subject = find_subject(self.app, ref, project)
         found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=is_earlier)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
@@ -88,12 +88,12 @@ class FindingHistory:
         would have been right.
         """
         from forgelore.api.find import read_mode, read_queries
-        from forgelore.flows.compare.evaluate import EvaluationSetup, evaluate
+        from forgelore.compare.evaluate import EvaluationSetup, evaluate
 
         self.app.check_internal("confidential items, which may stand first among the hits of a query")
         meant = read_mode(mode)
         suite, excluded = read_queries(path, exclude)
-        found, app = maybe_project(self.app, project), self.app
+        found, app = find_project(self.app, project), self.app
         setup = EvaluationSetup(found, app.hosts, app.now_ms(), meant, excluded, is_time_ordered, threshold)
         return evaluate(self.retriever(embedder, is_lexical=meant == "lexical"), suite, setup, watcher=watcher)
 
@@ -103,9 +103,9 @@ class FindingHistory:
     ) -> "list[Calibrated]":  # fmt: skip
         """Learn from the known duplicates of a project how sure a match is, of each kind; return what was learned."""
         from forgelore.api.find import find_calibrated
-        from forgelore.flows.compare.calibrate import calibrate
+        from forgelore.compare.calibrate import calibrate
 
-        found = find_calibrated(self.app, maybe_project(self.app, project))
+        found = find_calibrated(self.app, find_project(self.app, project))
         return calibrate(
             self.retriever(embedder), found.id, is_dry=is_dry, watcher=watcher, should_stop=self.app.stop.is_set,
             now_ms=self.app.now_ms,

@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-from forgelore.api.projects import maybe_project, project_ids
+from forgelore.api.projects import find_project, project_ids
 from forgelore.app import App
 from forgelore.words import JobKind
 
 if TYPE_CHECKING:
     from forgelore.api.index import BuiltDocuments, IndexedCode, IndexParts, UpdatedIndex
-    from forgelore.flows.index.check import Checked
-    from forgelore.flows.index.repair import Repaired
-    from forgelore.flows.index.stats import IndexStats
-    from forgelore.flows.index.vectors import Embedded
-    from forgelore.flows.progress import Watcher
+    from forgelore.index.check import Checked
+    from forgelore.index.repair import Repaired
+    from forgelore.index.stats import IndexStats
+    from forgelore.index.vectors import Embedded
+    from forgelore.ports.progress import Watcher
 
 
 class IndexingHistory:
@@ -60,7 +60,7 @@ class IndexingHistory:
 
     def count_unindexed(self, project: str | None = None) -> int:
         """Return how many items wait for their documents."""
-        from forgelore.store.waiting import count_waiting
+        from forgelore.store.jobs import count_waiting
 
         return count_waiting(
             self.app.store(), JobKind.DOCUMENT, project_ids(self.app, project),
@@ -69,9 +69,9 @@ class IndexingHistory:
 
     def stats(self, project: str | None = None) -> "IndexStats":
         """Return how much is in the index, of one project or of all, and what waits."""
-        from forgelore.flows.index.stats import load_stats
+        from forgelore.index.stats import load_stats
 
-        chosen = maybe_project(self.app, project)
+        chosen = find_project(self.app, project)
         project_id = chosen.id if chosen else None
         return load_stats(self.app.store(), project_id=project_id, is_public=not self.app.include_internal)
 
@@ -80,7 +80,7 @@ class IndexingHistory:
         documents are searched for by their words and embedded again; 200 where nothing is said.
         """
         from forgelore.api.index import make_check
-        from forgelore.flows.index.check import check_store
+        from forgelore.index.check import check_store
 
         self.app.check_internal("every row of the file, which a check reads")
         return check_store(self.app.store(), make_check(self.app, sample, watcher))
@@ -88,7 +88,7 @@ class IndexingHistory:
     def repair(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Repaired":
         """Make again what can be made again, and return what was mended and what a check says now."""
         from forgelore.api.index import make_check
-        from forgelore.flows.index.repair import repair_store
+        from forgelore.index.repair import repair_store
 
         self.app.check_internal("every row of the file, which a repair reads")
         return repair_store(self.app.store(), make_check(self.app, sample, watcher))

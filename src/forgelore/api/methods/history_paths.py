@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from forgelore.api.methods.history_ask import AskingHistory
 
 if TYPE_CHECKING:
-    from forgelore.flows.paths.extract import ExtractedDecisions
-    from forgelore.flows.paths.path_history import HistoryKind, PathHistory
-    from forgelore.flows.progress import Watcher
+    from forgelore.history.extract import ExtractedDecisions
+    from forgelore.history.path_history import HistoryKind, PathHistory
+    from forgelore.ports.progress import Watcher
     from forgelore.words import Moment
 
 

@@ -6,8 +6,7 @@ from forgelore.app import App
 from forgelore.words import Moment
 
 if TYPE_CHECKING:
-    from forgelore.flows.people.person import PathPeople, PersonAnswer
-    from forgelore.flows.people.work import MyWork
+    from forgelore.history.people import MyWork, PathPeople, PersonAnswer
 
 
 class PeopleHistory:

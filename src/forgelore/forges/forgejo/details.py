@@ -10,13 +10,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from forgelore.core.text import storable
 from forgelore.forges.forgejo import wire
-from forgelore.forges.forgejo.pages import walk_pages
-from forgelore.forges.forgejo.rest import ForgejoRest, item_path, repo_path
+from forgelore.forges.forgejo.rest import ForgejoRest, item_path, repo_path, walk_pages
 from forgelore.model import Detail, File, Involvement, ItemKey, Project, Thread
 from forgelore.net.jsontext import split_rows
-from forgelore.ports import Page
+from forgelore.ports.forge import Page
+from forgelore.text.fence import storable
 from forgelore.words import NoteScope
 
 

@@ -3,6 +3,8 @@
 Issues and changes come as one list, plain comments as a stream of their own. Neither is sorted by update, so they are
 read in windows of the past (`pages.py`). What the lists lack of a change is fetched for each that changed: branches and
 files, reviews and comments on lines. There are no ETags, no rate limits in headers and no GraphQL.
+
+When something last happened on Forgejo: a branch's last commit, the newest issue or pull request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,24 +12,60 @@ from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import ForgeError, NotFound
-from forgelore.forges.answers import TokenAccess
-from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
 from forgelore.forges.forgejo import wire
-from forgelore.forges.forgejo.activity import fetch_branch_time, fetch_newest
-from forgelore.forges.forgejo.closing import ForgejoClosings
-from forgelore.forges.forgejo.comments import ForgejoComments
 from forgelore.forges.forgejo.details import ForgejoDetails
-from forgelore.forges.forgejo.lists import TYPE_OF, ForgejoLists
-from forgelore.forges.forgejo.pages import LIMIT, total_of, walk_pages
 from forgelore.forges.forgejo.payloads import ForgejoPayloads
-from forgelore.forges.forgejo.rest import ForgejoRest, item_path, repo_path
-from forgelore.forges.metered import MeteredForge
-from forgelore.forges.windows import WINDOW_DAYS
+from forgelore.forges.forgejo.rest import (
+    LIMIT,
+    TYPE_OF,
+    ForgejoLists,
+    ForgejoRest,
+    item_path,
+    repo_path,
+    total_of,
+    walk_pages,
+)
+from forgelore.forges.forgejo.writing import ForgejoClosings, ForgejoComments
+from forgelore.forges.rest import BYTES_PER_CHAR, DAY_MS, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
-from forgelore.net.jsontext import split_rows
-from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.net.jsontext import read_ms, read_rows, split_rows
+from forgelore.ports.forge import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.text.dates import format_ms
 from forgelore.words import JobKind
+
+_DAYS_BACK = (1, 30, 365)
+
+
+def fetch_branch_time(rest: ForgejoRest, project: Project, branch: str) -> int | None:
+    answer = rest.client.get(f"{repo_path(project)}/branches/{quote(branch, safe='')}")
+    if answer.status == 404:
+        return None
+    commit = wire.loose(rest.checked(answer, f"the branch {branch}").body).get("commit")
+    made = commit.get("timestamp") if isinstance(commit, dict) else None
+    return read_ms(made) if isinstance(made, str) else None
+
+
+def fetch_newest(rest: ForgejoRest, project: Project) -> Newest:
+    """The list begins with what was created last. For the last update ever longer spans are asked for, until one holds
+    something; the newest of its first page is the answer.
+    """
+    created = _first(rest, project, {"limit": 1})
+    updated: list[Item] = []
+    now_ms = rest.client.server_ms or 0
+    for days in _DAYS_BACK if created else ():
+        updated = updated or _first(rest, project, {"since": format_ms(max(0, now_ms - days * DAY_MS)), "limit": LIMIT})
+    return Newest(_latest(created, "created_at"), _latest(updated or created, "updated_at"))
+
+
+def _first(rest: ForgejoRest, project: Project, params: dict[str, object]) -> list[Item]:
+    answer = rest.client.get(f"{repo_path(project)}/issues", {"state": "all", "page": 1, **params})
+    return read_rows(rest.checked(answer, "issues").body, wire.parse_item, "issues").values
+
+
+def _latest(items: list[Item], field: str) -> int | None:
+    return max((getattr(item, field) or 0 for item in items), default=None)
+
 
 HEADERS = {"Accept": "application/json"}
 

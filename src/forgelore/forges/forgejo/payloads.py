@@ -8,12 +8,12 @@ note      c1: a comment; v1: a review; r1: a comment on a line, whose thread the
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from forgelore.forges.addresses import below
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.details import line_thread, parse_detail
+from forgelore.forges.rest import below
 from forgelore.model import Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
-from forgelore.ports import Page
+from forgelore.ports.forge import Page
 
 T = TypeVar("T")
 

@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from forgelore.core.people.reviews import VERDICTS
-from forgelore.core.text import storable
 from forgelore.model import (
     Access,
     File,
@@ -26,6 +24,8 @@ from forgelore.model import (
     State,
 )
 from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
+from forgelore.text.fence import storable
+from forgelore.text.links import VERDICTS
 
 GHOST_ID = -1
 

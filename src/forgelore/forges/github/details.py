@@ -4,24 +4,85 @@ Of changes: files, reviews, the state of review threads, what they close; of iss
 it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not
 show. What only GraphQL says is then still missing: the whole look at an issue, the "links" of a change (what it closes,
 its branches, the state of its threads).
+
+The files of GitHub's changes: every path, old and new.
+
+GraphQL tells the first hundred paths of many changes in one request, without the old path of a rename. REST tells both,
+a hundred to a page, and stops at 3,000 files: how many there are is then told beside them.
+https://docs.github.com/rest/pulls/pulls#list-pull-requests-files
 """
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from forgelore.errors import ForgeError
+from forgelore.errors import ForgeError, NotFound
 from forgelore.forges.github import wire
-from forgelore.forges.github.files import ChangedFiles
-from forgelore.forges.github.graph import MORE_THREADS, Graph
-from forgelore.forges.github.lists import review_thread
-from forgelore.forges.github.nodes import NOBODY, Hole, Node
-from forgelore.forges.github.rest import GitHubRest, repo_path
-from forgelore.model import Detail, File, ItemKey, Note, Project, Thread
+from forgelore.forges.github.graph import MORE_THREADS, NOBODY, Graph, MissingNode, Node
+from forgelore.forges.github.rest import GitHubRest, object_in, repo_path, review_thread
+from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
 from forgelore.net.jsontext import split_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Known, MissingPart, Page
+from forgelore.ports.forge import Known, MissingPart, Page
 from forgelore.words import JobKind, NoteScope
+
+MAX_FILES = 3_000  # that GitHub lists of a change
+_STATUS: dict[str, FileStatus] = {"ADDED": "added", "DELETED": "deleted"}
+
+
+class ChangedFiles:
+    """Lists of files on one server."""
+
+    def __init__(self, rest: GitHubRest) -> None:
+        self._rest = rest
+
+    def fetch(self, project: Project, nodes: dict[ItemKey, Node]) -> Page:
+        """Return the files of these changes and nothing else, from their nodes or, for holes, through REST."""
+        page, root = Page(), repo_path(project)
+        for key, node in nodes.items():
+            if isinstance(node, MissingNode) and node is not NOBODY and not node.is_asked:
+                page.missing[key] = MissingPart(JobKind.FILES, node.reason, is_asked=False)
+                continue
+            try:
+                page.details.append(self._detail(root, key, node))
+            except (ForgeError, NotFound) as error:  # one that fails must not spoil the batch
+                page.missing[key] = MissingPart(JobKind.FILES, error.message)
+        return page
+
+    def _detail(self, root: str, key: ItemKey, node: Node) -> Detail:
+        if isinstance(node, MissingNode):
+            files = self.list_all(root, key)
+            return Detail(key, raw=b"", files=files, file_count=self.count(root, key, files))
+        files = self.of_node(root, key, node["files"])
+        return Detail(key, raw=b"", files=files, head_sha=node.get("headRefOid"), file_count=node.get("changedFiles"))
+
+    def of_node(self, root: str, key: ItemKey, listed: dict[str, Any] | None) -> list[File]:
+        """Return a change's files from its node, from REST where that has more: beyond the first page, and renames."""
+        nodes = (listed or {}).get("nodes") or []
+        is_complete = listed is not None and not listed["pageInfo"]["hasNextPage"] and None not in nodes
+        if not is_complete or any(node["changeType"] in ("RENAMED", "COPIED") for node in nodes):
+            return self.list_all(root, key)
+        paths = [(wire.text(node["path"]) or "", node["changeType"]) for node in nodes]
+        return [File(path, path, _STATUS.get(change, "modified")) for path, change in paths]
+
+    def list_all(self, root: str, key: ItemKey) -> list[File]:
+        """Return the files of a change, on all their pages, as far as GitHub lists them."""
+        files: list[File] = []
+        for answer in walk_links(self._rest.client, f"{root}/pulls/{key.number}/files", {}):
+            if answer.status in (406, 422):
+                break  # too large for GitHub to list: keep what came
+            rows = split_rows(self._rest.checked(answer, f"files of {key.number}").body)
+            files += map(wire.parse_file, rows)
+        return files
+
+    def count(self, root: str, key: ItemKey, files: list[File]) -> int | None:
+        """Return how many files a change has, asking only where the list may have been cut."""
+        if 0 < len(files) < MAX_FILES:
+            return len(files)
+        answer = self._rest.client.get(f"{root}/pulls/{key.number}")
+        found = object_in(self._rest.checked(answer, f"change {key.number}")).get("changed_files")
+        return found if isinstance(found, int) else None
+
 
 CHANGES_AT_ONCE = 25  # wide nodes: more make GitHub drop some of them
 FILES_AT_ONCE = 50  # of changes whose files alone are asked for
@@ -47,7 +108,7 @@ class Details:
         """Return what REST did not say of these changes, all of it through GraphQL or nothing."""
         page = Page()
         for key, node in self._change_nodes(keys, known).items():
-            if not isinstance(node, Hole):
+            if not isinstance(node, MissingNode):
                 self._change_from_graph(page, repo_path(project), project, key, node)
             elif node is not NOBODY:
                 page.missing[key] = MissingPart(JobKind.LINKS, node.reason, is_asked=node.is_asked)
@@ -78,7 +139,7 @@ class Details:
 
     def _issue_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
         for key, node in _paired(keys, known, self._graph.issues).items():
-            if isinstance(node, Hole):
+            if isinstance(node, MissingNode):
                 page.missing[key] = MissingPart(JobKind.DETAIL, node.reason, is_asked=node.is_asked)
                 continue
             links = wire.parse_graph_issue(node, project.name.path)
@@ -87,7 +148,7 @@ class Details:
     def _change_details(self, page: Page, project: Project, keys: list[ItemKey], known: Known) -> None:
         for key, node in self._change_nodes(keys, known).items():
             lost = self._graph.change_sight.lost  # another thread may find that out meanwhile
-            if not isinstance(node, Hole):
+            if not isinstance(node, MissingNode):
                 self._change_from_graph(page, repo_path(project), project, key, node)
             elif node is NOBODY:
                 self._change_from_rest(page, repo_path(project), key)
@@ -96,7 +157,7 @@ class Details:
             else:
                 page.missing[key] = self._half_from_rest(page, repo_path(project), key, node)
 
-    def _half_from_rest(self, page: Page, root: str, key: ItemKey, hole: Hole) -> MissingPart:
+    def _half_from_rest(self, page: Page, root: str, key: ItemKey, hole: MissingNode) -> MissingPart:
         """Read what REST has of a change, and return what is missing then. One that fails must not spoil the batch."""
         try:
             self._change_from_rest(page, root, key)
@@ -163,12 +224,12 @@ def _paired(keys: list[ItemKey], known: Known, ask: Callable[[list[str]], list[N
     """Return what stands in the answer at each key's place."""
     ids = known.node_ids(keys)
     asked = [key for key in keys if key in ids]
-    found: dict[ItemKey, Node] = dict.fromkeys(keys, Hole("the forge gave no node_id to ask by"))
+    found: dict[ItemKey, Node] = dict.fromkeys(keys, MissingNode("the forge gave no node_id to ask by"))
     for key, node in zip(asked, ask([ids[key] for key in asked]), strict=True):
-        if isinstance(node, Hole) or node["number"] == key.number:
+        if isinstance(node, MissingNode) or node["number"] == key.number:
             found[key] = node
         else:
-            found[key] = Hole(f"GitHub answered with number {node['number']}")
+            found[key] = MissingNode(f"GitHub answered with number {node['number']}")
     return found
 
 

@@ -13,12 +13,11 @@ from typing import Any
 
 from forgelore.errors import ForgeError, LostPage, NotFound
 from forgelore.forges.github import wire
-from forgelore.forges.github.graph import DISCUSSIONS, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
-from forgelore.forges.github.nodes import FEW
-from forgelore.forges.windows import advance, distrusted_from, since
+from forgelore.forges.github.graph import DISCUSSIONS, FEW, MORE_COMMENTS, MORE_REPLIES, NUMBERS, ONE_DISCUSSION, Graph
+from forgelore.forges.rest import advance, distrusted_from, since
 from forgelore.model import Cursor, Item, ItemKey, Note, Thread
 from forgelore.net.jsontext import OddValueError, read_ms
-from forgelore.ports import Known, Page
+from forgelore.ports.forge import Known, Page
 from forgelore.words import NoteScope
 
 PAGE_SIZE = 25

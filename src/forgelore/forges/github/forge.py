@@ -4,6 +4,8 @@ Lists that carry everything come first: `/issues` (issues and changes), `/issues
 they lack is fetched in batches through GraphQL: the files, reviews and closing references of changes, the duplicate
 history of issues, all of discussions. Without a token there is no GraphQL: files and reviews then cost two requests a
 change, and discussions are left out with a warning.
+
+When something last happened on GitHub: a branch's last commit, the newest issue or pull request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,31 +15,47 @@ from urllib.parse import quote
 
 import msgspec
 
-from forgelore.core.names import key_in_url
 from forgelore.errors import AuthError, ForgeError, NotFound
-from forgelore.forges.answers import TokenAccess
-from forgelore.forges.diffs import BYTES_PER_CHAR, first_chars
 from forgelore.forges.github import wire
-from forgelore.forges.github.activity import fetch_branch_time, fetch_newest
-from forgelore.forges.github.closing import GitHubClosings
-from forgelore.forges.github.comments import Comments
 from forgelore.forges.github.details import Details
 from forgelore.forges.github.discussions import discussion_pages, load_discussion, load_numbers
 from forgelore.forges.github.graph import Graph, counts_query
-from forgelore.forges.github.lists import GitHubLists
 from forgelore.forges.github.payloads import GitHubPayloads
-from forgelore.forges.github.project import parse_project
-from forgelore.forges.github.rest import GitHubRest, object_in, quoted, repo_path
-from forgelore.forges.github.sso import sso_hint
-from forgelore.forges.metered import MeteredForge
-from forgelore.forges.windows import WINDOW_DAYS
+from forgelore.forges.github.rest import GitHubLists, GitHubRest, object_in, quoted, repo_path, sso_hint
+from forgelore.forges.github.wire import parse_item, parse_project
+from forgelore.forges.github.writing import Comments, GitHubClosings
+from forgelore.forges.rest import BYTES_PER_CHAR, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
-from forgelore.net.jsontext import split_rows
-from forgelore.net.rows import read_rows
+from forgelore.net.jsontext import read_ms, read_rows, split_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.text.refs import key_in_url
 from forgelore.words import JobKind
+
+
+def fetch_branch_time(client: Client, rest: GitHubRest, project: Project, branch: str) -> int | None:
+    answer = client.get(f"{repo_path(project)}/commits/{quote(branch, safe='')}")
+    if answer.status in (404, 409, 422):  # 409: the repository is empty, 422: no such branch
+        return None
+    commit = object_in(rest.checked(answer, f"the branch {branch}")).get("commit")
+    person = commit.get("committer") if isinstance(commit, dict) else None
+    return read_ms(person.get("date")) if isinstance(person, dict) else None
+
+
+def fetch_newest(client: Client, rest: GitHubRest, project: Project) -> Newest:
+    created = [item.created_at or 0 for item in _first(client, rest, project, "created")]
+    updated = [item.updated_at or 0 for item in _first(client, rest, project, "updated")]
+    return Newest(max(created, default=None), max(updated, default=None))
+
+
+def _first(client: Client, rest: GitHubRest, project: Project, order: str) -> list[Item]:
+    """Where issues are switched off their list answers 410; the pull requests have one of their own."""
+    part = "issues" if project.has_issues else "pulls"
+    params = {"state": "all", "sort": order, "direction": "desc", "per_page": 1}
+    answer = rest.checked(client.get(f"{repo_path(project)}/{part}", params), part)
+    return list(read_rows(answer.body, parse_item, part).values)
+
 
 API_VERSION = "2022-11-28"
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": API_VERSION}

@@ -10,14 +10,14 @@ Which of these a payload is follows from the kind of its item and, of a note, fr
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from forgelore.forges.addresses import below
 from forgelore.forges.github import wire
 from forgelore.forges.github.details import parse_graph_change, review_threads
 from forgelore.forges.github.discussions import parse_discussion, parse_reply
-from forgelore.forges.github.project import parse_project
+from forgelore.forges.github.wire import parse_project
+from forgelore.forges.rest import below
 from forgelore.model import Detail, File, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
-from forgelore.ports import Page
+from forgelore.ports.forge import Page
 
 T = TypeVar("T")
 

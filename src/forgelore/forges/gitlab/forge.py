@@ -4,32 +4,67 @@ Issues and merge requests come as lists by update time. Their threads have no li
 changed parent, and again for every parent whose last bump was less than five minutes before its threads were read,
 because GitLab moves a parent's `updated_at` at most once a minute (app/models/concerns/throttled_touch.rb). Files of a
 change are fetched when its head moves.
+
+When something last happened on GitLab: a branch's last commit, the newest issue or merge request.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from forgelore.errors import NotFound
-from forgelore.forges.answers import TokenAccess
-from forgelore.forges.diffs import BYTES_PER_CHAR
-from forgelore.forges.full_lists import full_list_end, full_list_page
 from forgelore.forges.gitlab import wire
-from forgelore.forges.gitlab.activity import fetch_branch_time, fetch_newest
-from forgelore.forges.gitlab.closing import GitLabClosings
-from forgelore.forges.gitlab.diffs import count_files, fetch_diff, list_files
-from forgelore.forges.gitlab.notes import Notes
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
-from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path
-from forgelore.forges.metered import MeteredForge
-from forgelore.forges.windows import OVERLAP_MS, WINDOW_DAYS, advance, is_wide, looks_again, since
+from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, count_files, fetch_diff, item_path, list_files
+from forgelore.forges.gitlab.writing import GitLabClosings, Notes
+from forgelore.forges.rest import (
+    BYTES_PER_CHAR,
+    OVERLAP_MS,
+    WINDOW_DAYS,
+    MeteredForge,
+    TokenAccess,
+    advance,
+    full_list_end,
+    full_list_page,
+    is_wide,
+    looks_again,
+    since,
+)
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.jsontext import split_rows
-from forgelore.net.rows import ParsedRows, read_rows
+from forgelore.net.jsontext import ParsedRows, read_ms, read_rows, split_rows
 from forgelore.net.walk import WalkedRow, walk, walk_links
-from forgelore.ports import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import Comment, Known, Newest, Page, Resource, SecondLook
 from forgelore.words import JobKind, NoteScope
+
+
+def fetch_branch_time(client: Client, rest: GitLabRest, project: Project, branch: str) -> int | None:
+    answer = client.get(f"/projects/{project.forge_id}/repository/commits/{quote(branch, safe='')}")
+    if answer.status == 404:
+        return None
+    made = wire.loose(rest.checked(answer, f"the branch {branch}").body).get("committed_date")
+    return read_ms(made) if isinstance(made, str) else None
+
+
+def fetch_newest(client: Client, rest: GitLabRest, project: Project) -> Newest:
+    created = [item.created_at or 0 for item in _first(client, rest, project, "created_at")]
+    updated = [item.updated_at or 0 for item in _first(client, rest, project, "updated_at")]
+    return Newest(max(created, default=None), max(updated, default=None))
+
+
+def _first(client: Client, rest: GitLabRest, project: Project, order: str) -> list[Item]:
+    """Return the first issue and the first merge request of that order."""
+    kinds: list[Kind] = ["issue"] if project.has_issues else []
+    kinds += ["change"] if project.has_changes else []
+    found: list[Item] = []
+    for kind in kinds:
+        path = f"/projects/{project.forge_id}/{PART_OF[kind]}"
+        params = {"state": "all", "scope": "all", "order_by": order, "sort": "desc", "per_page": 1}
+        body = rest.checked(client.get(path, params), PART_OF[kind]).body
+        found += read_rows(body, partial(wire.parse_item, kind=kind), PART_OF[kind]).values
+    return found
+
 
 HEADERS = {"Accept": "application/json"}
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from forgelore.forges.addresses import below
 from forgelore.forges.gitlab import wire
+from forgelore.forges.rest import below
 from forgelore.model import Detail, File, Item, ItemKey, Link, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
-from forgelore.ports import Page
+from forgelore.ports.forge import Page
 
 _STATUSES = ("added", "deleted", "renamed", "modified")
 

@@ -10,8 +10,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from forgelore.core.names import key_in_url
-from forgelore.core.text import storable
 from forgelore.model import (
     Access,
     File,
@@ -31,6 +29,8 @@ from forgelore.model import (
     Thread,
 )
 from forgelore.net.jsontext import Int64, read, read_ms
+from forgelore.text.fence import storable
+from forgelore.text.refs import key_in_url
 
 
 class _User(Struct):

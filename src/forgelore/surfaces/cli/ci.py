@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from forgelore.errors import AuthError, ConfigError, LoreError, NewerStore, NotFound, StateRefused, in_words
+from forgelore.errors import AuthError, ConfigError, LoreError, NewerStore, NotFound, StateRefused, format_error
 from forgelore.surfaces.present.text import printable
 from forgelore.surfaces.present.triage import BotData, build_summary, present_bot
 
@@ -48,7 +48,7 @@ def run_in_ci(
         if emit:
             write_judgement(outcome, emit)
     except (LoreError, OSError) as error:  # a full disk is no bug either
-        message = in_words(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
+        message = format_error(error) if isinstance(error, LoreError) else f"{error.strerror or error}"
         refusal = error if isinstance(error, AuthError | NotFound | StateRefused | NewerStore) else None
         outcome = BotResult("", problems=[f"triage did not run: {message}"], refusal=refusal)
     finally:
@@ -63,7 +63,7 @@ def run_in_ci(
 def _report(run_log: "RunLog", outcome: "BotResult", *, is_dry: bool) -> None:
     """Say what happened, in the log, on the run's page and to the steps that follow."""
     for message in dict.fromkeys([*outcome.problems, *([outcome.complaint] if outcome.complaint else [])]):
-        run_log.warn(message, is_error=outcome.refusal is not None and in_words(outcome.refusal) in message)
+        run_log.warn(message, is_error=outcome.refusal is not None and format_error(outcome.refusal) in message)
     for message in dict.fromkeys(outcome.warnings):
         run_log.say(f"note: {message}")
     for done in outcome.done:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from forgelore.errors import LoreError, in_words
+from forgelore.errors import LoreError, format_error
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
 from forgelore.surfaces.cli.terminal import clean, number
@@ -64,7 +64,7 @@ def _sync_all(
                     context.warn(warning)
                 if len(names) == 1 or error.exit_code in (7, 8):
                     raise
-                context.warn(f"{name}: {in_words(error)}")
+                context.warn(f"{name}: {format_error(error)}")
                 results.append(present_failed_sync(str(name), error))
                 failures.append(error)
     if failures:

@@ -6,7 +6,7 @@ The comment is rendered for a terminal: the Markdown and HTML that our own repor
     > warning                  behind a bar     - points         with a hanging indent
     **bold**, <code>, <sub>    painted          [label](url)     label and address
 
-What strangers wrote in it was escaped (core/triage/markdown) and is shown as they wrote it.
+What strangers wrote in it was escaped (text/markdown) and is shown as they wrote it.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Answers of the tools: text that a model reads, fenced where strangers wrote it, and the same as data for programs.
 
 A client that gets both hands both to its model, so data is sent only where the server was started for that. The limit
-is that of the text: 3,000 tokens at four characters each. The fence itself is `core/fence`, the same as in every
+is that of the text: 3,000 tokens at four characters each. The fence itself is `text/fence`, the same as in every
 prompt. Advice is given without shell commands, which are for people.
 """
 

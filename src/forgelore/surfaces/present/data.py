@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from forgelore.core.times import as_ms, format_ms
 from forgelore.errors import LoreError
 from forgelore.surfaces.present.text import clean, printable
+from forgelore.text.dates import as_ms, format_ms
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 COLUMNS = ("ref", "kind", "state", "title", "author", "created_at", "updated_at", "labels", "project", "url")

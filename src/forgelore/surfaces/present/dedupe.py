@@ -6,9 +6,9 @@ The file is Markdown for people or JSON for programs. Titles are strangers' text
 import json
 from typing import TYPE_CHECKING
 
-from forgelore.core.dedupe.reasons import MEANINGS, ReasonCode
-from forgelore.core.triage.markdown import link, plain
+from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.surfaces.present.data import as_data
+from forgelore.text.markdown import link, plain
 
 if TYPE_CHECKING:
     from forgelore.api import ClosingPlan, PlanLine

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.search.documents import ShownHeader, build_header
 from forgelore.surfaces.present.data import MISSING, Absence
 from forgelore.surfaces.present.text import clean, fit, format_ms
+from forgelore.text.documents import ShownHeader, build_header
 
 if TYPE_CHECKING:
-    from forgelore.api import (
+    from forgelore.api import (  # fmt: skip
         Chance,
         Explanation,
         Hit,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         SimilarAnswer,
         SimilarHit,
         ThreadFacts,
-    )  # fmt: skip
+    )
 
 _SHOWN_QUOTES = 3
 _QUOTE_COLUMNS = 33

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.core.dedupe.reasons import MEANINGS, ReasonCode
-from forgelore.core.text import folded
-from forgelore.core.triage.markdown import safe_url
+from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.surfaces.present.dedupe import BOUNDS, describe_class
 from forgelore.surfaces.present.text import clean, counted_noun, format_ms, printable
+from forgelore.text.fence import folded
+from forgelore.text.markdown import safe_url
 
 if TYPE_CHECKING:
     from forgelore.api import (

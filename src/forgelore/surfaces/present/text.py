@@ -4,9 +4,8 @@ import datetime as dt
 import re
 import unicodedata
 
-from forgelore.core.fence import fence_alone, seen
-from forgelore.core.text import printable, printable_line
-from forgelore.core.times import ago, format_ms
+from forgelore.text.dates import ago, format_ms
+from forgelore.text.fence import fence_alone, printable, printable_line, seen
 
 __all__ = [
     "ago", "cells", "clean", "day", "fence_alone", "fit", "format_ms", "printable", "printable_line", "seen",

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.api import CommentAction, TriageOutcome
-from forgelore.core.compare.sameness import Sameness
-from forgelore.core.times import ago
-from forgelore.core.triage.markdown import link, plain, safe_url
-from forgelore.core.triage.report_rows import likeness_of, percent
+from forgelore.compare.sameness import Sameness
+from forgelore.text.dates import ago
+from forgelore.text.markdown import link, plain, safe_url
+from forgelore.triage.report import likeness_of, percent
 from forgelore.words import Kind
 
 if TYPE_CHECKING:

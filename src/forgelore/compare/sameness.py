@@ -1,0 +1,299 @@
+"""Sameness: do two items have the same text, nearly the same, or are they merely similar?
+
+    same_text          title and text are equal but for case, blanks, line ends and characters that cannot be seen
+    nearly_same_text   the same words in the same order; or, where all numbers are the same, 9 of 10 pairs of
+                       neighbouring words, and 8 of 10 words of the titles
+    similar            everything else
+
+This is looked up, not measured: it needs no chance, no percentage and no model, and everybody can check it. So it
+claims little. A number that differs counts ("Bump foo to 1.2" is not "Bump foo to 1.3"). HTML comments are not seen,
+and near copies are compared without the lines of a form. An empty form has no text: an item must have three words of
+its own, and one that is nothing but a title five ("Update README.md" is a habit, not a text).
+
+Boilerplate: the lines that every report of a project has. Headings, questions and checklists of its templates.
+
+They are learned, not listed: a line that many items of a project share says nothing about any of them. Many items are
+items of many people: one text that was filed twenty times, or one person's way of writing, is no template. Where
+nobody knows who wrote an item, its text stands for its author. A line is known by a hash of its words, so that
+`### Steps to reproduce` and `**Steps to reproduce:**` are one.
+
+Vague: an item that says too little to be compared with others. One notion for triage and deduplication.
+
+Query terms: the words of an item that tell it from others, as a full-text query.
+
+All words of a report, ANDed, find nothing; all of them, ORed, take long and drown the subject. So the words that are
+rare in the project and frequent in the item are ORed. FTS5 adds up the phrases of an OR, so what stands there twice
+counts twice: words of the title do, for a title is the summary that its author made, and so do neighbours in it.
+
+    "Wallet crash", "It hangs"      "wallet" OR "wallet" OR "crash" OR "crash" OR "hangs" OR "wallet crash"
+
+Words come from the cleaned text. Logs and templates stay findable, but as a question they only find other logs.
+"""
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from forgelore.index.cleaning import clean, is_form_line, telling_text
+from forgelore.text.fence import folded
+from forgelore.text.terms import has_unspaced, pairs_of
+
+SHARE = 0.02  # of a project's items of one kind that must have a line ...
+MIN = 8  # ... and how many authors and how many different texts: what three people paste is a shared symptom
+READ = 8_000  # characters of a text; templates stand at the beginning
+_MAX_LINES = 200
+_LINE_WORD = re.compile(r"[^\W_]+")
+_ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() and code < 128 else ord(" ") for code in range(256))
+_MAX_WORDS = 40  # a paragraph that is repeated word by word is a quotation
+
+# What GitHub's own templates for bugs and features bring along (docs.github.com, "About issue and pull request
+# templates"): a young project has them before there is anything to learn from.
+_USUAL_LINES = """\
+Describe the bug
+A clear and concise description of what the bug is.
+To Reproduce
+Steps to reproduce the behavior:
+1. Go to '...'
+2. Click on '....'
+3. Scroll down to '....'
+4. See error
+Expected behavior
+A clear and concise description of what you expected to happen.
+If applicable, add screenshots to help explain your problem.
+Desktop (please complete the following information):
+- OS: [e.g. iOS]
+- Browser [e.g. chrome, safari]
+- Version [e.g. 22]
+Smartphone (please complete the following information):
+- Device: [e.g. iPhone6]
+- OS: [e.g. iOS8.1]
+- Browser [e.g. stock browser, safari]
+Add any other context about the problem here.
+Is your feature request related to a problem? Please describe.
+A clear and concise description of what the problem is. Ex. I'm always frustrated when [...]
+Describe the solution you'd like
+A clear and concise description of what you want to happen.
+Describe alternatives you've considered
+A clear and concise description of any alternative solutions or features you've considered.
+Add any other context or screenshots about the feature request here.
+"""
+
+
+def line_key(line: str) -> int | None:
+    """Return the hash of a line's words, None for a line that has none.
+
+    "- [x] I have **searched**" and "- [ ] I have searched" have the same.
+    """
+    words = _line_words(line)
+    if words and words[0] == b"x" and len(words) > 1:  # a box that somebody ticked
+        del words[0]
+    if not words or len(words) > _MAX_WORDS:
+        return None
+    digest = hashlib.blake2b(b" ".join(words), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)  # as SQLite holds it
+
+
+def _line_words(line: str) -> list[bytes]:
+    """Return the words of a line in lower case. Nearly all lines are ASCII, and a table takes a fifth of the time."""
+    if line.isascii():
+        return line.encode().translate(_ASCII_WORDS).split()
+    return [word.encode(errors="replace") for word in _LINE_WORD.findall(line.casefold())]
+
+
+def keys_of(text: str) -> set[int]:
+    lines = text[:READ].splitlines()[:_MAX_LINES]
+    return {key for line in lines if (key := line_key(line)) is not None}
+
+
+class _Line:
+    """How often a line was seen, and up to `LEAST` of the authors and of the texts that have it."""
+
+    __slots__ = ("authors", "items", "texts")
+
+    def __init__(self) -> None:
+        self.items, self.authors, self.texts = 0, set[int](), set[int]()
+
+    def add(self, author: int, text: int) -> None:
+        self.items += 1
+        if len(self.authors) < MIN:
+            self.authors.add(author)
+        if len(self.texts) < MIN:
+            self.texts.add(text)
+
+    def is_everybodys(self, least: float) -> bool:
+        return self.items >= least and len(self.authors) >= MIN and len(self.texts) >= MIN
+
+
+def learn(written: Iterable[tuple[str | None, str]]) -> tuple[dict[int, int], int]:
+    """Return the lines that many people's texts have, with how many items, and the number of items.
+
+    Each entry is an author, None where unknown, and a text.
+    """
+    once: dict[int, tuple[int, int]] = {}  # nearly all lines are seen once: a pair takes a fifth of the room
+    often: dict[int, _Line] = {}
+    total = 0
+    for author, text in written:
+        key = hash(folded(text[:READ]))
+        who = key if author is None else hash(author)
+        for line in keys_of(text):
+            if line in often:
+                often[line].add(who, key)
+            elif line in once:
+                often[line] = seen = _Line()
+                seen.add(*once.pop(line))
+                seen.add(who, key)
+            else:
+                once[line] = (who, key)
+        total += 1
+        if total % 5_000 == 0:  # keeping the rare ones would take more room than the texts
+            once.clear()
+            often = {line: seen for line, seen in often.items() if seen.items > total // 5_000}
+    least = max(MIN, SHARE * total)
+    return {line: seen.items for line, seen in often.items() if seen.is_everybodys(least)}, total
+
+
+def without_boilerplate(text: str, known: Collection[int]) -> str:
+    """Return the text without the lines that are known; a text of nothing else is empty."""
+    if not known or not text:
+        return text
+    lines = text.splitlines(keepends=True)
+    kept = [line for line in lines[:_MAX_LINES] if not line.strip() or line_key(line) not in known]
+    return "".join([*kept, *lines[_MAX_LINES:]])
+
+
+USUAL = frozenset(key for key in map(line_key, _USUAL_LINES.splitlines()) if key is not None)
+
+
+Sameness = Literal["same_text", "nearly_same_text", "similar"]
+
+_NEAR = 0.9  # of the pairs of neighbouring words: one word in twenty may differ, in a short text none
+_NEAR_TITLE = 0.8  # of the words: a long form in both texts must not hide that the subjects differ
+_MIN_WORDS = 3
+_MIN_TITLE = 5  # words of an item that is nothing but a title
+_COMPARED_CHARS = 30_000  # characters of a text whose words are compared
+_WORD = re.compile(r"\w+")
+
+
+def find_sameness(title: str, text: str, other_title: str, other_text: str) -> Sameness:
+    """Return how nearly two items have the same text. Texts come without the project's own boilerplate.
+
+    ("Crash", "It hangs on start.", "CRASH", "it hangs  on start.")  ->  same_text
+    """
+    titles = _words(title), _words(other_title)
+    if _shared(*titles) < _NEAR_TITLE:  # so it ends for nearly every pair
+        return "similar"
+    mine, theirs = _visible(text), _visible(other_text)
+    if not _says_enough(title, mine) or not _says_enough(other_title, theirs):
+        return "similar"
+    if folded(title) == folded(other_title) and folded(mine) == folded(theirs):
+        return "same_text"
+    words = titles[0] + _words(_own(mine)), titles[1] + _words(_own(theirs))
+    return "nearly_same_text" if _is_near(*words) else "similar"
+
+
+def _is_near(mine: list[str], theirs: list[str]) -> bool:
+    if mine == theirs:
+        return True
+    if not 0.8 <= len(mine) / len(theirs) <= 1.25 or _numbers(mine) != _numbers(theirs):
+        return False
+    return _shared(list(pairwise(mine)), list(pairwise(theirs))) >= _NEAR
+
+
+def _shared(mine: Sequence[object], theirs: Sequence[object]) -> float:
+    """Return the share of both lists that is in the other one too, each entry as often as it stands there."""
+    both = sum((Counter(mine) & Counter(theirs)).values())
+    return 2 * both / (len(mine) + len(theirs)) if mine and theirs else 0.0
+
+
+def _numbers(words: list[str]) -> list[str]:
+    return sorted(word for word in words if any(sign.isdigit() for sign in word))
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text in order; a run of a script without blanks as its pairs of characters."""
+    words = _WORD.findall(folded(text[:_COMPARED_CHARS]))
+    if not has_unspaced(text):
+        return words
+    return [part for word in words for part in (pairs_of(word) if has_unspaced(word) else [word])]
+
+
+def _says_enough(title: str, text: str) -> bool:
+    """Tell whether an item has a text of its own, beside what a form brought along."""
+    in_title, in_text = ({word for word in _words(_own(part)) if not word.isdigit()} for part in (title, text))
+    return len(in_title | in_text) >= (_MIN_WORDS if in_text else _MIN_TITLE)
+
+
+def _own(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if line_key(line) not in USUAL and not is_form_line(line))
+
+
+def _visible(text: str) -> str:
+    """Return a text without HTML comments; one without an end hides nothing."""
+    parts, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        parts.append(text[at:start])
+        at = end + 3
+    return "".join([*parts, text[at:]])
+
+
+_VAGUE_WORDS = 3  # below that, "Crash" resembles every crash
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+def why_not_compare(title: str, text: str, boilerplate: Collection[int] = ()) -> str:
+    """Return why an item says too little to be compared ("Crash", "Bug report" over an empty form); "": it does not.
+
+    A form that nobody filled in is as good as empty: `boilerplate` is what every item of the project says, which tells
+    nothing of this one.
+    """
+    telling = telling_text(without_boilerplate(text, frozenset(boilerplate) | USUAL))[:2_000]
+    if len({word.lower() for word in _LETTERS.findall(f"{title}\n{telling}")}) < _VAGUE_WORDS:
+        return "its text is too short to compare"
+    return "" if telling.strip() or not is_form_line(title) else "it is a form that nobody filled in"
+
+
+LIMIT = 40  # words; 60 found no more once vectors were added, and took 29 ms instead of 26 at 29,000 documents
+TITLE_TIMES = 2  # beside the pairs; three times lowered MRR from .720 to .712 once vectors were added
+
+_QUERY_WORD = re.compile(r"[^\W_]+")  # cut like the index's tokenizer does
+_LENGTHS = range(2, 41)  # one letter tells nothing, and what is longer than a word is a key
+_QUERY_CHARS = 8_000  # characters of clean text; counting the words of a megabyte would take longer than the search
+
+
+def distinctive_terms(
+    title: str, body: str, *, document_count: Callable[[list[str]], dict[str, int]], total: int, limit: int = LIMIT
+) -> list[tuple[str, int]]:
+    """Return the most telling terms and how often each counts, best first; every term is safe inside double quotes.
+
+    `document_count` says how many of the `total` documents hold each word; a word that it leaves out is in none.
+    """
+    title_words = list(_query_words(title))
+    in_title = Counter(title_words)
+    in_body = Counter(_query_words(clean(body)[:_QUERY_CHARS]))
+    counts = document_count(list(in_title | in_body))
+    known = [word for word in in_title | in_body if counts.get(word)]
+    # To bm25() a word of every other document is worth nothing; it only takes time. In a tiny index all are like that.
+    words = [word for word in known if 2 * counts[word] <= total] or known
+    weights = {
+        word: math.log1p(total / counts[word]) * math.log1p(in_body[word] + TITLE_TIMES * in_title[word])
+        for word in words
+    }
+    best = sorted(words, key=lambda word: (-weights[word], word))[:limit]
+    pairs = dict.fromkeys(f"{one} {next_}" for one, next_ in pairwise(title_words) if {one, next_} <= weights.keys())
+    return [(word, TITLE_TIMES if word in in_title else 1) for word in best] + [
+        (pair, 1) for pair in list(pairs)[:limit]
+    ]
+
+
+def _query_words(text: str) -> Iterator[str]:
+    """Yield the words of a text as the index has them; a run of a script without blanks as its pairs."""
+    is_unspaced = has_unspaced(text)
+    for word in _QUERY_WORD.findall(text.lower()):
+        if is_unspaced and has_unspaced(word):
+            yield from pairs_of(word)
+        elif len(word) in _LENGTHS:
+            yield word

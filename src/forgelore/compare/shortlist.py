@@ -1,0 +1,206 @@
+"""The shortlist of items that an item could repeat: both lists, joined by scores and age, each item once.
+
+This step is for recall: what is not among its candidates is never compared.
+
+Ranked lists of an item as the query: its telling terms in full text, and how such lists are joined.
+
+The shortlist by cards: the items whose intent cards are nearest to an item's own.
+
+Cards choose who is compared, and nothing else. What two items share is then read in what people wrote, as it is for
+every other shortlist, so that strength, similarity and every threshold on them mean the same.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.compare.evidence import Stems
+from forgelore.compare.sameness import distinctive_terms
+from forgelore.errors import LoreError, StoreError
+from forgelore.search.fusion import DEPTH, Fused, fuse_scores
+from forgelore.search.paging import vector_or_warning
+from forgelore.search.retriever import RankedLists, Retriever
+from forgelore.search.run import SearchMode, first_of_items
+from forgelore.store.candidates import CardDocument, load_card_document
+from forgelore.store.database import Store
+from forgelore.store.filters import Allowed, Filters
+from forgelore.store.hits import Subject, load_created, load_item_documents, load_items_of
+from forgelore.store.sqlite.fulltext import Found, estimate_documents, load_document_counts, search_words
+
+if TYPE_CHECKING:
+    from forgelore.ports.embedder import Embedder
+    from forgelore.text.vectors import Vector
+
+
+_DAY_MS = 86_400_000
+
+Terms = list[tuple[str, int]]
+
+
+def search_terms(
+    store: Store, terms: Terms, depth: int, allowed: Allowed | None, *, of_cards: bool = False
+) -> list[Found]:
+    """Return the documents that hold the most of these terms, or the cards that do."""
+    if not terms:
+        return []
+    # A word that is repeated counts as often: FTS5 adds up the phrases of an OR.
+    expression = " OR ".join(f'"{term.replace(chr(34), chr(34) * 2)}"' for term, times in terms for _ in range(times))
+    return search_words(store, expression, depth, allowed, of_cards=of_cards)
+
+
+def fuse_by_age(store: Store, subject: Subject, lists: RankedLists) -> list[Fused]:
+    """By standardised scores and age: the size of a lead tells a duplicate from a neighbour, and ranks forget it; and
+    most repetitions follow soon.
+    """
+    ranked = lists.as_ranked()
+    if subject.created_at is None:
+        return fuse_scores(ranked)
+    created = load_created(store, {document_id for each in ranked for document_id, _ in each})
+    ages = {document_id: abs(subject.created_at - at) / _DAY_MS for document_id, at in created.items()}
+    return fuse_scores(ranked, ages_days=ages)
+
+
+def choose_by_cards(
+    retriever: Retriever, request: "CompareRequest", known: list[Fused], *, counts: "Counts", wanted: int
+) -> list[Fused] | None:
+    """Return the items with the nearest cards, best first, as documents that people wrote; None without a card to ask
+    with. `known`: what is known of some of those documents already.
+    """
+    card = load_card_document(retriever.store, request.subject.item_id)
+    if card is None:
+        return None
+    store = retriever.store
+    cards = _rank_cards(retriever, request, card, counts, wanted)
+    items = load_items_of(store, [one.id for one in cards])
+    documents = load_item_documents(store, items.values())
+    as_known = {one.id: one for one in known}
+    chosen = [documents[items[one.id]] for one in cards if items.get(one.id) in documents]
+    return [as_known.get(each) or Fused(each, 0.0, 0.0, (None, None), (None, None)) for each in chosen]
+
+
+def _rank_cards(
+    retriever: Retriever, request: "CompareRequest", card: CardDocument, counts: "Counts", wanted: int
+) -> list[Fused]:
+    vector = None if request.mode == "lexical" else _load_card_vector(retriever, card)
+    terms = distinctive_terms(card.title, card.text, document_count=counts.of_words, total=counts.total)
+    # A filter of kinds means items and not their threads: of cards it means the kind of their item.
+    filters = request.filters._replace(with_threads=True)
+    scope = retriever.scope(filters, with_vectors=vector is not None)
+    depth = DEPTH
+    while True:
+        near = [] if vector is None else retriever.by_vector(vector, depth, scope, of_cards=True)
+        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed, of_cards=True), near)
+        fused = first_of_items(retriever.store, fuse_by_age(retriever.store, request.subject, lists))
+        if len(fused) >= wanted or not lists.is_cut(depth):
+            return fused[:wanted]
+        depth *= 4
+
+
+def _load_card_vector(retriever: Retriever, card: CardDocument) -> "Vector | None":
+    """Return the card's vector, the stored one where there is one; None where there is no embedder."""
+    try:
+        stored = retriever.document_vector(card.document_id)
+        return stored if stored is not None else retriever.text_vector(card.title, card.text)
+    except StoreError:
+        raise
+    except LoreError:
+        return None  # said already, of the item's own vector
+
+
+CANDIDATES = 60  # whose evidence is compared
+
+
+class CompareRequest(NamedTuple):
+    """What to compare with what. `subject.document_id` None: the text is not in the store."""
+
+    subject: Subject
+    filters: Filters
+    mode: SearchMode = "hybrid"
+    limit: int = 10
+    is_bare: bool = False  # numbers alone: no snippets, no quotes
+    as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
+    per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
+    by_cards: bool = False  # intent cards choose who is compared; without a card of the subject, its text does
+    offset: int = 0  # how many of the best are left out
+    least: int = CANDIDATES  # candidates that are looked for, whatever the limit: pages of one ranking ask for as many
+
+
+class Shortlist(NamedTuple):
+    """What retrieval found and said; `mode` is what was really done."""
+
+    fused: list[Fused]
+    lists: RankedLists
+    terms: Terms
+    vector: "Vector | None"  # None also where another embedder gave the cosines
+    mode: SearchMode
+    warnings: list[str]
+    found: int = 0  # how many items the lists had
+
+    def first(self, count: int) -> "Shortlist":
+        return self._replace(fused=self.fused[:count], found=min(self.found, count))
+
+
+class Counts:
+    """How many documents hold a stem, each asked for once: a question takes a tenth of a millisecond."""
+
+    def __init__(self, store: Store, stems: Stems) -> None:
+        self._store, self._stems, self._known = store, stems, dict[str, int]()
+        self.total = estimate_documents(store)
+
+    def of_stems(self, stems: list[str]) -> Mapping[str, int]:
+        new = [stem for stem in stems if stem not in self._known]
+        if new:
+            found = load_document_counts(self._store, new)
+            self._known.update((stem, found.get(stem, 0)) for stem in new)
+        return self._known
+
+    def of_words(self, words: list[str]) -> dict[str, int]:
+        """Of several stems (`a.b`) the rarest decides."""
+        stems = {word: self._stems(word) for word in words}
+        known = self.of_stems([stem for each in stems.values() for stem in each])
+        return {word: min((known[stem] for stem in each), default=0) for word, each in stems.items()}
+
+
+def find_shortlist(
+    retriever: Retriever, request: CompareRequest, *, body: str, counts: Counts, wanted: int
+) -> Shortlist:
+    """Return `wanted` candidates, or the first `request.offset + request.limit` where these are more and as many were
+    found on the way. `body` is the item's, without boilerplate.
+    """
+    subject, mode, vector = request.subject, request.mode, None
+    warnings: list[str] = []
+    if mode != "lexical":
+        mode, vector = vector_or_warning(mode, lambda: _load_vector(retriever, subject), warnings, verb="compared")
+    terms: Terms = []
+    if mode != "semantic":
+        terms = distinctive_terms(subject.title, body, document_count=counts.of_words, total=counts.total)
+    scope = retriever.scope(request.filters, with_vectors=vector is not None)
+    depth = DEPTH
+    while True:
+        near = [] if vector is None else retriever.by_vector(vector, depth, scope)
+        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed), near)
+        fused = first_of_items(retriever.store, fuse_by_age(retriever.store, subject, lists))
+        if len(fused) >= wanted or not lists.is_cut(depth):
+            break
+        depth *= 4
+    if request.by_cards:
+        chosen = choose_by_cards(retriever, request, fused, counts=counts, wanted=wanted)
+        fused = fused if chosen is None else chosen
+    kept = max(wanted, request.offset + request.limit)
+    return Shortlist(fused[:kept], lists, terms, vector, mode, warnings, len(fused))
+
+
+def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, found: Shortlist) -> Shortlist:
+    """Return the same candidates as another embedder sees them: its cosines make the vector list."""
+    from forgelore.search.paging import measure_item
+
+    ids = {one.id for one in found.fused}
+    lists = found.lists.rescored(measure_item(store, rescorer, ids, subject=subject))
+    fused = [one for one in fuse_by_age(store, subject, lists) if one.id in ids]
+    mode: SearchMode = "hybrid" if found.mode == "lexical" else found.mode
+    return found._replace(fused=fused, lists=lists, vector=None, mode=mode)
+
+
+def _load_vector(retriever: Retriever, subject: Subject) -> "Vector":
+    """Return the item's vector: the stored one where there is one."""
+    stored = retriever.document_vector(subject.document_id) if subject.document_id else None
+    return stored if stored is not None else retriever.text_vector(subject.title, subject.body)

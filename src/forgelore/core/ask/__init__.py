@@ -1,1 +1,0 @@
-"""Rules of asking: what of a text is read at once."""

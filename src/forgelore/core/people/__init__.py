@@ -1,1 +1,0 @@
-"""People in items: mentions, reviews, and questions that wait for an answer."""

@@ -1,1 +1,0 @@
-"""Prompts: what language models are asked, with text of strangers fenced as data."""

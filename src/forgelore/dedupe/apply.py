@@ -1,0 +1,416 @@
+"""Apply: carry out a plan. Each item and its target are read anew, and closed only if nothing has happened since.
+
+    recheck → close → comment                          without days of grace
+    recheck → label → comment → … hours … → recheck → close    with them
+
+Everything is journalled before it is sent, so the same command goes on where a killed one ended, and a plan that was
+applied changes nothing the second time.
+
+Objections: everything that keeps a planned closing from being done now, asked right before it.
+
+The forge's state, people of the project, what people or a judge said since, circles, hours of grace of other runs.
+
+People of a project at the moment of a closing: maintainers are asked for once a run, because somebody may have
+become one since the plan.
+
+The precision gate: a plan is applied only where an audit has shown that its judge is right.
+
+An audit is a run of the step `audit` that is done. Its parameters say `against` (history or human), `judge`, `model`,
+`policy`, the thresholds `min_edge` and `min_gap`, and `kinds`; its counters are the classes tp, fp, fn, tn, conflict
+and incomplete. A plan keeps by which judges its edges were accepted, and at which thresholds.
+
+Waiting: the comment and the label of an item whose hours of grace begin, and whether they are over.
+
+The writes of a closing: label, comment, close. Each is journalled, none is sent twice.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from forgelore.dedupe.closing_rules import AuditResult, JudgedEdges, RecheckCase, SeenItem, find_gap, recheck
+from forgelore.dedupe.clusters import is_associated, protects, reaches
+from forgelore.dedupe.journal import (
+    JournalValues,
+    LiveState,
+    RunClock,
+    Write,
+    WriteContext,
+    WriteOrder,
+    as_live,
+    before_closing,
+    closing_answer,
+    fetch_live,
+    find_newest_comment,
+    load_parameters,
+    look_up,
+    perform,
+    settle_item,
+    writing_run,
+)
+from forgelore.dedupe.plan import find_maintainers, load_edges, load_graces
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.errors import InvalidValue, Unproven
+from forgelore.model import Cursor, Item, ItemKey
+from forgelore.ports.forge import ConversationLocked, Forge, LostWrite
+from forgelore.profiles import profile_of
+from forgelore.store.closings import (
+    JournalEntry,
+    PlanItem,
+    PlannedClosing,
+    list_closings,
+    load_closed_onto,
+    load_plan_items,
+    save_closings,
+)
+from forgelore.store.database import Store
+from forgelore.store.decisions import DedupeRun, end_run, list_runs, load_run, save_counters
+from forgelore.store.project_rows import save_members
+from forgelore.store.projects import StoredProject
+from forgelore.sync.stored import KnownStore
+from forgelore.text.markdown import CLOSED, GRACE, GRACE_LABEL, build_message, closing_marker
+
+
+class LivePeople:
+    """Who maintains a project now. `named`: by the settings, which are then taken as complete."""
+
+    def __init__(self, context: WriteContext, named: Sequence[str]) -> None:
+        self._context, self._named = context, tuple(named)
+        self._is_listed = bool(named) or _refresh(context)
+
+    def protects(self, item: Item) -> ReasonCode | None:
+        """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
+        context = self._context
+        logins = [login for login in (item.author, *item.assignees) if login]
+        found = find_maintainers(context.store, context.stored, logins, named=self._named)
+        if item.author and not self._is_listed and is_associated(item.author_role):
+            found[item.author] = True
+        return protects(item.author, item.assignees, found)
+
+
+def _refresh(context: WriteContext) -> bool:
+    """Read the list of people anew and keep it; False where the forge refuses it, and what is stored has to do."""
+    known, is_listed = KnownStore(context.store, context.project_id), False
+    for page in context.forge.pages(context.project, "members", Cursor(), known, context.now_ms()):
+        if page.members is not None:
+            with context.store.transaction():
+                context.lock.confirm(context.now_ms())
+                save_members(context.store, context.project_id, page.members)
+            is_listed = True
+    return is_listed
+
+
+def find_objection(
+    context: WriteContext, people: LivePeople, line: PlannedClosing, state: LiveState | None, target: LiveState | None,
+    *, own_comments: int,
+) -> ReasonCode | None:  # fmt: skip
+    """Return what forbids a closing now; None: nothing does, and both items are there and open.
+
+    Hours of grace come before the recheck: the comment that told of them is no discussion.
+    """
+    if state is not None and state.is_open and (reason := _find_grace(context, line)):
+        return reason
+    if reason := _recheck(context, line, state, target, own_comments=own_comments):
+        return reason
+    assert state is not None
+    return people.protects(state.item) or _overruled(context, line, state.item.key.kind) or _circle(context, line)
+
+
+def _recheck(
+    context: WriteContext, line: PlannedClosing, state: LiveState | None, target: LiveState | None, *, own_comments: int
+) -> ReasonCode | None:
+    seen = json.loads(line.seen)
+    newest = find_newest_comment(context, state, closing_marker(context.run_id, line.item_id))
+    case = RecheckCase(
+        msgspec.convert(seen["item"], SeenItem),
+        as_live(state, own_comments=own_comments, newest_comment=newest),
+        msgspec.convert(seen["target"], SeenItem), as_live(target),
+    )  # fmt: skip
+    return recheck(case)
+
+
+def _overruled(context: WriteContext, line: PlannedClosing, kind: str) -> ReasonCode | None:
+    """Return what was said since the plan, by people or a judge: the edge must stand, the item in its place."""
+    standing = load_edges(context.store, context.project_id, kind)
+    if {line.item_id, line.target_id} & standing.alone or line.item_id in standing.chosen:
+        return ReasonCode.SAID_OTHERWISE
+    pair = (line.item_id, line.target_id)
+    edge = next((one for one in standing.edges if (one.source, one.target) == pair), None)
+    if edge is None:
+        return ReasonCode.MISSING_ACCEPTED_EDGE
+    return ReasonCode.LOW_CONFIDENCE if edge.confidence < (line.confidence or 0.0) else None
+
+
+def _circle(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
+    closed_onto = load_closed_onto(context.store, context.project_id)
+    is_circle = line.target_id is not None and reaches(closed_onto, line.target_id, line.item_id)
+    return ReasonCode.WOULD_CYCLE if is_circle else None
+
+
+def _find_grace(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
+    """Another run has told people that it will close the item, or its target: that one goes on with it."""
+    graces = load_graces(context.store, context.project_id, except_run=context.run_id)
+    is_target_waiting = graces.get(line.target_id or 0) == ReasonCode.IN_GRACE
+    return graces.get(line.item_id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
+
+
+_LABELLED = ("history", "human")  # an audit of one model against another has no labels
+_RUNS = 200
+
+
+def load_audits(store: Store, project_id: int) -> list[AuditResult]:
+    """Return the finished audits of a project that had labels."""
+    runs = [run for run in list_runs(store, project_id, step="audit", limit=_RUNS) if run.status == "done"]
+    return [_as_result(run) for run in runs if run.parameters.get("against") in _LABELLED]
+
+
+def _as_result(run: DedupeRun) -> AuditResult:
+    against, judge, model, policy, kinds = (
+        str(run.parameters.get(name) or "") for name in ("against", "judge", "model", "policy", "kinds")
+    )
+    min_edge, min_gap = (_number(run.parameters.get(name)) for name in ("min_edge", "min_gap"))
+    of_kinds = frozenset(kinds.split(",")) if kinds else None
+    return AuditResult(run.id, against, judge, model, policy, run.counters, min_edge, min_gap, of_kinds)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def load_edges_judged(plan: DedupeRun) -> list[JudgedEdges]:
+    """Return the judges behind a plan. What is closed passed the plan's own least confidence as well as theirs."""
+    min_close = _number(plan.parameters.get("min_close")) or 0.0
+    rows = json.loads(str(plan.parameters.get("judges") or "[]"))
+    found = []
+    for judge, model, *rest in rows:
+        kind, min_edge, min_gap = rest or ("", 0.0, 0.0)  # an older plan: nobody kept them
+        found.append(JudgedEdges(judge, model, kind, max(min_edge, min_close) if rest else 0.0, min_gap))
+    return found
+
+
+def check_proof(store: Store, plan: DedupeRun) -> None:
+    """Raise Unproven unless every judge behind the plan's closings was measured, on enough edges, to be right."""
+    gap = find_gap(load_edges_judged(plan), load_audits(store, plan.project_id))
+    if gap:
+        raise Unproven(
+            f"plan {plan.id} is not applied: {gap}",
+            hint="measure it with: forgelore dedupe audit --against history (or human); --unproven applies it anyway,"
+            " and then nobody knows how many of the closings are wrong",
+        )
+
+
+def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> None:
+    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it."""
+    key = state.item.key
+
+    def send() -> JournalValues:
+        context.forge.close_as_duplicate(context.project, state.item, target)
+        return {}
+
+    def read() -> JournalValues:
+        return closing_answer(fetch_live(context, key))
+
+    request: JournalValues = {"target_id": target_id, "target": target.key.number}
+    perform(context, Write(key, "close", request, before_closing(state, target), send, read), partial(look_up, context))
+
+
+def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
+    """Post the comment that names the other item."""
+    ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
+    body = build_message(words, marker=closing_marker(context.run_id, item_id), target=ref, hours=hours)
+
+    def send() -> JournalValues:
+        return {"comment_id": context.forge.create_comment(context.project, key, body).id}
+
+    perform(context, Write(key, "comment", {"body": body}, {}, send), partial(look_up, context))
+
+
+def label_item(context: WriteContext, state: LiveState, label: str) -> None:
+    """Give an item a label on top of those that it has."""
+    key = state.item.key
+
+    def send() -> JournalValues:
+        context.forge.add_labels(context.project, key, [label])
+        return {}
+
+    write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
+    perform(context, write, partial(look_up, context))
+
+
+HOUR_MS = 3_600_000
+
+
+def wait(
+    context: WriteContext, done: Mapping[str, JournalEntry], item_id: int, state: LiveState, target: ItemKey, hours: int
+) -> ReasonCode | None:
+    """Comment and label first, then wait. None: the hours are over, and nobody reacted. Raises ConversationLocked where
+    nobody can be told; nothing is labelled there, because the comment comes first.
+    """
+    said = done.get("comment")
+    if said is None:
+        comment_on(context, item_id, state.item.key, GRACE, target, hours=hours)
+    if "label" not in done:
+        label_item(context, state, GRACE_LABEL)
+    if said is None or context.now_ms() < (said.answered_at or said.sent_at) + hours * HOUR_MS:
+        return ReasonCode.IN_GRACE
+    return ReasonCode.DISCUSSED_SINCE_PLAN if _has_reactions(context, state.item.key, said) else None
+
+
+def _has_reactions(context: WriteContext, key: ItemKey, said: JournalEntry) -> bool:
+    comment_id = (said.answer or {}).get("comment_id")
+    return isinstance(comment_id, int) and context.forge.count_reactions(context.project, key, comment_id) > 0
+
+
+class ApplySettings(NamedTuple):
+    """`close_after`: hours of grace, 0 for none. What a run began with stays, also when it is gone on with.
+    `maintainers`: by the settings. `is_forced`: take over from a run that has gone quiet on another machine.
+    """
+
+    message: str = CLOSED
+    close_after: int = 0
+    is_unproven: bool = False
+    maintainers: Sequence[str] = ()
+    is_forced: bool = False
+
+
+class AppliedLine(NamedTuple):
+    """What became of one item: closed, skip or wait (its hours of grace run, or an answer never came), and why."""
+
+    kind: str
+    number: int
+    target: int
+    action: str
+    reason: str
+
+
+class Applied(NamedTuple):
+    """What a run did. `run` is what a rollback takes back; `problems` kept nothing from being closed."""
+
+    run: int
+    plan: int
+    lines: list[AppliedLine]
+    counters: dict[str, int]
+    problems: list[str]
+
+
+def load_plan(store: Store, run_id: int) -> DedupeRun:
+    """Return a plan by its number. Raises InvalidValue for any other run."""
+    plan = load_run(store, run_id)
+    if plan.step != "plan":
+        raise InvalidValue(f"run {run_id} is no plan but {plan.step}", hint="see: forgelore dedupe runs --step plan")
+    return plan
+
+
+def apply_plan(
+    store: Store, forge: Forge, project: StoredProject, plan: DedupeRun, settings: ApplySettings, clock: RunClock, *,
+    on_line: Callable[[AppliedLine], None] | None = None,
+) -> Applied:  # fmt: skip
+    """Carry out a plan, or go on with it. Raises Unproven where nobody has measured that it would be right."""
+    if settings.close_after < 0:
+        raise InvalidValue(f"{settings.close_after} hours of grace are none", hint="give a number of hours, or none")
+    if not settings.is_unproven:
+        check_proof(store, plan)
+    parameters = {"close_after": settings.close_after, "unproven": settings.is_unproven}
+    order = WriteOrder("apply", plan.id, parameters, settings.is_forced)
+    with writing_run(store, forge, project, order, clock) as context:
+        hours = int(load_parameters(context).get("close_after") or 0)
+        if settings.close_after and settings.close_after != hours:
+            raise InvalidValue(
+                f"this plan was begun with {hours} hours of grace", hint="make a new plan to give other hours"
+            )
+        work = _Work(context, settings, hours)
+        planned = [line for line in list_closings(store, plan.id) if line.action == "close"]
+        lines: list[AppliedLine] = []
+        for line in planned:
+            lines.append(work.apply_line(line))
+            if on_line:
+                on_line(lines[-1])
+        counters = _count(lines)
+        with store.transaction():
+            save_counters(store, context.run_id, counters)
+            end_run(store, context.run_id, "waiting" if counters.get("wait") else "done", clock.now_ms())
+        return Applied(context.run_id, plan.id, lines, counters, work.problems)
+
+
+_WAITS = (ReasonCode.IN_GRACE, ReasonCode.WRITE_UNANSWERED)
+
+
+class _Work:
+    """One run over the lines of a plan."""
+
+    def __init__(self, context: WriteContext, settings: ApplySettings, hours: int) -> None:
+        self._context, self._message, self._hours = context, settings.message, hours
+        self._people = LivePeople(context, settings.maintainers)
+        self.problems: list[str] = []
+
+    def apply_line(self, line: PlannedClosing) -> AppliedLine:
+        """Close one item, or say why not; what became of it is kept."""
+        store, run_id = self._context.store, self._context.run_id
+        assert line.target_id is not None
+        items = load_plan_items(store, [line.item_id, line.target_id])
+        if len(items) < 2:
+            gone = ReasonCode.NOT_OPEN if line.item_id not in items else ReasonCode.TARGET_NOT_OPEN
+            return AppliedLine("", 0, 0, "skip", gone)
+        item, target = items[line.item_id], items[line.target_id]
+        try:
+            reason = self._close(line, item, target)
+        except ConversationLocked:
+            reason = ReasonCode.CONVERSATION_LOCKED
+        except LostWrite as error:
+            reason = ReasonCode.WRITE_UNANSWERED
+            self.problems.append(f"{item.kind} {item.number}: {error.message}; run the same command again")
+        action = "closed" if reason is None else "wait" if reason in _WAITS else "skip"
+        with store.transaction():
+            save_closings(store, run_id, [line._replace(action=action, reason=reason or "")])
+        return AppliedLine(item.kind, item.number, target.number, action, reason or "")
+
+    def _close(self, line: PlannedClosing, item: PlanItem, target: PlanItem) -> ReasonCode | None:
+        """Do what is left to do for an item; returns why it stays open, None when it is closed."""
+        context, key = self._context, _key(item)
+        done = {entry.step: entry for entry in settle_item(context, key) if entry.status == "done"}
+        state = fetch_live(context, key)
+        if "close" in done:
+            return self._after_closing(done, item, state, target)
+        target_state, own_comments = fetch_live(context, _key(target)), int("comment" in done)
+        if reason := find_objection(context, self._people, line, state, target_state, own_comments=own_comments):
+            return reason
+        assert state is not None
+        assert target_state is not None
+        if self._hours and (reason := wait(context, done, item.id, state, _key(target), self._hours)):
+            return reason
+        close_item(context, target.id, state, target_state.item)
+        if not self._hours:
+            self._comment(item, _key(target))
+        return None
+
+    def _after_closing(
+        self, done: dict[str, JournalEntry], item: PlanItem, state: LiveState | None, target: PlanItem
+    ) -> ReasonCode | None:
+        """It was closed before: what somebody reopened stays open; a comment that was not posted is."""
+        if state is None or state.is_open:
+            return ReasonCode.REOPENED_SINCE_PLAN
+        if not self._hours and "comment" not in done:
+            self._comment(item, _key(target))
+        return None
+
+    def _comment(self, item: PlanItem, target: ItemKey) -> None:
+        try:
+            comment_on(self._context, item.id, _key(item), self._message, target, hours=0)
+        except ConversationLocked as error:
+            self.problems.append(f"{item.kind} {item.number} was closed without a comment: {error.message}")
+
+
+def _key(item: PlanItem) -> ItemKey:
+    return ItemKey("change" if item.kind == "change" else "issue", item.number)
+
+
+def _count(lines: list[AppliedLine]) -> dict[str, int]:
+    counters: dict[str, int] = {}
+    for line in lines:
+        for name in (line.action, line.reason):
+            if name:
+                counters[name] = counters.get(name, 0) + 1
+    return counters

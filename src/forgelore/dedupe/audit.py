@@ -1,0 +1,416 @@
+"""Recording of an audit: a run with its parameters, a row for each case, and the classes as counters.
+
+`dedupe/apply` reads these: `against`, `judge`, `model`, `policy`, `min_edge`, `min_gap`, and the classes.
+
+`dedupe audit`: a cheap judge beside a strong one, on a sample of the latest candidates of open items.
+
+Both answer the same questions and pass the same gates (policy AUDIT). Where they differ, people look.
+
+`dedupe audit --against history`: a judge beside the project's own known duplicates, each replayed as of its filing.
+
+    known duplicate -> candidates among what was there then, in the states of then -> judge -> gates -> right or wrong
+
+Right is every item of the same group of known duplicates: who repeats #7, of which #5 is a duplicate, repeats #5 too.
+Nearly all known duplicates are closed today, so that a sample of open items would hold none. What was said of other
+items is unknown, not wrong; of those a few are asked about as well, and what the judge would accept of them is listed.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from forgelore.dedupe.audit_rules import (
+    DISAGREEING,
+    AuditReference,
+    MeasuredShare,
+    classify_answers,
+    score_classes,
+    share_counts,
+    without_early_skips,
+)
+from forgelore.dedupe.candidates import CandidateSetting, RankedSource, rank_source
+from forgelore.dedupe.clusters import Edge, cluster_edges
+from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
+from forgelore.dedupe.judge import AskedCase, Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
+from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer
+from forgelore.errors import NotFound
+from forgelore.ports.progress import Watcher
+from forgelore.records import LaneAnswer
+from forgelore.search.retriever import Retriever
+from forgelore.store.calibration import load_duplicates
+from forgelore.store.candidates import CandidateSet, each_latest_set
+from forgelore.store.database import Store
+from forgelore.store.decisions import (
+    DedupeRun,
+    RunValue,
+    ShownCase,
+    StoredCase,
+    begin_run,
+    end_run,
+    list_cases,
+    load_run,
+    save_case,
+    save_counters,
+)
+from forgelore.store.hits import load_subject
+from forgelore.store.item_lists import list_oldest, load_number
+
+_Row = TypeVar("_Row")
+_SAVED_EVERY = 20  # cases between two looks at the counters
+
+
+class AuditSetting(NamedTuple):
+    """What an audit looks at. `sample` None: the default of its kind; `others`: items without a known duplicate."""
+
+    kinds: tuple[str, ...] = ("issue", "change")
+    sample: int | None = None
+    seed: int = 0
+    min_edge: float = MIN_EDGE
+    others: int = 100
+    workers: int = 1  # questions at once, to a model
+
+
+class AuditCase(NamedTuple):
+    """A case as people see it."""
+
+    audit_class: str
+    kind: str
+    number: int
+    title: str
+    url: str
+    judged: LaneAnswer
+    right: LaneAnswer
+
+
+class AuditReport(NamedTuple):
+    """What an audit found. `reference`: what the judge was measured by; `disagreements` are all cases that are neither
+    right nor unanswered.
+    """
+
+    run: int
+    project_id: int
+    status: str
+    against: str
+    judge: str
+    model: str
+    reference: str
+    parameters: dict[str, RunValue]
+    counters: dict[str, int]
+    precision: MeasuredShare | None
+    recall: MeasuredShare | None
+    disagreements: list[AuditCase]
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+    cost: float = 0.0  # by the prices of the settings
+
+
+class AuditContext(NamedTuple):
+    """What every audit needs: where it is kept, who watches, when to stop."""
+
+    store: Store
+    project_id: int
+    watcher: Watcher
+    should_stop: Callable[[], bool]
+    now_ms: Callable[[], int]
+
+
+class AuditRecorder:
+    """One audit while it runs: cases are kept as they come."""
+
+    def __init__(self, context: AuditContext, run_id: int, against: AuditReference) -> None:
+        self._context, self._against, self.run_id = context, against, run_id
+        self._classes: list[str] = []
+        self.counts: Counter[str] = Counter()  # beside the classes
+        self._tokens, self._cost, self._patience = (0, 0), 0.0, JudgePatience()
+
+    def add(self, case: StoredCase) -> None:
+        self._classes.append(case.audit_class)
+        with self._context.store.transaction():
+            save_case(self._context.store, self.run_id, case)
+            if len(self._classes) % _SAVED_EVERY == 0:
+                self._save()
+
+    def spend(self, answer: JudgeAnswer | None) -> None:
+        """Count what an answer cost. Raises what keeps a judge from answering at all."""
+        if answer is None:
+            return
+        self._tokens = self._tokens[0] + answer.prompt_tokens, self._tokens[1] + answer.answer_tokens
+        self._cost += answer.cost
+        self._patience.take(answer)
+
+    def each(self, rows: Iterable[_Row], total: int, part: str) -> Iterator[_Row]:
+        """Yield rows one by one with progress, until somebody stops it."""
+        watcher = self._context.watcher
+        watcher.begin(part, part, total)
+        for row in rows:
+            if self._context.should_stop():
+                break
+            yield row
+            watcher.saved(part, 1)
+        watcher.done(part)
+
+    def end(self, *, is_stopped: bool) -> None:
+        with self._context.store.transaction():
+            self._save()
+            end_run(self._context.store, self.run_id, "stopped" if is_stopped else "done", self._context.now_ms())
+
+    def _save(self) -> None:
+        counters = score_classes(self._classes, self._against).classes | dict(self.counts)
+        save_counters(self._context.store, self.run_id, counters, tokens=self._tokens, cost=self._cost)
+
+
+@contextmanager
+def recording(
+    context: AuditContext, against: AuditReference, parameters: Mapping[str, RunValue]
+) -> Iterator[AuditRecorder]:
+    """Write an audit down, and how it ended: one that was stopped or failed proves nothing."""
+    with context.store.transaction():
+        run_id = begin_run(
+            context.store, context.project_id, "audit", {"against": against, **parameters}, context.now_ms()
+        )
+    recorder = AuditRecorder(context, run_id, against)
+    is_stopped = True
+    try:
+        yield recorder
+        is_stopped = context.should_stop()
+    finally:
+        recorder.end(is_stopped=is_stopped)
+
+
+def audit_policy(setting: AuditSetting) -> Policy:
+    """Return the gates of an audit: those of the batch, on the states that the sets tell of."""
+    return AUDIT._replace(min_confidence=setting.min_edge)
+
+
+def as_parameters(judge: AnyJudge, setting: AuditSetting) -> dict[str, RunValue]:
+    """Return what a run is told by. The policy is that of the edges it stands for."""
+    policy = audit_policy(setting)
+    return {
+        "judge": judge.name, "model": judge.model, "policy": "batch", "kinds": ",".join(setting.kinds),
+        "sample": setting.sample, "seed": setting.seed, "min_edge": policy.min_confidence, "min_gap": policy.min_gap,
+    }  # fmt: skip
+
+
+def as_answer(decided: SetDecision) -> LaneAnswer:
+    """Return a decision as audits keep it."""
+    verdict, target = decided.verdict, decided.target
+    option = next((one for one in decided.options if target and one.number == target.number), None)
+    lead = lead_of(option, decided.options) if option else None
+    return LaneAnswer(
+        outcome_of(decided), str(decided.reason or ""), target.number if target else None,
+        verdict.confidence if verdict else None, decided.options.index(option) + 1 if option else None,
+        round(option.similarity, 4) if option else None, None if lead is None else round(lead, 4),
+    )  # fmt: skip
+
+
+def load_report(store: Store, run: DedupeRun) -> AuditReport:
+    """Return an audit as it is kept."""
+    against: AuditReference = str(run.parameters["against"])  # type: ignore[assignment]
+    precision, recall = share_counts(run.counters, against)
+    shown = [one for one in list_cases(store, run.id) if one.case.audit_class in DISAGREEING]
+    shown.sort(key=lambda one: DISAGREEING.index(one.case.audit_class))
+    names = {"history": "known duplicates", "human": "people"}
+    reference = (
+        names.get(against) or f"{run.parameters.get('strong_judge')} {run.parameters.get('strong_model')}".strip()
+    )
+    return AuditReport(
+        run.id, run.project_id, run.status, against, str(run.parameters.get("judge")),
+        str(run.parameters.get("model") or ""), reference, run.parameters, run.counters, precision, recall,
+        [_as_shown(one) for one in shown], run.prompt_tokens, run.answer_tokens, run.cost,
+    )  # fmt: skip
+
+
+def reload_report(store: Store, run_id: int) -> AuditReport:
+    return load_report(store, load_run(store, run_id))
+
+
+def _as_shown(one: ShownCase) -> AuditCase:
+    case = one.case
+    return AuditCase(case.audit_class, one.kind, one.number, one.title, one.url, case.cheap, case.strong)
+
+
+SAMPLE = 100
+
+
+class _Lane(NamedTuple):
+    name: str
+    judge: AnyJudge
+    decider: Decider
+
+
+def audit_lanes(context: AuditContext, cheap: AnyJudge, strong: AnyJudge, setting: AuditSetting) -> AuditReport:
+    """Ask both judges about a sample, keep what they said, and return where they agree."""
+    store, policy = context.store, audit_policy(setting)
+    setting = setting._replace(sample=setting.sample or SAMPLE)
+    sets = sample_sets(store, context.project_id, setting)
+    parameters = as_parameters(cheap, setting) | {"strong_judge": strong.name, "strong_model": strong.model}
+    first, second = (
+        _Lane(name, judge, Decider(store, context.project_id, judge, policy))
+        for name, judge in (("cheap", cheap), ("strong", strong))
+    )
+    with recording(context, "strong", parameters) as recorder:
+        lane = partial(_ask, context, recorder, sets=sets, workers=setting.workers)
+        said = {one.id: as_answer(decided) for one, decided in lane(first)}
+        for one, decided in lane(second):
+            if one.id in said:
+                cheap_answer, strong_answer = said[one.id], as_answer(decided)
+                case_class = classify_answers(cheap_answer, strong_answer)
+                recorder.add(StoredCase(one.item_id, one.id, case_class, cheap_answer, strong_answer))
+    return reload_report(store, recorder.run_id)
+
+
+def _ask(
+    context: AuditContext, recorder: AuditRecorder, lane: _Lane, *, sets: Sequence[CandidateSet], workers: int
+) -> Iterator[tuple[CandidateSet, SetDecision]]:
+    """Yield what one judge decides of each set; what needs no judge is decided without one."""
+    early: list[tuple[CandidateSet, SetDecision]] = []
+
+    def cases() -> Iterator[AskedCase]:
+        for one in recorder.each(sets, len(sets), f"asked the {lane.name} judge"):
+            prepared = lane.decider.prepare(one.item_id, one.members)
+            if isinstance(prepared, SetDecision):
+                early.append((one, prepared))
+            elif prepared is not None:
+                yield AskedCase(one, prepared)
+
+    for case, answer in ask_all(lane.judge, cases(), workers=workers):
+        recorder.spend(answer)
+        yield case.candidate_set, lane.decider.weigh(case.prepared, answer)
+    if not context.should_stop():
+        yield from early
+
+
+def sample_sets(store: Store, project_id: int, setting: AuditSetting) -> list[CandidateSet]:
+    """Return a sample of the latest fresh sets of open items that offer something: the same for the same seed. Raises
+    NotFound where there are none.
+    """
+    found = [
+        one
+        for kind in setting.kinds
+        for one in each_latest_set(store, project_id, kind)
+        if any(member.is_offered for member in one.members)
+    ]
+    if not found:
+        raise NotFound("no open item has fresh candidates", hint="run: forgelore dedupe candidates")
+    chosen = random.Random(setting.seed)  # noqa: S311 - statistics, not a secret
+    return chosen.sample(sorted(found, key=lambda one: one.item_id), min(setting.sample or SAMPLE, len(found)))
+
+
+_ALL = 2**31
+DEFAULTS = CandidateSetting()
+
+
+class ReplayedItem(NamedTuple):
+    """An item that is judged as of its filing. `right`: what it repeats; empty where nobody has said."""
+
+    item_id: int
+    right: frozenset[int]
+
+
+class ReplayedCase(NamedTuple):
+    """An item with its candidates of then, and the question that they make."""
+
+    replayed: ReplayedItem
+    ranked: RankedSource
+    prepared: PreparedCase
+
+
+def audit_history(
+    context: AuditContext, retriever: Retriever, judge: AnyJudge, setting: AuditSetting,
+    candidates: CandidateSetting = DEFAULTS,
+) -> AuditReport:  # fmt: skip
+    """Measure a judge by the known duplicates of a project. Raises NotFound where nobody knows any."""
+    todo = choose_items(context.store, context.project_id, setting)
+    decider = Decider(context.store, context.project_id, judge, audit_policy(setting))
+    parameters = as_parameters(judge, setting) | candidates._asdict() | {"others": setting.others}
+    with recording(context, "history", parameters) as recorder:
+        replay = _Replay(retriever, decider, candidates, recorder)
+        cases = replay.cases(recorder.each(todo, len(todo), "items replayed"))
+        for case, answer in ask_all(judge, cases, workers=setting.workers):
+            replay.take(case.replayed, case.ranked, decider.weigh(case.prepared, answer))
+    return reload_report(context.store, recorder.run_id)
+
+
+def choose_items(store: Store, project_id: int, setting: AuditSetting) -> list[ReplayedItem]:
+    """Return the known duplicates, or a sample of them, and a few other items; the same for the same seed."""
+    chance = random.Random(setting.seed)  # noqa: S311 - statistics, not a secret
+    known: list[ReplayedItem] = []
+    others: list[ReplayedItem] = []
+    for kind in setting.kinds:
+        pairs = load_duplicates(store, project_id, kind, limit=_ALL)
+        groups = _group(pairs)
+        known += [ReplayedItem(item_id, groups[item_id] - {item_id}) for item_id in pairs]
+        rest = [item_id for item_id in list_oldest(store, project_id, kind) if item_id not in groups] if pairs else []
+        others += [ReplayedItem(item_id, frozenset()) for item_id in _pick(chance, rest, setting.others)]
+    if not known:
+        raise NotFound(
+            "nobody has marked a duplicate in this project", hint="use: forgelore dedupe audit --against human"
+        )
+    return [*_pick(chance, known, setting.sample or len(known)), *others]
+
+
+def _pick(chance: random.Random, rows: Sequence[_Row], count: int) -> list[_Row]:
+    return chance.sample(list(rows), min(count, len(rows)))
+
+
+def _group(pairs: Mapping[int, set[int]]) -> dict[int, frozenset[int]]:
+    """Return item -> everything that is connected with it by what was said."""
+    edges = [Edge(item_id, target, 1.0) for item_id, targets in pairs.items() for target in targets]
+    found = cluster_edges(edges, bound=_ALL).clusters
+    return {member: frozenset(members) for members in found for member in members}
+
+
+class _Replay:
+    """One audit: ranks and judges an item as of its filing, and keeps what came of it."""
+
+    def __init__(
+        self, retriever: Retriever, decider: Decider, setting: CandidateSetting, recorder: AuditRecorder
+    ) -> None:
+        self._retriever, self._decider, self._setting, self._recorder = retriever, decider, setting, recorder
+
+    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[ReplayedCase]:
+        """Yield what the judge is to be asked; what needs none is taken on the way."""
+        for one in todo:
+            filed_at = load_subject(self._retriever.store, one.item_id).created_at
+            ranked = rank_source(self._retriever, one.item_id, self._setting, as_of=filed_at) if filed_at else None
+            prepared = self._decider.prepare(one.item_id, ranked.members) if ranked else None
+            if ranked is None or prepared is None:  # not for everybody to read, or without a time
+                continue
+            if isinstance(prepared, SetDecision):
+                self.take(one, ranked, prepared)
+            else:
+                yield ReplayedCase(one, ranked, prepared)
+
+    def take(self, one: ReplayedItem, ranked: RankedSource, decided: SetDecision) -> None:
+        """Keep what was decided of an item."""
+        counts = self._recorder.counts
+        self._recorder.spend(decided.answer)
+        answer = without_early_skips(as_answer(decided))
+        if not one.right:
+            self._take_other(one, answer)
+            return
+        counts["known"] += 1
+        counts["original_offered"] += any(
+            member.is_offered and member.item_id in one.right for member in ranked.members
+        )
+        right = self._label(one)
+        self._recorder.add(StoredCase(one.item_id, None, classify_answers(answer, right), answer, right))
+
+    def _take_other(self, one: ReplayedItem, answer: LaneAnswer) -> None:
+        """Of an item that nobody called a duplicate an acceptance is news, and neither right nor wrong."""
+        self._recorder.counts["others"] += 1
+        if answer.outcome == "accepted":
+            self._recorder.add(StoredCase(one.item_id, None, "unlabelled", answer, LaneAnswer("skipped")))
+
+    def _label(self, one: ReplayedItem) -> LaneAnswer:
+        numbers = sorted(self._numbers(one.right))
+        return LaneAnswer("accepted", target=numbers[0], also=tuple(numbers[1:]))
+
+    def _numbers(self, item_ids: frozenset[int]) -> Iterator[int]:
+        for item_id in item_ids:
+            number = load_number(self._retriever.store, item_id)
+            if number is not None:
+                yield number

@@ -1,0 +1,216 @@
+"""`dedupe audit --against human`: kept decisions beside what people say of the same pairs, shown blind.
+
+    accepted decisions, and as many others -> shuffled pairs: an item and its target, or its first candidate
+    -> a person says duplicate, related, different or unsure -> kept -> decisions are right or wrong
+
+Nothing of a pair tells what the judge said. Labels stay: a walk that was broken off goes on where it was, another seed
+adds to what is there, and every label of a pair that the judge has decided on counts. No judge is asked.
+
+Stored judge: what a judge said of an item once, said again. Nobody is asked, and the gates read it anew.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from msgspec import DecodeError, ValidationError, json
+
+from forgelore.dedupe.audit import (
+    AuditContext,
+    AuditReport,
+    AuditSetting,
+    as_answer,
+    as_parameters,
+    audit_policy,
+    recording,
+    reload_report,
+)
+from forgelore.dedupe.audit_rules import PairLabel, classify_answers, without_early_skips
+from forgelore.dedupe.gates import MIN_FACTS
+from forgelore.dedupe.judge import Decider
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.verdict import AnyJudge, InvalidVerdict, JudgeAnswer, Question, Verdict
+from forgelore.errors import NotFound
+from forgelore.records import LaneAnswer
+from forgelore.store.candidates import load_set
+from forgelore.store.database import Store
+from forgelore.store.decisions import (
+    HumanLabel,
+    JudgedSource,
+    StoredCase,
+    list_judged_sources,
+    load_judged,
+    load_labels_of_pairs,
+    save_labels_of_pairs,
+)
+from forgelore.store.item_lists import find_live, load_number
+
+
+class StoredJudge:
+    """Answers with the verdict of one kept decision."""
+
+    def __init__(self, name: str, model: str, decision: JudgedSource) -> None:
+        self.name, self.model, self._decision = name, model, decision
+
+    def ask(self, _question: Question) -> JudgeAnswer:
+        decision = self._decision
+        if not decision.verdict:
+            return JudgeAnswer(None, ReasonCode(decision.reason) if decision.reason else None)
+        # The facts were looked up then: what came to the gates behind that one had them.
+        facts = 0 if decision.reason == ReasonCode.FACTS_NOT_FOUND else MIN_FACTS
+        return JudgeAnswer(_parse(decision.verdict), facts_found=facts)
+
+
+def _parse(text: str) -> Verdict | InvalidVerdict:
+    try:
+        return json.decode(text, type=Verdict)
+    except (ValidationError, DecodeError) as error:
+        return InvalidVerdict(str(error))
+
+
+SAMPLE = 100
+MIN_OTHERS = 10  # pairs that the judge did not accept: without any, "yes" would always be right
+
+
+class BlindItem(NamedTuple):
+    """One of two items as a person sees it, who is not to know what a judge said."""
+
+    number: int
+    title: str
+    body: str
+    url: str
+
+
+class BlindPair(NamedTuple):
+    """A pair to be labelled. `first` is the one with the smaller number, whichever repeats the other."""
+
+    kind: str
+    number: int
+    target: int
+    first: BlindItem
+    second: BlindItem
+
+
+class _DecidedPair(NamedTuple):
+    decision: JudgedSource
+    kind: str
+    target_id: int  # what it was accepted onto, or its first candidate
+
+
+def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[BlindPair]:
+    """Return the pairs of a sample that nobody has labelled yet: the same sample for the same seed."""
+    pairs = _list_decided(store, project_id, judge, setting)
+    if not pairs:
+        raise NotFound(
+            f"the judge {judge.name} {judge.model} has decided on nothing yet", hint="run: forgelore dedupe judge"
+        )
+    labelled = _load_labels(store, project_id)
+    chosen = [one for one in _sample(pairs, setting) if _key(one) not in labelled]
+    known = load_judged(store, {item_id for one in chosen for item_id in (one.decision.item_id, one.target_id)})
+    items = {item_id: BlindItem(item.number, item.title, item.body, item.url) for item_id, item in known.items()}
+    return [
+        _as_blind(one, items[one.decision.item_id], items[one.target_id])
+        for one in chosen
+        if one.decision.item_id in items and one.target_id in items
+    ]
+
+
+def save_pair_labels(
+    store: Store, project_id: int, labels: Iterable[PairLabel], *, said_by: str, now_ms: int, is_public: bool = False
+) -> int:
+    """Keep what a person said of pairs; returns how many. Raises NotFound for an item that is not there, and where
+    `is_public` for a confidential one.
+    """
+    find = partial(_find, store, project_id, is_public=is_public)
+    rows = [
+        HumanLabel(find(one.kind, one.number), find(one.kind, one.target), one.label, said_by, now_ms) for one in labels
+    ]
+    with store.transaction():
+        save_labels_of_pairs(store, project_id, rows)
+    return len(rows)
+
+
+def audit_human(context: AuditContext, judge: AnyJudge, setting: AuditSetting) -> AuditReport:
+    """Measure the decisions of a judge by every label that there is of their pairs."""
+    store, project_id = context.store, context.project_id
+    setting = setting._replace(sample=setting.sample or SAMPLE)
+    labels, policy = _load_labels(store, project_id), audit_policy(setting)
+    todo = [one for one in _list_decided(store, project_id, judge, setting) if _key(one) in labels]
+    with recording(context, "human", as_parameters(judge, setting)) as recorder:
+        for one in recorder.each(todo, len(todo), "labels read"):
+            decision, kept = one.decision, load_set(store, one.decision.set_id)
+            stored = StoredJudge(judge.name, judge.model, decision)
+            decided = Decider(store, project_id, stored, policy).decide(decision.item_id, kept.members if kept else ())
+            if decided is None:
+                continue
+            answer, right = without_early_skips(as_answer(decided)), _as_right(store, one, labels[_key(one)])
+            if answer.outcome == "accepted" and right.target not in (None, answer.target):
+                continue  # a lower threshold accepts another pair than was shown
+            case_class = classify_answers(answer, right)
+            recorder.add(StoredCase(decision.item_id, decision.set_id, case_class, answer, right))
+    return reload_report(store, recorder.run_id)
+
+
+def _list_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[_DecidedPair]:
+    """Return each pair once. Of two copies each may be accepted onto the other: that is one question."""
+    found: dict[frozenset[int], _DecidedPair] = {}
+    for one in _each_decided(store, project_id, judge, setting):
+        known = found.get(_key(one))
+        if known is None or (known.decision.outcome != "accepted" and one.decision.outcome == "accepted"):
+            found[_key(one)] = one
+    return list(found.values())
+
+
+def _each_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> Iterator[_DecidedPair]:
+    for kind in setting.kinds:
+        for one in list_judged_sources(store, project_id, kind, judge.name, judge.model):
+            target = one.target_id if one.outcome == "accepted" else _first_candidate(store, one)
+            if target is not None:
+                yield _DecidedPair(one, kind, target)
+
+
+def _first_candidate(store: Store, decision: JudgedSource) -> int | None:
+    kept = load_set(store, decision.set_id)
+    return next((one.item_id for one in kept.members if one.is_offered), None) if kept else None
+
+
+def _sample(pairs: list[_DecidedPair], setting: AuditSetting) -> list[_DecidedPair]:
+    """Return accepted pairs and as many others, in an order that tells nothing."""
+    chance = random.Random(setting.seed)  # noqa: S311 - statistics, not a secret
+    wanted = setting.sample or SAMPLE
+    accepted = [one for one in pairs if one.decision.outcome == "accepted"]
+    others = [one for one in pairs if one.decision.outcome != "accepted"]
+    first = chance.sample(accepted, min(len(accepted), (wanted + 1) // 2))
+    count = min(len(others), wanted - len(first), max(len(first), MIN_OTHERS))
+    chosen = [*first, *chance.sample(others, count)]
+    chance.shuffle(chosen)
+    return chosen
+
+
+def _load_labels(store: Store, project_id: int) -> dict[frozenset[int], str]:
+    """Return pair -> label, whichever of the two was named first."""
+    return {frozenset(pair): label for pair, label in load_labels_of_pairs(store, project_id).items()}
+
+
+def _key(one: _DecidedPair) -> frozenset[int]:
+    return frozenset((one.decision.item_id, one.target_id))
+
+
+def _as_right(store: Store, one: _DecidedPair, label: str) -> LaneAnswer:
+    if label == "unsure":
+        return LaneAnswer("skipped", label)
+    number = load_number(store, one.target_id)
+    return LaneAnswer("accepted" if label == "duplicate" else "rejected", label, number)
+
+
+def _as_blind(one: _DecidedPair, source: BlindItem, target: BlindItem) -> BlindPair:
+    first, second = sorted((source, target), key=lambda each: each.number)
+    return BlindPair(one.kind, source.number, target.number, first, second)
+
+
+def _find(store: Store, project_id: int, kind: str, number: int, *, is_public: bool) -> int:
+    item_id = find_live(store, project_id, kind, number, is_public=is_public)
+    if item_id is None:
+        raise NotFound(f"there is no {kind} {number} in this project", hint="check the numbers of the label")
+    return item_id

@@ -1,0 +1,329 @@
+"""`dedupe candidates`: for every open item of a kind, a kept list of what it could repeat.
+
+Only what changed: a source with a fresh set of the same parameters is left alone. Each set is saved by itself, so that
+a run that is killed goes on where it was. That others were filed since makes no set stale, because whichever of two
+came later has both in its own.
+
+Candidates of one item: what it could repeat, ranked now, with the numbers of each pair as they are kept.
+
+A batch asks what is a duplicate of what today. So targets may be earlier or later than their source, and are told by
+what is stored, not by what was known when the source was filed: of two copies each finds the other, and which of them
+stays is chosen later (dedupe/clusters). An audit asks about the past: `as_of` a time, by what was known then.
+
+All states are ranked together, because the evidence of a pair compares it with the rest of its list, and then cut:
+`k` of the wanted states, and a few closed ones beside them, which are shown and never offered to a judge.
+
+Reading processes: the ranking of many sources side by side. Each has its own connection and vectors; the caller
+writes.
+
+They are started anew (`spawn`), because a copy of a process that has threads and an open database is not safe. What
+they need is handed over as a function that opens a retriever, since an open one cannot be.
+"""
+
+import contextlib
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Literal, NamedTuple
+
+from forgelore.compare.calibrate import learn_boilerplate
+from forgelore.compare.evidence import was_open
+from forgelore.compare.rank import CANDIDATES, CompareRequest, Match, Ranking, rank_matches
+from forgelore.compare.reference import scope_of
+from forgelore.compare.sameness import Sameness
+from forgelore.dedupe.gates import BATCH_K, MIN_SCORE, SHOWN_CLOSED
+from forgelore.dedupe.intent import has_current_card
+from forgelore.errors import LoreError, StoreError
+from forgelore.ports.progress import Watcher
+from forgelore.search.retriever import Retriever
+from forgelore.store.candidates import NewSet, SetMember, list_settled, list_sources, load_versions, save_set
+from forgelore.store.database import Store
+from forgelore.store.decisions import begin_run, end_run, save_counters
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject, load_subject
+from forgelore.text.dates import machine_ms
+
+TargetStates = Literal["open", "closed", "all"]
+Representation = Literal["raw", "intent"]  # what chooses whom a source is compared with: texts, or intent cards
+FALLBACK = "intent_raw"  # kept of a set: cards were to choose, its source has no current one, and texts did
+_ORDER: dict[Sameness, int] = {"same_text": 0, "nearly_same_text": 1, "similar": 2}
+_DIGITS = 4  # of a kept feature
+
+
+class CandidateSetting(NamedTuple):
+    """Parameters of a set. `states`: of the targets that `k` counts; only open ones are ever offered to a judge.
+    `representation`: whether texts or intent cards choose who is compared.
+    """
+
+    k: int = BATCH_K
+    min_score: float = MIN_SCORE  # of similarity
+    states: TargetStates = "open"
+    representation: Representation = "raw"
+
+
+class RankedSource(NamedTuple):
+    """A source with its candidates, ready to be saved. `has_vector` False: its text was embedded for the occasion, or
+    compared by words alone.
+    """
+
+    new: NewSet
+    members: tuple[SetMember, ...]
+    has_vector: bool
+
+
+def rank_source(
+    retriever: Retriever, item_id: int, setting: CandidateSetting, *, as_of: int | None = None
+) -> RankedSource | None:
+    """Return the candidates of an item; None when it is gone. `as_of`: among those that were there then, in the states
+    that they had.
+    """
+    store = retriever.store
+    # The version first: an edit between the two reads makes the set stale, and the other way round it would not.
+    known = load_versions(store, [item_id]).get(item_id)
+    if known is None:
+        return None
+    subject = load_subject(store, item_id)
+    by_cards = setting.representation == "intent" and has_current_card(store, item_id)
+    ranking = _rank(retriever, subject, setting, as_of, by_cards=by_cards)
+    chosen = _choose(ranking, setting)
+    versions = load_versions(store, [match.hit.row.item_id for match in chosen])
+    members = [
+        _as_member(match, versions[match.hit.row.item_id], ranking, as_of)
+        for match in chosen
+        if match.hit.row.item_id in versions
+    ]
+    # What is only shown comes last, whatever its strength.
+    ordered = sorted(members, key=lambda one: not one.is_offered)
+    numbered = tuple(one._replace(rank=rank) for rank, one in enumerate(ordered, start=1))
+    new = _as_set(retriever, subject, known[0], setting)
+    if setting.representation == "intent" and not by_cards:
+        new = new._replace(representation=FALLBACK)
+    return RankedSource(new, numbered, _has_vector(retriever, subject))
+
+
+def _rank(
+    retriever: Retriever, subject: Subject, setting: CandidateSetting, as_of: int | None, *, by_cards: bool
+) -> Ranking:
+    filters = Filters(
+        types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,), is_public=True,
+        before=as_of,
+    )  # fmt: skip
+    most = max(setting.k, SHOWN_CLOSED)
+    request = CompareRequest(subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards, as_of=as_of)
+    return rank_matches(retriever, request)
+
+
+def _choose(ranking: Ranking, setting: CandidateSetting) -> list[Match]:
+    """Return the first `k` of the wanted states, and the first closed ones beside them. Copies come first, of them the
+    earliest; then the strongest.
+    """
+    known = {one.hit.row.item_id: one for one in (*ranking.copies, *ranking.matches)}
+    ordered = sorted(known.values(), key=lambda one: _ORDER[one.evidence.sameness])
+    near = [one for one in ordered if one.similarity >= setting.min_score]
+    wanted = [one for one in near if setting.states in ("all", _state(one))][: setting.k]
+    closed = [one for one in near if _state(one) == "closed" and one not in wanted][:SHOWN_CLOSED]
+    return [*wanted, *closed]
+
+
+def _state(match: Match) -> TargetStates:
+    return "open" if was_open(match.evidence.features) else "closed"
+
+
+def _as_member(match: Match, version: tuple[int, str], ranking: Ranking, as_of: int | None) -> SetMember:
+    features = match.evidence.features
+    state = version[1] if as_of is None else _state(match)
+    is_first = match.hit.row.item_id == ranking.matches[0].hit.row.item_id
+    return SetMember(
+        rank=0, item_id=match.hit.row.item_id, content_version=version[0], state=state,
+        is_offered=state == "open", cosine=features["cosine"] or None, strength=match.strength,
+        similarity=match.similarity, chance=ranking.chance.value if ranking.chance and is_first else None,
+        sameness=match.evidence.sameness, marks=tuple(quote.text for quote in match.evidence.quotes),
+        features=keep_features(match),
+    )  # fmt: skip
+
+
+def keep_features(match: Match) -> dict[str, float]:
+    """Return the numbers of a pair that are not 0, and how rare the rarest error line is that both have.
+
+    A message of three words and more, that is: the name of an exception alone stands in unrelated reports.
+    """
+    rare = max((one.rarity for one in match.evidence.quotes if one.what == "error" and " " in one.text), default=0.0)
+    rounded = {name: round(value, _DIGITS) for name, value in (match.evidence.features | {"rare_error": rare}).items()}
+    return {name: value for name, value in rounded.items() if value}
+
+
+def _as_set(retriever: Retriever, subject: Subject, version: int, setting: CandidateSetting) -> NewSet:
+    model = scope_of(retriever, subject.project_id, subject.kind).model
+    return NewSet(
+        subject.project_id, subject.item_id, version, setting.representation, model, setting.k, setting.min_score,
+        setting.states,
+    )  # fmt: skip
+
+
+def _has_vector(retriever: Retriever, subject: Subject) -> bool:
+    if retriever.embedder is None or subject.document_id is None:
+        return False
+    return retriever.document_vector(subject.document_id) is not None
+
+
+OpenRetriever = Callable[[], contextlib.AbstractContextManager[Retriever]]  # has to be picklable
+
+WORTH_A_PROCESS = 100  # sources: starting one takes a second, ranking an item a tenth
+_BATCH = 8
+_AHEAD = 4  # batches that wait for each process
+
+
+def rank_in_processes(
+    open_retriever: OpenRetriever, item_ids: Sequence[int], setting: CandidateSetting, *, workers: int,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[RankedSource | None]:  # fmt: skip
+    """Yield the candidates of every item, in any order of batches. One that is gone gives None."""
+    batches = [list(item_ids[at : at + _BATCH]) for at in range(0, len(item_ids), _BATCH)]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_open, initargs=(open_retriever,)) as pool:
+        try:
+            waiting = [pool.submit(_rank_batch, batch, setting) for batch in batches[: workers * _AHEAD]]
+            rest = iter(batches[workers * _AHEAD :])
+            while waiting:
+                yield from waiting.pop(0).result()
+                if should_stop():
+                    break
+                waiting.extend(pool.submit(_rank_batch, batch, setting) for batch in [next(rest, [])] if batch)
+        except BrokenProcessPool as error:
+            hint = "what was found is kept: run it again, with one worker if memory is short"
+            raise StoreError("a reading process was ended from outside", hint=hint) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_opened: Retriever | LoreError | None = None  # of this reading process
+
+
+def _open(open_retriever: OpenRetriever) -> None:
+    global _opened  # noqa: PLW0603 - an initializer can leave its result nowhere else
+    try:
+        _opened = contextlib.ExitStack().enter_context(open_retriever())
+    except LoreError as error:
+        _opened = error  # raised by the first batch: an initializer that raises says nothing
+
+
+def _rank_batch(item_ids: list[int], setting: CandidateSetting) -> list[RankedSource | None]:
+    if isinstance(_opened, LoreError):
+        raise _opened
+    assert _opened is not None, "the reading process was not initialised"
+    return [rank_source(_opened, item_id, setting) for item_id in item_ids]
+
+
+_SAVED_EVERY = 20  # sources between two looks at the counters
+
+
+class CandidatesMade(NamedTuple):
+    """What became of the open items of a kind. `run_id` None: there was nothing to do."""
+
+    kind: str
+    run_id: int | None
+    sources: int  # open items
+    unchanged: int  # of them, those with a fresh set
+    made: int
+    empty: int  # sets without a candidate
+    members_written: int
+    stale_marked: int  # earlier sets that the new ones replaced
+    missing_embeddings: int  # sources without a stored vector
+    is_stopped: bool = False
+    raw_fallbacks: int = 0  # sources without a current card, compared by their texts instead
+
+
+class CandidateJob(NamedTuple):
+    """Whose candidates are looked for, and how. `workers` above 1 need a way to open further retrievers."""
+
+    project_id: int
+    kind: str
+    setting: CandidateSetting = CandidateSetting()
+    workers: int = 1
+    is_full: bool = False  # fresh sets are made anew, too
+    open_retriever: OpenRetriever | None = None
+
+
+def make_candidates(
+    retriever: Retriever, job: CandidateJob, *, watcher: Watcher | None = None,
+    should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
+) -> CandidatesMade:  # fmt: skip
+    """Find and keep the candidates of every open item that has no fresh set of them."""
+    store = retriever.store
+    learn_boilerplate(store, job.project_id, now_ms=now_ms)
+    sources = [one.item_id for one in list_sources(store, job.project_id, job.kind)]
+    settled = set[int]() if job.is_full else _list_settled(retriever, job)
+    todo = [item_id for item_id in sources if item_id not in settled]
+    done = CandidatesMade(job.kind, None, len(sources), len(sources) - len(todo), 0, 0, 0, 0, 0)
+    if not todo:
+        return done
+    with store.transaction():
+        run_id = begin_run(store, job.project_id, "candidates", _parameters(job), now_ms())
+    run = _CandidateRun(store, run_id, watcher or Watcher(), f"candidates of {job.kind}s", now_ms)
+    counts = run.save_all(_rank_all(retriever, job, todo, should_stop), len(todo), should_stop)
+    return done._replace(
+        run_id=run_id, made=counts["made"], empty=counts["empty"], members_written=counts["members_written"],
+        stale_marked=counts["stale_marked"], missing_embeddings=counts["missing_embeddings"], is_stopped=should_stop(),
+        raw_fallbacks=counts["raw_fallbacks"],
+    )  # fmt: skip
+
+
+def _list_settled(retriever: Retriever, job: CandidateJob) -> set[int]:
+    model, setting = scope_of(retriever, job.project_id, job.kind).model, job.setting
+    new = NewSet(job.project_id, 0, 0, setting.representation, model, setting.k, setting.min_score, setting.states)
+    return list_settled(retriever.store, job.project_id, job.kind, new)
+
+
+def _parameters(job: CandidateJob) -> dict[str, str | int | float | bool | None]:
+    return {"kind": job.kind, **job.setting._asdict(), "workers": job.workers, "is_full": job.is_full}
+
+
+def _rank_all(
+    retriever: Retriever, job: CandidateJob, todo: Sequence[int], should_stop: Callable[[], bool]
+) -> Iterator[RankedSource | None]:
+    if job.workers > 1 and job.open_retriever and len(todo) >= WORTH_A_PROCESS:
+        return rank_in_processes(job.open_retriever, todo, job.setting, workers=job.workers, should_stop=should_stop)
+    return (rank_source(retriever, item_id, job.setting) for item_id in todo)
+
+
+class _CandidateRun:
+    """One run that writes: the only one that does, however many processes rank."""
+
+    def __init__(self, store: Store, run_id: int, watcher: Watcher, part: str, now_ms: Callable[[], int]) -> None:
+        self._store, self._id, self._watcher, self._part, self._now_ms = store, run_id, watcher, part, now_ms
+        self._counts: Counter[str] = Counter(
+            made=0, empty=0, members_written=0, stale_marked=0, missing_embeddings=0, raw_fallbacks=0
+        )
+
+    def save_all(
+        self, ranked: Iterator[RankedSource | None], total: int, should_stop: Callable[[], bool]
+    ) -> dict[str, int]:
+        self._watcher.begin(self._part, self._part, total)
+        is_stopped = True
+        try:
+            for at, one in enumerate(ranked, start=1):
+                with self._store.transaction():
+                    self._save(one)
+                    if at % _SAVED_EVERY == 0:
+                        save_counters(self._store, self._id, self._counts)
+                self._watcher.saved(self._part, 1)
+                if should_stop():
+                    break
+            is_stopped = should_stop()
+        finally:
+            with self._store.transaction():
+                save_counters(self._store, self._id, self._counts)
+                end_run(self._store, self._id, "stopped" if is_stopped else "done", self._now_ms())
+        self._watcher.done(self._part)
+        return dict(self._counts)
+
+    def _save(self, one: RankedSource | None) -> None:
+        if one is None:
+            return
+        _, stale = save_set(self._store, one.new, one.members, self._now_ms())
+        self._counts.update(
+            made=1, empty=not one.members, members_written=len(one.members), stale_marked=stale,
+            missing_embeddings=not one.has_vector, raw_fallbacks=one.new.representation == FALLBACK,
+        )  # fmt: skip

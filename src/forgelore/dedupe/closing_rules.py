@@ -1,0 +1,282 @@
+"""Recheck: may a planned closing still happen, now that the forge was asked again?
+
+A plan is made from what was stored; between that and the write people edit, answer, reopen and assign. Whatever they
+did counts more than any plan. The first rule that objects gives the reason.
+
+Hours of grace: an item is labelled and people are told; it is closed later, unless somebody took part meanwhile.
+
+The run that gave them closes it, or finds out why not. Every other plan waits for that, and keeps to it: what people
+objected to in that time is planned again only after somebody has accepted the pair since.
+
+Waiting notes: the comment by which the bot tells that it will close an item, and by which a later run knows it.
+
+The forge alone remembers, because the bot's index may be lost or pushed by somebody else: the first line holds what the
+item and its target looked like, and when that was. It counts only in a comment of the bot's own.
+
+    <!-- forgelore:waiting:v1 {"target": 7, "hours": 72, "at": 1700000000000, …} -->
+
+Proof: has an audit shown that a judge's accepted edges are right often enough for closings?
+
+An audit's counters are its classes. What counts is accepted edges that have a label: tp, fp, and conflict (accepted,
+onto another item than the label names, and so wrong).
+
+An audit speaks for what was accepted at its own thresholds. A plan whose edges passed the same or stricter ones is
+covered by it; a plan that lets more through is not, and neither is another kind of item.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.records import GracePeriod
+from forgelore.text.markdown import GRACE, build_message
+
+
+class SeenItem(Struct, frozen=True):
+    """What an item looked like when the plan was made. Kept as JSON."""
+
+    content_hash: str
+    assignees: tuple[str, ...]
+    comment_count: int | None
+    review_comment_count: int | None
+    updated_at: int | None
+    newest_comment: int | None = None  # ids grow; None: no comment was stored
+    head_sha: str | None = None  # of a change
+
+
+class LiveItem(NamedTuple):
+    """What an item looks like now. `own_comments`: those of ours that the count includes."""
+
+    is_open: bool
+    content_hash: str
+    assignees: tuple[str, ...]
+    comment_count: int | None
+    review_comment_count: int | None
+    reopened_at: int | None
+    is_duplicate: bool
+    own_comments: int = 0
+    newest_comment: int | None = None  # that is not ours; None: nobody looked
+    is_confidential: bool = False
+    head_sha: str | None = None
+
+
+class RecheckCase(NamedTuple):
+    seen: SeenItem
+    live: LiveItem | None  # None: it is gone
+    seen_target: SeenItem
+    target: LiveItem | None
+
+
+def recheck(case: RecheckCase) -> ReasonCode | None:
+    """Return what has happened since the plan that forbids the closing; None: nothing has."""
+    return next((reason for rule, reason in _RULES if rule(case)), None)
+
+
+def _is_closed(case: RecheckCase) -> bool:
+    return case.live is None or not case.live.is_open
+
+
+def _is_reopened(case: RecheckCase) -> bool:
+    """Both times are the forge's: a reopening that the plan had seen lies before the item's last update."""
+    reopened_at = case.live.reopened_at if case.live else None
+    return reopened_at is not None and reopened_at > (case.seen.updated_at or 0)
+
+
+def _is_confidential(case: RecheckCase) -> bool:
+    """A public comment that names a confidential item tells of it; a confidential one is nobody's to judge."""
+    return any(one is not None and one.is_confidential for one in (case.live, case.target))
+
+
+def _is_edited(case: RecheckCase) -> bool:
+    pairs = ((case.live, case.seen), (case.target, case.seen_target))
+    return any(live is not None and _differs(live, seen) for live, seen in pairs)
+
+
+def _differs(live: LiveItem, seen: SeenItem) -> bool:
+    has_new_commits = None not in (live.head_sha, seen.head_sha) and live.head_sha != seen.head_sha
+    return has_new_commits or live.content_hash != seen.content_hash
+
+
+def _is_assigned(case: RecheckCase) -> bool:
+    return case.live is not None and bool(set(case.live.assignees) - set(case.seen.assignees))
+
+
+def _is_discussed(case: RecheckCase) -> bool:
+    live, seen = case.live, case.seen
+    if live is None:
+        return False
+    counts = (
+        (live.comment_count, (seen.comment_count or 0) + live.own_comments),
+        (live.review_comment_count, seen.review_comment_count),
+    )
+    if any(now is not None and before is not None and now != before for now, before in counts):
+        return True
+    # One that was deleted and one that was written leave the count as it was.
+    newest = seen.newest_comment if seen.comment_count else 0
+    return newest is not None and live.newest_comment is not None and live.newest_comment > newest
+
+
+def _is_target_closed(case: RecheckCase) -> bool:
+    return case.target is None or not case.target.is_open
+
+
+def _is_target_duplicate(case: RecheckCase) -> bool:
+    return case.target is not None and case.target.is_duplicate
+
+
+_RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
+    (_is_closed, ReasonCode.NOT_OPEN),
+    (_is_confidential, ReasonCode.CONFIDENTIAL),
+    (_is_reopened, ReasonCode.REOPENED_SINCE_PLAN),
+    (_is_edited, ReasonCode.EDITED_SINCE_PLAN),
+    (_is_assigned, ReasonCode.ASSIGNED_SINCE_PLAN),
+    (_is_discussed, ReasonCode.DISCUSSED_SINCE_PLAN),
+    (_is_target_closed, ReasonCode.TARGET_NOT_OPEN),
+    (_is_target_duplicate, ReasonCode.TARGET_IS_DUPLICATE),
+)
+
+
+_TOOK_PART = frozenset(
+    (ReasonCode.DISCUSSED_SINCE_PLAN, ReasonCode.REOPENED_SINCE_PLAN, ReasonCode.ASSIGNED_SINCE_PLAN)
+)
+
+
+def find_grace_periods(graces: Iterable[GracePeriod], accepted_at: Mapping[int, int]) -> dict[int, ReasonCode]:
+    """Return item -> why no other plan may close it. `graces` are oldest first; `accepted_at`: when a person accepted
+    that an item is a duplicate.
+    """
+    found: dict[int, ReasonCode] = {}
+    for grace in graces:
+        is_overruled = grace.looked_at is not None and accepted_at.get(grace.item_id, -1) > grace.looked_at
+        if grace.action == "wait":
+            found[grace.item_id] = ReasonCode.IN_GRACE
+        elif grace.reason in _TOOK_PART and not is_overruled:
+            found.setdefault(grace.item_id, ReasonCode(grace.reason))
+    return found
+
+
+_BEGIN, _END = "<!-- forgelore:waiting:v1 ", " -->"
+_HOUR_MS = 3_600_000
+
+
+class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`at`: on the forge's clock. `item` and `onto`: what the item and its target looked like."""
+
+    target: int
+    hours: int
+    at: int
+    item: SeenItem
+    onto: SeenItem
+
+    def is_over(self, now_ms: int) -> bool:
+        return now_ms >= self.at + self.hours * _HOUR_MS
+
+
+def build_note(note: WaitingNote, target: str) -> str:
+    """Return the comment; nothing in it can end its first line before its end."""
+    text = msgspec.json.encode(note).decode().replace(">", "\\u003e")
+    return build_message(GRACE, marker=f"{_BEGIN}{text}{_END}", target=target, hours=note.hours)
+
+
+def parse_note(body: str | None) -> WaitingNote | None:
+    """Return what a comment of ours remembers; None for any other."""
+    line = (body or "").partition("\n")[0].strip()
+    if not (line.startswith(_BEGIN) and line.endswith(_END)):
+        return None
+    try:
+        return msgspec.json.decode(line[len(_BEGIN) : -len(_END)], type=WaitingNote)
+    except (msgspec.ValidationError, msgspec.DecodeError):
+        return None
+
+
+MIN_PRECISION = 0.90
+MIN_LABELLED = 100
+
+
+class JudgedEdges(NamedTuple):
+    """Edges of a plan by one judge, and the least confidence and gap that all of them passed."""
+
+    judge: str
+    model: str
+    kind: str
+    min_confidence: float
+    min_gap: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.judge} {self.model}".strip()
+
+
+class AuditResult(NamedTuple):
+    """One audit: against what, of which judge, at which thresholds, and how many edges of each class it found. A
+    threshold that is None was not kept, and the audit covers nothing. `kinds` None: all of them.
+    """
+
+    run_id: int
+    against: str  # history, human
+    judge: str
+    model: str
+    policy: str
+    classes: Mapping[str, int]
+    min_edge: float | None = None
+    min_gap: float | None = None
+    kinds: frozenset[str] | None = None
+
+    def covers(self, edges: JudgedEdges) -> bool:
+        """Tell whether everything that a plan's edges passed was asked for here, or less."""
+        is_of_kind = self.kinds is None or edges.kind in self.kinds
+        return (
+            is_of_kind
+            and self.min_edge is not None and self.min_edge <= edges.min_confidence
+            and self.min_gap is not None and self.min_gap <= edges.min_gap
+        )  # fmt: skip
+
+    @property
+    def labelled(self) -> int:
+        return sum(self.classes.get(name, 0) for name in ("tp", "fp", "conflict"))
+
+    @property
+    def precision(self) -> float:
+        return self.classes.get("tp", 0) / self.labelled if self.labelled else 0.0
+
+
+def find_gap(edges: Iterable[JudgedEdges], audits: Iterable[AuditResult], *, policy: str = "batch") -> str:
+    """Return what is missing for a proof, in words; "" when every judge is proven. What people decided needs none.
+
+    Of each judge the newest covering audit against history and the newest against people count: one of them must have
+    enough labels, and none with enough labels may fall short.
+    """
+    known = sorted((one for one in audits if one.policy == policy), key=lambda one: one.run_id)
+    for one in sorted(set(edges)):
+        if one.judge == "human":
+            continue
+        measured = [audit for audit in known if (audit.judge, audit.model) == (one.judge, one.model)]
+        newest = {audit.against: audit for audit in measured if audit.covers(one)}
+        if measured and not newest:
+            return (
+                f"no audit of the judge {one.name} covers {one.kind}s from a confidence of {one.min_confidence:g} and a"
+                f" gap of {one.min_gap:g} on: what was measured was stricter, or of another kind"
+            )
+        if gap := _gap(one.name, newest.values()):
+            return gap
+    return ""
+
+
+def _gap(name: str, audits: Iterable[AuditResult]) -> str:
+    found = list(audits)
+    if not found:
+        return f"no audit has measured the judge {name}"
+    enough = [one for one in found if one.labelled >= MIN_LABELLED]
+    if not enough:
+        most = max(one.labelled for one in found)
+        return f"the judge {name} was measured on {most} accepted edges with a label, and {MIN_LABELLED} are needed"
+    worst = min(enough, key=lambda one: one.precision)
+    if worst.precision < MIN_PRECISION:
+        return (
+            f"the judge {name} was right in {worst.precision:.0%} of {worst.labelled} accepted edges (against"
+            f" {worst.against}, run {worst.run_id}), and {MIN_PRECISION:.0%} are needed"
+        )
+    return ""

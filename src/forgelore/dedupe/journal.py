@@ -1,0 +1,378 @@
+"""Journalled writes: each is written down before it is sent, and completed by its answer.
+
+    written down as sent → sent to the forge → written down as done
+
+Killed before the second arrow is over, the entry says that a write may have happened; `reconcile` then asks the forge.
+So it does when an answer is lost: it looks several times, with longer and longer pauses, because a forge may show a
+write later than it took it. What is not there in the end is sent once more; lost again, the entry stays as sent, and
+the next run asks. A refusal that surely left nothing behind ends as failed.
+
+Live state: an item and its target as the forge shows them now, before anything is written; and whose closing it is
+that it shows.
+
+Reconciling: a write that was sent and of which nobody knows the answer. The forge is asked, and its state decides.
+
+close      done if the account that sent it was the last to close it since it was last read, also where somebody has
+           reopened it
+comment    done if a comment of that account with the entry's marker is there
+label      done if the labels are there
+reopen, uncomment, unlabel, unmark, unlink    done if what they take away is away
+
+Runs that write to a forge: one at a time in a project, resumed where an earlier one was stopped or killed.
+"""
+
+import contextlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from forgelore.dedupe.closing_rules import LiveItem
+from forgelore.errors import AuthError, Locked, LoreError, NotFound
+from forgelore.model import Item, ItemKey, Project
+from forgelore.ports.closing import ClosingFacts
+from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite
+from forgelore.profiles import profile_of
+from forgelore.store.closings import (
+    JournalEntry,
+    JournalValue,
+    NewWrite,
+    begin_write,
+    end_write,
+    find_run_of,
+    keep_every_write,
+    list_writes,
+)
+from forgelore.store.database import Store
+from forgelore.store.decisions import RunValue, begin_run, end_run, load_run, resume_run
+from forgelore.store.projects import StoredProject
+from forgelore.store.sync import Lock, acquire_lock
+from forgelore.sync.heartbeat import beating
+from forgelore.text.markdown import has_marker
+from forgelore.text.values import content_hash
+
+_SURE = (AuthError, NotFound, ConversationLocked)
+_TRIES = 2
+_PAUSES_S = (0.0, 1.0, 2.0, 4.0, 8.0)  # before each look for a write whose answer was lost
+
+JournalValues = Mapping[str, JournalValue]
+NOT_FOUND: JournalValues = {"found": "not done"}
+
+
+class RunClock(NamedTuple):
+    """Time, as an app hands it in."""
+
+    now_ms: Callable[[], int]
+    sleep: Callable[[float], None]
+
+
+class WriteContext(NamedTuple):
+    """Everything that a run of writes needs. `own`: our login, None where the forge does not tell it."""
+
+    store: Store
+    forge: Forge
+    project: Project
+    stored: StoredProject
+    run_id: int
+    own: str | None
+    lock: Lock
+    clock: RunClock
+
+    @property
+    def project_id(self) -> int:
+        return self.stored.id
+
+    def now_ms(self) -> int:
+        return self.clock.now_ms()
+
+
+def _nothing() -> JournalValues:
+    return {}
+
+
+class Write(NamedTuple):
+    """One write: its step, what is asked for, what a rollback restores, what sends it, and what is read of the forge
+    once it has answered, before the entry counts as done.
+    """
+
+    key: ItemKey
+    step: str
+    request: JournalValues
+    before: JournalValues
+    send: Callable[[], JournalValues]
+    read: Callable[[], JournalValues] = _nothing
+
+
+def perform(context: WriteContext, write: Write, look_up: Callable[[JournalEntry], JournalValues | None]) -> None:
+    """Write down, send, complete. When the answer is lost, `look_up` tells what the forge shows of the write, None:
+    nothing. Raises LostWrite when nobody can know; the entry then stays as sent.
+    """
+    for attempt in range(_TRIES):
+        entry = _begin(context, write)
+        try:
+            answer = write.send()
+        except LostWrite:
+            found = _look_again(context, entry, look_up)
+            if found is None and attempt == _TRIES - 1:
+                raise
+            complete(context, entry.id, "failed" if found is None else "done", found or NOT_FOUND)
+            if found is not None:
+                return
+        except _SURE as error:
+            complete(context, entry.id, "failed", {"error": error.message})
+            raise
+        else:
+            complete(context, entry.id, "done", {**answer, **write.read()})
+            return
+
+
+def _look_again(
+    context: WriteContext, entry: JournalEntry, look_up: Callable[[JournalEntry], JournalValues | None]
+) -> JournalValues | None:
+    for pause in _PAUSES_S:
+        context.clock.sleep(pause)
+        if (found := look_up(entry)) is not None:
+            return found
+    return None
+
+
+def complete(context: WriteContext, entry_id: int, status: str, answer: JournalValues) -> None:
+    with context.store.transaction():
+        context.lock.confirm(context.now_ms())
+        end_write(context.store, entry_id, status, answer, context.now_ms())
+
+
+def _begin(context: WriteContext, write: Write) -> JournalEntry:
+    new = NewWrite(context.run_id, context.project_id, write.key, context.own, write.step, write.request, write.before)
+    with context.store.transaction():
+        context.lock.confirm(context.now_ms())
+        return begin_write(context.store, new, context.now_ms())
+
+
+class LiveState(NamedTuple):
+    item: Item
+    facts: ClosingFacts
+
+    @property
+    def is_open(self) -> bool:
+        return self.item.state == "open"
+
+
+def fetch_live(context: WriteContext, key: ItemKey) -> LiveState | None:
+    """Return an item as it is now; None when it is gone."""
+    try:
+        item = context.forge.fetch_item(context.project, key)
+        return LiveState(item, context.forge.fetch_closing_facts(context.project, item))
+    except NotFound:
+        return None
+
+
+def find_newest_comment(context: WriteContext, state: LiveState | None, marker: str) -> int | None:
+    """Return the id of the newest comment that is not this run's; None when the item is gone, 0 for none."""
+    if state is None:
+        return None
+    comments = context.forge.list_comments(context.project, state.item.key) if state.item.comment_count else ()
+    accounts = {entry.account for entry in list_writes(context.store, context.run_id, state.item.key)} | {context.own}
+    others = [one.id for one in comments if not is_own_comment(one, marker, accounts)]
+    return max(others, default=0)
+
+
+def is_own_comment(comment: Comment, marker: str, accounts: Collection[str | None]) -> bool:
+    """Tell whether a comment has a marker and an author who may have set it: anybody can write a marker. None among the
+    accounts: nobody knows who we are, and the marker has to do.
+    """
+    is_ours = None in accounts or any(account and _is_same(comment.author, account) for account in accounts)
+    return is_ours and has_marker(comment.body, marker)
+
+
+def as_live(state: LiveState | None, *, own_comments: int = 0, newest_comment: int | None = None) -> LiveItem | None:
+    """Return what the recheck looks at."""
+    if state is None:
+        return None
+    item, facts = state
+    return LiveItem(
+        state.is_open, content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), item.comment_count,
+        item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
+        own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
+    )  # fmt: skip
+
+
+def before_closing(state: LiveState, target: Item) -> JournalValues:
+    """Return what a rollback restores, and what tells later whether a closing was ours."""
+    number = target.key.number
+    return {
+        "state_reason": state.item.state_reason, "updated_at": state.item.updated_at, "labels": list(state.item.labels),
+        "is_marked": number in state.facts.duplicate_of, "is_linked": number in state.facts.linked_to,
+    }  # fmt: skip
+
+
+def closing_answer(state: LiveState | None) -> JournalValues:
+    """Return who closed an item and when, in the forge's own words: a rollback knows the closing by them."""
+    if state is None or state.is_open:
+        return {}
+    return {"closed_by": state.facts.closed_by, "closed_at": state.facts.closed_at}
+
+
+def was_closed_by(state: LiveState, entry: JournalEntry, own: str | None) -> bool:
+    """Tell whether the account of an entry was the last to close an item since it was read for that entry. `own`: the
+    login of today, for entries that name none.
+    """
+    account, facts, read_at = entry.account or own, state.facts, entry.before.get("updated_at")
+    is_since = facts.closed_at is not None and (not isinstance(read_at, int) or facts.closed_at >= read_at)
+    return is_since and (_is_same(facts.closed_by, account) if account else not state.is_open)
+
+
+def is_still_closed_by(state: LiveState, entry: JournalEntry, own: str | None) -> bool:
+    """Tell whether an item is closed by this very write: whoever reopened it and closed it again made it theirs."""
+    if state.is_open:
+        return False
+    answer = entry.answer or {}
+    if not isinstance(answer.get("closed_at"), int):
+        return was_closed_by(state, entry, own)
+    is_the_one = (answer["closed_at"], answer.get("closed_by")) == (state.facts.closed_at, state.facts.closed_by)
+    return is_the_one and (entry.account is None or _is_same(state.facts.closed_by, entry.account))
+
+
+def _is_same(login: str | None, other: str) -> bool:
+    return (login or "").lower() == other.lower()
+
+
+def settle_item(context: WriteContext, key: ItemKey, *, run_id: int | None = None) -> list[JournalEntry]:
+    """Return an item's entries of a run, each with an answer: those without one are looked up on the forge."""
+    run = run_id or context.run_id
+    for entry in list_writes(context.store, run, key):
+        if entry.status == "sent":
+            found = look_up(context, entry)
+            complete(context, entry.id, "failed" if found is None else "done", found or NOT_FOUND)
+    return list_writes(context.store, run, key)
+
+
+def look_up(context: WriteContext, entry: JournalEntry) -> JournalValues | None:
+    """Return what the forge shows of a write; None when it shows nothing of it."""
+    if entry.step in ("comment", "uncomment"):
+        return _look_for_comment(context, entry)
+    state = fetch_live(context, entry.key)
+    if state is None or entry.step not in _SIGNS:
+        return None
+    return _SIGNS[entry.step](state, entry, context.own)
+
+
+def _look_for_comment(context: WriteContext, entry: JournalEntry) -> JournalValues | None:
+    if entry.step == "uncomment":
+        number = entry.request.get("comment_id")
+        is_there = any(one.id == number for one in context.forge.list_comments(context.project, entry.key))
+        return None if is_there else {"found": "it is gone"}
+    marker = str(entry.request.get("body")).partition("\n")[0]
+    for comment in context.forge.list_comments(context.project, entry.key):
+        if is_own_comment(comment, marker, [entry.account or context.own]):
+            return {"comment_id": comment.id, "found": "its marker"}
+    return None
+
+
+def _is_closed(state: LiveState, entry: JournalEntry, own: str | None) -> JournalValues | None:
+    is_done = was_closed_by(state, entry, own)
+    return {"found": "closed by us", **closing_answer(state)} if is_done else None
+
+
+def _is_labelled(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "the labels"} if _labels(entry) <= set(state.item.labels) else None
+
+
+def _is_unlabelled(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "no such labels"} if not _labels(entry) & set(state.item.labels) else None
+
+
+def _is_reopened(state: LiveState, _: JournalEntry, __: str | None) -> JournalValues | None:
+    return {"found": "it is open"} if state.is_open else None
+
+
+def _is_unmarked(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "no mark"} if entry.request.get("target") not in state.facts.duplicate_of else None
+
+
+def _is_unlinked(state: LiveState, entry: JournalEntry, _: str | None) -> JournalValues | None:
+    return {"found": "no link"} if entry.request.get("target") not in state.facts.linked_to else None
+
+
+def _labels(entry: JournalEntry) -> set[str]:
+    wanted = entry.request.get("labels")
+    return set(map(str, wanted)) if isinstance(wanted, list) else set()
+
+
+_SIGNS: dict[str, Callable[[LiveState, JournalEntry, str | None], JournalValues | None]] = {
+    "close": _is_closed,
+    "label": _is_labelled,
+    "unlabel": _is_unlabelled,
+    "reopen": _is_reopened,
+    "unmark": _is_unmarked,
+    "unlink": _is_unlinked,
+}
+
+
+class WriteOrder(NamedTuple):
+    """What a run is to do: its step, the run that it carries out or takes back, its parameters. `is_forced`: take over
+    the lock of a run that has gone quiet on another machine.
+    """
+
+    step: str
+    of_run: int
+    parameters: Mapping[str, RunValue]
+    is_forced: bool = False
+
+
+@contextlib.contextmanager
+def writing_run(
+    store: Store, forge: Forge, project: StoredProject, order: WriteOrder, clock: RunClock
+) -> Iterator[WriteContext]:
+    """Hold the project's lock around the one run that carries out (or takes back) another one.
+
+    What it began before it was killed it goes on with, under the same number and with the same parameters.
+    """
+    current = forge.fetch_project(project.name)
+    own = _own_login(forge)
+    lock = acquire_lock(
+        store, f"closings of {project.id}", clock.now_ms(), shown=f"closing in {project.name}", force=order.is_forced
+    )
+    keep_every_write(store)
+    try:
+        with store.transaction():
+            run_id = find_run_of(store, order.of_run, order.step)
+            if run_id is None:
+                now_ms = clock.now_ms()
+                run_id = begin_run(store, project.id, order.step, order.parameters, now_ms, of_run=order.of_run)
+            else:
+                resume_run(store, run_id)
+        context = WriteContext(store, forge, current, project, run_id, own, lock, clock)
+        with beating(lock, clock.now_ms), _stopped_on_failure(context):
+            yield context
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _stopped_on_failure(context: WriteContext) -> Iterator[None]:
+    try:
+        yield
+    except Locked:
+        raise  # whoever took over says how the run ends
+    except (LoreError, KeyboardInterrupt):
+        with contextlib.suppress(LoreError), context.store.transaction():
+            end_run(context.store, context.run_id, "stopped", context.now_ms())
+        raise
+
+
+def _own_login(forge: Forge) -> str | None:
+    """Return who we are. The token of a CI job is told by nobody: its comments have a known author."""
+    profile = profile_of(forge.name)
+    try:
+        identity = forge.fetch_identity()
+    except (AuthError, NotFound) as error:
+        if isinstance(error, AuthError) and error.is_rejected:
+            raise
+        return profile.ci_login or None
+    if identity is None:
+        raise AuthError("closing needs a token", hint=f"set {profile.token_variables[0]}")
+    return identity.login
+
+
+def load_parameters(context: WriteContext) -> dict[str, RunValue]:
+    """Return the parameters that the run began with."""
+    return load_run(context.store, context.run_id).parameters

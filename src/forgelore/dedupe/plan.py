@@ -1,0 +1,422 @@
+"""Plan: which items of the clusters would be closed, onto which, and why the others not. Nothing is sent anywhere.
+
+A plan reads what is stored; `apply` asks the forge again before each write.
+
+Canonicalize: accepted decisions and what people said become clusters with a canonical each, and are kept.
+
+Maintainers of a project: who may write to it, from what was synced, or from the settings.
+
+Graces of a project: which items wait for their closing by an earlier run, or were spoken for while they did.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, get_args
+
+import msgspec
+
+from forgelore.dedupe.closing_rules import SeenItem, find_grace_periods
+from forgelore.dedupe.clusters import (
+    BOUND,
+    Choice,
+    Closing,
+    ClosingItem,
+    ClusterItem,
+    Edge,
+    EffectiveEdges,
+    HumanWord,
+    People,
+    TargetPolicy,
+    apply_overrides,
+    choose_canonical,
+    cluster_edges,
+    is_english,
+    is_maintainer,
+    plan_cluster,
+    writes,
+)
+from forgelore.dedupe.gates import MIN_CLOSE
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.errors import InvalidValue
+from forgelore.store.candidates import StoredCluster, list_clusters, replace_clusters
+from forgelore.store.closings import (
+    EdgeJudge,
+    PlanItem,
+    PlannedClosing,
+    list_closings,
+    list_graces,
+    list_judges,
+    load_associations,
+    load_closed_onto,
+    load_plan_items,
+    load_roles,
+    save_closings,
+)
+from forgelore.store.database import Store
+from forgelore.store.decisions import (
+    DedupeRun,
+    RunValue,
+    begin_run,
+    each_override,
+    end_run,
+    list_accepted,
+    list_runs,
+    save_counters,
+)
+from forgelore.store.projects import StoredProject
+
+
+class Maintainers(NamedTuple):
+    """Who maintains a project, and how that is known: settings, members, associations, or nothing."""
+
+    logins: list[str]
+    known_by: str
+
+
+def load_people(store: Store, project: StoredProject, logins: Iterable[str], *, named: Sequence[str] = ()) -> People:
+    """Return what is known of these people."""
+    roles = load_roles(store, project.id)
+    # Forgejo lists collaborators alone; owners and members of teams may write as well.
+    is_partial = set(roles.values()) == {"collaborator"}
+    return People(
+        roles, {} if roles else load_associations(store, project.id, logins), is_list_complete=not is_partial,
+        owner=project.name.path.partition("/")[0] if is_partial else "", named=tuple(named),
+    )  # fmt: skip
+
+
+def find_maintainers(
+    store: Store, project: StoredProject, logins: Iterable[str], *, named: Sequence[str] = ()
+) -> dict[str, bool | None]:
+    """Return login -> whether they maintain the project; None: nobody knows."""
+    wanted = sorted(set(logins))
+    people = load_people(store, project, wanted, named=named)
+    return {login: is_maintainer(people, login) for login in wanted}
+
+
+def list_maintainers(store: Store, project: StoredProject, *, named: Sequence[str] = ()) -> Maintainers:
+    """Return the maintainers that are known by name."""
+    if named:
+        return Maintainers(sorted(named), "settings")
+    roles = load_roles(store, project.id)
+    found = sorted(login for login, role in roles.items() if writes(role))
+    return Maintainers(found, "members" if roles else "associations")
+
+
+CLUSTERED = ("issue", "change")
+
+
+class ClusterSettings(NamedTuple):
+    """`language`: en prefers English text in the choice of a canonical, any has no preference."""
+
+    bound: int = BOUND
+    language: str = "en"
+    maintainers: Sequence[str] = ()
+
+
+class ShownCluster(NamedTuple):
+    """A cluster with its canonical; numbers as people see them."""
+
+    kind: str
+    canonical: int
+    chosen_by: str
+    numbers: list[int]
+    title: str
+
+
+class LeftOutEdge(NamedTuple):
+    """An accepted edge that would have made its cluster larger than the bound."""
+
+    kind: str
+    number: int
+    target: int
+    confidence: float
+
+
+class Canonicalized(NamedTuple):
+    """What became of the accepted edges of a project. `run`: None where nothing was kept."""
+
+    run: int | None
+    clusters: list[ShownCluster]
+    left_out: list[LeftOutEdge]
+    edges: int
+
+
+def canonicalize(
+    store: Store, project: StoredProject, settings: ClusterSettings, now_ms: int, *, is_dry: bool = False
+) -> Canonicalized:
+    """Build the clusters of a project anew, choose the canonical of each, and keep them."""
+    if settings.bound < 2:
+        raise InvalidValue(f"a cluster of at most {settings.bound} items is none", hint="give a bound of 2 or more")
+    shown: list[ShownCluster] = []
+    left_out: list[LeftOutEdge] = []
+    kept: dict[str, list[tuple[int, str, list[int]]]] = {}
+    edges = 0
+    for kind in CLUSTERED:
+        standing = load_edges(store, project.id, kind)
+        found = cluster_edges(standing.edges, bound=settings.bound, alone=standing.alone)
+        items = load_plan_items(store, [number for edge in standing.edges for number in edge[:2]])
+        makers = _Chooser(store, project, settings, items, standing.chosen)
+        choices = [(makers.choose(members), members) for members in found.clusters]
+        kept[kind] = [(one.member.item_id, one.chosen_by, members) for one, members in choices]
+        shown += [_show_cluster(kind, one, members, items) for one, members in choices]
+        left_out += [LeftOutEdge(kind, *_numbers(edge, items), edge.confidence) for edge in found.left_out]
+        edges += len(standing.edges)
+    shown.sort(key=lambda one: (-len(one.numbers), one.kind, one.canonical))
+    run = None if is_dry else _save_clusters(store, project.id, settings, kept, len(left_out), edges, now_ms)
+    return Canonicalized(run, shown, left_out, edges)
+
+
+def load_edges(store: Store, project_id: int, kind: str) -> EffectiveEdges:
+    """Return the edges of a kind that count: what judges accepted, with the words of people laid over it."""
+    words = [HumanWord(one.item_id, one.action, one.target_id) for one in each_override(store, project_id)]
+    named = load_plan_items(store, [number for word in words for number in (word.item_id, word.target_id) if number])
+    ours = [word for word in words if word.item_id in named and named[word.item_id].kind == kind]
+    ours = [word for word in ours if not word.target_id or word.target_id in named]
+    accepted = [Edge(one.item_id, one.target_id, one.confidence) for one in list_accepted(store, project_id, kind)]
+    return apply_overrides(accepted, ours)
+
+
+def is_open_now(item: PlanItem, closed_onto: dict[int, int]) -> bool:
+    """Tell whether an item is open, by what was stored and by what we closed since."""
+    return item.state == "open" and item.id not in closed_onto
+
+
+class _Chooser:
+    """What the choice of canonicals asks of a project, loaded once."""
+
+    def __init__(
+        self, store: Store, project: StoredProject, settings: ClusterSettings, items: dict[int, PlanItem],
+        chosen: frozenset[int],
+    ) -> None:  # fmt: skip
+        self._items, self._chosen, self._settings = items, chosen, settings
+        self._closed = load_closed_onto(store, project.id)
+        authors = {item.author for item in items.values() if item.author}
+        self._maintainers = find_maintainers(store, project, authors, named=settings.maintainers)
+
+    def choose(self, members: Sequence[int]) -> Choice:
+        return choose_canonical([self._as_member(self._items[number]) for number in members if number in self._items])
+
+    def _as_member(self, item: PlanItem) -> ClusterItem:
+        is_in_language = self._settings.language == "any" or is_english(f"{item.title} {item.body or ''}")
+        return ClusterItem(
+            item.id, item.number, is_open_now(item, self._closed), item.id in self._chosen, is_in_language,
+            bool(item.author and self._maintainers.get(item.author)),
+            (item.comment_count or 0) + (item.review_comment_count or 0), item.created_at or 0,
+        )  # fmt: skip
+
+
+def _show_cluster(kind: str, choice: Choice, members: Sequence[int], items: dict[int, PlanItem]) -> ShownCluster:
+    numbers = sorted(items[one].number for one in members if one in items)
+    return ShownCluster(kind, choice.member.number, choice.chosen_by, numbers, items[choice.member.item_id].title)
+
+
+def _numbers(edge: Edge, items: dict[int, PlanItem]) -> tuple[int, int]:
+    return items[edge.source].number, items[edge.target].number
+
+
+def _save_clusters(
+    store: Store, project_id: int, settings: ClusterSettings, kept: dict[str, list[tuple[int, str, list[int]]]],
+    left_out: int, edges: int, now_ms: int,
+) -> int:  # fmt: skip
+    with store.transaction():
+        parameters: dict[str, RunValue] = {"bound": settings.bound, "language": settings.language}
+        run_id = begin_run(store, project_id, "canonicalize", parameters, now_ms)
+        counts = {f"{kind}s": replace_clusters(store, project_id, kind, rows, now_ms) for kind, rows in kept.items()}
+        largest = max((len(members) for rows in kept.values() for *_, members in rows), default=0)
+        counters = {"edges": edges, **counts, "largest": largest, "edges left out": left_out}
+        save_counters(store, run_id, counters)
+        end_run(store, run_id, "done", now_ms)
+    return run_id
+
+
+def load_graces(store: Store, project_id: int, *, except_run: int | None = None) -> dict[int, ReasonCode]:
+    """Return item -> why no other run than the one that gave it hours of grace may close it."""
+    accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.action == "accept"}
+    graces = [one for one in list_graces(store, project_id) if one.run_id != except_run]
+    return find_grace_periods(graces, accepted_at)
+
+
+class PlanSettings(NamedTuple):
+    target_policy: TargetPolicy = "canonical-only"
+    min_close: float = MIN_CLOSE
+    kinds: tuple[str, ...] = CLUSTERED
+    maintainers: Sequence[str] = ()
+
+
+class PlanLine(NamedTuple):
+    """One item of a plan, as people see it. `reason`: why it stays open; "" where it would be closed."""
+
+    kind: str
+    number: int
+    title: str
+    url: str | None
+    target: int | None
+    target_title: str
+    target_url: str | None
+    confidence: float | None
+    reason: str
+
+
+class ClosingPlan(NamedTuple):
+    """A plan of closings. `run`: its number, None for one that was not kept."""
+
+    run: int | None
+    project: str
+    policy: TargetPolicy
+    min_close: float
+    lines: list[PlanLine]
+    counters: dict[str, int]
+
+
+def plan_closings(
+    store: Store, project: StoredProject, settings: PlanSettings, now_ms: int, *, is_dry: bool = False
+) -> ClosingPlan:
+    """Make a plan from the stored clusters, and keep it unless it is a dry run."""
+    _check(settings)
+    if not list_runs(store, project.id, step="canonicalize", limit=1):
+        raise InvalidValue("there are no clusters yet", hint="run: forgelore dedupe canonicalize")
+    planned: list[tuple[PlannedClosing, PlanLine]] = []
+    judges: list[EdgeJudge] = []
+    for kind in settings.kinds:
+        lines, items, by_people = _plan_kind(store, project, kind, settings)
+        planned += [(one, _show_line(one, items)) for one in lines]
+        closing = [one.item_id for one in lines if one.action == "close"]
+        judges += list_judges(store, [one for one in closing if one not in by_people])
+        judges += [EdgeJudge("human", "", kind, 1.0, 1.0)] if by_people & set(closing) else []
+    counters = _count(planned)
+    run = (
+        None
+        if is_dry
+        else _save_plan(store, project.id, settings, [one for one, _ in planned], judges, counters, now_ms)
+    )
+    shown = [line for _, line in planned]
+    return ClosingPlan(run, str(project.name), settings.target_policy, settings.min_close, shown, counters)
+
+
+def load_closing_plan(store: Store, project: StoredProject, run: DedupeRun) -> ClosingPlan:
+    """Return a kept plan as it was made; titles and states are those of today."""
+    lines = list_closings(store, run.id)
+    named = [item_id for line in lines for item_id in (line.item_id, line.target_id) if item_id is not None]
+    items = load_plan_items(store, named)
+    policy: TargetPolicy = str(run.parameters["target_policy"])  # type: ignore[assignment]
+    shown = [_show_line(line, items) for line in lines if line.item_id in items]
+    return ClosingPlan(run.id, str(project.name), policy, float(run.parameters["min_close"] or 0), shown, run.counters)
+
+
+def _check(settings: PlanSettings) -> None:
+    if settings.target_policy not in get_args(TargetPolicy):
+        raise InvalidValue(
+            f"{settings.target_policy!r} is no policy for targets", hint=f"one of: {', '.join(get_args(TargetPolicy))}"
+        )
+    if not 0 <= settings.min_close <= 1:
+        raise InvalidValue(f"a confidence of {settings.min_close:g} is none", hint="give a number from 0 to 1")
+    if wrong := [kind for kind in settings.kinds if kind not in CLUSTERED]:
+        raise InvalidValue(f"{wrong[0]}s are not closed as duplicates", hint="use issues or changes")
+
+
+def _plan_kind(
+    store: Store, project: StoredProject, kind: str, settings: PlanSettings
+) -> tuple[list[PlannedClosing], dict[int, PlanItem], frozenset[int]]:
+    clusters = list_clusters(store, project.id, kind)
+    items = load_plan_items(store, [number for cluster in clusters for number in cluster.members])
+    standing = load_edges(store, project.id, kind)
+    closed_onto = load_closed_onto(store, project.id)
+    people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
+    maintainers = find_maintainers(store, project, people, named=settings.maintainers)
+    facts = _PlanFacts(items, closed_onto, load_graces(store, project.id))
+    lines: list[PlannedClosing] = []
+    for cluster in clusters:
+        found = plan_cluster(
+            [_as_closing_item(items[one], closed_onto) for one in cluster.members if one in items],
+            cluster.canonical_id, _within(standing, cluster), maintainers, policy=settings.target_policy,
+            min_close=settings.min_close, targets_of_others=closed_onto,
+        )  # fmt: skip
+        lines += [_as_line(one, cluster, facts) for one in found]
+    return lines, items, standing.by_people
+
+
+def _as_closing_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClosingItem:
+    is_open = is_open_now(item, dict(closed_onto))
+    return ClosingItem(item.id, item.number, is_open, item.is_marked, item.author, item.assignees)
+
+
+def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
+    """Return the edges inside a cluster. What people said since the clusters were built counts already."""
+    members = set(cluster.members) - standing.alone
+    return [
+        edge
+        for edge in standing.edges
+        if edge.source in members and edge.target in members and edge.source not in standing.chosen
+    ]
+
+
+class _PlanFacts(NamedTuple):
+    """What is known of the items of a kind, beside the clusters."""
+
+    items: Mapping[int, PlanItem]
+    closed_onto: Mapping[int, int]
+    graces: Mapping[int, ReasonCode]
+
+    def object_to(self, line: Closing) -> ReasonCode | None:
+        """Return why an item stays open. One that we closed before and that is open again in the store was reopened by
+        somebody: that stands. So do hours of grace, its own or its target's.
+        """
+        item, target = self.items[line.item_id], self.items.get(line.target_id or 0)
+        if line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in self.closed_onto:
+            return ReasonCode.REOPENED_SINCE_PLAN
+        if line.reason:
+            return line.reason
+        if item.is_confidential or (target and target.is_confidential):
+            return ReasonCode.CONFIDENTIAL
+        is_target_waiting = self.graces.get(line.target_id or 0) == ReasonCode.IN_GRACE
+        return self.graces.get(item.id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
+
+
+def _as_line(line: Closing, cluster: StoredCluster, facts: _PlanFacts) -> PlannedClosing:
+    reason = facts.object_to(line)
+    target = facts.items.get(line.target_id) if line.target_id is not None else None
+    seen = {"item": _seen(facts.items[line.item_id]), "target": _seen(target) if target else None}
+    return PlannedClosing(
+        line.item_id, line.target_id, cluster.id, "skip" if reason else "close", reason or "", line.confidence,
+        json.dumps(seen),
+    )  # fmt: skip
+
+
+def _seen(item: PlanItem) -> dict[str, object]:
+    seen = SeenItem(
+        item.content_hash, item.assignees, item.comment_count, item.review_comment_count, item.updated_at,
+        item.newest_comment, item.head_sha,
+    )  # fmt: skip
+    return dict(msgspec.to_builtins(seen))
+
+
+def _show_line(line: PlannedClosing, items: Mapping[int, PlanItem]) -> PlanLine:
+    item, target = items[line.item_id], items.get(line.target_id or 0)
+    return PlanLine(
+        item.kind, item.number, item.title, item.url, target.number if target else None, target.title if target else "",
+        target.url if target else None, line.confidence, line.reason,
+    )  # fmt: skip
+
+
+def _count(planned: Sequence[tuple[PlannedClosing, PlanLine]]) -> dict[str, int]:
+    counters = {"close": sum(line.action == "close" for line, _ in planned)}
+    for line, _ in planned:
+        if line.reason:
+            counters[str(line.reason)] = counters.get(str(line.reason), 0) + 1
+    return counters
+
+
+def _save_plan(
+    store: Store, project_id: int, settings: PlanSettings, lines: Sequence[PlannedClosing],
+    judges: Sequence[EdgeJudge], counters: dict[str, int], now_ms: int,
+) -> int:  # fmt: skip
+    parameters = {
+        "target_policy": settings.target_policy, "min_close": settings.min_close, "kinds": ",".join(settings.kinds),
+        "judges": json.dumps(sorted(judges)),
+    }  # fmt: skip
+    with store.transaction():
+        run_id = begin_run(store, project_id, "plan", parameters, now_ms)
+        save_closings(store, run_id, lines)
+        save_counters(store, run_id, counters)
+        end_run(store, run_id, "done", now_ms)
+    return run_id

@@ -1,0 +1,197 @@
+"""`dedupe report`: an audit as it was kept, and what stricter gates would have made of it. Nobody is asked again.
+
+Overview of deduplication for reviewers: clusters with the evidence of each edge, the newest plan, the audits.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import DecodeError, ValidationError, json
+
+from forgelore.dedupe.audit import AuditReport, load_report
+from forgelore.dedupe.audit_rules import (
+    AuditReference,
+    AuditScores,
+    GateBounds,
+    JudgedPair,
+    SweptBound,
+    simulate,
+    sweep,
+)
+from forgelore.dedupe.clusters import Edge
+from forgelore.dedupe.plan import CLUSTERED, ClosingPlan, load_closing_plan, load_edges
+from forgelore.dedupe.verdict import Verdict
+from forgelore.errors import InvalidValue, NotFound
+from forgelore.store.candidates import StoredCluster, list_clusters
+from forgelore.store.closings import PlanItem, load_plan_items
+from forgelore.store.database import Store
+from forgelore.store.decisions import DedupeRun, EdgeEvidence, list_cases, list_runs, load_edge_evidence, load_run
+from forgelore.store.projects import StoredProject
+
+_RUNS = 200
+
+
+class AuditAnalysis(NamedTuple):
+    """An audit, and the same under other bounds. `simulated` None: no bounds were given."""
+
+    report: AuditReport
+    bounds: GateBounds
+    simulated: AuditScores | None
+    sweeps: list[SweptBound]
+
+
+def find_audit(store: Store, project_id: int, run_id: int | None) -> DedupeRun:
+    """Return an audit by its number, or the newest one of a project that came to its end."""
+    if run_id is not None:
+        run = load_run(store, run_id)
+        if run.step != "audit":
+            raise InvalidValue(
+                f"run {run_id} is no audit but a run of {run.step}", hint="see: forgelore dedupe runs --step audit"
+            )
+        return run
+    found = list_done_audits(store, project_id)
+    if not found:
+        raise NotFound("there is no audit yet", hint="run: forgelore dedupe audit --against history")
+    return found[0]
+
+
+def list_done_audits(store: Store, project_id: int) -> list[DedupeRun]:
+    """Return the audits of a project that came to their ends, newest first."""
+    return [run for run in list_runs(store, project_id, step="audit", limit=_RUNS) if run.status == "done"]
+
+
+def analyse_audit(store: Store, run: DedupeRun, bounds: GateBounds) -> AuditAnalysis:
+    """Return an audit with sweeps of every bound, and with its scores under the given ones."""
+    report = load_report(store, run)
+    against: AuditReference = report.against  # type: ignore[assignment]
+    cases = [
+        JudgedPair(one.case.cheap, one.case.strong, one.case.audit_class != "unlabelled")
+        for one in list_cases(store, run.id)
+    ]
+    simulated = simulate(cases, bounds, against) if any(one is not None for one in bounds) else None
+    return AuditAnalysis(report, bounds, simulated, sweep(cases, bounds, against))
+
+
+MAX_CLUSTERS = 200  # on a page that people read
+BODY_CHARS = 1_500
+_FACTS = 8
+
+
+class OverviewItem(NamedTuple):
+    """An item of a cluster. `body` is its beginning."""
+
+    number: int
+    title: str
+    body: str
+    url: str
+    state: str
+    author: str
+    created_at: int | None
+
+
+class OverviewEdge(NamedTuple):
+    """An edge inside a cluster, with who accepted it and why."""
+
+    number: int
+    target: int
+    confidence: float
+    judge: str
+    reasoning: str
+    facts: list[str]
+    similarity: float | None
+
+
+class OverviewCluster(NamedTuple):
+    """A cluster with its items, the one that stays first, and its edges."""
+
+    kind: str
+    canonical: int
+    chosen_by: str
+    items: list[OverviewItem]
+    edges: list[OverviewEdge]
+
+
+class DedupeOverview(NamedTuple):
+    """Everything that a reviewer looks at. `more_clusters`: how many smaller ones are left out."""
+
+    project: str
+    made_at: int
+    clusters: list[OverviewCluster]
+    more_clusters: int
+    plan: ClosingPlan | None
+    audits: list[AuditAnalysis]
+
+
+def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: int = MAX_CLUSTERS) -> DedupeOverview:
+    """Return the clusters, largest first, the newest plan, and the newest audit by each kind of reference."""
+    evidence = load_edge_evidence(store, project.id)
+    found: list[OverviewCluster] = []
+    for kind in CLUSTERED:
+        standing = load_edges(store, project.id, kind)
+        for cluster in list_clusters(store, project.id, kind):
+            members = set(cluster.members)
+            edges = [one for one in standing.edges if one.source in members and one.target in members]
+            found.append(_show(store, kind, cluster, edges, evidence))
+    found.sort(key=lambda one: (-len(one.items), one.kind, one.canonical))
+    plans = list_runs(store, project.id, step="plan", limit=1)
+    plan = load_closing_plan(store, project, plans[0]) if plans else None
+    return DedupeOverview(
+        str(project.name), now_ms, found[:most], len(found[most:]), plan,
+        _load_audits(store, project.id),
+    )  # fmt: skip
+
+
+def _load_audits(store: Store, project_id: int) -> list[AuditAnalysis]:
+    newest = {}
+    for run in reversed(list_done_audits(store, project_id)):
+        key = tuple(run.parameters.get(name) for name in ("against", "judge", "model"))
+        newest[key] = run
+    runs = sorted(newest.values(), key=lambda run: -run.id)
+    return [analyse_audit(store, run, GateBounds()) for run in runs]
+
+
+def _show(
+    store: Store, kind: str, cluster: StoredCluster, edges: list[Edge], evidence: Mapping[int, EdgeEvidence]
+) -> OverviewCluster:
+    items = load_plan_items(store, cluster.members)
+    edges = [one for one in edges if {*one[:2]} <= items.keys()]
+    ordered = sorted(items.values(), key=lambda one: (one.id != cluster.canonical_id, one.number))
+    shown = [_show_edge(one, items, evidence.get(one.source)) for one in _once(edges, cluster.canonical_id)]
+    shown.sort(key=lambda one: (-one.confidence, one.number))
+    canonical = items[cluster.canonical_id].number if cluster.canonical_id in items else 0
+    return OverviewCluster(kind, canonical, cluster.chosen_by, [_show_item(one) for one in ordered], shown)
+
+
+def _once(edges: list[Edge], canonical_id: int) -> list[Edge]:
+    """Return each pair once: two copies repeat each other, and what is told is that the one repeats what stays."""
+    ordered = sorted(edges, key=lambda one: (one.source == canonical_id, one.source))
+    found: dict[frozenset[int], Edge] = {}
+    for one in ordered:
+        found.setdefault(frozenset(one[:2]), one)
+    return list(found.values())
+
+
+def _show_item(item: PlanItem) -> OverviewItem:
+    return OverviewItem(
+        item.number, item.title, (item.body or "")[:BODY_CHARS], item.url or "", item.state or "", item.author or "",
+        item.created_at,
+    )  # fmt: skip
+
+
+def _show_edge(edge: Edge, items: Mapping[int, PlanItem], known: EdgeEvidence | None) -> OverviewEdge:
+    """An edge that no decision stands behind is a person's own word."""
+    source, target = items[edge.source].number, items[edge.target].number
+    if known is None or known.target_id != edge.target:
+        return OverviewEdge(source, target, edge.confidence, "a person", "", [], None)
+    verdict = _parse(known.verdict)
+    facts = list(dict.fromkeys([*known.marks, *(verdict.facts if verdict else ())]))
+    judge = f"{known.judge} {known.model}".strip()
+    reasoning = verdict.reasoning if verdict else ""
+    return OverviewEdge(source, target, edge.confidence, judge, reasoning, facts[:_FACTS], known.similarity)
+
+
+def _parse(text: str) -> Verdict | None:
+    try:
+        return json.decode(text, type=Verdict)
+    except (ValidationError, DecodeError):
+        return None

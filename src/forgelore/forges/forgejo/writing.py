@@ -1,0 +1,172 @@
+"""Closing on Forgejo: plainly, since it knows no duplicates; the comment names the other item.
+
+Who closed and reopened an item stands in its timeline.
+
+What we write on Forgejo: comments and labels of issues and changes, and what a refusal means to a person.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from forgelore.errors import AuthError, ForgeError, LoreError
+from forgelore.forges.forgejo import wire
+from forgelore.forges.forgejo.rest import ForgejoRest, item_path, message_of, repo_path, walk_pages
+from forgelore.model import Item, ItemKey, Project
+from forgelore.net.client import HttpAnswer
+from forgelore.net.jsontext import OddValueError, split_rows
+from forgelore.ports.closing import ClosingFacts
+from forgelore.ports.forge import Comment, ConversationLocked
+from forgelore.text.dates import parse_ms
+
+_NEW_LABEL_COLOR = "#ededed"
+
+
+class ForgejoComments:
+    """Comments and labels on one server."""
+
+    def __init__(self, rest: ForgejoRest) -> None:
+        self._rest = rest
+
+    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        """One answer holds all of them. The item is asked for first: of the comments of a deleted one some versions
+        say 500, which would be tried again.
+        """
+        self._rest.checked(self._rest.client.get(item_path(project, key)), f"{key.kind} {key.number}")
+        answer = self._rest.client.get(f"{item_path(project, key)}/comments")
+        body = self._rest.checked(answer, f"comments of {key.kind} {key.number}").body
+        yield from map(_parse, split_rows(body))
+
+    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
+        return _parse(self.write("POST", f"{item_path(project, key)}/comments", {"body": body}, project, key).body)
+
+    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}"
+        answer = self.write("PATCH", path, {"body": body}, project, key, may_be_gone=True)
+        return None if answer.status in (204, 404) else _parse(answer.body)  # 204: no comment any more, but an event
+
+    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}"
+        return self.write("DELETE", path, None, project, key, may_be_gone=True).status != 404
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        """Labels have numbers here, and an unknown one is made first. Adding twice is adding once."""
+        known = self.label_ids(project)
+        for name in dict.fromkeys(labels):
+            if name.lower() not in known:
+                made = {"name": name, "color": _NEW_LABEL_COLOR}
+                answer = self.write("POST", f"{repo_path(project)}/labels", made, project, key)
+                known[name.lower()] = _id_of(wire.loose(answer.body))
+        payload = {"labels": [known[name.lower()] for name in labels]}
+        self.write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
+
+    def label_ids(self, project: Project) -> dict[str, int]:
+        """Return the number of each label of a project by its name in lower case."""
+        known: dict[str, int] = {}
+        for answer in walk_pages(self._rest.client, f"{repo_path(project)}/labels"):
+            rows = map(wire.loose, split_rows(self._rest.checked(answer, "labels").body))
+            known |= {str(row.get("name")).lower(): _id_of(row) for row in rows}
+        return known
+
+    def write(
+        self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False,
+        is_repeatable: bool = False,
+    ) -> HttpAnswer:  # fmt: skip
+        """Send something, to this project and to no other; raises what a refusal means to a person."""
+        home = f"{repo_path(project)}/"
+        answer = self._rest.client.write(method, path, payload, home=home, is_repeatable=is_repeatable)
+        if answer.status not in (200, 201, 204) and not (may_be_gone and answer.status == 404):
+            raise self._refusal(answer, project, key)
+        return answer
+
+    def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
+        what = f"{key.kind} {key.number}"
+        if 300 <= answer.status < 400:  # what is written follows no redirect: nobody looked at the new place yet
+            return ForgeError(f"{project.name.path} has another name now", hint="run the same command again")
+        if answer.status == 423:
+            return ForgeError(f"the project is archived: nothing can be posted on {what}", hint="leave it as it is")
+        if answer.status != 403:
+            return self._rest.refusal(answer, what)
+        if self._is_locked(project, key):
+            hint = "unlock it, or post with an account that may write to the project"
+            return ConversationLocked(f"the conversation of {what} is locked", hint=hint)
+        return AuthError(
+            f"the token may not write to {what} on {self._rest.host} (HTTP 403: {message_of(answer)})",
+            hint="give it the scope write:issue",
+        )
+
+    def _is_locked(self, project: Project, key: ItemKey) -> bool:
+        """The refusal says why in the server's language: the item says it in JSON."""
+        answer = self._rest.client.get(item_path(project, key))
+        return answer.status == 200 and bool(wire.loose(answer.body).get("is_locked"))
+
+
+def _parse(raw: bytes) -> Comment:
+    row = wire.loose(raw)
+    body, url, user = row.get("body"), row.get("html_url"), row.get("user")
+    return Comment(
+        _id_of(row), wire.text(body) or "" if isinstance(body, str) else "",
+        wire.login_of(user if isinstance(user, dict) else None), url if isinstance(url, str) else None,
+    )  # fmt: skip
+
+
+def _id_of(row: dict[str, Any]) -> int:
+    found = row.get("id")
+    if not isinstance(found, int):
+        raise OddValueError("the forge's answer has no id", hint="please report this to the forge")
+    return found
+
+
+class ForgejoClosings:
+    """The part of Forgejo that closes and opens again."""
+
+    _rest: ForgejoRest
+    _comments: ForgejoComments
+
+    def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
+        closed: dict[str, Any] = {}
+        reopened: dict[str, Any] = {}
+        for answer in walk_pages(self._rest.client, f"{item_path(project, item.key)}/timeline"):
+            for event in map(wire.loose, split_rows(self._rest.checked(answer, "timeline").body)):
+                closed = event if event.get("type") == "close" else closed
+                reopened = event if event.get("type") == "reopen" else reopened
+        user = closed.get("user")
+        return ClosingFacts(
+            closed_by=user.get("login") if isinstance(user, dict) else None,
+            closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
+            head_sha=self._head(project, item.key),
+        )  # fmt: skip
+
+    def _head(self, project: Project, key: ItemKey) -> str | None:
+        """Return the newest commit of a change: what shows it as an issue does not say it."""
+        if key.kind != "change":
+            return None
+        answer = self._rest.client.get(f"{repo_path(project)}/pulls/{key.number}")
+        head = wire.loose(self._rest.checked(answer, f"change {key.number}").body).get("head")
+        sha = head.get("sha") if isinstance(head, dict) else None
+        return sha if isinstance(sha, str) else None
+
+    def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        del target
+        self._comments.write("PATCH", item_path(project, item.key), {"state": "closed"}, project, item.key)
+
+    def reopen(self, project: Project, key: ItemKey) -> None:
+        self._comments.write("PATCH", item_path(project, key), {"state": "open"}, project, key)
+
+    def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        """There are no marks."""
+
+    def remove_link(self, project: Project, item: Item, target: Item) -> None:
+        """There are no links."""
+
+    def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        known = self._comments.label_ids(project)
+        for number in filter(None, (known.get(label.lower()) for label in labels)):
+            path = f"{item_path(project, key)}/labels/{number}"
+            self._comments.write("DELETE", path, None, project, key, may_be_gone=True)
+
+    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+        del key
+        answer = self._rest.client.get(f"{repo_path(project)}/issues/comments/{comment_id}/reactions")
+        if answer.status in (204, 404) or answer.body.strip() == b"null":
+            return 0
+        return len(split_rows(self._rest.checked(answer, "reactions").body))

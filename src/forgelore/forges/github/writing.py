@@ -1,0 +1,208 @@
+"""Closing on GitHub: issues as duplicates of another, natively; changes plainly, since they know no such reason.
+
+    PATCH /issues/N  state=closed, state_reason=duplicate, duplicate_issue_id=<database id>
+                     https://docs.github.com/rest/issues/issues#update-an-issue
+
+Who closed and reopened an item stands in its events. Which item a mark names is told by GraphQL alone, and so is a mark
+taken off.
+
+What we write on GitHub: comments and labels of issues and changes, and what a refusal means to a person.
+
+A change's plain comments live below `/issues`. A repository that was renamed redirects, and that is followed; an issue
+that was transferred redirects too, to another repository, where nobody asked for our comment.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.errors import AuthError, ForgeError, LoreError, LostPage, NotFound
+from forgelore.forges.github import wire
+from forgelore.forges.github.graph import Graph
+from forgelore.forges.github.rest import GitHubRest, message_of, object_in, repo_path
+from forgelore.model import Item, ItemKey, Project
+from forgelore.net.client import HttpAnswer
+from forgelore.net.jsontext import Int64, read, split_rows
+from forgelore.net.walk import walk_links
+from forgelore.ports.closing import ClosingFacts
+from forgelore.ports.forge import Comment, ConversationLocked
+from forgelore.text.dates import parse_ms
+
+_PERMISSIONS = {"issue": "issues: write", "change": "pull-requests: write"}
+
+
+class _User(Struct):
+    login: str | None = None
+
+
+class _Comment(Struct):
+    id: Int64
+    body: str | None = None
+    user: _User | None = None
+    html_url: str | None = None
+
+
+_comment = msgspec.json.Decoder(_Comment)
+
+
+class Comments:
+    """Comments and labels on one server."""
+
+    def __init__(self, rest: GitHubRest) -> None:
+        self._rest = rest
+
+    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        path = f"{repo_path(project)}/issues/{key.number}/comments"
+        for answer in walk_links(self._rest.client, path, {}):
+            if _is_elsewhere(project, answer.url):
+                raise _moved(key)
+            body = self._rest.checked(answer, f"comments of {key.kind} {key.number}").body
+            yield from map(_parse, split_rows(body))
+
+    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
+        path = f"{repo_path(project)}/issues/{key.number}/comments"
+        answer = self.write("POST", path, {"body": body}, project)
+        return _parse(self.check_written(answer, key).body)
+
+    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        path = f"{repo_path(project)}/issues/comments/{comment_id}"
+        answer = self.write("PATCH", path, {"body": body}, project)
+        return None if answer.status in (404, 410) else _parse(self.check_written(answer, key).body)
+
+    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        answer = self.write("DELETE", f"{repo_path(project)}/issues/comments/{comment_id}", None, project)
+        if answer.status in (404, 410):
+            return False
+        self.check_written(answer, key)
+        return True
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        """Adding a label twice is adding it once: this POST may be repeated."""
+        path = f"{repo_path(project)}/issues/{key.number}/labels"
+        payload = {"labels": list(labels)}
+        self.check_written(self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key)
+
+    def write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
+        """Send something, to this project and to no other."""
+        return self._rest.client.write(method, path, payload, home=_home(project))
+
+    def check_written(self, answer: HttpAnswer, key: ItemKey) -> HttpAnswer:
+        """Return a good answer, or raise what a refusal to write means to a person."""
+        if answer.status in (200, 201, 204):
+            return answer
+        raise self._refusal(answer, key)
+
+    def _refusal(self, answer: HttpAnswer, key: ItemKey) -> LoreError:
+        said, what = message_of(answer), f"{key.kind} {key.number}"
+        if 300 <= answer.status < 400:
+            return _moved(key)
+        if answer.status != 403:
+            return self._rest.refusal(answer, what)
+        if "locked" in said.lower():
+            hint = "unlock it, or post with an account that may write to the project"
+            return ConversationLocked(f"the conversation of {what} is locked", hint=hint)
+        if "archived" in said.lower():
+            return ForgeError(f"the project is archived: nothing can be posted on {what}", hint="leave it as it is")
+        permission = _PERMISSIONS.get(key.kind, "issues: write")
+        hint = f"give it the permission {permission} (in a workflow, below `permissions:`)"
+        return AuthError(f"the token may not write to {what} on {self._rest.host} (HTTP 403: {said})", hint=hint)
+
+
+def _parse(raw: bytes) -> Comment:
+    comment, _ = read(raw, _comment)
+    login = comment.user.login if comment.user else None
+    return Comment(comment.id, wire.text(comment.body) or "", login, comment.html_url)
+
+
+def _home(project: Project) -> str:
+    return f"/repositories/{project.forge_id}/"
+
+
+def _is_elsewhere(project: Project, url: str) -> bool:
+    path = urlsplit(url).path.lower()
+    return f"{repo_path(project).lower()}/" not in path and _home(project) not in path
+
+
+def _moved(key: ItemKey) -> NotFound:
+    return NotFound(f"{key.kind} {key.number} was moved to another project", hint="triage it there")
+
+
+_UNMARK = """mutation Unmark($duplicate: ID!, $canonical: ID!) {
+  unmarkIssueAsDuplicate(input: {duplicateId: $duplicate, canonicalId: $canonical}) { clientMutationId } }"""
+
+
+class GitHubClosings:
+    """The part of GitHub that closes and opens again."""
+
+    _rest: GitHubRest
+    _graph: Graph
+    _comments: Comments
+
+    def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
+        closed: dict[str, Any] = {}
+        reopened: dict[str, Any] = {}
+        path = f"{repo_path(project)}/issues/{item.key.number}/events"
+        for answer in walk_links(self._rest.client, path, {}):
+            body = self._rest.checked(answer, f"events of {item.key.kind} {item.key.number}").body
+            for event in map(wire.loose, split_rows(body)):
+                closed = event if event.get("event") == "closed" else closed
+                reopened = event if event.get("event") == "reopened" else reopened
+        actor = closed.get("actor")
+        return ClosingFacts(
+            closed_by=actor.get("login") if isinstance(actor, dict) else None,
+            closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
+            duplicate_of=self._marks(project, item),
+        )  # fmt: skip
+
+    def _marks(self, project: Project, item: Item) -> tuple[int, ...]:
+        """Return what an issue is marked as a duplicate of. The node is asked for now: a mark moves no other field."""
+        if item.key.kind != "issue" or item.node_id is None:
+            return ()
+        node = self._graph.issues([item.node_id])[0]
+        if not isinstance(node, dict):
+            raise LostPage(f"GitHub does not show the marks of {item.key.number}", hint="run the same command again")
+        links = wire.parse_graph_issue(node, project.name.path)
+        marks = [one for one in links if one.relation == "duplicate_of" and not one.is_withdrawn and not one.project]
+        return tuple(one.number for one in marks if one.number != item.key.number)
+
+    def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        payload: dict[str, object] = {"state": "closed"}
+        if item.key.kind == "issue":
+            payload |= {"state_reason": "duplicate", "duplicate_issue_id": target.forge_id}
+        self._patch(project, item.key, payload)
+
+    def reopen(self, project: Project, key: ItemKey) -> None:
+        reason = {"state_reason": "reopened"} if key.kind == "issue" else {}
+        self._patch(project, key, {"state": "open", **reason})
+
+    def _patch(self, project: Project, key: ItemKey, payload: dict[str, object]) -> None:
+        """A change is an issue too, and is closed as one. The same PATCH twice means the same: it is repeated."""
+        path = f"{repo_path(project)}/issues/{key.number}"
+        self._comments.check_written(self._comments.write("PATCH", path, payload, project), key)
+
+    def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        del project
+        if item.key.kind == "issue" and item.node_id and target.node_id:
+            self._graph.query(_UNMARK, duplicate=item.node_id, canonical=target.node_id)
+
+    def remove_link(self, project: Project, item: Item, target: Item) -> None:
+        """A mark is no link here."""
+
+    def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        for label in labels:
+            path = f"{repo_path(project)}/issues/{key.number}/labels/{quote(label, safe='')}"
+            answer = self._comments.write("DELETE", path, None, project)
+            if answer.status != 404:
+                self._comments.check_written(answer, key)
+
+    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+        del key
+        answer = self._rest.client.get(f"{repo_path(project)}/issues/comments/{comment_id}")
+        if answer.status in (404, 410):
+            return 0
+        reactions = object_in(self._rest.checked(answer, f"comment {comment_id}")).get("reactions")
+        total = reactions.get("total_count") if isinstance(reactions, dict) else 0
+        return total if isinstance(total, int) else 0

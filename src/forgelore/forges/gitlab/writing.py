@@ -1,0 +1,184 @@
+"""Closing on GitLab: issues by the quick action `/duplicate #N`, merge requests by `state_event=close`.
+
+`/duplicate` closes the issue, marks it and links it to the other (https://docs.gitlab.com/user/project/quick_actions/);
+a note of nothing but quick actions answers 202 and leaves no note. Reopening takes the mark off by itself, the link
+stays and is removed by its own request.
+
+What we write on GitLab: plain notes and labels of issues and merge requests, and what a refusal means to people.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.errors import AuthError, ForgeError, LoreError
+from forgelore.forges.gitlab import wire
+from forgelore.forges.gitlab.payloads import own_link
+from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path, message_of
+from forgelore.model import Item, ItemKey, Project
+from forgelore.net.client import HttpAnswer
+from forgelore.net.jsontext import Int64, read, split_rows
+from forgelore.net.walk import walk_links
+from forgelore.ports.closing import ClosingFacts
+from forgelore.ports.forge import Comment, ConversationLocked
+from forgelore.text.dates import parse_ms
+from forgelore.text.fence import storable
+
+
+class _User(Struct):
+    username: str | None = None
+
+
+class _Note(Struct):
+    id: Int64
+    body: str | None = None
+    author: _User | None = None
+    type: str | None = None
+    system: bool = False
+
+
+_note = msgspec.json.Decoder(_Note)
+
+
+class Notes:
+    """Notes and labels on one server."""
+
+    def __init__(self, rest: GitLabRest) -> None:
+        self._rest = rest
+
+    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+        """A note that somebody answered is a thread from then on, and still ours: only notes on lines are left out."""
+        params = {"sort": "asc", "order_by": "created_at", "activity_filter": "only_comments"}
+        for answer in walk_links(self._rest.client, f"{item_path(project, key)}/notes", params):
+            for raw in split_rows(self._rest.checked(answer, f"notes of {key.kind} {key.number}").body):
+                note, _ = read(raw, _note)
+                if not note.system and note.type != "DiffNote":
+                    yield _comment(note, project, key)
+
+    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
+        answer = self.write("POST", f"{item_path(project, key)}/notes", {"body": body}, project, key)
+        if answer.status == 202:  # nothing but quick actions: they ran, and no note was made
+            raise ForgeError(
+                f"{self._rest.host} took the text for quick actions and posted nothing", hint="report this"
+            )
+        return self._parse(answer, project, key)
+
+    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+        path = f"{item_path(project, key)}/notes/{comment_id}"
+        answer = self.write("PUT", path, {"body": body}, project, key, may_be_gone=True)
+        return None if answer.status in (404, 410) else self._parse(answer, project, key)
+
+    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        path = f"{item_path(project, key)}/notes/{comment_id}"
+        return self.write("DELETE", path, None, project, key, may_be_gone=True).status not in (404, 410)
+
+    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        self.write("PUT", item_path(project, key), {"add_labels": list(labels)}, project, key)
+
+    def write(
+        self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False
+    ) -> HttpAnswer:
+        """Send something, to this project and to no other; raises what a refusal means to a person."""
+        answer = self._rest.client.write(method, path, payload, home=f"/projects/{project.forge_id}/")
+        is_gone = may_be_gone and answer.status in (404, 410)
+        if answer.status not in (200, 201, 202, 204) and not is_gone:
+            raise self._refusal(answer, project, key)
+        return answer
+
+    def _parse(self, answer: HttpAnswer, project: Project, key: ItemKey) -> Comment:
+        return _comment(read(answer.body, _note)[0], project, key)
+
+    def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
+        what = f"{key.kind} {key.number}"
+        if answer.status != 403:
+            return self._rest.refusal(answer, what)
+        if self._is_locked(project, key):
+            hint = "unlock it, or post with a member of the project"
+            return ConversationLocked(f"the conversation of {what} is locked", hint=hint)
+        return AuthError(
+            f"the token may not write to {what} on {self._rest.host} (HTTP 403: {message_of(answer)})",
+            hint="give it the scope api, and its account the role Reporter or more",
+        )
+
+    def _is_locked(self, project: Project, key: ItemKey) -> bool:
+        """GitLab's refusal does not say why: the item does."""
+        answer = self._rest.client.get(item_path(project, key))
+        return answer.status == 200 and bool(wire.loose(answer.body).get("discussion_locked"))
+
+
+def _comment(note: _Note, project: Project, key: ItemKey) -> Comment:
+    page = f"{project.url}/-/{PART_OF[key.kind]}/{key.number}#note_{note.id}" if project.url else None
+    return Comment(note.id, storable(note.body or ""), note.author.username if note.author else None, page)
+
+
+class GitLabClosings:
+    """The part of GitLab that closes and opens again."""
+
+    _rest: GitLabRest
+    _notes: Notes
+
+    def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
+        closed: dict[str, Any] = {}
+        reopened: dict[str, Any] = {}
+        for event in self._rows(f"{item_path(project, item.key)}/resource_state_events", "events", item.key):
+            closed = event if event.get("state") == "closed" else closed
+            reopened = event if event.get("state") == "reopened" else reopened
+        user = closed.get("user")
+        links = [own_link(one, project) for one in item.links]
+        marks = [one for one in links if one.relation == "duplicate_of" and not one.is_withdrawn and not one.project]
+        return ClosingFacts(
+            closed_by=user.get("username") if isinstance(user, dict) else None,
+            closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
+            duplicate_of=tuple(one.number for one in marks),
+            linked_to=tuple(number for number, _ in self._links(project, item)),
+        )  # fmt: skip
+
+    def _rows(self, path: str, what: str, key: ItemKey) -> Iterator[dict[str, Any]]:
+        for answer in walk_links(self._rest.client, path, {}):
+            body = self._rest.checked(answer, f"{what} of {key.kind} {key.number}").body
+            yield from map(wire.loose, split_rows(body))
+
+    def _links(self, project: Project, item: Item) -> list[tuple[int, int]]:
+        """Return (number, id of the link) of the issues of this project that an issue is linked to."""
+        if item.key.kind != "issue":
+            return []
+        rows = self._rows(f"{item_path(project, item.key)}/links", "links", item.key)
+        return [
+            (row["iid"], row["issue_link_id"])
+            for row in rows
+            if row.get("project_id") == project.forge_id and isinstance(row.get("issue_link_id"), int)
+        ]
+
+    def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        if item.key.kind != "issue":
+            self._notes.write("PUT", item_path(project, item.key), {"state_event": "close"}, project, item.key)
+            return
+        payload = {"body": f"/duplicate #{target.key.number}"}
+        answer = self._notes.write("POST", f"{item_path(project, item.key)}/notes", payload, project, item.key)
+        if answer.status != 202:
+            raise ForgeError(
+                f"{self._rest.host} took /duplicate for text, and did not close {item.key.number}",
+                hint="the token's account needs the role Reporter or more",
+            )
+
+    def reopen(self, project: Project, key: ItemKey) -> None:
+        self._notes.write("PUT", item_path(project, key), {"state_event": "reopen"}, project, key)
+
+    def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        """Reopening has taken it off."""
+
+    def remove_link(self, project: Project, item: Item, target: Item) -> None:
+        for number, link_id in self._links(project, item):
+            if number == target.key.number:
+                path = f"{item_path(project, item.key)}/links/{link_id}"
+                self._notes.write("DELETE", path, None, project, item.key, may_be_gone=True)
+
+    def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        self._notes.write("PUT", item_path(project, key), {"remove_labels": list(labels)}, project, key)
+
+    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+        path = f"{item_path(project, key)}/notes/{comment_id}/award_emoji"
+        answer = self._rest.client.get(path)
+        return 0 if answer.status in (404, 410) else len(split_rows(self._rest.checked(answer, "reactions").body))

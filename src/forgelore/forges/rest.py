@@ -1,0 +1,222 @@
+"""Addresses of pages that were stored before their project got another name.
+
+A forge's REST answers: good ones, or what the others mean to a person. The words are each forge's own.
+
+The beginning of a change's diff, as much of it as somebody wants to read.
+
+A diff may have ten megabytes; for comparing changes the first few thousand characters do. GitHub sends plain text,
+GitLab JSON rows with a file each: of a page that was left half-way, what came of its last row is used too.
+
+Full lists, read to their end each time because they have no times: labels, members, releases. Their last page.
+
+The meter of a forge: requests made and left, and the server's clock. Its one client counts them, whichever forge.
+
+From which moment on a list is read again: the overlap under every cursor, and the wider net once a day.
+"""
+
+import json
+import math
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from forgelore.errors import AuthError, LoreError
+from forgelore.model import Cursor
+from forgelore.net.client import Client, HttpAnswer
+from forgelore.ports.forge import Page
+from forgelore.text.fence import storable
+
+
+def below(home: str | None, url: str | None, rest: str) -> str | None:
+    """Return the page `rest` of the project whose pages are below `home`; the `url` itself when it is another server's.
+
+    `https://host/acme/new`, `https://host/acme/old/issues/1`, `issues/1` -> `https://host/acme/new/issues/1`
+    """
+    if not home or not url or not rest or url.startswith(f"{home}/") or urlsplit(home)[:2] != urlsplit(url)[:2]:
+        return url
+    return f"{home}/{rest}"
+
+
+class TokenAccess(NamedTuple):
+    """Whether a token is sent, and what to do when it is refused or missing: where it is kept, how to get one."""
+
+    has_token: bool
+    advice: str
+
+
+class AnswerChecker(ABC):
+    """The client, with the words for what went wrong. `host` is what people call the server."""
+
+    def __init__(self, client: Client, host: str, access: TokenAccess) -> None:
+        self.client, self.host, self.access = client, host, access
+
+    def rejected(self, what: str = "") -> AuthError:
+        """Return what a 401 means."""
+        did = "rejected the token" if self.access.has_token else "wants a token"
+        return AuthError(f"{self.host} {did} (HTTP 401{what})", hint=self.access.advice, is_rejected=True)
+
+    def checked(self, answer: HttpAnswer, what: str) -> HttpAnswer:
+        """Return a good answer, or raise what the status means to a person."""
+        if answer.status in (200, 304):
+            return answer
+        raise self.refusal(answer, what)
+
+    @abstractmethod
+    def refusal(self, answer: HttpAnswer, what: str) -> LoreError:
+        """Return what a refused answer means."""
+
+
+BYTES_PER_CHAR = 4  # of UTF-8, at most
+
+
+def first_chars(body: bytes, max_chars: int) -> str:
+    """Return the beginning of a plain diff; "" when no file in it has lines (binary files, renames)."""
+    return _with_lines(body.decode("utf-8", "replace"), max_chars)
+
+
+def join_files(rows: list[dict[str, Any]], max_chars: int) -> str:
+    """Return GitLab's rows as one plain diff, as GitHub would write it."""
+    parts = []
+    for row in rows:
+        text, old, new = row.get("diff") or "", row.get("old_path") or "", row.get("new_path") or ""
+        if row.get("too_large") or row.get("collapsed") or "@@" not in text:
+            continue  # no lines in it: the path says all there is, and paths have a list of their own
+        before = "/dev/null" if row.get("new_file") else f"a/{old}"
+        after = "/dev/null" if row.get("deleted_file") else f"b/{new}"
+        parts.append(f"diff --git a/{old} b/{new}\n--- {before}\n+++ {after}\n{text.rstrip()}\n")
+    return _with_lines("".join(parts), max_chars)
+
+
+def read_partial_rows(body: bytes) -> list[dict[str, Any]]:
+    r"""Return the objects at the beginning of a JSON list that may end anywhere.
+
+    b'[{"a": 1}, {"b": "x' -> [{"a": 1}, {"b": "x"}]
+    """
+    text = body.decode("utf-8", "ignore")
+    reader, rows = json.JSONDecoder(), []
+    position = text.find("{")
+    while position >= 0:
+        try:
+            row, end = reader.raw_decode(text, position)
+        except ValueError:
+            row, end = _mended(text[position:]), len(text)
+        if isinstance(row, dict):
+            rows.append(row)
+        position = text.find("{", end)
+    return rows
+
+
+def _mended(text: str) -> object:
+    """Close an object that broke off: inside a value's text, else before its last member; None when neither helps."""
+    tails = [text[: len(text) - cut] + '"}' for cut in range(7)]  # an escape has at most six characters: \u20ac
+    for candidate in (*tails, text[: text.rfind(',"')] + "}"):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            continue
+    return None
+
+
+def _with_lines(text: str, max_chars: int) -> str:
+    return storable(text[:max_chars]) if "\n@@" in text else ""
+
+
+OVERLAP_MS = 5 * 60_000
+DAY_MS = 86_400_000
+WINDOW_DAYS = 14  # of the wider net, unless a setting says another number
+
+
+def since(cursor: Cursor, now_ms: int, window_days: int) -> int | None:
+    """Return the moment to read from, None for the beginning.
+
+    `now_ms` is the forge's clock. Five minutes below the cursor always; `window_days` back when the last wide look is
+    a day old.
+    """
+    if cursor.updated_at is None:
+        return None
+    start = min(cursor.updated_at, now_ms) - OVERLAP_MS
+    if is_wide(cursor, now_ms):
+        start = min(start, now_ms - window_days * DAY_MS)
+    return max(start, 0)
+
+
+def is_wide(cursor: Cursor, now_ms: int) -> bool:
+    """True when the wider net is due. A look dated in the future was dated by another clock: due as well.
+
+    A few minutes ahead are not the future: clocks are compared through answers that take their time.
+    """
+    if not cursor.is_complete:
+        return False
+    return cursor.swept_at is None or not -OVERLAP_MS <= now_ms - cursor.swept_at < DAY_MS
+
+
+def looks_again(cursor: Cursor, now_ms: int) -> bool:
+    """True when conversations are to be read again even where their item did not change.
+
+    So it is in the wider net, and on a first walk: one after `--full` meets items it knows and distrusts all of them.
+    """
+    return not cursor.is_complete or is_wide(cursor, now_ms)
+
+
+def distrusted_from(cursor: Cursor, now_ms: int, window_days: int) -> float:
+    """Return the moment of an item's last change from which on its conversation is looked at again."""
+    if not looks_again(cursor, now_ms):
+        return math.inf
+    return now_ms - window_days * DAY_MS if cursor.is_complete else 0
+
+
+def advance(cursor: Cursor, updated_at: int | None, tie_id: int | None, *, is_last: bool, now_ms: int) -> Cursor:
+    """Return the cursor after a page: it never moves back, and a finished walk remembers when it looked.
+
+    It never passes the forge's clock either: behind a row dated 2031 nothing would be read until then.
+    """
+    position = (cursor.updated_at, cursor.tie_id)
+    if updated_at is not None and (
+        cursor.updated_at is None or (updated_at, tie_id or 0) > (position[0] or 0, position[1] or 0)
+    ):
+        position = (updated_at, tie_id)
+    if position[0] is not None and position[0] > now_ms:
+        position = (now_ms, None)
+    looked = now_ms if is_last and (is_wide(cursor, now_ms) or not cursor.is_complete) else cursor.swept_at
+    return Cursor(
+        updated_at=position[0], tie_id=position[1], token=None, etag=cursor.etag, swept_at=looked,
+        is_complete=cursor.is_complete or is_last,
+    )  # fmt: skip
+
+
+def full_list_end(cursor: Cursor, etags: list[str | None], now_ms: int) -> Cursor:
+    """Return the cursor after a list that is read in full, with the ETag of each of its pages.
+
+    The first page's says nothing of the others: it is kept only where there are none.
+    """
+    looked = now_ms if is_wide(cursor, now_ms) or not cursor.is_complete else cursor.swept_at
+    return Cursor(etag=etags[0] if len(etags) == 1 else None, swept_at=looked, is_complete=True)
+
+
+def full_list_page(resource: str, rows: list[Any], end: Cursor, warnings: list[str]) -> Page:
+    """Return labels, members or releases as the page that ends their list."""
+    if resource == "labels":
+        return Page(cursor=end, labels=rows, warnings=warnings)
+    if resource == "members":
+        return Page(cursor=end, members=rows, warnings=warnings)
+    seen = {item.key for item in rows}
+    return Page(cursor=end, items=rows, seen=seen, seen_kinds=("release",), warnings=warnings)
+
+
+class MeteredForge:
+    """`ForgeMeter` of ports, for every forge that talks through one client."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def close(self) -> None:
+        self._client.close()
+
+    def requests(self) -> int:
+        return self._client.requests
+
+    def requests_left(self) -> int | None:
+        return self._client.requests_left
+
+    def server_ms(self) -> int | None:
+        return self._client.server_ms

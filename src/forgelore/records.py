@@ -1,0 +1,105 @@
+"""Records that the store returns and the rules of a job read: nothing here but fields."""
+
+from typing import NamedTuple
+
+from forgelore.words import Passage
+
+
+class Chunk(NamedTuple):
+    start: int  # characters of the document's text
+    end: int
+    passage: Passage
+
+
+class JudgedItem(NamedTuple):
+    """An item as a judge reads it."""
+
+    item_id: int
+    number: int
+    kind: str
+    title: str
+    body: str
+    state: str
+    is_marked: bool = False  # the forge says that it is a duplicate of something
+    labels: tuple[str, ...] = ()
+    url: str = ""
+    files: tuple[str, ...] = ()  # paths of a change, the first of them
+    patch: str = ""  # the beginning of a change's diff, where somebody has fetched it
+    card: str = ""  # its intent card where cards chose the candidates; a program wrote it, no fact is looked up in it
+
+    @property
+    def text(self) -> str:
+        return f"{self.title}\n{self.body}"
+
+    @property
+    def quotable(self) -> str:
+        """All of which a judge may quote."""
+        return "\n".join((self.title, self.body, *self.files, self.patch))
+
+
+class ItemHistory(NamedTuple):
+    """An item as it was at a time, in milliseconds; None: nobody knows."""
+
+    item_id: int
+    author: str | None = None
+    is_open: bool | None = None
+    ended_at: int | None = None  # when it was closed or merged; None also for an open one
+    is_marked: bool | None = None  # somebody had called it a duplicate
+    comments: int | None = None
+    active_at: int | None = None  # the last comment, or the creation
+    mentions: int | None = None  # other items that had named it, in their text or below it
+    duplicates: int | None = None  # of them, those that were said to repeat it
+    participants: frozenset[str] | None = None  # its author and everybody who had commented
+
+
+class CardSource(NamedTuple):
+    """What a card is made from. `paths`: of the files of a change. `number` names the item, and tells nothing of it."""
+
+    kind: str
+    title: str
+    body: str
+    paths: tuple[str, ...] = ()
+    number: int = 0
+
+
+class GracePeriod(NamedTuple):
+    """Hours that a run gave an item and that did not end in its closing. `action` and `reason`: what that run says of
+    it; wait while the hours run. `looked_at`: when it last said so, None while it works.
+    """
+
+    item_id: int
+    run_id: int
+    action: str
+    reason: str
+    looked_at: int | None
+
+
+class CodeChunk(NamedTuple):
+    """Lines of a file, both from 1 and both included; `symbol` is what it begins with, or is a part of."""
+
+    start_line: int
+    end_line: int
+    symbol: str
+    names: tuple[str, ...]  # all that is defined in it
+
+
+class BestMatch(NamedTuple):
+    """The strength of an item's best match, and whether that was open; None: nobody knows."""
+
+    strength: float
+    is_open: bool | None
+
+
+class LaneAnswer(NamedTuple):
+    """What one side says of a source. Numbers are those of items on the forge; `also`: further targets that would be
+    right. Rank, similarity and gap are those of the target among the candidates.
+    """
+
+    outcome: str  # accepted, rejected, skipped
+    reason: str = ""
+    target: int | None = None
+    confidence: float | None = None
+    rank: int | None = None
+    similarity: float | None = None
+    gap: float | None = None  # None: there is nothing that it must stand out from
+    also: tuple[int, ...] = ()

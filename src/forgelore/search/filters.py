@@ -1,0 +1,366 @@
+"""Filters as people type them: what a search, a list or a count is limited to.
+
+Raises InvalidValue for what cannot be meant, and for what contradicts itself. Something empty is never "no filter": it
+is an unset variable.
+
+Absent values: what a filter names and nobody has, with what was probably meant.
+
+Labels and authors are looked up by an index wherever what was found does not tell; milestones and assignees, which have
+none, and paths only when nothing was found.
+
+Text conditions of a search: what must occur, what must not, and where the words must stand.
+
+They are conditions on documents, so that they hold in the list by words and in the list by meaning alike. A phrase
+must occur in the document that is shown; what is left out may occur nowhere in the item, its threads included. With
+`in:`, every word must stand in that place.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from forgelore.errors import InvalidValue
+from forgelore.search.ftsquery import Query, build_and, build_any_of, build_within
+from forgelore.search.qualifiers import Field, split_labels
+from forgelore.store.database import Store
+from forgelore.store.filters import PARTS, Condition, Filters, any_of, are_documents_of
+from forgelore.store.known_values import find_path_in_other_case, has_path, has_value, list_values
+from forgelore.store.projects import StoredProject, has_other_projects
+from forgelore.store.sqlite.fulltext import has_words, lacks_words
+from forgelore.text.dates import Bounds, as_ms, parse_dates, parse_numbers
+from forgelore.text.globs import MAX_STARS, count_stars, is_glob
+from forgelore.text.values import check_filled, suggest
+from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Numbers, Words
+
+# Values of one filter, and all that is left out. SQLite joins a table per label, 64 at most, and other values make its
+# expressions deeper, 1,000 at most: more would be answered with its own words.
+MAX_VALUES = {"label": 50}
+_MAX_OTHER = 200
+_BOTH = "nothing can be both; take one of them away"
+_TYPES = {
+    "thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread",
+    "code": "code", "file": "code", "files": "code", "commit": "commit", "commits": "commit", "all": "all",
+}  # fmt: skip
+
+
+def parse_filters(
+    words: FilterWords, *, now_ms: int, project_ids: Iterable[int] = (), not_project_ids: Iterable[int] = (),
+    is_public: bool = False, store: Store | None = None,
+) -> Filters:  # fmt: skip
+    """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`; "ago" is counted from `now_ms`.
+    Which projects are meant is the caller's to find. `store`: a label of it that has a comma is no list of labels.
+    """
+
+    def is_label(name: str) -> bool:
+        return store is not None and has_value(store, "label", name, is_public=is_public)
+
+    filters = _parse(words, now_ms, is_label)._replace(project_ids=tuple(project_ids), is_public=is_public)
+    without = [_parse(one, now_ms, is_label) for one in _each_value(words.get("without") or {})]
+    _check_count("left out", len(without), _MAX_OTHER)
+    without += [Filters(project_ids=(project_id,)) for project_id in not_project_ids]
+    _check_possible(filters, without)
+    return filters._replace(without=tuple(without))
+
+
+def only_projects(store: Store, project: StoredProject | None) -> tuple[int, ...]:
+    """Return what to filter by for a project: nothing when the store holds no other, since every filter costs."""
+    if project is None or not has_other_projects(store, project.id):
+        return ()
+    return (project.id,)
+
+
+def refuse_code(filters: Filters) -> Filters:
+    """Return filters for items. Raises InvalidValue where they ask for files or commits, which only a search finds."""
+    asked = next((one for one in filters.types if one in ("code", "commit", "all")), None)
+    if asked:
+        hint = f"search for them: forgelore search 'type:{asked}'"
+        raise InvalidValue(f"{asked!r} is no kind of item", hint=hint)
+    return filters
+
+
+def _parse(words: FilterWords, now_ms: int, is_label: Callable[[str], bool]) -> Filters:
+    unknown = set(words) - set(FilterWords.__annotations__)
+    if unknown:
+        raise TypeError(f"no filter is called {min(unknown)!r}")
+    created = _bounds_of_created(words, now_ms)
+    updated = _bounds_of_updated(words, now_ms)
+    comments = Bounds()
+    for text in _several("comments", words.get("comments")):
+        comments = comments.within(parse_numbers(text))
+    if comments.is_empty:
+        raise InvalidValue("no number of comments fits all that is asked", hint="write one range, such as 5..20")
+    labels = [_labels(word, is_label) for word in _several("label", words.get("label"))]
+    return Filters(
+        types=tuple(_type(word) for word in _several("type", words.get("type"))),
+        states=tuple(_state(word) for word in _several("state", words.get("state"))),
+        authors=tuple(_person("author", word) for word in _several("author", words.get("author"))),
+        labels=tuple(names[0] for names in labels if len(names) == 1),
+        any_labels=tuple(names for names in labels if len(names) > 1),
+        paths=tuple(_path(word) for word in _several("path", words.get("path"))),
+        milestones=_several("milestone", words.get("milestone")),
+        assignees=tuple(_person("assignee", word) for word in _several("assignee", words.get("assignee"))),
+        commenters=tuple(_person("commenter", word) for word in _several("commenter", words.get("commenter"))),
+        mentions=tuple(_person("mentions", word) for word in _several("mentions", words.get("mentions"))),
+        involves=tuple(_person("involves", word) for word in _several("involves", words.get("involves"))),
+        missing=tuple(_part(word) for word in _several("no", words.get("no"))),
+        after=created.low,
+        before=created.high,
+        updated_after=updated.low,
+        updated_before=updated.high,
+        min_comments=comments.low,
+        max_comments=None if comments.high is None else comments.high - 1,
+    )
+
+
+def _bounds_of_created(words: FilterWords, now_ms: int) -> Bounds:
+    after, before, ranges = words.get("after"), words.get("before"), _several("created", words.get("created"))
+    bounds = Bounds(_moment("after", after, now_ms), _moment("before", before, now_ms))
+    for text in ranges:
+        bounds = bounds.within(parse_dates(text, now_ms))
+    if bounds.is_empty:
+        said = [f"after {after}"] * (after is not None) + [f"before {before}"] * (before is not None) + [*ranges]
+        hint = "the first must be the earlier one"
+        raise InvalidValue(f"nothing can be created {' and '.join(said)}", hint=hint)
+    return bounds
+
+
+def _bounds_of_updated(words: FilterWords, now_ms: int) -> Bounds:
+    after, ranges = words.get("updated_after"), _several("updated", words.get("updated"))
+    bounds = Bounds(_moment("updated_after", after, now_ms))
+    for text in ranges:
+        bounds = bounds.within(parse_dates(text, now_ms))
+    if bounds.is_empty:
+        said = [f"after {after}"] * (after is not None) + [*ranges]
+        hint = "the first must be the earlier one"
+        raise InvalidValue(f"nothing can be updated last {' and '.join(said)}", hint=hint)
+    return bounds
+
+
+def _each_value(words: FilterWords) -> Iterator[FilterWords]:
+    """Yield what is left out, one value at a time: none of them may hold."""
+    if not isinstance(words, Mapping) or not set(words) <= set(FilterWords.__annotations__):
+        raise InvalidValue(f"{str(words)[:60]} is nothing to leave out", hint="name filters, such as {'label': 'bug'}")
+    if "without" in words or "project" in words:
+        raise InvalidValue("nothing can be left out of what is left out", hint="name values, such as a label")
+    for name, values in words.items():
+        for value in _several(name, values):  # type: ignore[arg-type]  # the values of a TypedDict are objects
+            yield {name: value}  # type: ignore[misc]
+
+
+def _check_possible(filters: Filters, without: list[Filters]) -> None:
+    """Refuse what no row can meet: asked for and left out, updated before it was created."""
+    no_labels = {name for one in without for names in ((*one.labels,), *one.any_labels) for name in names}
+    for name in filters.labels:
+        _check_wanted((name,), no_labels)
+    for names in filters.any_labels:
+        _check_wanted(names, no_labels)
+    for what in ("types", "states", "authors", "milestones", "commenters", "mentions", "involves"):
+        _check_wanted(getattr(filters, what), {value for one in without for value in getattr(one, what)})
+    if filters.after is not None and filters.updated_before is not None and filters.after >= filters.updated_before:
+        raise InvalidValue("nothing can be updated last before it was created", hint="compare the dates")
+
+
+def _check_wanted(asked: tuple[str, ...], left_out: set[str]) -> None:
+    """Refuse values of which one must hold where all of them are left out."""
+    excluded = {value.lower() for value in left_out}
+    if asked and all(value.lower() in excluded for value in asked):
+        raise InvalidValue(f"{asked[0].lower()!r} is asked for and left out", hint=_BOTH)
+
+
+def _several(name: str, words: Words | Moment | Numbers) -> tuple[str, ...]:
+    """One word is a list of one, nothing a list of none; what is repeated counts once."""
+    found: Iterable[object] = () if words is None else (words,)
+    if isinstance(words, Iterable) and not isinstance(words, str | bytes | Mapping):
+        found = words
+    values = tuple(dict.fromkeys(_one_word(name, word) for word in found))
+    _check_count(f"of {name}", len(values), MAX_VALUES.get(name, _MAX_OTHER))
+    return values
+
+
+def _one_word(name: str, word: object) -> str:
+    """A value as it would be typed: from Python also a date, and a number of comments."""
+    if isinstance(word, dt.date):
+        return word.isoformat()
+    if name == "comments" and isinstance(word, int) and not isinstance(word, bool):
+        return str(word)
+    return check_filled(name, word)
+
+
+def _check_count(what: str, count: int, most: int) -> None:
+    if count > most:
+        raise InvalidValue(f"{count:,} values {what} are more than a question can have", hint=f"give {most} at most")
+
+
+def _moment(name: str, text: object, now_ms: int) -> int | None:
+    if text is None:
+        return None
+    if isinstance(text, dt.datetime):
+        return as_ms(text)
+    if isinstance(text, dt.date):
+        text = text.isoformat()
+    if not isinstance(text, str):
+        hint = "give a text such as 2026-03-01 or 7d, a date or a datetime"
+        raise InvalidValue(f"{name} is no date: {str(text)[:60]}", hint=hint)
+    from forgelore.text.dates import parse_when  # most lists have no date to read
+
+    return parse_when(check_filled(name, text), now_ms)
+
+
+def _person(name: str, word: str) -> str:
+    """`@ana` is `ana`."""
+    return check_filled(name, word.strip().removeprefix("@"))
+
+
+def _labels(word: str, is_label: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the label that a word is, or those of which one is enough: a label may have a comma of its own."""
+    if "," not in word or is_label(word):
+        return (word,)
+    names = split_labels(word)
+    _check_count("of one list of labels", len(names), _MAX_OTHER)
+    return tuple(check_filled(f"one of the labels in {word[:60]!r}", name) for name in names)
+
+
+def _path(word: str) -> str:
+    if count_stars(word) > MAX_STARS:
+        raise InvalidValue(f"{word[:60]!r} has more than {MAX_STARS} stars", hint="write ** for everything in between")
+    return word
+
+
+def _type(word: str) -> str:
+    key = word.lower().replace("-", "_")
+    kind = _TYPES.get(key) or KIND_WORDS.get(key)
+    if kind is None:
+        raise InvalidValue(
+            f"{word!r} is not a type",
+            hint="use issue, change (pr, mr), discussion, release, thread, code, commit or all",
+        )
+    return kind
+
+
+def _part(word: str) -> str:
+    if word.lower() not in PARTS:
+        raise InvalidValue(f"no:{word} is not known", hint=f"use {', '.join(PARTS)}; in quotes it is text")
+    return word.lower()
+
+
+def _state(word: str) -> str:
+    state = STATE_WORDS.get(word.lower())
+    if state is None:
+        raise InvalidValue(f"{word!r} is not a state", hint="use open, closed or merged")
+    return state
+
+
+_MAX = 5  # that are named
+_SAID = {
+    "label": "no item has the label",
+    "author": "nobody here is called",
+    "person": "nobody here is called",
+    "milestone": "no item has the milestone",
+    "assignee": "no item is assigned to",
+    "path": "no item touches",
+}
+
+
+def warn_of_absent(store: Store, filters: Filters, *, is_empty: bool) -> list[str]:
+    """Return a sentence for each value that nobody has, also of those that are left out. `is_empty`: nothing was found.
+
+    no item has the label 'I-ICEE'; did you mean 'I-ICE'?
+    """
+    absent = list(dict.fromkeys(_absent(store, filters, is_empty=is_empty)))
+    named = [_tell(store, what, value, is_public=filters.is_public) for what, value in absent[:_MAX]]
+    return [*named, f"and {len(absent) - _MAX} more values that nobody has"] if len(absent) > _MAX else named
+
+
+def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple[str, str]]:
+    is_public = filters.is_public
+    if is_empty and len(filters.paths) <= _MAX:  # each may be a look at all paths
+        yield from (("path", path) for path in filters.paths if not has_path(store, path, is_public=is_public))
+    for one in (filters, *filters.without):
+        labels = [("label", names) for names in (*((name,) for name in one.labels), *one.any_labels)]
+        for what, values in (*labels, ("author", one.authors)):
+            if one is filters and not is_empty and len(values) == 1:
+                continue  # whatever was found has it
+            names = ((value, value.removeprefix("@")) for value in values)
+            yield from ((what, value) for value, name in names if not has_value(store, what, name, is_public=is_public))
+        if not is_empty:
+            continue
+        people = dict.fromkeys((*one.commenters, *one.mentions, *one.involves))
+        names = ((value, value.removeprefix("@")) for value in people)
+        yield from (
+            ("person", value) for value, name in names if not has_value(store, "person", name, is_public=is_public)
+        )
+        for what, values in (("milestone", one.milestones), ("assignee", one.assignees)):
+            there = list_values(store, what, is_public=is_public) if values else []
+            known = {name.lower().removeprefix("@") for name in there}
+            yield from ((what, value) for value in values if value.lower().removeprefix("@") not in known)
+
+
+def _tell(store: Store, what: str, value: str, *, is_public: bool) -> str:
+    if what in ("author", "assignee", "person") and value.lower() == "me":
+        return "who @me is is not known here; write the name"
+    if what == "path":
+        return f"{_SAID[what]} {value!r}{_suggest_path(store, value, is_public=is_public)}"
+    if "," in value and what != "label":  # of labels that is a list, and this one was quoted
+        return f"{_SAID[what]} {value!r}; write several values one by one"
+    meant = suggest(value, list_values(store, "author" if what == "person" else what, is_public=is_public))
+    return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")
+
+
+def _suggest_path(store: Store, path: str, *, is_public: bool) -> str:
+    """Return what to write instead: a folder has a slash at its end and none before it, and capitals count."""
+    bare = path.removeprefix("./").lstrip("/")
+    spellings = [bare] if is_glob(bare) or bare.endswith("/") else [bare, f"{bare}/"]
+    for one in spellings:
+        if one not in ("", "/", path) and has_path(store, one, is_public=is_public):
+            return f"; did you mean {one!r}?"
+    for one in spellings:
+        found = find_path_in_other_case(store, one, is_public=is_public) if one.strip("/") else None
+        if found:
+            return _tell_case(one, found)
+    return ""
+
+
+def _tell_case(path: str, found: str) -> str:
+    if is_glob(path):
+        return f"; capitals count: there is {found!r}"
+    return f"; did you mean {found[: len(path)]!r}?"
+
+
+_PROSE = ("title", "text")  # columns of full text that hold what people wrote
+
+
+class TextTerms(NamedTuple):
+    """What a query says about words beside asking for them. Terms are words, or "phrases" in quotes."""
+
+    required: tuple[tuple[str, ...], ...] = ()  # of each group one
+    excluded: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()  # where the words must stand; none: anywhere
+
+
+def build_text_conditions(terms: TextTerms, query: Query, *, of_cards: bool = False) -> list[Condition]:
+    """Return the conditions; none where nothing was said. A term without a letter or digit says nothing. `of_cards`:
+    what must occur must do so in a card; what must not, in nothing that people wrote.
+    """
+    required = [expression for group in terms.required if (expression := build_any_of(group, _PROSE))]
+    found = [has_words(expression, of_cards=of_cards) for expression in required]
+    excluded = build_any_of(terms.excluded, _PROSE)
+    if excluded:
+        found.append(lacks_words(excluded))
+    if terms.fields and of_cards:
+        raise InvalidValue(
+            "a card has no title, body or comments of its own", hint="leave in: out, or search in what people wrote"
+        )
+    if terms.fields:
+        found.append(_within_fields(terms.fields, build_and(query.words)))
+    return found
+
+
+def _within_fields(fields: tuple[Field, ...], expression: str | None) -> Condition:
+    """Title and body belong to the item's own document, comments to those of its threads."""
+    columns = [name for field, name in (("title", "title"), ("body", "text")) if field in fields]
+    places = (("item", columns), ("thread", ["text"] if "comments" in fields else []))
+    return any_of(
+        are_documents_of(representation, has_words(build_within(expression, looked_at)) if expression else None)
+        for representation, looked_at in places
+        if looked_at
+    )

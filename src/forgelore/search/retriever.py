@@ -1,0 +1,295 @@
+"""The two lists a search is made of: documents by words, documents by meaning, each within what is allowed.
+
+Words are ANDed first; when that gives too little, all but the commonest are ORed behind it. Vectors are kept in memory
+between queries, and read anew only as far as they changed. While SQLite looks for the words, another thread compares
+vectors, if the machine has a core to spare: both work outside of Python's lock, and who has the words compares the
+rest.
+
+Ranked lists of a search: what words found and what meaning found, at one depth, before they are fused.
+"""
+
+import _thread
+import contextlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
+from forgelore.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
+from forgelore.store.database import QueryCache, Store
+from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
+from forgelore.store.sqlite.fulltext import (
+    Found,
+    Stemmer,
+    count_items,
+    estimate_documents,
+    load_document_counts,
+    make_stemmer,
+    make_stems,
+    search_words,
+)
+
+if TYPE_CHECKING:
+    from forgelore.ports.embedder import Embedder
+    from forgelore.store.sqlite.vector_memory import Ids
+    from forgelore.store.sqlite.vectors import Near, NearestSearch, VectorCache
+    from forgelore.store.stats import StoredEmbedder
+    from forgelore.text.vectors import Vector
+
+
+# How many documents the OR may touch: it bounds the cost, which grows with every match. With 5 % of all documents a
+# typed title finds 52.0 % of 400 known duplicates among the first ten, with 15 % 52.8, with 25 % 53.8, with 40 % 53.5.
+_OR_SHARE, _MIN_OR = 0.25, 5_000
+_LARGE_OR, _LARGE_OR_SHARE = 20_000, 0.05  # of more than 100,000 documents: so many, and a share of all
+_MAX_OR_WORDS = 32
+_WORTH_A_THREAD = 20_000  # vectors, which take a millisecond to compare: ten times what a thread takes to begin
+_MAX_SCOPES = 4  # filters whose ids are kept: at most 9 MB each of a million documents
+_MAX_COUNTS = 10_000  # stems
+
+
+class SearchScope(NamedTuple):
+    """What filters allow: as a condition for full text and, where vectors are compared, as ids. None: everything."""
+
+    allowed: Allowed | None = None
+    ids: "Ids | None" = None
+
+
+class Retriever:
+    """Makes ranked lists from one store. One thread at a time. `problem`: why there is no embedder. `find_second` tells
+    whose vectors are stored beside, when pairs are compared (compare/reference).
+    """
+
+    def __init__(
+        self, store: Store, embedder: "Embedder | None" = None, *, problem: LoreError | None = None,
+        find_second: "Callable[[], Embedder | None]" = lambda: None,
+    ) -> None:  # fmt: skip
+        self.store, self.embedder, self._problem, self._find_second = store, embedder, problem, find_second
+        self.stem: Stemmer = make_stemmer(store)
+        self.stems = make_stems(store)
+        self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
+        self._scopes: QueryCache[object, SearchScope] = QueryCache(store, _MAX_SCOPES)
+        self._counts: QueryCache[str, int] = QueryCache(store, _MAX_COUNTS)
+        self.acronyms: QueryCache[tuple[str, bool], str] = QueryCache(store, _MAX_COUNTS)
+
+    @cached_property
+    def second(self) -> "Embedder | None":
+        return self._find_second()
+
+    def by_words(
+        self, query: Query, depth: int, enough: int, allowed: Allowed | None, *, of_cards: bool = False
+    ) -> list[Found]:
+        """Return documents with every word, then, when those are not `enough`, documents with any of them."""
+        expression = build_and(query.words)
+        if expression is None:
+            return []
+        found = search_words(self.store, expression, depth, allowed, of_cards=of_cards)
+        if len(found) >= enough:
+            return found
+        seen = {one.document_id for one in found}
+        rare = build_or(self._rare(loosen(query.words)))
+        if not rare or rare == expression:
+            return found
+        more = search_words(self.store, rare, depth, allowed, of_cards=of_cards)
+        return [*found, *(one for one in more if one.document_id not in seen)][:depth]
+
+    def count_items(
+        self, query: Query, enough: int, allowed: Allowed | None, *, raw: str | None = None, of_cards: bool = False
+    ) -> tuple[int, bool]:
+        """Return how many items `by_words` lists, however deep it looks, and whether that is exact. `raw`: of FTS5
+        syntax instead.
+        """
+        expression = raw or build_and(query.words)
+        if expression is None:
+            return 0, True
+        _, is_too_little = count_items(self.store, expression, allowed, of_cards=of_cards, most=enough)
+        if is_too_little and not raw:
+            rare = build_or(self._rare(loosen(query.words)))
+            expression = f"({expression}) OR ({rare})" if rare else expression
+        return count_items(self.store, expression, allowed, of_cards=of_cards)
+
+    def _rare(self, words: list[Word]) -> list[Word]:
+        total = estimate_documents(self.store)
+        counts = self.count_documents([word.alternatives[0].text for word in words])
+        by_word = {
+            word.text: total if first.is_prefix else counts[first.text]  # a prefix has no count of its own
+            for word in words
+            for first in word.alternatives[:1]
+        }
+        budget = max(_MIN_OR, int(min(total * _OR_SHARE, _LARGE_OR + total * _LARGE_OR_SHARE)))
+        return choose_rare(words, by_word, total=total, budget=budget, most=_MAX_OR_WORDS)
+
+    def count_documents(self, words: list[str]) -> dict[str, int]:
+        """Return in about how many documents each word is: of several stems (`a.b`) the rarest decides. A query asks
+        twice, about its words and about the pieces of them.
+        """
+        stems = {word: self.stems(word) for word in words}
+        counts = self._count_stems({stem for each in stems.values() for stem in each})
+        return {word: min((counts[stem] for stem in each), default=0) for word, each in stems.items()}
+
+    def _count_stems(self, stems: set[str]) -> dict[str, int]:
+        """Those that are kept are copied out first: what is new may push them out."""
+        kept = self._counts.current()
+        counts = {stem: kept[stem] for stem in stems if stem in kept}
+        if unknown := stems - counts.keys():
+            found = load_document_counts(self.store, unknown)
+            for stem in unknown:
+                counts[stem] = found.get(stem, 0)
+                self._counts.keep(stem, counts[stem])
+        return counts
+
+    def scope(self, filters: Filters, further: Sequence[Condition] = (), *, with_vectors: bool) -> SearchScope:
+        """Resolve filters and further conditions for both lists. The ids are kept: people ask again within the same
+        project.
+        """
+        allowed = build_allowed(filters, further)
+        if allowed is None or not with_vectors:
+            return SearchScope(allowed)
+        key = (allowed.sql, allowed.bindings)
+        scope = self._scopes.current().get(key)
+        if scope is None:
+            scope = self._resolve(allowed)
+            self._scopes.keep(key, scope)
+        return scope
+
+    def _resolve(self, allowed: Allowed) -> SearchScope:
+        import numpy as np
+
+        ids = np.fromstring(load_allowed(self.store, allowed), np.int64, sep=",")
+        marks = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
+        marks[ids] = True
+        return SearchScope(allowed._replace(marks=marks.tobytes()), ids)
+
+    def begin_by_vector(
+        self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False
+    ) -> "Callable[[], list[Near]]":
+        """Begin to look for the nearest documents, or the nearest cards, and return what waits for them."""
+        from forgelore.store.sqlite.vectors import VectorCache
+
+        stored = self.stored_embedder()
+        vectors = self._vectors.get(of_cards)
+        if vectors is None or vectors.embedder != stored:
+            vectors = self._vectors[of_cards] = VectorCache(self.store, stored, of_cards=of_cards)
+        vectors.refresh()
+        if vectors.rows.total >= _WORTH_A_THREAD and _has_core_to_spare():
+            return _begin(vectors.prepare(vector, depth, scope.ids))
+        return partial(vectors.nearest, vector, depth, scope.ids)
+
+    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False) -> "list[Near]":
+        """Return the nearest documents, or the nearest cards."""
+        return self.begin_by_vector(vector, depth, scope, of_cards=of_cards)()
+
+    def query_vector(self, text: str) -> "Vector":
+        """Return the vector of what a person typed. Raises LoreError when there is none to be had."""
+        stored = self.stored_embedder()
+        assert self.embedder is not None
+        return _fit(self.embedder.embed_query(text), stored)
+
+    def text_vector(self, title: str, text: str) -> "Vector":
+        """Return the vector of a text that is not in the store, as its document would get it."""
+        from forgelore.index.cleaning import build_chunks
+
+        stored = self.stored_embedder()
+        assert self.embedder is not None
+        first = build_chunks(title, text, max_chars=self.embedder.chunk_chars)[0]
+        return _fit(self.embedder.embed_passages([first.passage])[0], stored)
+
+    def document_vector(self, document_id: int) -> "Vector | None":
+        """Return the vector that stands for a stored document; None while it has none."""
+        from forgelore.store.sqlite.vectors import load_vectors
+        from forgelore.text.vectors import unpack_vector
+
+        packed = load_vectors(self.store, self.stored_embedder().id, [document_id]).get(document_id)
+        return unpack_vector(packed) if packed else None
+
+    def stored_embedder(self) -> "StoredEmbedder":
+        """Return the row of the configured embedder. Raises LoreError when there is none, or no vector of it here."""
+        from forgelore.store.stats import find_embedder
+
+        if self._problem:
+            raise self._problem
+        if self.embedder is None:
+            raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search in mode lexical")
+        stored = find_embedder(self.store, self.embedder.fingerprint())
+        if stored is None or not stored.dimension:
+            hint = f"run: forgelore embed --embedder {self.embedder.name}"
+            raise EmbedderUnreachable(f"the documents have no vectors of {self.embedder.name} yet", hint=hint)
+        return stored
+
+
+def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> "Vector":
+    from forgelore.text.vectors import check_vector
+
+    vector = check_vector(raw, stored.dimension)
+    if isinstance(vector, str):
+        raise EmbeddingFailed(vector, hint="search in mode lexical")
+    return vector
+
+
+def _has_core_to_spare() -> bool:
+    """Whether fewer processes than there are cores wanted one in the last minute. Two threads take a tenth more of the
+    processor than one, which is too much where others wait for it.
+    """
+    try:
+        return os.getloadavg()[0] < (os.cpu_count() or 1)
+    except (AttributeError, OSError):  # not told on every system
+        return False
+
+
+def _begin(search: "NearestSearch") -> "Callable[[], list[Near]]":
+    """Look in another thread, and return what waits for the result, or for the error: it takes part in what is left,
+    and is called once. (An executor would do the same, and importing one takes longer than a search. `threading` waits
+    until the thread runs, a tenth of a search.)
+    """
+    found: list[list[Near] | None] = []
+    errors: list[BaseException] = []
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def work() -> None:
+        try:
+            found.append(search.work())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            errors.append(error)
+        finally:
+            done.release()
+
+    with contextlib.suppress(RuntimeError):  # the system gives none: who waits does all of it
+        _thread.start_new_thread(work, ())
+
+    def wait() -> "list[Near]":
+        if (mine := search.work()) is not None:
+            return mine
+        with done:
+            pass
+        for error in errors:
+            raise error
+        (theirs,) = found
+        assert theirs is not None
+        return theirs
+
+    return wait
+
+
+class RankedLists(NamedTuple):
+    """Both lists at one depth, best first."""
+
+    words: list[Found]
+    vectors: "list[Near]"
+
+    def as_ranked(self) -> list[list[tuple[int, float]]]:
+        return [
+            [(one.document_id, one.score) for one in self.words],
+            [(one.document_id, one.cosine) for one in self.vectors],
+        ]
+
+    def is_cut(self, depth: int) -> bool:
+        return len(self.words) >= depth or len(self.vectors) >= depth
+
+    def rescored(self, cosines: Mapping[int, float]) -> "RankedLists":
+        """Return them with other cosines as the vector list. Where a hit begins is still what the first one said."""
+        from forgelore.store.sqlite.vectors import Near
+
+        chunks = {near.document_id: near.chunk_id for near in self.vectors}
+        near = [Near(document_id, cosine, chunks.get(document_id, 0)) for document_id, cosine in cosines.items()]
+        return RankedLists(self.words, sorted(near, key=lambda one: (-one.cosine, one.document_id)))

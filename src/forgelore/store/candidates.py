@@ -1,0 +1,330 @@
+"""Candidate sets: the frozen lists of what an item could repeat, with the numbers each candidate had then.
+
+A set is fresh while it is the newest of its source and the source says what it said: there is no write to forget when
+an item is edited, because freshness compares content versions.
+
+Clusters as they are kept: which item belongs to which, and the canonical of each. A rerun replaces them all.
+
+Intent cards: what each was made from, by whom, and what it says. Its text becomes a document of its item.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from forgelore.records import CardSource
+from forgelore.store.database import Store
+from forgelore.store.jobs import queue_documents
+
+_FRESH = "s.is_fresh AND s.content_version = i.content_version"
+
+
+class NewSet(NamedTuple):
+    """A set about to be saved."""
+
+    project_id: int
+    item_id: int
+    content_version: int
+    representation: str
+    model: str
+    k: int
+    min_score: float
+    states: str
+
+
+class SetMember(NamedTuple):
+    """A candidate of a set. `is_offered` False: it is shown beside the others, and no judge hears of it."""
+
+    rank: int
+    item_id: int
+    content_version: int
+    state: str
+    is_offered: bool
+    cosine: float | None
+    strength: float
+    similarity: float
+    chance: float | None
+    sameness: str
+    marks: tuple[str, ...] = ()
+    features: Mapping[str, float] = MappingProxyType({})  # the numbers of the pair that are not 0
+
+
+class CandidateSet(NamedTuple):
+    """A stored set. `is_fresh`: it is the newest of its source, which has not changed since."""
+
+    id: int
+    item_id: int
+    content_version: int
+    representation: str
+    is_fresh: bool
+    made_at: int
+    members: tuple[SetMember, ...]
+
+
+class Source(NamedTuple):
+    """An item whose candidates are looked for."""
+
+    item_id: int
+    number: int
+    content_version: int
+
+
+def list_sources(store: Store, project_id: int, kind: str, *, states: Sequence[str] = ("open",)) -> list[Source]:
+    """Return the live public items of a kind in one of the states, by number."""
+    sql = """
+        SELECT id, number, content_version
+        FROM items
+        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential
+          AND state IN (SELECT value FROM json_each(?))
+        ORDER BY number
+    """
+    return [Source._make(row) for row in store.rows(sql, project_id, kind, json.dumps(list(states)))]
+
+
+def load_versions(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
+    """Return the content version and the state of live public items."""
+    sql = """
+        SELECT id, content_version, coalesce(state, '')
+        FROM items
+        WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL AND NOT is_confidential
+    """
+    return {item_id: (version, state) for item_id, version, state in store.rows(sql, json.dumps(list(item_ids)))}
+
+
+def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[int]:
+    """Return the sources with a fresh set of the same parameters as `new` (its item aside). A set that cards chose is
+    older than it should be when the card of its source is younger.
+    """
+    sql = f"""
+        SELECT s.item_id
+        FROM candidate_sets s
+        JOIN items i ON i.id = s.item_id
+        WHERE s.project_id = ? AND i.kind = ? AND {_FRESH}
+          AND s.representation = ? AND s.model = ? AND s.k = ? AND s.min_score = ? AND s.states = ?
+          AND NOT EXISTS (
+            SELECT 1
+            FROM intent_cards c
+            WHERE s.representation = 'intent' AND c.item_id = s.item_id AND c.made_at > s.made_at
+          )
+    """
+    given = (new.representation, new.model, new.k, new.min_score, new.states)
+    return {item_id for (item_id,) in store.rows(sql, project_id, kind, *given)}
+
+
+def save_set(store: Store, new: NewSet, members: Sequence[SetMember], now_ms: int) -> tuple[int, int]:
+    """Keep a set, the earlier ones of its source become stale. Returns its id and how many did. In a transaction."""
+    stale = store.run("UPDATE candidate_sets SET is_fresh = 0 WHERE item_id = ? AND is_fresh", new.item_id)
+    names = ", ".join(NewSet._fields)
+    set_id = store.insert(
+        f"INSERT INTO candidate_sets ({names}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *new, now_ms
+    )
+    store.run_many(
+        f"""
+        INSERT INTO candidate_set_members (set_id, {", ".join(SetMember._fields)})
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [(set_id, *one[:-2], json.dumps(one.marks), json.dumps(dict(one.features))) for one in members],
+    )
+    return set_id, stale
+
+
+def load_set(store: Store, set_id: int) -> CandidateSet | None:
+    """Return one set with its members."""
+    found = _load(store, "s.id = ?", set_id)
+    return next(found, None)
+
+
+def each_latest_set(
+    store: Store, project_id: int, kind: str, *, representations: Sequence[str] | None = None,
+    allows_stale: bool = False,
+) -> Iterator[CandidateSet]:  # fmt: skip
+    """Yield the newest set of each open source of a kind, by number; stale ones only where that is asked for.
+    `representations`: only sets that were made by one of these.
+    """
+    fresh = "1" if allows_stale else _FRESH
+    condition = f"""
+        s.project_id = ? AND i.kind = ? AND i.state = 'open' AND i.deleted_at IS NULL AND {fresh}
+          AND s.representation IN (SELECT value FROM json_each(coalesce(?, json_array(s.representation))))
+          AND s.id = (
+              SELECT max(id)
+              FROM candidate_sets
+              WHERE item_id = s.item_id)
+    """
+    wanted = None if representations is None else json.dumps(list(representations))
+    return _load(store, condition, project_id, kind, wanted)
+
+
+def _load(store: Store, condition: str, *bindings: object) -> Iterator[CandidateSet]:
+    sql = f"""
+        SELECT s.id, s.item_id, s.content_version, s.representation, {_FRESH}, s.made_at
+        FROM candidate_sets s
+        JOIN items i ON i.id = s.item_id
+        WHERE {condition}
+        ORDER BY i.number
+    """
+    for row in store.rows(sql, *bindings):
+        yield CandidateSet._make((*row[:4], bool(row[4]), row[5], _load_members(store, row[0])))
+
+
+def _load_members(store: Store, set_id: int) -> tuple[SetMember, ...]:
+    names = ", ".join(SetMember._fields)
+    sql = f"SELECT {names} FROM candidate_set_members WHERE set_id = ? ORDER BY rank"
+    rows = store.rows(sql, set_id)
+    return tuple(
+        SetMember._make((*row[:4], bool(row[4]), *row[5:-2], tuple(json.loads(row[-2])), json.loads(row[-1])))
+        for row in rows
+    )
+
+
+class StoredCluster(NamedTuple):
+    id: int
+    canonical_id: int
+    chosen_by: str
+    members: tuple[int, ...]
+
+
+def replace_clusters(
+    store: Store, project_id: int, kind: str, clusters: Iterable[tuple[int, str, Iterable[int]]], now_ms: int
+) -> int:
+    """Keep (canonical, chosen by, members) of every cluster of a kind instead of the earlier ones. In a transaction."""
+    store.run("DELETE FROM clusters WHERE project_id = ? AND kind = ?", project_id, kind)
+    count = 0
+    for canonical_id, chosen_by, members in clusters:
+        sql = "INSERT INTO clusters (project_id, kind, canonical_id, chosen_by, made_at) VALUES (?, ?, ?, ?, ?)"
+        cluster_id = store.insert(sql, project_id, kind, canonical_id, chosen_by, now_ms)
+        rows = [(item_id, cluster_id) for item_id in members]
+        store.run_many("INSERT INTO cluster_members (item_id, cluster_id) VALUES (?, ?)", rows)
+        count += 1
+    return count
+
+
+def list_clusters(store: Store, project_id: int, kind: str) -> list[StoredCluster]:
+    """Return the clusters of a kind, the largest first."""
+    sql = """
+        SELECT c.id, c.canonical_id, c.chosen_by, m.item_id
+        FROM clusters c
+        JOIN cluster_members m ON m.cluster_id = c.id
+        WHERE c.project_id = ? AND c.kind = ?
+        ORDER BY c.id, m.item_id
+    """
+    found: dict[int, StoredCluster] = {}
+    for cluster_id, canonical_id, chosen_by, item_id in store.rows(sql, project_id, kind):
+        cluster = found.setdefault(cluster_id, StoredCluster(cluster_id, canonical_id, chosen_by, ()))
+        found[cluster_id] = cluster._replace(members=(*cluster.members, item_id))
+    return sorted(found.values(), key=lambda one: (-len(one.members), one.id))
+
+
+_WITHIN = "IN (SELECT value FROM json_each(?))"
+
+
+class CardOrigin(NamedTuple):
+    """What a card was made from and by. Where nothing of it changed and its status is ok, it is not made again."""
+
+    source_hash: str
+    schema_version: int
+    prompt_version: str
+    model: str
+    status: str
+
+
+class NewCard(NamedTuple):
+    """A card about to be saved. `status` fallback: the model failed, as `error` says, and rules made it."""
+
+    item_id: int
+    project_id: int
+    source_hash: str
+    schema_version: int
+    prompt_version: str
+    model: str
+    status: str
+    error: str
+    card: str
+    text: str
+
+
+class CardDocument(NamedTuple):
+    """A card as it is searched."""
+
+    document_id: int
+    title: str
+    text: str
+
+
+def list_card_items(store: Store, project_id: int, kind: str, states: Sequence[str] | None = None) -> list[int]:
+    """Return the live public items of a kind, of some states or of any, newest first: what is new is asked first."""
+    wanted = "" if states is None else f"AND state {_WITHIN}"
+    sql = f"""
+        SELECT id
+        FROM items
+        WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential {wanted}
+        ORDER BY number DESC
+    """
+    given = () if states is None else (json.dumps(list(states)),)
+    return [item_id for (item_id,) in store.rows(sql, project_id, kind, *given)]
+
+
+def load_card_sources(store: Store, item_ids: Iterable[int]) -> dict[int, CardSource]:
+    """Return what the cards of live public items are made from."""
+    sql = f"""
+        SELECT i.id, i.kind, i.title, coalesce(i.body, ''), (
+            SELECT json_group_array(new_path)
+            FROM item_files
+            WHERE item_id = i.id), i.number
+        FROM items i
+        WHERE i.id {_WITHIN} AND i.deleted_at IS NULL AND NOT i.is_confidential
+    """
+    rows = store.rows(sql, json.dumps(list(item_ids)))
+    return {row[0]: CardSource._make((*row[1:4], tuple(sorted(json.loads(row[4]))), row[5])) for row in rows}
+
+
+def load_origins(store: Store, item_ids: Iterable[int]) -> dict[int, CardOrigin]:
+    """Return item -> what its card was made from; items without one are missing."""
+    names = ", ".join(CardOrigin._fields)
+    sql = f"SELECT item_id, {names} FROM intent_cards WHERE item_id {_WITHIN}"
+    return {row[0]: CardOrigin._make(row[1:]) for row in store.rows(sql, json.dumps(list(item_ids)))}
+
+
+def save_card(store: Store, new: NewCard, now_ms: int) -> None:
+    """Keep a card in place of the item's earlier one, and queue its documents. In a transaction."""
+    names = NewCard._fields
+    sql = f"""
+        INSERT INTO intent_cards ({", ".join(names)}, made_at)
+        VALUES ({", ".join("?" * len(names))}, ?)
+        ON CONFLICT (item_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in (*names, "made_at"))}
+    """
+    store.run(sql, *new, now_ms)
+    queue_documents(store, new.project_id, [new.item_id])
+
+
+def drop_cards(store: Store, item_ids: Iterable[int]) -> int:
+    """Delete the cards of items; returns how many there were. Their documents go when the items are indexed again."""
+    return store.run(f"DELETE FROM intent_cards WHERE item_id {_WITHIN}", json.dumps(list(item_ids)))
+
+
+def load_card_texts(store: Store, item_ids: Iterable[int]) -> dict[int, str]:
+    """Return item -> the text of its card; items without one are missing."""
+    sql = f"SELECT item_id, text FROM intent_cards WHERE item_id {_WITHIN}"
+    return dict(store.rows(sql, json.dumps(list(item_ids))))
+
+
+def load_card_document(store: Store, item_id: int) -> CardDocument | None:
+    """Return the searchable card of an item; None while it has none."""
+    sql = """
+        SELECT d.id, t.title, t.text
+        FROM documents d
+        JOIN document_texts t ON t.id = d.id
+        WHERE d.item_id = ? AND d.representation = 'intent'
+    """
+    row = store.row(sql, item_id)
+    return CardDocument._make(row) if row else None
+
+
+def has_cards(store: Store, project_id: int) -> bool:
+    """Whether a project has any."""
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM intent_cards WHERE project_id = ?)", project_id))
+
+
+def each_card(store: Store) -> Iterator[tuple[int, str, str]]:
+    """Yield (item, card, text) of every card, as it is kept."""
+    return ((row[0], row[1], row[2]) for row in store.each("SELECT item_id, card, text FROM intent_cards"))

@@ -1,0 +1,211 @@
+"""Persons: whether anybody here has a login, how it is spelled, and whose tokens are used.
+
+A login is compared without regard to capitals, and with or without an @ (imported trackers may have one). What only
+confidential items and internal notes tell is not told where the view is public.
+
+Reviewers of changes: who is asked, what they said in the end, and whether a review is still awaited.
+
+One rule for all that ask: `item_people` holds requests and reviews, one row each, as they were told.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.store.database import Store
+
+
+class PersonScope(NamedTuple):
+    """Whose history is asked for, and of what: no project ids mean all."""
+
+    login: str
+    project_ids: tuple[int, ...] = ()
+    since_ms: int | None = None
+    is_public: bool = False
+    limit: int = 10
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """?1 the login, ?2 the projects, ?3 since when, ?4 whether the view is public."""
+        projects = json.dumps(self.project_ids) if self.project_ids else None
+        return (self.login, projects, self.since_ms or 0, int(self.is_public))
+
+
+_SAMPLE = 200  # rows that tell how a login is spelled
+# Conditions on an item `i` and a note `n`, in terms of `PersonScope.values`.
+VISIBLE = """
+    i.deleted_at IS NULL AND NOT (?4 AND i.is_confidential)
+      AND (?2 IS NULL OR i.project_id IN (SELECT value FROM json_each(?2)))
+"""
+SAID = "NOT (?4 AND coalesce(n.is_internal, 0))"
+
+
+def is_person(column: str) -> str:
+    """Return the condition that a column holds the login."""
+    return f"{column} COLLATE NOCASE IN (?1, '@' || ?1)"
+
+
+# How a login is mostly spelled, by indexes; then where no index helps.
+_BY_INDEX = f"""
+    SELECT login
+    FROM (
+      SELECT *
+      FROM (
+        SELECT i.author AS login, 2 AS weight
+        FROM items i
+        WHERE {is_person("i.author")} AND {VISIBLE}
+        LIMIT {_SAMPLE}
+      )
+      UNION ALL
+      SELECT *
+      FROM (
+        SELECT n.author, 2
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE {is_person("n.author")} AND {SAID} AND {VISIBLE}
+        LIMIT {_SAMPLE}
+      )
+      UNION ALL
+      SELECT *
+      FROM (
+        SELECT x.login, x.role <> 'mentioned'
+        FROM item_people x
+        JOIN items i ON i.id = x.item_id
+        LEFT JOIN notes n ON n.id = x.note_id
+        WHERE {is_person("x.login")} AND {SAID} AND {VISIBLE}
+        LIMIT {_SAMPLE}
+      )
+    )
+    WHERE ?3 NOTNULL
+    GROUP BY login
+    ORDER BY sum(weight) DESC, login
+    LIMIT 1
+"""
+_BY_LOOK = f"""
+    SELECT login
+    FROM (
+      SELECT a.value AS login
+      FROM items i
+      JOIN json_each(i.assignees) a
+      WHERE i.assignees <> '[]' AND {is_person("a.value")} AND {VISIBLE}
+      UNION ALL
+      SELECT t.resolved_by
+      FROM threads t
+      JOIN items i ON i.id = t.item_id
+      WHERE {is_person("t.resolved_by")} AND {VISIBLE}
+      UNION ALL
+      SELECT c.login
+      FROM commits c
+      WHERE {is_person("c.login")}
+      UNION ALL
+      SELECT c.author
+      FROM commits c
+      WHERE {is_person("c.author")}
+      UNION ALL
+      SELECT m.login
+      FROM members m
+      WHERE NOT ?4 AND {is_person("m.login")}
+    )
+    WHERE ?3 NOTNULL
+    LIMIT 1
+"""
+
+
+def find_spelling(store: Store, scope: PersonScope) -> str | None:
+    """Return a login as it is mostly spelled; None when nobody here has it. First by indexes, then by a look at all."""
+    found: str | None = store.value(_BY_INDEX, *scope.values) or store.value(_BY_LOOK, *scope.values)
+    return found.removeprefix("@") if found else None
+
+
+def list_writers(store: Store, *, is_public: bool) -> list[str]:
+    """Return who wrote items and notes, those who wrote most first: for a suggestion."""
+    sql = """
+        SELECT author
+        FROM (
+          SELECT i.author AS author
+          FROM items i
+          WHERE NOT (?1 AND i.is_confidential)
+          UNION ALL
+          SELECT n.author
+          FROM notes n
+          JOIN items i ON i.id = n.item_id
+          WHERE NOT n.is_system AND NOT (?1 AND (n.is_internal OR i.is_confidential))
+        )
+        WHERE author NOTNULL
+        GROUP BY author
+        ORDER BY count(*) DESC, author
+    """
+    return [name for (name,) in store.rows(sql, int(is_public))]
+
+
+def save_token_owner(store: Store, host: str, login: str, now_ms: int) -> None:
+    """Remember whom a host says a token belongs to. In a transaction."""
+    sql = """
+        INSERT INTO token_owners (host, login, seen_at)
+        VALUES (?, ?, ?)
+        ON CONFLICT (host) DO UPDATE SET login = excluded.login, seen_at = excluded.seen_at
+    """
+    store.run(sql, host, login, now_ms)
+
+
+def load_token_owners(store: Store, hosts: Iterable[str]) -> list[str]:
+    """Return whose tokens were used on these hosts, the last seen first."""
+    sql = """
+        SELECT login
+        FROM token_owners
+        WHERE host IN (SELECT value FROM json_each(?))
+        GROUP BY login
+        ORDER BY max(seen_at) DESC
+    """
+    return [login for (login,) in store.rows(sql, json.dumps(list(hosts)))]
+
+
+_BY = "FROM item_people g WHERE g.role = 'reviewed' AND"
+# Reviews by weight, then by time: whoever only remarks something decides nothing.
+RANK = "(({0}.verdict <> 'commented') * 1000000000000000 + coalesce({0}.created_at, 0))"
+# What is asked for now, and not what a note says was asked for once.
+CURRENT_REQUEST = "role = 'requested' AND source IN ('forge', 'detail')"
+
+
+class ReviewerRow(NamedTuple):
+    """Somebody who is asked for a review of a change, or gave one: their last verdict, and whether one is awaited."""
+
+    login: str
+    verdict: str | None
+    reviewed_at: int | None
+    is_awaited: int
+
+
+def is_awaited(item: str, login: str) -> str:
+    """Return the SQL condition that a review, which is asked for, was not given since.
+
+    A forge that takes a request away with the review (GitHub, Forgejo) tells no time of it: what is there is open.
+    GitLab keeps reviewers; there the last request is compared with the last review.
+    """
+    asked = f"a.item_id = {item} AND a.role = 'requested' AND a.login = {login} COLLATE NOCASE"
+    asked_at = f"(SELECT max(a.created_at) FROM item_people a WHERE {asked})"
+    given = f"{_BY} g.item_id = {item} AND g.login = {login} COLLATE NOCASE"
+    gave_at = f"(SELECT max(g.created_at) {given})"
+    return f"coalesce({_verdict(given)} = 'dismissed' OR {gave_at} < {asked_at}, 1)"
+
+
+def _verdict(given: str) -> str:
+    """Return the SQL of what somebody's reviews say in the end: a later remark takes back no approval."""
+    return f"(SELECT g.verdict {given} ORDER BY {RANK.format('g')} DESC LIMIT 1)"
+
+
+def load_reviewers(store: Store, item_id: int, *, is_public: bool = False) -> list[ReviewerRow]:
+    """Return who is to review a change and who did, its author left out. `is_public`: not what internal notes tell."""
+    given = f"{_BY} g.item_id = p.item_id AND g.login = p.login COLLATE NOCASE"
+    sql = f"""
+        SELECT p.login, {_verdict(given)}, (SELECT max(g.created_at) {given}),
+          max({CURRENT_REQUEST}) AND {is_awaited("p.item_id", "p.login")}
+        FROM item_people p
+        JOIN items i ON i.id = p.item_id
+        LEFT JOIN notes n ON n.id = p.note_id
+        WHERE p.item_id = ? AND (p.role = 'reviewed' OR {CURRENT_REQUEST})
+          AND p.login <> coalesce(i.author, '') COLLATE NOCASE AND NOT (? AND coalesce(n.is_internal, 0))
+        GROUP BY p.login COLLATE NOCASE
+        ORDER BY p.login COLLATE NOCASE
+    """
+    return [ReviewerRow._make(row) for row in store.rows(sql, item_id, int(is_public))]

@@ -1,0 +1,355 @@
+"""Work that waits for a person: assigned, asked for a review, mentioned, threads of their changes, later notes.
+
+Only open items, and nothing that happened before the scope's time. Newest first.
+
+What a person did: items they wrote, changes they reviewed, threads they resolved, files and labels they touched.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from forgelore.store.database import Store
+from forgelore.store.people import CURRENT_REQUEST, RANK, SAID, VISIBLE, PersonScope, is_awaited, is_person
+
+MAX_NOTES = 2_000  # that are looked at for questions and for mentions
+MAX_CHARS = 20_000  # of a note
+_OPEN = "coalesce(i.state, 'open') = 'open' AND i.kind <> 'release'"
+ITEM_COLUMNS = "i.kind, i.number, i.title, i.state, i.author, i.updated_at, i.url, i.tag, p.forge, p.host, p.path"
+_NEVER = -1
+# When the person last said something on an item, its own text included.
+_LAST_WORD = f"""
+    max(
+      coalesce((SELECT max(o.created_at) FROM notes o WHERE o.item_id = i.id AND {is_person("o.author")}), {_NEVER}),
+      CASE WHEN {is_person("i.author")} THEN coalesce(i.created_at, {_NEVER}) ELSE {_NEVER} END
+    )
+"""
+
+
+class WorkRow(NamedTuple):
+    """An item, and what of it concerns a person: when, said by whom, where and in which words."""
+
+    kind: str
+    number: int
+    title: str
+    state: str | None
+    author: str | None
+    updated_at: int | None
+    item_url: str | None
+    tag: str | None
+    forge: str
+    host: str
+    project_path: str
+    at: int | None
+    by: str | None
+    path: str | None
+    line: int | None
+    text: str | None
+    note_key: str | None
+    note_url: str | None
+    is_answered: int
+
+
+def load_assigned(store: Store, scope: PersonScope) -> list[WorkRow]:
+    """Return open items that are assigned to the person."""
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, i.updated_at, NULL, NULL, NULL, NULL, NULL, NULL, 0
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE {_OPEN} AND {VISIBLE} AND coalesce(i.updated_at, i.created_at, 0) >= ?3
+          AND i.assignees <> '[]'
+          AND EXISTS (SELECT 1 FROM json_each(i.assignees) a WHERE {is_person("a.value")})
+        ORDER BY i.updated_at DESC, i.id DESC
+    """
+    return _work_rows(store, sql, scope)
+
+
+def load_requested(store: Store, scope: PersonScope) -> list[WorkRow]:
+    """Return open changes whose review the person is asked for and has not given since."""
+    sql = f"""
+        SELECT {ITEM_COLUMNS},
+          (
+            SELECT max(x.created_at)
+            FROM item_people x
+            WHERE x.item_id = i.id AND x.role = 'requested' AND {is_person("x.login")}
+          ) AS asked_at,
+          i.author, NULL, NULL, NULL, NULL, NULL, 0
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE i.id IN (
+            SELECT item_id
+            FROM item_people
+            WHERE {is_person("login")} AND {CURRENT_REQUEST}
+          )
+          AND i.kind = 'change' AND {_OPEN} AND {VISIBLE} AND coalesce(i.updated_at, i.created_at, 0) >= ?3
+          AND {is_awaited("i.id", "?1")}
+        ORDER BY coalesce(asked_at, i.updated_at) DESC, i.id DESC
+    """
+    return _work_rows(store, sql, scope)
+
+
+def load_mentioned(store: Store, scope: PersonScope) -> list[WorkRow]:
+    """Return where others mention the person in open items; several rows of one item are its mentions, last first."""
+    by = "CASE WHEN x.note_id IS NULL THEN i.author ELSE n.author END"
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, x.created_at, {by}, n.path, n.line,
+          substr(CASE WHEN x.note_id IS NULL THEN i.body ELSE n.body END, 1, {MAX_CHARS}), n.key, n.url,
+          {_LAST_WORD} > coalesce(x.created_at, 0) AS is_answered
+        FROM item_people x
+        JOIN items i ON i.id = x.item_id
+        JOIN projects p ON p.id = i.project_id
+        LEFT JOIN notes n ON n.id = x.note_id
+        WHERE {is_person("x.login")} AND x.role = 'mentioned' AND {_OPEN} AND {VISIBLE} AND {SAID}
+          AND coalesce(x.created_at, 0) >= ?3
+          AND NOT coalesce({is_person(by)}, 0)
+        ORDER BY x.created_at DESC, x.id DESC
+        LIMIT {MAX_NOTES}
+    """
+    return _work_rows(store, sql, scope)
+
+
+def load_open_threads(store: Store, scope: PersonScope) -> list[WorkRow]:
+    """Return unresolved threads on the person's open changes, each with its last note; where others had the last word
+    first.
+    """
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, max(coalesce(n.created_at, 0)) AS at, n.author, t.path, t.line,
+          substr(n.body, 1, {MAX_CHARS}), n.key, n.url, coalesce({is_person("n.author")}, 0) AS is_answered
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        JOIN threads t ON t.item_id = i.id
+        JOIN notes n ON n.thread_id = t.id
+        WHERE {is_person("i.author")} AND i.kind = 'change' AND {_OPEN} AND {VISIBLE}
+          AND t.is_resolvable AND NOT t.is_resolved AND NOT n.is_system AND {SAID} AND coalesce(n.created_at, 0) >= ?3
+        GROUP BY t.id
+        ORDER BY is_answered, at DESC, t.id DESC
+    """
+    return _work_rows(store, sql, scope)
+
+
+def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[WorkRow]:
+    """Return what others wrote on open items after the person's last word there, and that has a question mark. `bot` is
+    how the logins of programs end: these ask nothing. Threads that were resolved, and those that `load_open_threads`
+    tells of, are left out.
+    """
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, n.created_at, n.author, n.path, n.line, substr(n.body, -{MAX_CHARS}), n.key, n.url, 0
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        JOIN notes n ON n.item_id = i.id
+        JOIN threads t ON t.id = n.thread_id
+        WHERE i.id IN (
+            SELECT id
+            FROM items
+            WHERE {is_person("author")}
+            UNION
+            SELECT item_id
+            FROM notes
+            WHERE {is_person("author")} AND NOT is_system
+          )
+          AND {_OPEN} AND {VISIBLE} AND {SAID} AND NOT n.is_system AND n.created_at >= ?3
+          AND (instr(n.body, '?') OR instr(n.body, char(65311)))
+          AND NOT coalesce({is_person("n.author")}, 0) AND coalesce(substr(n.author, -length(?5)), '') <> ?5
+          AND NOT t.is_resolved AND NOT (t.is_resolvable AND i.kind = 'change' AND {is_person("i.author")} IS TRUE)
+          AND n.created_at > {_LAST_WORD}
+        ORDER BY n.created_at DESC, n.id DESC
+        LIMIT {MAX_NOTES}
+    """
+    return [WorkRow._make(row) for row in store.rows(sql, *scope.values, bot)]
+
+
+def _work_rows(store: Store, sql: str, scope: PersonScope) -> list[WorkRow]:
+    return [WorkRow._make(row) for row in store.rows(sql, *scope.values)]
+
+
+class DoneRow(NamedTuple):
+    """An item, and when and how a person had to do with it."""
+
+    kind: str
+    number: int
+    title: str
+    state: str | None
+    author: str | None
+    updated_at: int | None
+    item_url: str | None
+    tag: str | None
+    forge: str
+    host: str
+    project_path: str
+    at: int | None
+    verdict: str | None
+    path: str | None
+    line: int | None
+
+
+# A review is somebody else's: remarks of an author on their own change are none.
+_REVIEWED = f"""
+    item_people x
+    JOIN items i ON i.id = x.item_id
+    LEFT JOIN notes n ON n.id = x.note_id
+    WHERE {is_person("x.login")} AND x.role = 'reviewed' AND i.kind = 'change' AND {VISIBLE} AND {SAID}
+      AND NOT coalesce({is_person("i.author")}, 0) AND coalesce(x.created_at, 0) >= ?3
+"""
+
+
+def count_written(store: Store, scope: PersonScope) -> dict[tuple[str, str], int]:
+    """Return (kind, state) -> how many items the person wrote."""
+    sql = f"""
+        SELECT i.kind, coalesce(i.state, ''), count(*)
+        FROM items i
+        WHERE {is_person("i.author")} AND {VISIBLE} AND coalesce(i.created_at, 0) >= ?3
+        GROUP BY 1, 2
+    """
+    return {(kind, state): number for kind, state, number in store.rows(sql, *scope.values)}
+
+
+def count_notes(store: Store, scope: PersonScope) -> tuple[int, int | None, int | None]:
+    """Return how many notes the person wrote, and when the first and the last."""
+    sql = f"""
+        SELECT count(*), min(n.created_at), max(n.created_at)
+        FROM notes n
+        JOIN items i ON i.id = n.item_id
+        WHERE {is_person("n.author")} AND NOT n.is_system AND {SAID} AND {VISIBLE} AND coalesce(n.created_at, 0) >= ?3
+    """
+    row = store.row(sql, *scope.values)
+    return row[0:3] if row else (0, None, None)
+
+
+def count_verdicts(store: Store, scope: PersonScope) -> dict[str, int]:
+    """Return verdict -> how many changes got it from the person in the end."""
+    sql = f"""
+        SELECT verdict, count(*)
+        FROM (
+          SELECT x.verdict AS verdict, max({RANK.format("x")})
+          FROM {_REVIEWED}
+          GROUP BY i.id
+        )
+        WHERE ?3 NOTNULL
+        GROUP BY 1
+        ORDER BY 1
+    """
+    return {verdict or "commented": number for verdict, number in store.rows(sql, *scope.values)}
+
+
+def count_mentions(store: Store, scope: PersonScope) -> int:
+    """Return how many items mention the person."""
+    sql = f"""
+        SELECT count(DISTINCT i.id)
+        FROM item_people x
+        JOIN items i ON i.id = x.item_id
+        LEFT JOIN notes n ON n.id = x.note_id
+        WHERE {is_person("x.login")} AND x.role = 'mentioned' AND {VISIBLE} AND {SAID}
+          AND coalesce(x.created_at, 0) >= ?3
+    """
+    return int(store.value(sql, *scope.values))
+
+
+def count_commits_by(store: Store, scope: PersonScope) -> int:
+    """Return how many commits are the person's: by the address that a forge gives out, or by a name that is a login."""
+    sql = f"""
+        SELECT count(*)
+        FROM commits c
+        WHERE ({is_person("c.login")} OR {is_person("c.author")}) AND coalesce(c.authored_at, 0) >= ?3
+          AND (?2 IS NULL OR c.project_id IN (SELECT value FROM json_each(?2))) AND ?4 NOTNULL
+    """
+    return int(store.value(sql, *scope.values))
+
+
+def load_written(store: Store, scope: PersonScope) -> list[DoneRow]:
+    """Return the items the person wrote, newest first."""
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, i.created_at, NULL, NULL, NULL
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE {is_person("i.author")} AND {VISIBLE} AND coalesce(i.created_at, 0) >= ?3
+        ORDER BY i.created_at DESC, i.id DESC
+        LIMIT ?5
+    """
+    return _done_rows(store, sql, scope)
+
+
+def load_reviewed(store: Store, scope: PersonScope) -> list[DoneRow]:
+    """Return the changes the person reviewed with what they said of each in the end, newest first."""
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, r.at, r.verdict, NULL, NULL
+        FROM (
+          SELECT i.id AS id, x.verdict AS verdict, max({RANK.format("x")}) % 1000000000000000 AS at
+          FROM {_REVIEWED}
+          GROUP BY i.id
+        ) r
+        JOIN items i ON i.id = r.id
+        JOIN projects p ON p.id = i.project_id
+        ORDER BY r.at DESC, i.id DESC
+        LIMIT ?5
+    """
+    return _done_rows(store, sql, scope)
+
+
+def load_resolved(store: Store, scope: PersonScope) -> tuple[int, list[DoneRow]]:
+    """Return how many threads the person resolved, and the last of them."""
+    since = "coalesce(t.resolved_at, i.updated_at, 0) >= ?3"
+    where = f"{is_person('t.resolved_by')} AND t.is_resolved AND {VISIBLE} AND {since}"
+    total = f"""
+        SELECT count(*)
+        FROM threads t
+        JOIN items i ON i.id = t.item_id
+        WHERE {where}
+    """
+    sql = f"""
+        SELECT {ITEM_COLUMNS}, t.resolved_at, NULL, t.path, t.line
+        FROM threads t
+        JOIN items i ON i.id = t.item_id
+        JOIN projects p ON p.id = i.project_id
+        WHERE {where}
+        ORDER BY coalesce(t.resolved_at, i.updated_at) DESC, t.id DESC
+        LIMIT ?5
+    """
+    return int(store.value(total, *scope.values)), _done_rows(store, sql, scope)
+
+
+def each_touched_path(store: Store, scope: PersonScope) -> Iterator[tuple[str, str]]:
+    """Return each path that the person's changes, reviews and commits touch, and by which: w12, r7, c3."""
+    sql = f"""
+        SELECT f.new_path, 'w' || i.id
+        FROM items i
+        JOIN item_files f ON f.item_id = i.id
+        WHERE {is_person("i.author")} AND i.kind = 'change' AND i.state <> 'closed' AND {VISIBLE}
+          AND coalesce(i.created_at, 0) >= ?3
+        UNION ALL
+        SELECT f.new_path, 'r' || r.id
+        FROM (
+          SELECT DISTINCT i.id AS id
+          FROM {_REVIEWED}
+        ) r
+        JOIN item_files f ON f.item_id = r.id
+        UNION ALL
+        SELECT t.path, 'c' || c.id
+        FROM commits c
+        JOIN commit_paths t ON t.commit_id = c.id
+        WHERE ({is_person("c.login")} OR {is_person("c.author")}) AND coalesce(c.authored_at, 0) >= ?3
+          AND (?2 IS NULL OR c.project_id IN (SELECT value FROM json_each(?2)))
+    """
+    return ((path, thing) for path, thing in store.each(sql, *scope.values))
+
+
+def count_labels_of(store: Store, scope: PersonScope) -> list[tuple[str, int]]:
+    """Return the labels of what the person wrote and reviewed, the most frequent first."""
+    sql = f"""
+        SELECT l.name, count(*)
+        FROM item_labels l
+        WHERE l.item_id IN (
+          SELECT i.id
+          FROM items i
+          WHERE {is_person("i.author")} AND {VISIBLE} AND coalesce(i.created_at, 0) >= ?3
+          UNION
+          SELECT i.id
+          FROM {_REVIEWED}
+        )
+        GROUP BY l.name
+        ORDER BY 2 DESC, 1
+        LIMIT ?5
+    """
+    return [(name, number) for name, number in store.rows(sql, *scope.values, scope.limit)]
+
+
+def _done_rows(store: Store, sql: str, scope: PersonScope) -> list[DoneRow]:
+    return [DoneRow._make(row) for row in store.rows(sql, *scope.values, scope.limit)]

@@ -1,0 +1,307 @@
+"""Checks of full text: whether it finds what its texts say, proved in three ways. None of them is enough alone.
+
+- FTS5 compares every word of every text with its index. It reads the index from the first page to the last.
+- A search does not: it looks a word up. So words are looked up and must give as many documents as reading them gave:
+  all words that are not rare, and of the rare ones some `_RARE` at most, others in each run.
+- Words of some documents, chosen at random, are asked for as a search asks.
+
+A check of rows that is one SQL statement, and what such statements share.
+
+Rows of full text and of vectors that contradict the documents they stand for, each kind found by one statement.
+
+Whether the words and the numbers in them are right is `fulltext_check` and `vector_check`.
+
+Checks of vectors: whether stored ones can be vectors at all, and a sample of them with the texts they stand for.
+
+A packed vector restores to length 1 (`text/vectors`): one that does not was changed since. Whether it is the
+vector of *its* text only the embedder can tell: `index/part_checks` asks it for a sample.
+"""
+
+import json
+import math
+import random
+from collections import Counter
+from typing import Any, NamedTuple
+
+from forgelore.errors import CorruptStore, StoreError
+from forgelore.store.database import Store
+from forgelore.store.sqlite.files import CARD_TEXT, FULL_TEXT, SHADOWS, texts_of
+from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
+from forgelore.store.sqlite.schema import expected_schema
+from forgelore.text.vectors import PackedVector
+
+_NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves
+_RARE = 25_000  # looked up at most: about two seconds
+_WORDS, _CHARS = 5, 4_000  # asked for of a document, from its beginning
+
+
+class WordComparison(NamedTuple):
+    """Words that a lookup does not find, or not in all their documents; words that were counted wrongly once; and how
+    many were looked up, of how many.
+    """
+
+    lost: list[str]
+    miscounted: list[str]
+    checked: int
+    total: int
+
+
+def find_word_damage(store: Store) -> list[str]:
+    """Return why full text does not fit its texts, that of people or that of cards."""
+    return [line for name in (FULL_TEXT, CARD_TEXT) for line in _find_damage(store, name)]
+
+
+def _find_damage(store: Store, name: str) -> list[str]:
+    """Return why a full-text table does not fit its texts, by FTS5's own comparison of every word.
+
+    That comparison is an INSERT, which would wait for a running sync and keep it waiting. So it is made on a copy of
+    the index among the temporary tables, which nobody else sees: copying costs a twentieth of comparing.
+    """
+    sql, copy = expected_schema()[name].sql, f"compared_{name}"
+    try:
+        store.run(f"CREATE TEMP VIEW {copy}_texts AS {texts_of(name)}")
+        store.run(sql.replace(name, f"temp.{copy}").replace("document_texts", f"{copy}_texts"))
+        for shadow in SHADOWS:
+            store.run(f"DELETE FROM temp.{copy}_{shadow}")
+            store.run(f"INSERT INTO temp.{copy}_{shadow} SELECT * FROM main.{name}_{shadow}")
+        store.run(f"INSERT INTO temp.{copy} ({copy}, rank) VALUES ('integrity-check', 1)")
+        settings = store.rows(f"SELECT k, v FROM {name}_config WHERE k <> 'version'")
+    except StoreError as error:
+        complaint = str(error.__cause__).replace(copy, name)
+        # FTS5 names the damage, or SQLite says that "the disk image is malformed", which frightens people for nothing.
+        is_plain = "fts5" in complaint or not isinstance(error, CorruptStore)
+        return [complaint if is_plain else "some words are missing or too many"]
+    return [f"{setting} = {value}, which nobody of ours sets" for setting, value in settings]
+
+
+def compare_words(store: Store) -> WordComparison:
+    """Look words up, and compare with what reading the index says of them."""
+    common: dict[str, int] = dict(store.rows("SELECT word, documents FROM common_words"))
+    slack = _growth(store)
+    chosen: list[tuple[str, int]] = []
+    miscounted = [word for word, count in common.items() if not isinstance(count, int)]
+    total = int(store.value("SELECT count(*) FROM documents_vocab"))
+    step = 1 + total // _RARE
+    first = random.randrange(step)  # noqa: S311 - a sample
+    for at, (term, documents) in enumerate(store.each("SELECT term, doc FROM documents_vocab")):
+        if documents >= _NOT_RARE or at % step == first:
+            chosen.append((term, documents))
+        known = common.pop(term, None)
+        if isinstance(known, int) and abs(known - documents) > slack + max(MIN_COMMON, max(known, documents) // 2):
+            miscounted.append(term)
+    miscounted += [word for word, count in common.items() if isinstance(count, int) and count > slack + MIN_COMMON]
+    lost = [
+        term
+        for term, documents in chosen
+        if store.value("SELECT doc FROM documents_vocab WHERE term = ?", term) != documents
+    ]
+    return WordComparison(lost, miscounted, len(chosen), total)
+
+
+def _growth(store: Store) -> int:
+    """Return how many documents came or went since common words were counted: so much a count may be behind."""
+    now = int(store.value(f"SELECT count(*) FROM {FULL_TEXT}_docsize"))
+    counted = store.value("SELECT value FROM index_facts WHERE name = 'documents_counted'")
+    return abs(now - counted) if isinstance(counted, int) else 0
+
+
+def find_unmatched(store: Store, size: int) -> tuple[list[tuple[int, str]], int]:
+    """Ask for words of some documents; return (document, word) that a search misses, and how many documents were asked.
+
+    Documents whose text is not there, or has no words, have nothing to ask for.
+    """
+    stem = make_stemmer(store)
+    missed: list[tuple[int, str]] = []
+    sql = """
+        SELECT t.id, t.title || char(10) || substr(t.text, 1, ?), d.representation IS 'intent'
+        FROM document_texts t
+        LEFT JOIN documents d ON d.id = t.id
+        WHERE t.id IN (SELECT id FROM document_texts ORDER BY random() LIMIT ?)
+    """
+    rows = store.rows(sql, _CHARS, size)
+    for document_id, text, is_card in rows:
+        words = list(dict.fromkeys(text[start:end] for start, end, _ in stem(text)))
+        for word in random.sample(words, min(_WORDS, len(words))):
+            if not _is_found(store, CARD_TEXT if is_card else FULL_TEXT, document_id, word):
+                missed.append((document_id, word))
+                break
+    return missed, len(rows)
+
+
+def _is_found(store: Store, name: str, document_id: int, word: str) -> bool:
+    sql = f"SELECT 1 FROM {name} WHERE {name} MATCH ? AND rowid = ?"
+    try:
+        return store.row(sql, f'"{word}"', document_id) is not None
+    except StoreError:
+        return False
+
+
+UNION = "\nUNION ALL\n"
+
+
+class SqlCheck(NamedTuple):
+    """`sql` returns (what people call it, id of the row to repair) of everything that is wrong."""
+
+    name: str
+    sql: str
+
+
+def has_no_job(kind: str, row: str) -> str:
+    """Return the condition that a row of items or documents, by its alias, does not wait for a job of a kind."""
+    return f"""NOT EXISTS (
+        SELECT 1
+        FROM jobs j
+        WHERE j.project_id = {row}.project_id AND j.kind = '{kind}' AND j.key = CAST({row}.id AS TEXT)
+    )"""
+
+
+WORD_CHECKS = (
+    SqlCheck(
+        "words_missing",
+        """
+        SELECT 'document ' || t.id, t.id
+        FROM document_texts t
+        WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)
+          AND t.id NOT IN (SELECT id FROM cards_fts_docsize)
+        """,
+    ),
+    SqlCheck(
+        "words_extra",
+        """
+        SELECT 'document ' || f.id, f.id
+        FROM (
+            SELECT id
+            FROM documents_fts_docsize
+            UNION ALL
+            SELECT id
+            FROM cards_fts_docsize
+        ) f
+        WHERE f.id NOT IN (SELECT id FROM document_texts)
+        """,
+    ),
+)
+VECTOR_CHECKS = (
+    SqlCheck(
+        "vector_of_other_text",
+        f"""
+        SELECT 'document ' || d.id || ', chunk ' || c.position, c.id
+        FROM chunks c
+        JOIN documents d ON d.id = c.document_id
+        WHERE (c.text_hash <> substr(d.content_hash, 1, 8) OR c.is_card <> (d.representation = 'intent'))
+          AND {has_no_job("embed", "d")}
+        """,
+    ),
+    SqlCheck(
+        "vector_incomplete",
+        """
+        SELECT 'document ' || document_id, min(id)
+        FROM chunks
+        GROUP BY document_id, embedder_id
+        HAVING count(*) <> max(position) + 1
+        """,
+    ),
+)
+# The same for one embedder, whose id is bound.
+UNEMBEDDED = SqlCheck(
+    "document_without_vectors",
+    f"""
+    SELECT 'document ' || d.id, d.id
+    FROM documents d
+    WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id AND c.embedder_id = ?)
+      AND {has_no_job("embed", "d")}
+    """,
+)
+
+
+_LENGTH_SLACK = 1e-3
+_SAMPLE = """
+    SELECT d.id, t.title, t.text
+    FROM documents d
+    JOIN document_texts t ON t.id = d.id
+    WHERE d.id IN (
+        SELECT DISTINCT c.document_id
+        FROM chunks c
+        WHERE c.embedder_id = ? AND NOT EXISTS (
+            SELECT 1
+            FROM jobs j
+            WHERE j.project_id = c.project_id AND j.kind = 'embed' AND j.key = CAST(c.document_id AS TEXT))
+        ORDER BY random()
+        LIMIT ?)
+"""
+_CHUNKS_OF_SAMPLE = """
+    SELECT document_id, start_at, end_at, scale, vector
+    FROM chunks
+    WHERE embedder_id = ? AND document_id IN (SELECT value FROM json_each(?))
+    ORDER BY document_id, position
+"""
+
+
+class MalformedChunk(NamedTuple):
+    id: int
+    document_id: int
+    position: int
+
+
+class VectorShapes(NamedTuple):
+    """Chunks whose vector has the wrong size or length, and embedder -> the size that its vectors really have."""
+
+    malformed: list[MalformedChunk]
+    dimensions: dict[int, int]
+
+
+class StoredChunk(NamedTuple):
+    start: int
+    end: int
+    packed: PackedVector
+
+
+class SampledDocument(NamedTuple):
+    document_id: int
+    title: str
+    text: str
+    chunks: list[StoredChunk]
+
+
+def measure_vectors(store: Store) -> VectorShapes:
+    """Look at every vector. What most of the good ones of an embedder agree on is their size, whatever its row says."""
+    malformed: list[MalformedChunk] = []
+    dimensions: dict[int, int] = {}
+    for embedder_id, dimension in store.rows("SELECT id, dimension FROM embedders"):
+        odd: dict[int, list[MalformedChunk]] = {}
+        sizes: Counter[int] = Counter()
+        for scale, vector, *place in store.each(
+            "SELECT scale, vector, id, document_id, position FROM chunks WHERE embedder_id = ? ORDER BY id", embedder_id
+        ):
+            size = packed_size(scale, vector)
+            sizes[size] += 1
+            if size != dimension:
+                odd.setdefault(size, []).append(MalformedChunk(*place))
+        good = [size for size, _ in sizes.most_common() if size]
+        most = good[0] if good else dimension
+        if most == dimension:
+            malformed += [chunk for chunks in odd.values() for chunk in chunks]
+            continue
+        dimensions[embedder_id] = most
+        malformed += [chunk for size, chunks in odd.items() if size != most for chunk in chunks]
+    return VectorShapes(malformed, dimensions)
+
+
+def packed_size(scale: Any, vector: Any) -> int:
+    """Return how many numbers a packed vector has; 0 when they do not make a vector of length 1."""
+    import numpy as np
+
+    if not (isinstance(vector, bytes) and vector and isinstance(scale, float) and math.isfinite(scale)):
+        return 0
+    numbers = np.frombuffer(vector, np.int8).astype(np.float32)
+    length = scale * math.sqrt(float(numbers @ numbers))
+    return len(vector) if abs(length - 1) < _LENGTH_SLACK else 0
+
+
+def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDocument]:
+    """Return some documents that have vectors of this embedder and do not wait for new ones, chosen at random."""
+    rows = store.rows(_SAMPLE, embedder_id, size)
+    chunks: dict[int, list[StoredChunk]] = {}
+    ids = json.dumps([row[0] for row in rows])
+    for document_id, start, end, *packed in store.each(_CHUNKS_OF_SAMPLE, embedder_id, ids):
+        chunks.setdefault(document_id, []).append(StoredChunk(start, end, PackedVector(*packed)))
+    return [SampledDocument(document_id, title, text, chunks[document_id]) for document_id, title, text in rows]

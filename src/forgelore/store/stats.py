@@ -1,0 +1,189 @@
+"""How much is in the index and what waits: the numbers of `stats`. Whether they can be trusted is `store/checks`.
+
+Embedders whose vectors are stored: registering one, finding it by its fingerprint, forgetting the others.
+"""
+
+import os
+from typing import NamedTuple
+
+from forgelore.store.database import Store
+from forgelore.store.jobs import and_visible
+from forgelore.store.sqlite.vector_rows import drop_other_vectors, queue_unembedded
+from forgelore.words import JobKind
+
+_ERRORS = 5
+
+
+def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple[int, str, str, int] | None:
+    """Return (id, name, model, dimension) of the embedder with that fingerprint, or of the last one that was used."""
+    sql = """
+        SELECT id, name, model, dimension
+        FROM embedders
+        WHERE ?1 IS NULL OR fingerprint = ?1
+        ORDER BY id DESC
+        LIMIT 1
+    """
+    row = store.row(sql, fingerprint)
+    return (row[0], row[1], row[2], row[3]) if row else None
+
+
+def count_kinds(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, dict[str, int]]:
+    """Return kind -> representation -> documents, of one project or of all. `is_public`: without those of confidential
+    items.
+    """
+    sql = f"""
+        SELECT kind, representation, count(*)
+        FROM documents
+        WHERE (?1 IS NULL OR project_id = ?1) {"AND NOT is_confidential" if is_public else ""}
+        GROUP BY 1, 2
+        ORDER BY 1, 2
+    """
+    found: dict[str, dict[str, int]] = {}
+    for kind, representation, count in store.rows(sql, project_id):
+        found.setdefault(kind, {})[representation] = count
+    return found
+
+
+def count_truncated(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, int]:
+    """Return why documents were cut -> how many, of one project or of all. `is_public`: without those of confidential
+    items.
+    """
+    sql = f"""
+        SELECT truncated_reason, count(*)
+        FROM documents
+        WHERE is_truncated AND (?1 IS NULL OR project_id = ?1) {"AND NOT is_confidential" if is_public else ""}
+        GROUP BY 1
+        ORDER BY 1
+    """
+    return dict(store.rows(sql, project_id))
+
+
+def count_project_documents(store: Store, project_id: int) -> tuple[int, int]:
+    """Return how many documents a project has, and how many of them were cut for length."""
+    sql = """
+        SELECT count(*), coalesce(sum(is_truncated), 0)
+        FROM documents
+        WHERE project_id = ?
+    """
+    row = store.row(sql, project_id)
+    return (row[0], row[1]) if row else (0, 0)
+
+
+def count_document_types(store: Store, project_id: int) -> dict[str, int]:
+    """Return how many documents of each type a project has: of items by their kind, else "thread" and "intent"."""
+    sql = """
+        SELECT CASE representation WHEN 'item' THEN kind ELSE representation END, count(*)
+        FROM documents
+        WHERE project_id = ?
+        GROUP BY 1
+    """
+    return dict(store.rows(sql, project_id))
+
+
+def count_all_documents(store: Store, *, is_public: bool = False) -> int:
+    return sum(sum(counts.values()) for counts in count_kinds(store, is_public=is_public).values())
+
+
+class WaitingError(NamedTuple):
+    """A job that failed: what it is about, how often it was tried, why, and when it is tried again."""
+
+    key: str
+    attempts: int
+    error: str | None
+    next_attempt_at: int | None
+
+
+class WaitingQueue(NamedTuple):
+    """The jobs of one kind: how many wait, how many of these have failed before, and the worst errors."""
+
+    waiting: int = 0
+    failing: int = 0
+    errors: tuple[WaitingError, ...] = ()
+
+
+def load_queues(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, WaitingQueue]:
+    """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros.
+    Of one project or of all. `is_public`: without jobs of confidential items.
+    """
+    sql = f"""
+        SELECT kind, count(*), sum(attempt_count > 0)
+        FROM jobs
+        WHERE (?1 IS NULL OR project_id = ?1) {and_visible(is_public=is_public)}
+        GROUP BY kind
+        ORDER BY kind
+    """
+    found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in JobKind}
+    for kind, waiting, failing in store.rows(sql, project_id):
+        errors = _load_errors(store, kind, project_id, is_public=is_public) if failing else ()
+        found[kind] = WaitingQueue(waiting, failing, errors)
+    return found
+
+
+def _load_errors(store: Store, kind: str, project_id: int | None, *, is_public: bool) -> tuple[WaitingError, ...]:
+    """Return the jobs of a kind that were tried most often."""
+    sql = f"""
+        SELECT key, attempt_count, last_error, next_attempt_at
+        FROM jobs
+        WHERE kind = ?1 AND attempt_count > 0 AND (?2 IS NULL OR project_id = ?2) {and_visible(is_public=is_public)}
+        ORDER BY attempt_count DESC, key
+        LIMIT ?3
+    """
+    return tuple(WaitingError(*row) for row in store.rows(sql, kind, project_id, _ERRORS))
+
+
+def check_quickly(store: Store) -> tuple[str, int]:
+    """Return what SQLite says of the file at a first look ("ok", or what is wrong), and how many references are
+    broken.
+    """
+    said = store.value("PRAGMA quick_check(1)")
+    return str(said), int(store.value("SELECT count(*) FROM pragma_foreign_key_check"))
+
+
+def measure_file(store: Store) -> int:
+    """Return the bytes of the database and its log."""
+    return sum(os.path.getsize(store.path + end) for end in ("", "-wal") if os.path.exists(store.path + end))
+
+
+class StoredEmbedder(NamedTuple):
+    id: int
+    name: str
+    model: str
+    fingerprint: str
+    dimension: int  # 0 until the first vector came
+
+
+def find_embedder(store: Store, fingerprint: str) -> StoredEmbedder | None:
+    row = store.row("SELECT id, name, model, fingerprint, dimension FROM embedders WHERE fingerprint = ?", fingerprint)
+    return StoredEmbedder(*row) if row else None
+
+
+def list_embedders(store: Store) -> list[StoredEmbedder]:
+    rows = store.rows("SELECT id, name, model, fingerprint, dimension FROM embedders ORDER BY id")
+    return [StoredEmbedder(*row) for row in rows]
+
+
+def add_embedder(store: Store, name: str, model: str, fingerprint: str, now_ms: int) -> StoredEmbedder:
+    """Register an embedder and queue every document that has no vector of it. Called inside a transaction."""
+    sql = """
+        INSERT INTO embedders (name, model, fingerprint, dimension, added_at)
+        VALUES (?, ?, ?, 0, ?)
+        RETURNING id
+    """
+    new_id: int = store.value(sql, name, model, fingerprint, now_ms)
+    queue_unembedded(store, new_id)
+    return StoredEmbedder(new_id, name, model, fingerprint, 0)
+
+
+def save_dimension(store: Store, embedder_id: int, dimension: int) -> None:
+    store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
+
+
+def has_other_embedders(store: Store, embedder_id: int) -> bool:
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM embedders WHERE id <> ?)", embedder_id))
+
+
+def drop_other_embedders(store: Store, embedder_id: int) -> int:
+    """Forget vectors of embedders that are no longer used; returns how many chunks went. In a transaction."""
+    dropped = drop_other_vectors(store, embedder_id)
+    store.run("DELETE FROM embedders WHERE id <> ?", embedder_id)
+    return dropped

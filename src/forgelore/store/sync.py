@@ -1,0 +1,235 @@
+"""The bookkeeping of sync: cursors, runs, and the lock that keeps two syncs of one project apart.
+
+The history of syncs, for `sync-status`: how far each list was read, who holds a lock, how the last runs went.
+"""
+
+import json
+import os
+import socket
+import uuid
+from typing import Any, NamedTuple
+
+from forgelore.errors import Locked
+from forgelore.model import Cursor
+from forgelore.store.database import Store
+
+STALE_AFTER_MS = 60_000
+
+_held_here: set[str] = set()  # owners that this very process holds: its number alone may be a restarted container's
+
+
+def load_cursor(store: Store, project_id: int, resource: str) -> Cursor:
+    sql = """
+        SELECT updated_at, tie_id, token, etag, swept_at, is_complete
+        FROM sync_cursors
+        WHERE project_id = ? AND resource = ?
+    """
+    row = store.row(sql, project_id, resource)
+    if row is None:
+        return Cursor()
+    updated_at, tie_id, token, etag, swept_at, is_complete = row
+    return Cursor(updated_at, tie_id, token, etag, swept_at, bool(is_complete))
+
+
+def save_cursor(store: Store, project_id: int, resource: str, cursor: Cursor) -> None:
+    """Move the cursor; called in the transaction that saves the rows it has passed. Equal cursors write nothing."""
+    if load_cursor(store, project_id, resource) == cursor:
+        return
+    sql = """
+        INSERT INTO sync_cursors (project_id, resource, updated_at, tie_id, token, etag, swept_at, is_complete)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (project_id, resource) DO UPDATE
+        SET updated_at = excluded.updated_at, tie_id = excluded.tie_id, token = excluded.token, etag = excluded.etag,
+          swept_at = excluded.swept_at, is_complete = excluded.is_complete
+    """
+    place = (cursor.updated_at, cursor.tie_id, cursor.token, cursor.etag)
+    store.run(sql, project_id, resource, *place, cursor.swept_at, cursor.is_complete)
+
+
+def reset_cursors(store: Store, project_id: int, resources: list[str] | None = None) -> None:
+    """Forget where reading stopped (`--full`): the next pages start from the beginning."""
+    if resources is None:
+        store.run("DELETE FROM sync_cursors WHERE project_id = ?", project_id)
+    for resource in resources or []:
+        store.run("DELETE FROM sync_cursors WHERE project_id = ? AND resource = ?", project_id, resource)
+
+
+def start_run(store: Store, project_id: int, command: str, now_ms: int) -> int:
+    """Open a row in `sync_runs`; runs that died without a word are marked as interrupted."""
+    dead = """
+        UPDATE sync_runs
+        SET status = 'interrupted', error = 'the process ended without finishing'
+        WHERE project_id = ? AND status = 'running'
+    """
+    store.run(dead, project_id)
+    new = """
+        INSERT INTO sync_runs (project_id, command, started_at, status)
+        VALUES (?, ?, ?, 'running')
+        RETURNING id
+    """
+    return int(store.value(new, project_id, command, now_ms))
+
+
+def finish_run(
+    store: Store,
+    run_id: int,
+    now_ms: int,
+    *,
+    status: str,
+    requests: int = 0,
+    rows_written: int = 0,
+    summary: dict[str, Any] | None = None,
+    error_code: str | None = None,
+    error: str | None = None,
+) -> None:
+    sql = """
+        UPDATE sync_runs
+        SET finished_at = ?, status = ?, error_code = ?, error = ?, requests = ?, rows_written = ?, summary = ?
+        WHERE id = ?
+    """
+    counts = (requests, rows_written, json.dumps(summary or {}))
+    store.run(sql, now_ms, status, error_code, error, *counts, run_id)
+
+
+class Lock:
+    """A held lock row. `confirm` inside each write transaction proves that nobody took it over."""
+
+    def __init__(self, store: Store, name: str, owner: str, shown: str = "this project") -> None:
+        self._store, self._name, self._owner, self._shown = store, name, owner, shown
+
+    def confirm(self, now_ms: int) -> None:
+        sql = "UPDATE locks SET heartbeat_at = ? WHERE name = ? AND owner = ?"
+        if not self._store.run(sql, now_ms, self._name, self._owner):
+            raise Locked(f"another process took over {self._shown}", hint="let it finish; what this one saved is kept")
+
+    def release(self) -> None:
+        _held_here.discard(self._owner)
+        self._store.run("DELETE FROM locks WHERE name = ? AND owner = ?", self._name, self._owner)
+
+
+def acquire_lock(store: Store, name: str, now_ms: int, *, shown: str = "", force: bool = False) -> Lock:
+    """Take the lock, or raise Locked. A lock whose process is gone is taken; `force` takes one that has gone quiet.
+
+    `shown` is what people call the thing that is locked.
+    """
+    owner = uuid.uuid4().hex
+    machine, pid = socket.gethostname(), os.getpid()
+    with store.transaction():
+        row = store.row("SELECT machine, pid, owner, heartbeat_at FROM locks WHERE name = ?", name)
+        if row is not None:
+            _check_takeover(shown or name, row, machine=machine, now_ms=now_ms, force=force)
+            store.run("DELETE FROM locks WHERE name = ?", name)
+        sql = "INSERT INTO locks (name, owner, machine, pid, acquired_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?)"
+        store.run(sql, name, owner, machine, pid, now_ms, now_ms)
+    _held_here.add(owner)
+    return Lock(store, name, owner, shown or name)
+
+
+def _check_takeover(name: str, row: tuple[Any, ...], *, machine: str, now_ms: int, force: bool) -> None:
+    held_by, pid, owner, heartbeat_at = row
+    is_local = held_by == machine
+    if is_local and not _is_alive(pid, owner):
+        return
+    # A heartbeat from the future was written under another clock: it says nothing about how long ago it was.
+    is_quiet = not 0 <= now_ms - heartbeat_at < STALE_AFTER_MS
+    if force and is_quiet:
+        return
+    quiet = f"silent for {max(0, now_ms - heartbeat_at) // 1000} s" if is_quiet else "still working"
+    hint = "take over with: forgelore sync --force" if is_quiet else "wait for it to finish"
+    raise Locked(f"{name} is locked by process {pid} on {held_by} ({quiet})", hint=hint)
+
+
+def _is_alive(pid: int, owner: str) -> bool:
+    if pid == os.getpid():
+        return owner in _held_here
+    if os.name != "posix":  # signal 0 means something else there; the heartbeat decides
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class ListPosition(NamedTuple):
+    """How far a list of the forge was read: up to an update, and whether to its end."""
+
+    resource: str
+    updated_at: int | None
+    is_complete: bool
+
+
+class StoredRun(NamedTuple):
+    """A row of `sync_runs`. `finished_at` is None while it runs; `summary` is JSON: rows written, warnings."""
+
+    command: str
+    started_at: int
+    finished_at: int | None
+    status: str
+    error: str | None
+    requests: int
+    rows_written: int
+    summary: str | None
+
+
+class LockHolder(NamedTuple):
+    """The process that holds a lock, and when it last said so."""
+
+    machine: str
+    pid: int
+    heartbeat_at: int
+
+
+def load_positions(store: Store, project_id: int) -> list[ListPosition]:
+    """Return how far every list was read, by name; sweeps for deletions are none."""
+    sql = """
+        SELECT resource, updated_at, is_complete
+        FROM sync_cursors
+        WHERE project_id = ? AND resource NOT LIKE 'sweep:%'
+        ORDER BY resource
+    """
+    rows = store.rows(sql, project_id)
+    return [ListPosition(resource, updated_at, bool(is_complete)) for resource, updated_at, is_complete in rows]
+
+
+def has_cursors(store: Store, project_id: int) -> bool:
+    """Whether a sync ever began to read lists; a project that was only imported has no cursors."""
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM sync_cursors WHERE project_id = ?)", project_id))
+
+
+def load_runs(store: Store, project_id: int, limit: int) -> list[StoredRun]:
+    """Return the last runs, newest first."""
+    sql = f"""
+        SELECT {", ".join(StoredRun._fields)}
+        FROM sync_runs
+        WHERE project_id = ?
+        ORDER BY id DESC
+        LIMIT ?
+    """
+    return [StoredRun._make(row) for row in store.rows(sql, project_id, limit)]
+
+
+def was_interrupted(store: Store, project_id: int) -> bool:
+    """True when the run before this one did not come to its end."""
+    sql = """
+        SELECT status
+        FROM sync_runs
+        WHERE project_id = ?
+        ORDER BY id DESC
+        LIMIT 2
+    """
+    rows = store.rows(sql, project_id)
+    return len(rows) == 2 and rows[1][0] != "succeeded"
+
+
+def find_lock_holder(store: Store, name: str) -> LockHolder | None:
+    """Return who holds a lock; None when nobody does."""
+    sql = """
+        SELECT machine, pid, heartbeat_at
+        FROM locks
+        WHERE name = ?
+    """
+    row = store.row(sql, name)
+    return LockHolder._make(row) if row else None

@@ -1,0 +1,368 @@
+"""`import`: lines of a file into the store, some thousand at a time, each batch whole or not at all.
+
+Reading a file twice writes nothing the second time. The format is `text/jsonl`.
+
+`export`: a project as lines, sorted by number, notes by time: equal stores give equal bytes.
+
+A thousand items at a time are in memory. The format is `text/jsonl`.
+
+Files that are written whole or not at all: a reader never sees half of one.
+"""
+
+import contextlib
+import errno
+import gc
+import gzip
+import io
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+from msgspec import Struct
+
+from forgelore.errors import InvalidValue, LoreError, NotFound, Refused, StoreError
+from forgelore.model import ItemKey, Kind, Project, ProjectName
+from forgelore.store.database import Store
+from forgelore.store.exports import (
+    ExportedItem,
+    ExportedNote,
+    count_internal,
+    load_notes_of,
+    load_stated_links,
+    next_exported,
+)
+from forgelore.store.item_lists import load_files_of, load_labels_of
+from forgelore.store.items import save_files, save_items
+from forgelore.store.notes import drop_threads, save_threads
+from forgelore.store.project_rows import save_project
+from forgelore.store.projects import StoredProject
+from forgelore.store.sync import acquire_lock, finish_run, has_cursors, start_run
+from forgelore.text.dates import format_ms
+from forgelore.text.jsonl import Parsed, file_line, link_line, note_line, numbered_lines, parse_line, write_line
+from forgelore.words import KINDS
+
+IMPORT_BATCH = 3000
+MOST_UNKNOWN, MOST_CHARS = 100, 80  # keys to name, and characters of one
+
+
+class BadLine(Struct, frozen=True):
+    """A line that was skipped, and why."""
+
+    number: int
+    reason: str
+
+
+class ImportResult(Struct):
+    """What an import did. `read` = `items` + `repeated` + bad lines; `written` counts items that are new or changed."""
+
+    project: str
+    read: int = 0
+    items: int = 0
+    repeated: int = 0
+    written: int = 0
+    notes: int = 0
+    bad: list[BadLine] = []
+    unknown: dict[str, int] = {}  # a key that means nothing here -> the first line that has it
+
+
+class _Tally:
+    """Which items a file has shown so far, and which of them were written: an item may come again, with other words."""
+
+    def __init__(self) -> None:
+        self._written: dict[Kind, dict[int, bool]] = {kind: {} for kind in KINDS}
+
+    def is_new(self, key: ItemKey) -> bool:
+        """True for an item that has not come before; from now on it has."""
+        numbers = self._written[key.kind]
+        if key.number in numbers:
+            return False
+        numbers[key.number] = False
+        return True
+
+    def count_written(self, keys: Iterable[ItemKey]) -> int:
+        """Return how many of these are written for the first time."""
+        count = 0
+        for kind, number in keys:
+            count += not self._written[kind][number]
+            self._written[kind][number] = True
+        return count
+
+
+@contextlib.contextmanager
+def open_source(path: str) -> Iterator[BinaryIO]:
+    """Give the bytes of a plain or gzipped file, or of standard input for "-"."""
+    if path == "-" and sys.stdin is None:
+        raise InvalidValue("standard input is closed", hint="name a file, or pipe one in")
+    try:
+        raw = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError as error:
+        raise NotFound(f"there is no file {path}", hint="check the path; - reads standard input") from error
+    except OSError as error:
+        hint = "give a .jsonl or .jsonl.gz file"
+        raise InvalidValue(f"{path} cannot be read: {error.strerror}", hint=hint) from error
+    buffered: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    with contextlib.ExitStack() as stack:
+        if path != "-":
+            stack.enter_context(buffered)
+        is_zipped = buffered.peek(2)[:2] == b"\x1f\x8b"
+        unzipped: Any = io.BufferedReader(gzip.GzipFile(fileobj=buffered), 1 << 18) if is_zipped else buffered
+        yield unzipped
+
+
+def import_lines(
+    store: Store | Callable[[], Store], name: ProjectName, source: BinaryIO, now_ms: int, *, is_strict: bool = False,
+    on_batch: Callable[[int], None] | None = None,
+) -> ImportResult:  # fmt: skip
+    """Read every line into the store and return what happened, bad lines with their numbers.
+
+    A file without one good line changes nothing. `store` may be what makes a new one: it is called with the first
+    good lines in hand.
+    """
+    result, tally = ImportResult(str(name)), _Tally()
+    with _no_cycles():
+        batches = _batches(_parsed(source, result, tally, is_strict=is_strict))
+        first = next(batches, None)
+        if first is not None:
+            store = store if isinstance(store, Store) else store()
+            _write(store, name, itertools.chain([first], batches), result, tally, now_ms, on_batch)
+    return result
+
+
+def _write(
+    store: Store, name: ProjectName, batches: Iterable[list[Parsed]], result: ImportResult, tally: _Tally, now_ms: int,
+    on_batch: Callable[[int], None] | None,
+) -> None:  # fmt: skip
+    with store.transaction():
+        project = save_project(store, Project(name), now_ms)
+        _refuse_a_synced_project(store, project)
+    lock = acquire_lock(store, f"project {project.id}", now_ms, shown=str(project.name))
+    run_id = start_run(store, project.id, "import", now_ms)
+    result.project = str(project.name)
+    error: BaseException | None = None
+    try:
+        with store.trusted_words():  # `parse_line` lets no other words through
+            for batch in batches:
+                with store.transaction():
+                    lock.confirm(now_ms)
+                    _save(store, project.id, batch, result, tally)
+                if on_batch:
+                    on_batch(result.read)
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        _finish(store, run_id, now_ms, result, error)
+        lock.release()
+
+
+@contextlib.contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Switch the cycle collector off inside: rows form no cycles, and looking for some takes 10 % of an import."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _refuse_a_synced_project(store: Store, project: StoredProject) -> None:
+    """What a forge said and what a file says of the same project cannot live in one place: notes would stand twice."""
+    if project.forge_id is not None or has_cursors(store, project.id):
+        hint = f"import under another name, for example {project.name.path.replace('/', '-')}-archive"
+        raise Refused(f"{project.name} is synced from its forge; an import would mix with it", hint=hint)
+
+
+def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error: BaseException | None) -> None:
+    status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    # A disk that just filled up refuses this row too; the first error is the one to tell.
+    with contextlib.suppress(LoreError) if error else contextlib.nullcontext(), store.transaction():
+        finish_run(
+            store, run_id, now_ms, status=status, rows_written=result.written,
+            summary={"read": result.read, "bad": len(result.bad)}, error_code=getattr(error, "code", None),
+            error=getattr(error, "message", type(error).__name__) if error else None,
+        )  # fmt: skip
+
+
+def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict: bool) -> Iterator[Parsed]:
+    for number, line in numbered_lines(source, hint="what came before is saved; get a whole copy"):
+        if not line or line.isspace():
+            continue
+        result.read += 1
+        try:
+            parsed = parse_line(line)
+        except LoreError as error:
+            if is_strict:
+                hint = "mend the line (docs/import.md has the format); only a strict import stops at it"
+                raise InvalidValue(f"line {number}: {error.message}", hint=hint) from error
+            result.bad.append(BadLine(number, error.message))
+            continue
+        is_new = tally.is_new(parsed.item.key)
+        result.items += is_new
+        result.repeated += not is_new
+        for key in parsed.unknown:
+            if len(result.unknown) < MOST_UNKNOWN:
+                result.unknown.setdefault(key[:MOST_CHARS], number)
+        yield parsed
+
+
+def _batches(rows: Iterable[Parsed]) -> Iterator[list[Parsed]]:
+    batch: list[Parsed] = []
+    try:
+        for row in rows:
+            batch.append(row)
+            if len(batch) >= IMPORT_BATCH:
+                yield batch
+                batch = []
+    except InvalidValue:
+        if batch:  # the lines before a bad end are good
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def _save(store: Store, project_id: int, batch: list[Parsed], result: ImportResult, tally: _Tally) -> None:
+    """Save a batch. A line that changed is told by its hash; then everything below the item is written anew."""
+    saved = save_items(store, project_id, [parsed.item for parsed in batch], keep_raw=False)
+    result.written += tally.count_written((*saved.new, *saved.changed))
+    by_key = {parsed.item.key: parsed for parsed in batch}  # of two lines with one key the last wins, as with the item
+    drop_threads(store, [saved.ids[key] for key in saved.changed])
+    touched = {key: saved.ids[key] for key in (*saved.new, *saved.changed)}
+    threads = [thread for key in touched for thread in by_key[key].threads]
+    result.notes += save_threads(store, project_id, threads, fresh=touched, keep_raw=False).written
+    changed = set(saved.changed)
+    for key, item_id in touched.items():
+        if by_key[key].files or key in changed:
+            save_files(store, project_id, item_id, by_key[key].files, None)
+
+
+# Full, over a quota, larger than allowed, broken, read-only: the machine's part of what can go wrong.
+_MACHINE = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EIO, errno.EROFS}
+
+
+def write_lines(stream: BinaryIO, lines: Iterable[bytes]) -> int:
+    """Write every line and return how many there were."""
+    count = 0
+    for line in lines:
+        stream.write(line)
+        count += 1
+    stream.flush()
+    return count
+
+
+@contextlib.contextmanager
+def open_target(path: str) -> Iterator[BinaryIO]:
+    """Open a file beside the target, which it replaces in the end. A device or pipe is written to as it is."""
+    target = os.path.realpath(path)
+    is_plain = os.path.isfile(target) or not os.path.exists(target)
+    partial = f"{target}.part" if is_plain else target
+    try:
+        with open(partial, "wb") as file:
+            yield file
+        if is_plain:
+            os.replace(partial, target)
+    except BaseException as error:
+        if is_plain and os.path.exists(partial):
+            os.unlink(partial)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise _refusal(path, error) from error
+        raise
+
+
+def _refusal(path: str, error: OSError) -> LoreError:
+    """Return whose fault it is: the machine's, or that of a path that nobody could write to."""
+    message = f"cannot write {path}: {error.strerror}"
+    if error.errno in _MACHINE:
+        return StoreError(message, hint="free some space, or write elsewhere; no half file was left")
+    return InvalidValue(message, hint="check the folder and its permissions")
+
+
+EXPORT_BATCH = 1000
+
+
+class Exported(NamedTuple):
+    """What an export wrote: items, one per line; and how many internal notes and confidential items it left out."""
+
+    project: str
+    items: int
+    left_out: int
+
+
+def export_file(store: Store, project: StoredProject, path: str, *, include_internal: bool = False) -> Exported:
+    """Write a project to a file, whole or not at all. Raises InvalidValue or StoreError where that cannot be done."""
+    with open_target(path) as stream:
+        return export_to(store, project, stream, include_internal=include_internal)
+
+
+def export_to(store: Store, project: StoredProject, stream: BinaryIO, *, include_internal: bool = False) -> Exported:
+    """Write a project to an open stream."""
+    count = write_lines(stream, export_lines(store, project, include_internal=include_internal))
+    hidden = 0 if include_internal else count_internal(store, project.id)
+    return Exported(str(project.name), count, hidden)
+
+
+def export_lines(store: Store, project: StoredProject, *, include_internal: bool = False) -> Iterator[bytes]:
+    """Yield the items as lines. Without `include_internal`, what only members may see stays behind."""
+    last: tuple[int, str] = (-1, "")
+    while items := next_exported(store, project.id, last, EXPORT_BATCH, include_internal=include_internal):
+        last = (items[-1].number, items[-1].kind)
+        parts = _Parts(store, [item.id for item in items], include_internal=include_internal)
+        for item in items:
+            yield parts.line(item)
+
+
+class _Parts:
+    """Labels, files, links and notes of a batch of items, each read with one query."""
+
+    def __init__(self, store: Store, ids: list[int], *, include_internal: bool) -> None:
+        self._labels = load_labels_of(store, ids)
+        self._files = load_files_of(store, ids)
+        self._links = load_stated_links(store, ids)
+        self._notes = load_notes_of(store, ids, include_internal=include_internal)
+
+    def line(self, item: ExportedItem) -> bytes:
+        always = {
+            "kind": item.kind,
+            "number": item.number,
+            "title": item.title,
+            "body": item.body,
+            "state": item.state,
+            "state_reason": item.state_reason,
+            "author": item.author,
+            "labels": self._labels.get(item.id, []),
+            "created_at": format_ms(item.created_at),
+            "updated_at": format_ms(item.updated_at),
+            "closed_at": format_ms(item.closed_at),
+            "url": item.url,
+            "files": [file_line(*file) for file in self._files.get(item.id, ())],
+            "notes": [_note(note) for note in self._notes.get(item.id, ())],
+        }
+        sometimes = {
+            "merged_at": format_ms(item.merged_at),
+            "source_branch": item.source_branch,
+            "target_branch": item.target_branch,
+            "tag": item.tag,
+            "category": item.category,
+            "is_draft": bool(item.is_draft),
+            "is_confidential": bool(item.is_confidential),
+            "assignees": json.loads(item.assignees),
+            "links": [link_line(*link) for link in self._links.get(item.id, ())],
+        }
+        return write_line(always, sometimes)
+
+
+def _note(note: ExportedNote) -> dict[str, Any]:
+    said = {
+        "author": note.author,
+        "body": note.body,
+        "created_at": note.created_at,
+        "path": note.path,
+        "line": note.line,
+        "is_system": bool(note.is_system),
+    }
+    return note_line(said, note.thread, is_internal=bool(note.is_internal), is_answer=bool(note.is_answer))

@@ -1,0 +1,194 @@
+"""Working off the queue of jobs: threads fetch, the caller's thread saves; what fails waits for its next turn."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
+from queue import SimpleQueue
+from typing import NamedTuple
+
+from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited
+from forgelore.model import ItemKey, Project
+from forgelore.ports.forge import MissingPart, Page
+from forgelore.store.database import Store
+from forgelore.store.jobs import (
+    Job,
+    drop_jobs,
+    excuse_job,
+    fail_job,
+    finish_job,
+    queue_jobs,
+    queue_missing_part,
+    ready_jobs,
+)
+from forgelore.store.sync import Lock
+from forgelore.sync.pages import PageSaver, is_switched_off, parse_job_key
+from forgelore.words import JobKind
+
+# What a sync fetches for single items, in the order of their turns.
+JOB_TITLES = {
+    JobKind.ITEM: "missing items",
+    JobKind.THREADS: "threads",
+    JobKind.DETAIL: "details",
+    JobKind.LINKS: "closing links",
+}
+
+POLL_S = 0.1
+PARTS = {JobKind.DETAIL: (JobKind.LINKS,)}  # jobs that another one does as well
+
+
+class FetchPool:
+    """The threads that fetch for one run.
+
+    Daemons, which the library's are not: after an error nobody waits for one that sits out a limit of a quarter of an
+    hour or hangs in an answer, neither the next project nor the end of the process. What it brings then is dropped.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Page], Callable[[], Page]] | None] = SimpleQueue()
+        self._is_closed = False
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fetch: Callable[[list[ItemKey]], Page], keys: list[ItemKey]) -> Future[Page]:
+        future: Future[Page] = Future()
+        self._tasks.put((future, partial(fetch, keys)))
+        return future
+
+    def close(self) -> None:
+        """Let every thread end after what it is doing now; what is still queued is not begun."""
+        self._is_closed = True
+        for _ in self._threads:
+            self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None and not self._is_closed:
+            future, fetch = task
+            try:
+                future.set_result(fetch())
+            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
+                future.set_exception(error)
+
+
+class SyncContext(NamedTuple):
+    """What working on a project's jobs needs."""
+
+    store: Store
+    project: Project
+    project_id: int
+    lock: Lock
+    saver: PageSaver
+    pool: FetchPool
+    workers: int
+    now: Callable[[], int]
+    stop: threading.Event
+
+
+def work_off(
+    context: SyncContext,
+    kind: JobKind,
+    size: int,
+    fetch: Callable[[list[ItemKey]], Page],
+    finished: Callable[[int], None],
+) -> None:
+    """Do all jobs of a kind whose time has come, `size` at a time."""
+    running: dict[Future[Page], list[Job]] = {}
+    for batch in _batches(context, kind, size):
+        running[context.pool.submit(fetch, _keys(batch))] = batch
+        if len(running) >= 2 * context.workers:
+            _collect(context, kind, running, fetch, finished)
+    while running:
+        _collect(context, kind, running, fetch, finished)
+
+
+def ends_the_run(error: LoreError) -> bool:
+    """True for a rejected token, a limit, a lost lock: what comes after would meet the same.
+
+    One thing that is refused is not: the others may still be shown.
+    """
+    return error.is_rejected if isinstance(error, AuthError) else isinstance(error, RateLimited | Locked)
+
+
+def _batches(context: SyncContext, kind: JobKind, size: int) -> Iterator[list[Job]]:
+    done: set[tuple[str, int]] = set()
+    while True:
+        found = ready_jobs(context.store, context.project_id, kind, context.now(), 1000 + len(done))
+        ready = [
+            job for job in found if (job.key, job.version) not in done and not is_switched_off(context.project, job.key)
+        ]
+        if not ready:
+            return
+        for start in range(0, len(ready), size):
+            batch = ready[start : start + size]
+            done.update((job.key, job.version) for job in batch)
+            yield batch
+
+
+def _keys(jobs: list[Job]) -> list[ItemKey]:
+    return [parse_job_key(job.key) for job in jobs]
+
+
+def _collect(
+    context: SyncContext, kind: JobKind, running: dict[Future[Page], list[Job]], fetch: Callable[[list[ItemKey]], Page],
+    finished: Callable[[int], None],
+) -> None:  # fmt: skip
+    """Save what has arrived, all of it in one transaction; wait for the first if nothing has."""
+    arrived: list[tuple[Page, list[Job]]] = []
+    for future in _arrived(context, running):
+        jobs = running.pop(future)
+        try:
+            arrived.append((future.result(), jobs))
+        except LoreError as error:
+            if ends_the_run(error):
+                raise
+            if len(jobs) == 1:
+                _failed(context, jobs[0], error)
+                continue
+            middle = len(jobs) // 2  # one of them spoils the batch: find it, so that the others do not wait with it
+            for part in (jobs[:middle], jobs[middle:]):
+                running[context.pool.submit(fetch, _keys(part))] = part
+    if arrived:
+        with context.store.transaction():
+            context.lock.confirm(context.now())
+            for page, jobs in arrived:
+                context.saver.save(page, kind, context.now())
+                for job in jobs:
+                    _settle(context, job, page.missing.get(parse_job_key(job.key)))
+        finished(sum(len(jobs) for _, jobs in arrived))
+
+
+def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None:
+    """Clear a job, unless something of it is still missing: that waits, with the forge's reason."""
+    store, project_id = context.store, context.project_id
+    if missing is None or missing.kind != job.kind:
+        is_done = finish_job(store, project_id, job)
+        for part in PARTS.get(job.kind, ()) if is_done else ():
+            drop_jobs(store, project_id, part, [job.key])
+        if missing is not None:
+            queue_missing_part(store, project_id, job._replace(kind=missing.kind), missing.reason, context.now())
+    elif missing.is_asked:
+        fail_job(store, project_id, job, missing.reason, context.now())
+    else:
+        excuse_job(store, project_id, job, missing.reason)
+
+
+def _arrived(context: SyncContext, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:
+    while True:
+        if context.stop.is_set():
+            raise KeyboardInterrupt
+        finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+        if finished:
+            return finished
+
+
+def _failed(context: SyncContext, job: Job, error: LoreError) -> None:
+    """An item that is gone gets a second look; one that we never had needs none. Anything else waits for its turn."""
+    with context.store.transaction():
+        context.lock.confirm(context.now())
+        if isinstance(error, NotFound) and job.kind == JobKind.ITEM:
+            finish_job(context.store, context.project_id, job)
+            return
+        if isinstance(error, NotFound):
+            queue_jobs(context.store, context.project_id, JobKind.LOOK, [job.key], context.now())
+        fail_job(context.store, context.project_id, job, error.message, context.now())

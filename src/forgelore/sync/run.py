@@ -1,0 +1,306 @@
+"""`sync`: one project's history into the store, page by page, losing nothing.
+
+    project -> lock -> lists side by side -> comments -> jobs (threads, details) -> totals -> unlock
+
+Network threads fetch; this thread alone writes. A page and its cursor share a transaction, so a crash repeats a page
+and loses none. Work that hangs on an item (its threads, its files) is queued in the same transaction, so that a crash
+forgets none of it either.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from msgspec import Struct, field
+
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, format_error
+from forgelore.model import Project, ProjectName
+from forgelore.ports.forge import Forge, Resource
+from forgelore.ports.progress import Watcher
+from forgelore.profiles import profile_of
+from forgelore.store.database import Store
+from forgelore.store.items import move_urls
+from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_jobs
+from forgelore.store.project_rows import save_project
+from forgelore.store.projects import StoredProject, find_project
+from forgelore.store.sync import acquire_lock, finish_run, reset_cursors, start_run
+from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
+from forgelore.sync.heartbeat import beating
+from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, work_off
+from forgelore.sync.pages import PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
+from forgelore.sync.replay import work_off_replays
+from forgelore.sync.stored import KnownStore
+from forgelore.text.dates import machine_ms
+from forgelore.words import KINDS, JobKind
+
+REASONS = 3  # that are told one by one
+
+
+class SyncOptions(Struct, frozen=True):
+    """`new_only`: what is stored already is left alone; `since`: lists are read from that time on. Both leave the
+    cursors where they are, so that the next sync misses nothing.
+    """
+
+    full: bool = False
+    force: bool = False
+    kinds: tuple[str, ...] = ()  # empty: everything
+    workers: int = 4
+    command: str = "sync"
+    new_only: bool = False
+    since: int | None = None
+
+
+class SyncResult(Struct):
+    """What a sync did, for people and programs."""
+
+    project: str
+    written: dict[str, int] = field(default_factory=dict)
+    requests: int = 0
+    rows_written: int = 0
+    deleted: int = 0
+    replayed: int = 0
+    pending_jobs: int = 0
+    failing_jobs: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def sync_project(
+    store: Store | Callable[[], Store], forge: Forge, name: ProjectName, options: SyncOptions, *,
+    watcher: Watcher | None = None, now_ms: Callable[[], int] = machine_ms, stop: threading.Event | None = None,
+) -> SyncResult:  # fmt: skip
+    """Bring a project up to date and return what happened. Safe to interrupt at any moment.
+
+    `store` may be what makes a new one: it is called when the forge has shown the project, so that a wrong name or a
+    wrong token leaves no empty file behind.
+    """
+    requests_before = forge.requests()
+    try:
+        project = forge.fetch_project(name)
+    except LoreError as refusal:
+        if isinstance(store, Store):
+            _record_refusal(store, name, options.command, refusal, now_ms())
+        raise
+    store = store if isinstance(store, Store) else store()
+    stored = _save_project(store, project, now_ms())
+    lock = acquire_lock(store, f"project {stored.id}", now_ms(), shown=str(stored.name), force=options.force)
+    run_id = start_run(store, stored.id, options.command, now_ms())
+    pool = FetchPool(options.workers)
+    saver = PageSaver(store, forge, project, stored.id, _policy(options, KnownStore(store, stored.id)))
+    context = SyncContext(
+        store, project, stored.id, lock, saver, pool, options.workers, now_ms, stop or threading.Event()
+    )
+    sync = _Sync(context, forge, stored, options, watcher or Watcher())
+    error: BaseException | None = None
+    try:
+        with beating(lock, now_ms):
+            sync.run()
+    except BaseException as caught:
+        error = caught
+        raise
+    finally:
+        pool.close()
+        sync.finish(run_id, forge.requests() - requests_before, error)
+    return sync.result
+
+
+def _policy(options: SyncOptions, known: KnownStore) -> ReadPolicy:
+    if not options.new_only and options.since is None:
+        return ReadPolicy()
+    policy = ReadPolicy(since=options.since, moves_cursors=False)
+    if not options.new_only:
+        return policy
+    numbers = {kind: set(known.live_numbers(kind)) for kind in KINDS}
+    return policy._replace(is_wanted=lambda item: item.key.number not in numbers[item.key.kind])
+
+
+def _save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
+    with store.transaction():
+        before = find_project(store, project.name, project.forge_id)
+        stored = save_project(store, project, now_ms)
+        if before is not None and before.id == stored.id and before.url and project.url:
+            move_urls(store, stored.id, before.url, project.url)
+    return stored
+
+
+def _record_refusal(store: Store, name: ProjectName, command: str, error: LoreError, now_ms: int) -> None:
+    """A project that we know and cannot reach leaves a run as well, so that its status says why nothing came."""
+    known = find_project(store, name)
+    if known is not None:
+        with store.transaction():
+            run_id = start_run(store, known.id, command, now_ms)
+            finish_run(store, run_id, now_ms, status="failed", error_code=error.code, error=error.message)
+
+
+class _Sync:
+    """One run: holds what its steps share."""
+
+    def __init__(
+        self, context: SyncContext, forge: Forge, stored: StoredProject, options: SyncOptions, watcher: Watcher
+    ) -> None:
+        self.context, self.forge, self.options, self.watcher = context, forge, options, watcher
+        self.store, self.project, self.project_id, self.now = context.store, context.project, stored.id, context.now
+        self.result = SyncResult(project=str(stored.name), written=context.saver.written)
+        self.known = context.saver.known
+        self.pages = PageLoop(
+            context.saver, now=context.now, watcher=watcher, stop=context.stop,
+            confirm=lambda: context.lock.confirm(context.now()),
+        )  # fmt: skip
+        self.pages.result.warnings = self.result.warnings  # told also when the run fails
+
+    def run(self) -> None:
+        self._replay()
+        wanted = self._wanted_kinds()
+        resources = [r for r in self.forge.resources(self.project) if not wanted or set(r.kinds) & wanted]
+        if self.options.full:
+            with self.store.transaction():
+                reset_cursors(self.store, self.project_id, [resource.name for resource in resources])
+                compare_anew(self.context, {kind for resource in resources for kind in resource.lists})
+        totals = self._totals_for_people(resources)
+        for stage in sorted({resource.stage for resource in resources}):
+            self._read([resource for resource in resources if resource.stage == stage], totals)
+            self._check_something_was_read(resources)
+        self._work_off_all()
+        if not wanted:
+            self._compare()
+
+    def _wanted_kinds(self) -> set[str]:
+        """Return the kinds that were asked for, none for all. Where a discussion is a thread, no list has them: they
+        come with what they are below.
+        """
+        kinds = set(self.options.kinds)
+        has_threads = profile_of(self.forge.name).has_discussion_threads
+        return kinds | {"issue", "change"} if "discussion" in kinds and has_threads else kinds
+
+    def _replay(self) -> None:
+        """What an older version read wrongly is mended from its payloads, before anything is compared with it."""
+        done = work_off_replays(
+            self.store, self.forge.payloads, self.project_id, self.context.lock, watcher=self.watcher,
+            should_stop=self.context.stop.is_set, now=self.now,
+        )  # fmt: skip
+        self.result.replayed = len(done.restored)
+
+    def _totals_for_people(self, resources: list[Resource]) -> Totals:
+        """Return what a first walk will find, so that its progress can tell the time left. Later walks are short."""
+        is_known = are_complete(self.store, self.project_id, [resource for resource in resources if resource.lists])
+        try:
+            return {} if is_known else self.forge.counts(self.project)
+        except (ForgeError, AuthError, NotFound):
+            return {}  # only the time left is lost; the lists will say what they think of the token
+
+    def _read(self, resources: list[Resource], totals: Totals) -> None:
+        expected = {}
+        for resource in resources:
+            total = sum(totals.get(kind) or 0 for kind in resource.lists)
+            if totals and resource.name == "comments":
+                total = self.known.comment_total()
+            if total:
+                expected[resource.name] = total
+        self.pages.read(resources, expected)
+        refused = {r: e for r, e in self.refused.items() if r in resources}
+        self.result.warnings += [f"{r.title}: {e.message} ({e.hint})" for r, e in refused.items()]
+
+    @property
+    def refused(self) -> dict[Resource, LoreError]:
+        """The lists that this reader may not see."""
+        return self.pages.result.refused
+
+    def _check_something_was_read(self, resources: list[Resource]) -> None:
+        """One list that is refused is a warning. When no list of items is shown at all, there is nothing to sync."""
+        lists = [resource for resource in resources if resource.lists] or resources
+        if self.refused and not self.pages.result.read & {resource.name for resource in lists}:
+            raise next(iter(self.refused.values()))
+
+    def _work_off_all(self) -> None:
+        """Missing items first: what they need is known only then."""
+        self._work_off(JobKind.ITEM)
+        self._queue_recounts()
+        self._queue_required()
+        for kind in JOB_TITLES:
+            if kind != JobKind.ITEM:
+                self._work_off(kind)
+
+    def _work_off(self, kind: JobKind) -> None:
+        waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
+        if not waiting:
+            return
+        self.watcher.begin(kind, JOB_TITLES[kind], waiting)
+        fetch = partial(self.forge.fetch_jobs, self.project, kind, known=self.known)
+        work_off(self.context, kind, self.forge.batch_size(kind), fetch, partial(self.watcher.saved, kind))
+        self.watcher.done(kind)
+
+    def _queue_recounts(self) -> None:
+        """Comments that the stream did not bring, or that are gone: read those items' conversations whole."""
+        if profile_of(self.forge.name).has_comment_stream and (self.result.written or self.known.was_interrupted()):
+            self._queue(JobKind.THREADS, self.known.miscounted())
+
+    def _queue_required(self) -> None:
+        """What an earlier reader could not see (no token, another version) is fetched once somebody can."""
+        wanted = self._wanted_kinds()
+        for job_kind, item_kinds in self.forge.required_jobs().items():
+            self._queue(
+                job_kind, self.known.without_job(job_kind, [k for k in item_kinds if not wanted or k in wanted])
+            )
+
+    def _queue(self, job_kind: JobKind, keys: list[str]) -> None:
+        if keys:
+            with self.store.transaction():
+                queue_jobs(self.store, self.project_id, job_kind, keys, self.now())
+
+    def _compare(self) -> None:
+        """Let the forge's totals say whether anything was deleted or missed, and mend it.
+
+        What was read stays good without them: a forge that does not count now is asked again by the next sync.
+        """
+        totals: Totals = {}
+        try:
+            totals = self._totals()
+            self.result.warnings += compare_totals(self.context, self.forge, totals)
+        except ForgeError as error:
+            self.result.warnings.append(f"deletions are looked for by the next sync: {format_error(error)}")
+        self.result.deleted, warnings = look_again(self.context, self.forge)
+        self.result.warnings += warnings
+        self._work_off_all()
+        remember_totals(self.context, totals)
+
+    def _totals(self) -> Totals:
+        """Return the forge's totals of what this reader may list: the rest cannot be compared."""
+        try:
+            totals = self.forge.counts(self.project)
+        except (AuthError, NotFound) as error:
+            if not is_refusal(error):
+                raise
+            return {}
+        unread = {kind for resource in self.refused for kind in resource.lists}
+        return {kind: total for kind, total in totals.items() if kind not in unread}
+
+    def _missing_parts(self) -> list[str]:
+        """Return a warning for each of the commonest reasons why parts are missing, in the forge's own words."""
+        reasons = load_reasons(self.store, self.project_id)
+        warnings = [
+            f"{count} part{'s' if count > 1 else ''} could not be read yet ({'first: ' if count > 1 else ''}"
+            f"{first.replace(':', ' ')}); the next sync tries them again: {reason}"
+            for reason, count, first in reasons[:REASONS]
+        ]
+        rest = sum(count for _, count, _ in reasons[REASONS:])
+        return [*warnings, f"{rest} more parts wait for other reasons: forgelore sync-status"] if rest else warnings
+
+    def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
+        """Write the run's row and give the lock back, whatever happened."""
+        result = self.result
+        waiting = {k: v for k, v in count_jobs(self.store, self.project_id).items() if k not in INDEX_JOBS}
+        result.requests = requests
+        result.rows_written = sum(result.written.values()) + result.deleted
+        result.pending_jobs = sum(total for total, _ in waiting.values())
+        result.failing_jobs = sum(failing for _, failing in waiting.values())
+        if error is None:
+            result.warnings += [*tell_cut(self.context.saver.cut), *self._missing_parts()]
+        status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
+        with self.store.transaction():
+            finish_run(
+                self.store, run_id, self.now(), status=status, requests=requests, rows_written=result.rows_written,
+                summary=summary, error_code=getattr(error, "code", None),
+                error=getattr(error, "message", None) or (str(error) if error else None),
+            )  # fmt: skip
+            self.context.lock.release()

@@ -1,0 +1,161 @@
+"""`sync-status`: where each project stands, what waits, and how the last runs went.
+
+`sync --plan`: what a sync would cost, before any quota is spent on it.
+
+Three requests at most are made: the project, its totals. The rest is arithmetic over what the store already has.
+"""
+
+import json
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from forgelore.model import Kind, ProjectName
+from forgelore.ports.forge import Forge
+from forgelore.store.conversations import count_notes
+from forgelore.store.database import Store
+from forgelore.store.item_lists import count_live_by_kind
+from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
+from forgelore.store.projects import StoredProject, find_project, list_projects
+from forgelore.store.sync import (
+    ListPosition,
+    LockHolder,
+    StoredRun,
+    find_lock_holder,
+    load_cursor,
+    load_positions,
+    load_runs,
+)
+from forgelore.sync.stored import KnownStore
+
+_ERRORS = 5
+
+
+class JobCount(NamedTuple):
+    """How many jobs of a kind wait, and how many of these have failed before."""
+
+    waiting: int
+    failing: int
+
+
+class FailedJob(NamedTuple):
+    """A job that failed: its kind and item, and when it is tried again (None: with the next sync)."""
+
+    job: str
+    attempts: int
+    error: str
+    next_attempt_at: int | None
+
+
+class SyncRun(NamedTuple):
+    """One sync, ingest or import of a project. `status`: running, succeeded, failed or interrupted."""
+
+    command: str
+    started_at: int
+    finished_at: int | None
+    status: str
+    error: str | None
+    requests: int
+    rows_written: int
+    warnings: list[str]
+
+
+class SyncStatus(Struct, frozen=True):
+    """Where a project stands. `items` by kind; `jobs` and `index` by kind of job: what waits for the forge, and what
+    waits to be indexed.
+    """
+
+    project: str
+    items: dict[str, int]
+    notes: int
+    cursors: list[ListPosition]
+    jobs: dict[str, JobCount]
+    index: dict[str, JobCount]
+    errors: list[FailedJob]
+    locked_by: LockHolder | None
+    runs: list[SyncRun]
+
+
+def load_status(
+    store: Store, project: StoredProject | None, runs: int = 3, *, is_public: bool = False
+) -> list[SyncStatus]:
+    """Return the status of one project, or of all. `is_public`: confidential items and internal notes are not counted,
+    nor what runs wrote, of which they are a part; what a run warned of may name them, and is left out.
+    """
+    projects = [project] if project else list_projects(store)
+    return [_status(store, one, runs, is_public=is_public) for one in projects]
+
+
+def _status(store: Store, project: StoredProject, runs: int, *, is_public: bool) -> SyncStatus:
+    jobs = {kind: JobCount(*counts) for kind, counts in count_jobs(store, project.id, is_public=is_public).items()}
+    return SyncStatus(
+        project=str(project.name),
+        items=count_live_by_kind(store, project.id, is_public=is_public),
+        notes=count_notes(store, project.id, is_public=is_public),
+        cursors=load_positions(store, project.id),
+        jobs={kind: count for kind, count in jobs.items() if kind not in INDEX_JOBS},
+        index={kind: count for kind, count in jobs.items() if kind in INDEX_JOBS},
+        errors=[
+            FailedJob(f"{kind} {key}", attempts, error, when)
+            for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS, is_public=is_public)
+        ],
+        locked_by=find_lock_holder(store, f"project {project.id}"),
+        runs=[_run(row, is_public=is_public) for row in load_runs(store, project.id, runs)],
+    )
+
+
+def _run(run: StoredRun, *, is_public: bool) -> SyncRun:
+    if is_public:
+        return SyncRun(*run[:-1], [])._replace(requests=0, rows_written=0)
+    warnings: list[str] = json.loads(run.summary or "{}").get("warnings", [])
+    return SyncRun(*run[:-1], warnings)
+
+
+_BYTES_PER_ITEM = 7_300  # database growth per item with its conversation, from bench/results/ingest.md
+_NOTES_PER_ITEM = 5
+
+
+class SyncEstimate(NamedTuple):
+    """What a sync would take. By kind of item: how many there are, and how many are not in the store. `unfinished`:
+    lists that were never read to their end. `is_counted`: the forge tells its totals to this reader.
+    """
+
+    project: str
+    on_forge: dict[Kind, int]
+    missing: dict[Kind, int]
+    is_first: bool
+    unfinished: list[str]
+    waiting_jobs: int
+    requests: int
+    seconds: float
+    megabytes: float
+    is_counted: bool
+
+
+def estimate_sync(store: Store | None, forge: Forge, name: ProjectName, rate: float) -> SyncEstimate:
+    """Return requests, seconds and megabytes a sync would take at so many requests a second, and what is missing."""
+    project = forge.fetch_project(name)
+    totals = {kind: total for kind, total in forge.counts(project).items() if total is not None}
+    stored = find_project(store, project.name, project.forge_id) if store else None
+    known = KnownStore(store, stored.id) if store and stored else None
+    missing = {kind: max(0, total - (known.live_count(kind) if known else 0)) for kind, total in totals.items()}
+    resources = forge.resources(project)
+    unfinished = [
+        r.name for r in resources if not (store and stored and load_cursor(store, stored.id, r.name).is_complete)
+    ]
+    jobs = count_jobs(store, stored.id) if store and stored else {}
+    waiting = sum(total for kind, (total, _) in jobs.items() if kind not in INDEX_JOBS)
+    items = sum(missing.values())
+    requests = len(resources) + 3 + waiting + forge.cost(missing, notes=items * _NOTES_PER_ITEM)
+    return SyncEstimate(
+        project=str(project.name),
+        on_forge=totals,
+        missing=missing,
+        is_first=stored is None,
+        unfinished=unfinished,
+        waiting_jobs=waiting,
+        requests=requests,
+        seconds=round(requests / rate, 1),
+        megabytes=round(items * _BYTES_PER_ITEM / 1e6, 1),
+        is_counted=bool(totals),
+    )

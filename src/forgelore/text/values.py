@@ -1,0 +1,113 @@
+"""A value that a person gave, on the command line or from Python: something, or an error.
+
+Suggestions: the known name that a misspelt one was probably meant to be.
+
+Names that a branch of ours may have: valid in git, and harmless in an argument or a message.
+
+The content hash of an item: what makes two versions of it the same.
+
+Back-off: when a failed job is tried again. Exponential, capped at an hour, with jitter that the caller supplies.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from forgelore.errors import InvalidValue
+
+
+def check_whole(name: str, value: object, most: int) -> int:
+    """Return a number from 1 to `most`. Raises InvalidValue for any other, and for what is no whole number: from Python
+    anything may come, and True is no 1.
+    """
+    hint = f"use 1 to {most:,}"
+    number = check_number(name, value, hint)
+    if not 1 <= number <= most:
+        raise InvalidValue(f"a {name} of {value} is out of range", hint=hint)
+    return number
+
+
+def check_number(name: str, value: object, hint: str = "give a whole number") -> int:
+    """Return a whole number, in whatever range."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidValue(f"a {name} of {str(value)[:60]!r} is no whole number", hint=hint)
+    return value
+
+
+def check_text(name: str, value: object) -> str:
+    """Return a text, empty or not. Raises InvalidValue for anything else that comes from Python."""
+    if not isinstance(value, str):
+        raise InvalidValue(f"{name} is no text: {str(value)[:60]}", hint="give a text, or leave it out")
+    return value
+
+
+def check_filled(name: str, value: object) -> str:
+    """Return the value. Raises InvalidValue for an empty one: it comes from an unset variable, and taking it for
+    "nothing was said" would answer another question.
+    """
+    text = check_text(name, value)
+    if not text.strip():
+        raise InvalidValue(f"{name} is empty", hint="give it a value or leave it out; is a variable unset?")
+    return text
+
+
+def check_ref(value: object) -> str:
+    """Return an item's ref as text; from Python its number will do. Raises InvalidValue for what is neither."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InvalidValue(f"{str(value)[:60]} names no item", hint="give its number, or a text such as '#12'")
+
+
+_CUTOFF = 0.7  # of difflib's ratio: one letter of three may differ
+
+
+def suggest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name nearest to this one, however it is capitalised; None when none is near.
+
+    "I-ICEE" -> "I-ICE"
+    """
+    from difflib import get_close_matches  # few commands have anything to suggest
+
+    by_key: dict[str, str] = {}
+    for one in known:
+        by_key.setdefault(one.lower().removeprefix("@"), one)
+    near = get_close_matches(name.lower().removeprefix("@"), by_key, n=1, cutoff=_CUTOFF)
+    return by_key[near[0]] if near else None
+
+
+_NAME = re.compile(r"[A-Za-z0-9_][\w.\-]*(?:/[A-Za-z0-9_][\w.\-]*)*\Z", re.ASCII)
+_MAX_CHARS = 200
+
+
+def is_branch_name(name: str) -> bool:
+    """True for a name like "triage-index" or "bots/index"."""
+    parts = name.split("/")
+    return (
+        len(name) <= _MAX_CHARS
+        and _NAME.match(name) is not None
+        and ".." not in name
+        and parts[0] != "refs"
+        and not any(part.endswith((".lock", ".")) for part in parts)
+    )
+
+
+def content_hash(kind: str, title: str, body: str | None) -> str:
+    """Return the SHA-256 of what makes an item's content: kind, title and body, line endings aside."""
+    text = f"{kind}\0{title}\0{body or ''}"
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+CAP_MS = 3_600_000
+
+
+def next_attempt_at(now_ms: int, attempt_count: int, jitter: float) -> int:
+    """Return now + min(1 h, 1 s * 2^attempts) * jitter; `jitter` is drawn from 0.9 to 1.1.
+
+    next_attempt_at(0, 3, 1.0) -> 8000
+    """
+    delay = min(CAP_MS, 1000 << min(attempt_count, 30))
+    return now_ms + int(delay * jitter)

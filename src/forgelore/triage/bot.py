@@ -1,0 +1,453 @@
+"""One run of the bot: an event in, one honest comment (or none) out, and an index that is true afterwards.
+
+    pull the index -> the event's item -> read what changed -> look -> post -> those whose events were missed -> push
+
+Each step for itself: a problem is told and does not stop the rest. A comment that cannot be posted must not lose the
+index, and an index that cannot be pushed must not lose the comment. Comments are found by their marker, so a repeated
+run never posts twice; what a run left undone is seen in the index, and made good by the next.
+
+What the bot learns of its project between comments: template lines, how near items usually are, labels it may trust.
+
+An ordinary event adds a few numbers. On a first run the author waits for the first hundred only; the rest comes after
+the comment, and what a run has no time for is left to the next.
+
+Reports that are remembered: what the last look at an item said, and whether another one says something new.
+
+Second opinion of a judge on a warning: what the reader of split mode asks before it writes its judgement.
+
+A judge may take the warning away and do nothing else. It is asked where there is one, about open items alone, by the
+rules of `dedupe detect-new`; what says nothing (no answer, prose, a number that was not offered) leaves it as it is.
+Nobody who holds a token that writes asks: a model reads strangers' words.
+
+Judgements between two jobs: what the reader says, and all that the writer believes of it.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from forgelore.compare.calibrate import build_sample, learn_boilerplate
+from forgelore.compare.shipped import VERSION
+from forgelore.dedupe.detect_new import SAID_NOTHING, Detection, detect_new
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.dedupe.verdict import AnyJudge
+from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, format_error
+from forgelore.model import Item, ItemKey, Project, ProjectName
+from forgelore.ports.forge import ConversationLocked, Forge, IndexBranch
+from forgelore.ports.progress import Watcher
+from forgelore.store.calibration import forget_outdated
+from forgelore.store.items import load_ids
+from forgelore.store.projects import find_project, list_projects
+from forgelore.store.triage import (
+    StoredReport,
+    forget_items,
+    forget_project,
+    load_first_run,
+    load_labels_learned,
+    load_report,
+    load_unseen,
+    save_first_run,
+    save_labels_learned,
+    save_report,
+)
+from forgelore.triage.events import Event
+from forgelore.triage.health_log import HealthLog
+from forgelore.triage.intake import (
+    FEW_REQUESTS,
+    KINDS,
+    MOST_REQUESTS,
+    Budget,
+    Coverage,
+    ProblemCollector,
+    cover,
+    drop_missing,
+    make_searchable,
+    open_project,
+    public_kinds,
+    public_kinds_from,
+    read_files,
+    remove_private,
+)
+from forgelore.triage.item import (
+    Fetched,
+    Judgement,
+    TriageContext,
+    TriageResult,
+    fetch_current,
+    save_fetched,
+    triage_item,
+    without_warning,
+)
+from forgelore.triage.labels import learn_labels
+from forgelore.triage.posting import Posted, post_report
+from forgelore.triage.readers import why_not_indexed_from
+from forgelore.triage.waiting import WaitingItems
+
+FIRST = 120  # strengths of a kind that a position needs
+SAMPLE = 500  # of the newest items of a kind; each run adds its own, and the oldest leave
+_GROWTH = 1.1  # of the labelled items before their labels are learned again
+
+
+def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
+    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are."""
+    learn_boilerplate(context.store, context.project_id, now_ms=context.now_ms)
+    for kind in KINDS:
+        build_sample(context.retriever, context.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
+
+
+def learn_more(
+    context: TriageContext, *, is_thorough: bool, is_late: Callable[[], bool], watcher: Watcher | None = None
+) -> list[str]:
+    """Complete the sample and, now and then, learn which labels may be suggested; returns what should be noted."""
+    notes = []
+    with context.store.transaction():
+        forget_outdated(context.store, context.project_id, VERSION)
+    for kind in KINDS:
+        build_sample(context.retriever, context.project_id, kind, size=SAMPLE, watcher=watcher, should_stop=is_late)
+        if is_thorough and not is_late() and _has_grown(context, kind):
+            trusted = learn_labels(context.retriever, context.project_id, kind, watcher=watcher)
+            if trusted:
+                notes.append(f"labels that may be suggested for a new {kind}: {', '.join(sorted(trusted))}")
+    return notes
+
+
+def _has_grown(context: TriageContext, kind: str) -> bool:
+    before, now = load_labels_learned(context.store, context.project_id, kind)
+    if now <= _GROWTH * before:
+        return False
+    save_labels_learned(context.store, context.project_id, kind, now)
+    return True
+
+
+def is_news(triaged: TriageResult, before: StoredReport | None) -> bool:
+    """True for a warning of something that no comment here has named."""
+    is_warning = triaged.outcome in ("duplicate", "regression")
+    return is_warning and (before is None or triaged.first_number not in before.shown)
+
+
+def build_stored(
+    now_ms: int, triaged: TriageResult, posted: Posted | None, before: StoredReport | None
+) -> StoredReport:
+    """Return the report as it is kept. What a person took away stays known, so that it is not posted again; only what
+    we took back is forgotten.
+    """
+    url, shown = (posted.url if posted else None), triaged.shown
+    if before is not None and before.comment_url and (posted is None or posted.action == "nothing"):
+        url, shown = before.comment_url, before.shown
+    return StoredReport(
+        now_ms, triaged.content_hash, triaged.outcome, triaged.first_number, triaged.similarity, url, shown
+    )
+
+
+def ask_judge(context: TriageContext, found: TriageResult, judge: AnyJudge) -> TriageResult:
+    """Return what was found, without its warning where the judge does not agree."""
+    number = found.first_number
+    if found.outcome != "duplicate" or number is None:
+        return found
+    detected = detect_new(context.retriever, found.item_id, judge, now_ms=context.now_ms)
+    found = found._replace(warnings=(*found.warnings, *detected.warnings))
+    return found if _leaves_it(detected, number) else without_warning(found)
+
+
+def _leaves_it(detected: Detection, number: int) -> bool:
+    offered = {one.number for one in detected.candidates if one.is_offered}
+    if number not in offered or (detected.reason and ReasonCode(detected.reason) in SAID_NOTHING):
+        return True  # nobody has said anything of that item
+    return detected.outcome != "not_duplicate" and detected.target == number
+
+
+MAX_MISSED = 20  # items of missed events looked at in one run
+_SLACK_MS = 300_000  # between an item and the run that its event starts
+# Accounts that are programs: GitHub's apps, and the tokens of GitLab's projects and groups.
+_PROGRAM = re.compile(r".*\[bot\]\Z|(?:project|group)_\d+_bot")
+
+
+class BotSetup(NamedTuple):
+    """What a run works with. `open_context` opens the index at a path, and makes it when it is not there."""
+
+    forge: Forge
+    project: Project
+    branch: IndexBranch
+    folder: str
+    kept: str  # a folder that the runner keeps between runs, for an index that cannot be pushed; empty: there is none
+    open_context: Callable[[str], TriageContext]
+    now_ms: Callable[[], int]
+    is_late: Callable[[], bool]
+    is_dry: bool = False  # nothing is written on the forge
+    judgement: Judgement | None = None  # what a reader without rights said of the event's item
+    judge: AnyJudge | None = None  # whom a reader asks before it says so
+    watcher: Watcher | None = None
+
+    def forge_ms(self) -> int:
+        """The time on the forge's clock: what is compared with the times of items."""
+        return self.forge.server_ms() or self.now_ms()
+
+
+class TriagedItem(NamedTuple):
+    """An item that was looked at, and what happened to its comment."""
+
+    triaged: TriageResult
+    posted: Posted | None
+
+
+class BotResult(Struct):
+    """What a run did. `problems` made it fail in part, `warnings` did not."""
+
+    event: str
+    project: str = ""
+    key: ItemKey | None = None  # of the event's item
+    done: list[TriagedItem] = []
+    coverage: Coverage | None = None
+    problems: list[str] = []
+    warnings: list[str] = []
+    log: HealthLog = HealthLog()
+    complaint: str = ""
+    is_pushed: bool = False
+    is_kept: bool = False  # for the next run, where the branch could not take it
+    refusal: LoreError | None = None  # why the branch does not take the index, where a person must act
+    removed: int = 0
+    withheld: int = 0  # of the removed: what not every reader of the branch may read
+    ended_at: int = 0  # in milliseconds; 0: it never began
+
+    @property
+    def of_event(self) -> TriagedItem | None:
+        """What became of the event's own item; others may have been caught up on."""
+        return next((one for one in self.done if one.triaged.key == self.key), None)
+
+
+class BotRun:
+    """One run on one index. What it learned is remembered, to be put into another index when that was pushed first."""
+
+    def __init__(self, bot: BotSetup, context: TriageContext, outcome: BotResult) -> None:
+        self.bot, self.context, self.outcome = bot, context._replace(now_ms=bot.now_ms), outcome
+        self.fetched: dict[ItemKey, Item | None] = {}  # items that were fetched, and the event's own word of them
+        self._with_files: set[ItemKey] = set()  # changes whose files were fetched with them
+        self.removed: list[ItemKey] = []
+        self.reports: dict[ItemKey, StoredReport] = {}
+        self._kinds = public_kinds(bot.project)
+        self._budget = Budget(bot.forge, bot.is_late)
+
+    def work(self, event: Event) -> None:
+        first_run = load_first_run(self.context.store, self.context.project_id)
+        save_first_run(self.context.store, self.context.project_id, self.bot.forge_ms())
+        key = event.item.key if event.item else None
+        with ProblemCollector(self.outcome):
+            self._take_event(event)
+        with ProblemCollector(self.outcome):
+            self._cover(is_thorough=event.task == "catch_up")
+        with ProblemCollector(self.outcome):
+            prepare(self.context, is_late=self.bot.is_late, watcher=self.bot.watcher)
+        if event.task == "triage" and key is not None and self._is_known(key):
+            with ProblemCollector(self.outcome):
+                self._triage(key, is_programs=event.is_automatic)
+        if first_run is not None:  # what is there when the bot begins is left in peace
+            self._catch_up(first_run - _SLACK_MS)
+        with ProblemCollector(self.outcome):
+            self._let_wait(event)
+        if event.task == "catch_up" and self.outcome.coverage is not None and self.outcome.coverage.is_complete:
+            with ProblemCollector(self.outcome):
+                self._drop_missing()
+        with ProblemCollector(self.outcome):
+            self.outcome.warnings += learn_more(
+                self.context, is_thorough=event.task == "catch_up", is_late=self.bot.is_late, watcher=self.bot.watcher
+            )
+
+    def _is_known(self, key: ItemKey) -> bool:
+        return bool(load_ids(self.context.store, self.context.project_id, [key]))
+
+    def _take_event(self, event: Event) -> None:
+        if event.item is None or event.item.key.kind not in self._kinds:
+            return
+        key = event.item.key
+        if event.task == "remove":
+            self.removed.append(key)
+            self._forget([key])
+        elif event.task in ("triage", "update"):
+            self._fetch(key, event.item, with_files=event.task == "triage")
+
+    def _forget(self, keys: list[ItemKey]) -> None:
+        with self.context.store.transaction():
+            self.outcome.removed += forget_items(self.context.store, self.context.project_id, keys)
+
+    def _fetch(self, key: ItemKey, event_item: Item | None, *, with_files: bool = True) -> None:
+        """Take an item in as it is now. One that is not shown leaves the index; the list that is read next may know
+        better, for a page that was made a second ago is sometimes not found.
+        """
+        try:
+            fetched: Fetched = fetch_current(self.bot.forge, self.bot.project, key, event_item, with_files=with_files)
+        except NotFound:
+            self._forget([key])
+            return
+        self.fetched[key] = event_item
+        self.outcome.warnings += fetched.warnings
+        if fetched.files is not None:
+            self._with_files.add(key)
+        save_fetched(self.context, [fetched])
+
+    def replay(self, context: TriageContext) -> None:
+        """Put what this run learned into another index. Items are fetched anew: they may have changed or gone since."""
+        self.context = context._replace(now_ms=self.bot.now_ms)
+        self._forget(self.removed)
+        for key, event_item in self.fetched.items():
+            with ProblemCollector(self.outcome):
+                self._fetch(key, event_item)
+        for key, report in self.reports.items():
+            self._save_report(key, report)
+
+    def _cover(self, *, is_thorough: bool) -> None:
+        bot, context = self.bot, self.context
+        found = cover(
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
+            kinds=self._kinds, queues_files=True, watcher=bot.watcher,
+        )  # fmt: skip
+        self.outcome.coverage = found
+        self.outcome.warnings += found.warnings
+        self.outcome.problems += found.refused
+        self.context = context._replace(siblings=self._cover_siblings(is_read=is_thorough and found.is_complete))
+        self.outcome.warnings += read_files(
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
+            most=MOST_REQUESTS if is_thorough else FEW_REQUESTS, known=self._with_files, watcher=bot.watcher,
+        )  # fmt: skip
+        projects = [context.project_id, *self.context.siblings]
+        make_searchable(context.store, context.embedder, projects, now_ms=bot.now_ms, watcher=bot.watcher)
+
+    def _cover_siblings(self, *, is_read: bool) -> tuple[int, ...]:
+        """Return the projects beside this one that may be named here. Who may read them is asked each time; what is no
+        longer named, or not for everybody any more, leaves the index. One that only fails to answer stays, unused.
+        """
+        usable, silent = [], set()
+        for path in self.context.inputs.also:
+            try:
+                usable += self._cover_sibling(path, is_read=is_read)
+            except LoreError as error:
+                silent.add(path.lower())
+                self.outcome.warnings.append(f"also: {path}: {format_error(error)}")
+        for project in list_projects(self.context.store):
+            if project.id not in (self.context.project_id, *usable) and project.name.path.lower() not in silent:
+                with self.context.store.transaction():
+                    forget_project(self.context.store, project.id)
+        return tuple(usable)
+
+    def _cover_sibling(self, path: str, *, is_read: bool) -> list[int]:
+        bot, store = self.bot, self.context.store
+        name = ProjectName(bot.project.name.forge, bot.project.name.host, path)
+        try:
+            sibling = bot.forge.fetch_project(name)
+        except (NotFound, AuthError) as error:
+            self.outcome.warnings.append(f"also: {path} is left out: {error.message}")
+            return []
+        kinds = public_kinds_from(sibling)
+        if reason := why_not_indexed_from(sibling):
+            self.outcome.warnings.append(f"also: {path}: {reason}")
+        if not kinds:
+            return []
+        is_new = find_project(store, sibling.name, sibling.forge_id) is None
+        sibling_id = open_project(store, sibling, bot.now_ms())
+        withheld = remove_private(store, sibling_id, kinds)
+        self.outcome.withheld += withheld
+        if is_read or is_new or withheld:
+            found = cover(store, bot.forge, sibling, sibling_id, budget=self._budget, now_ms=bot.now_ms, kinds=kinds)
+            self.outcome.warnings += [f"also: {path}: {warning}" for warning in (*found.warnings, *found.refused)]
+        return [sibling_id]
+
+    def _triage(self, key: ItemKey, *, is_programs: bool) -> None:
+        judged = self.bot.judgement if key == self.outcome.key else None
+        triaged = triage_item(self.context, key, judgement=judged)
+        if self.bot.judge is not None and key == self.outcome.key:
+            triaged = ask_judge(self.context, triaged, self.bot.judge)
+        if is_programs or _PROGRAM.match(triaged.author or ""):
+            # What a program files by the dozen is compared with, not commented on.
+            triaged = triaged._replace(outcome="silent", reason="a program wrote it", body="", report=None, labels=())
+        before = load_report(self.context.store, triaged.item_id)
+        posted = None
+        self.outcome.warnings += triaged.warnings
+        try:
+            posted = None if self.bot.is_dry else self._post(triaged, before)
+        except ConversationLocked as error:
+            self.outcome.warnings.append(format_error(error))
+            posted = Posted("nothing", reason="the conversation is locked")
+        except LoreError:
+            self.outcome.done.append(TriagedItem(triaged, None))
+            raise  # and no report is kept: the next run looks again
+        self.outcome.done.append(TriagedItem(triaged, posted))
+        self.reports[key] = build_stored(self.bot.forge_ms(), triaged, posted, before)
+        self._save_report(key, self.reports[key])
+
+    def _post(self, triaged: TriageResult, before: StoredReport | None) -> Posted:
+        """Make the item's comment say what was found. Labels are set once: who takes one away has decided."""
+        bot = self.bot
+        if before is None and self.context.inputs.apply_labels and triaged.labels:
+            bot.forge.add_labels(bot.project, triaged.key, [name for name, _ in triaged.labels])
+        was_there = before is not None and before.comment_url is not None
+        if before is not None and not was_there and not triaged.body:
+            return Posted("nothing", reason="nothing to say")
+        return post_report(
+            bot.forge, bot.project, triaged.key, triaged.body, posted_before=was_there,
+            is_new_warning=is_news(triaged, before), may_create=triaged.is_open,
+        )  # fmt: skip
+
+    def _let_wait(self, event: Event) -> None:
+        """Tell of what will be closed, where a decision is applied; close what has waited, in a daily run."""
+        bot, hours = self.bot, self.context.inputs.close_after
+        if not hours or bot.is_dry:
+            return
+        waiting = WaitingItems(bot.forge, bot.project, self.context, bot.forge_ms())
+        found = self.outcome.of_event.triaged if self.outcome.of_event else None
+        target = bot.judgement.duplicate_of if bot.judgement else None
+        if event.task == "catch_up":
+            self.outcome.warnings += waiting.close_due(bot.is_late)
+        elif target and found and (found.outcome, found.first_number) == ("duplicate", target):
+            self.outcome.warnings += waiting.begin(found.key, target, hours)
+        elif found and not bot.judgement:
+            self.outcome.warnings.append("close-after is for split mode (docs/triage/split.yml): nothing is closed")
+
+    def _save_report(self, key: ItemKey, report: StoredReport) -> None:
+        item_id = load_ids(self.context.store, self.context.project_id, [key]).get(key)
+        if item_id is not None:
+            with self.context.store.transaction():
+                save_report(self.context.store, self.context.project_id, item_id, report)
+
+    def _catch_up(self, since_ms: int) -> None:
+        """Look at open items that no run has looked at as they are now."""
+        for key in load_unseen(self.context.store, self.context.project_id, since_ms, MAX_MISSED):
+            if self._budget.spent():
+                return
+            if key in self.reports or key == self.outcome.key:
+                continue  # this run has tried
+            with ProblemCollector(self.outcome):
+                self._fetch(key, None)
+                if self._is_known(key):
+                    self._triage(key, is_programs=False)
+
+    def _drop_missing(self) -> None:
+        context, bot = self.context, self.bot
+        dropped = drop_missing(
+            context.store, bot.forge, bot.project, context.project_id, budget=self._budget, kinds=self._kinds
+        )
+        self.outcome.removed += dropped.forgotten
+        self.outcome.warnings += dropped.warnings
+
+
+MAX_BYTES = 100_000
+
+
+def build_judgement(project: str, triaged: TriageResult) -> bytes:
+    """Return what the reader found, as the writer takes it."""
+    numbers = [int(row.ref.lstrip("#!")) for row in triaged.report.rows] if triaged.report else []
+    is_warned = triaged.outcome in ("duplicate", "regression")  # which of the two, the writer sees for itself
+    duplicate_of = triaged.first_number if is_warned else None
+    judgement = Judgement(1, project, triaged.key.kind, triaged.key.number, numbers, duplicate_of)  # type: ignore[arg-type]
+    return msgspec.json.encode(judgement) + b"\n"
+
+
+def parse_judgement(raw: bytes) -> Judgement:
+    """Return a judgement of exactly the shape we know. Raises InvalidValue for anything else."""
+    if len(raw) > MAX_BYTES:
+        raise InvalidValue("the judgement is too large", hint="let the reader job run again")
+    try:
+        return msgspec.json.decode(raw, type=Judgement, strict=True)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise InvalidValue(f"the judgement has not the expected shape: {error}", hint="it is not applied") from error

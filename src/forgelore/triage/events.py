@@ -1,0 +1,280 @@
+"""Events of a forge, and what each asks for. Strangers write the payload: nothing in it is trusted to have a shape.
+
+    triage    look at the item and tell its author what it repeats
+    update    the item changed in a way that its report does not depend on: keep the index true
+    remove    the item is gone from this project
+    catch_up  no item: look at everything that was missed
+    ignore    nothing that concerns us
+
+GitHub: GITHUB_EVENT_NAME and the file at GITHUB_EVENT_PATH. GitLab: the body of a project's webhook, which a pipeline
+trigger hands on as a file (TRIGGER_PAYLOAD), or the variables of a merge request's pipeline.
+
+Inputs of a workflow: what it may set of triage, and by which names.
+
+A value that makes no sense is a warning and the default: a typing error in a workflow must not silence the bot, nor
+make it loud.
+
+    similarity-threshold   INPUT_SIMILARITY_THRESHOLD   0.75          an item this close is worth a row
+    duplicate-threshold    INPUT_DUPLICATE_THRESHOLD    0.92          the first one this close is worth a warning
+    max-results            INPUT_MAX_RESULTS            3             rows, 1 to 20
+    index-branch           INPUT_INDEX_BRANCH           triage-index  where the index lives between runs
+    apply-labels           INPUT_APPLY_LABELS           false         set suggested labels instead of naming them
+    also                   INPUT_ALSO                                 sibling projects, separated by commas
+    dry-run                INPUT_DRY_RUN                false         say what would be posted, write nothing
+    close-after            INPUT_CLOSE_AFTER            0             hours until a sure duplicate is closed; 0: never
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from forgelore.errors import InvalidValue
+from forgelore.model import Item, ItemKey, Kind, State
+from forgelore.text.dates import parse_ms
+from forgelore.text.fence import storable
+from forgelore.text.values import is_branch_name
+
+Task = Literal["triage", "update", "remove", "catch_up", "ignore"]
+
+MAX_EVENT_BYTES = 26_000_000  # GitHub sends at most 25 MB
+_GITHUB: dict[tuple[str, str], Task] = {
+    **{("issues", action): "triage" for action in ("opened", "edited", "reopened")},
+    **{("issues", action): "update" for action in ("closed", "labeled", "unlabeled", "typed", "untyped", "locked")},
+    **{("issues", action): "remove" for action in ("deleted", "transferred")},
+    **{("pull_request", action): "triage" for action in ("opened", "edited", "synchronize", "reopened")},
+    **{("pull_request", action): "update" for action in ("closed", "labeled", "unlabeled", "converted_to_draft")},
+    ("pull_request", "ready_for_review"): "triage",
+}
+_GITLAB: dict[str, Task] = {
+    "open": "triage", "reopen": "triage", "update": "update", "close": "update", "merge": "update",
+}  # fmt: skip
+_GITLAB_TEXT = ("title", "description")
+_ALARMS = ("schedule", "workflow_dispatch", "repository_dispatch", "push")
+
+
+class Event(NamedTuple):
+    """What a CI run was started for: the project, the item if there is one, and what is to be done."""
+
+    task: Task
+    name: str  # issues.opened, for messages
+    project: str = ""
+    item: Item | None = None  # as the event told it: it may be older than what the forge would say now
+    is_automatic: bool = False  # somebody's program wrote the item
+
+
+def parse_event(forge: str, payload: bytes | None, project: str, variables: Mapping[str, str]) -> Event:
+    """Return what an event asks for: by the file that the CI of a forge leaves, if any, and by its variables."""
+    if forge == "github":
+        return parse_github_event(variables.get("GITHUB_EVENT_NAME", ""), payload or b"", project)
+    return parse_gitlab_event(variables, payload, project)
+
+
+def parse_github_event(name: str, payload: bytes, project: str) -> Event:
+    """Return what a GitHub event asks for. A payload that cannot be read asks for catching up: nothing is lost."""
+    data = _read(payload)
+    if name in _ALARMS:
+        return Event("catch_up", name, project)
+    subject = "issues" if name == "issues" else "pull_request" if name.startswith("pull_request") else ""
+    if not subject or name.startswith("pull_request_review"):
+        return Event("ignore", name, project)
+    action = _text(data.get("action"))
+    event_name = f"{name}.{action}" if action else name
+    part = data.get("issue" if subject == "issues" else "pull_request")
+    kind: Kind = "issue" if subject == "issues" else "change"
+    item = _github_item(part, kind) if isinstance(part, dict) else None
+    if item is None or not isinstance(part, dict):
+        return Event("catch_up", event_name, project)
+    return Event(_GITHUB.get((subject, action), "ignore"), event_name, project, item, _is_bot(part))
+
+
+def _github_item(part: dict[str, Any], kind: Kind) -> Item | None:
+    if not _is_number(part.get("number")):
+        return None
+    if isinstance(part.get("pull_request"), dict):  # what `issues` calls a change
+        kind = "change"
+    is_merged = bool(part.get("merged_at")) or part.get("merged") is True
+    state: State = "merged" if is_merged else "closed" if part.get("state") == "closed" else "open"
+    head = part.get("head")
+    return Item(
+        ItemKey(kind, int(part["number"])),
+        storable(_text(part.get("title"))), storable(_text(part.get("body"))) or None,
+        state, _text(part.get("state_reason")) or None, _login(part.get("user")), labels=_names(part.get("labels")),
+        created_at=_ms(part.get("created_at")), updated_at=_ms(part.get("updated_at")),
+        closed_at=_ms(part.get("closed_at")), merged_at=_ms(part.get("merged_at")),
+        url=_text(part.get("html_url")) or None,
+        forge_id=part["id"] if _is_number(part.get("id")) else None,
+        head_sha=_text(head.get("sha")) or None if isinstance(head, dict) else None,
+        raw=json.dumps(part).encode(),  # tells this state of the item from the one before
+    )  # fmt: skip
+
+
+def parse_gitlab_event(environ: Mapping[str, str], payload: bytes | None, project: str) -> Event:
+    """Return what a GitLab pipeline was started for."""
+    number = environ.get("CI_MERGE_REQUEST_IID", "")
+    if payload is None and number.isascii() and number.isdigit():
+        return Event("triage", "merge_request_event", project, Item(ItemKey("change", int(number)), ""))
+    data = _read(payload or b"")
+    object_kind = _text(data.get("object_kind"))
+    attributes = data.get("object_attributes")
+    if object_kind not in ("issue", "work_item", "merge_request") or not isinstance(attributes, dict):
+        return Event(
+            "catch_up" if not object_kind else "ignore", object_kind or environ.get("CI_PIPELINE_SOURCE", "?"), project
+        )
+    if not _is_number(attributes.get("iid")):
+        return Event("catch_up", object_kind, project)
+    kind: Kind = "change" if object_kind == "merge_request" else "issue"
+    action = _text(attributes.get("action"))
+    # The title is fetched: a webhook leaves out who may see the item.
+    item = Item(ItemKey(kind, int(attributes["iid"])), "")
+    task: Task = _GITLAB.get(action, "ignore")
+    changes = data.get("changes")
+    # Labels, assignees and milestones are updates too; only new text or new commits are a reason to look again.
+    if action == "update" and (
+        attributes.get("oldrev") or (isinstance(changes, dict) and any(name in changes for name in _GITLAB_TEXT))
+    ):
+        task = "triage"
+    return Event(task, f"{object_kind}.{action}", project, item)
+
+
+def _read(payload: bytes) -> dict[str, Any]:
+    if len(payload) > MAX_EVENT_BYTES:
+        return {}
+    try:
+        data = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**63
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _ms(value: object) -> int | None:
+    try:
+        return parse_ms(value) if isinstance(value, str) else None
+    except (InvalidValue, ValueError, OverflowError):
+        return None
+
+
+def _login(value: object) -> str | None:
+    return _text(value.get("login")) or None if isinstance(value, dict) else None
+
+
+def _names(value: object) -> list[str]:
+    rows = value if isinstance(value, list) else []
+    return [name for row in rows if isinstance(row, dict) and (name := storable(_text(row.get("name"))))]
+
+
+def _is_bot(part: dict[str, Any]) -> bool:
+    user = part.get("user")
+    return isinstance(user, dict) and (user.get("type") == "Bot" or _text(user.get("login")).endswith("[bot]"))
+
+
+MAX_ROWS = 20
+MAX_HOURS = 8_760  # a year
+_PROJECT = re.compile(r"[A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)+")
+
+
+class Inputs(NamedTuple):
+    """What the owner of a project has set for triage."""
+
+    similarity_threshold: float = 0.75
+    duplicate_threshold: float = 0.92
+    max_results: int = 3
+    index_branch: str = "triage-index"
+    apply_labels: bool = False
+    also: tuple[str, ...] = ()
+    dry_run: bool = False
+    close_after: int = 0
+
+
+class _Text(NamedTuple):
+    """An input as it was written, and where complaints about it go."""
+
+    name: str
+    value: str
+    warnings: list[str]
+
+    def complain(self, wanted: str, default: object) -> None:
+        self.warnings.append(f"{self.name} must be {wanted}, not {self.value[:80]!r}; {default} is used")
+
+
+def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
+    """Return the inputs and one warning for each that was not understood."""
+    warnings: list[str] = []
+
+    def text(name: str) -> _Text:
+        return _Text(name, environ.get(f"INPUT_{name.upper().replace('-', '_')}", "").strip(), warnings)
+
+    default = Inputs()
+    inputs = Inputs(
+        _share(text("similarity-threshold"), default.similarity_threshold),
+        _share(text("duplicate-threshold"), default.duplicate_threshold),
+        _count(text("max-results"), default.max_results, least=1, most=MAX_ROWS),
+        _branch(text("index-branch"), default.index_branch),
+        _is_on(text("apply-labels")),
+        _projects(text("also")),
+        _is_on(text("dry-run")),
+        _count(text("close-after"), default.close_after, least=0, most=MAX_HOURS),
+    )
+    if inputs.duplicate_threshold < inputs.similarity_threshold:
+        warnings.append(
+            f"duplicate-threshold {inputs.duplicate_threshold:g} is below similarity-threshold"
+            f" {inputs.similarity_threshold:g}; the larger one is used for both"
+        )
+        inputs = inputs._replace(duplicate_threshold=inputs.similarity_threshold)
+    return inputs, warnings
+
+
+def _share(text: _Text, default: float) -> float:
+    if not text.value:
+        return default
+    try:
+        value = float(text.value)
+    except ValueError:
+        value = -1.0
+    if 0 <= value <= 1:  # also keeps "nan" out
+        return value
+    text.complain("between 0 and 1", default)
+    return default
+
+
+def _count(text: _Text, default: int, *, least: int, most: int) -> int:
+    if not text.value:
+        return default
+    if text.value.isascii() and text.value.isdigit() and len(text.value) < 10 and least <= int(text.value) <= most:
+        return int(text.value)
+    text.complain(f"a whole number from {least} to {most}", default)
+    return default
+
+
+def _branch(text: _Text, default: str) -> str:
+    if not text.value:
+        return default
+    if is_branch_name(text.value):
+        return text.value
+    text.complain("the name of a branch", default)
+    return default
+
+
+def _is_on(text: _Text) -> bool:
+    if text.value.lower() in ("", "false", "no", "off", "0"):
+        return False
+    if text.value.lower() in ("true", "yes", "on", "1"):
+        return True
+    text.complain("true or false", "false")
+    return False
+
+
+def _projects(text: _Text) -> tuple[str, ...]:
+    names = [name for name in re.split(r"[\s,]+", text.value) if name]
+    for name in names:
+        if not _PROJECT.fullmatch(name):
+            text._replace(value=name).complain("names of projects (owner/other)", "nothing")
+    return tuple(dict.fromkeys(name for name in names if _PROJECT.fullmatch(name)))

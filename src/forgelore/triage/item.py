@@ -1,0 +1,386 @@
+"""`triage`: one item, looked at as its author would want it looked at: does it repeat something?
+
+    fetch -> save, index, embed -> rank earlier items of its kind -> decide -> report
+
+Deciding is by position: at the default thresholds about 8 % of ordinary items get a warning and 25 % any comment,
+whatever the project (compare/calibration). Silence is the usual outcome. Items of the other kind are "related",
+never "duplicates"; what the author already refers to is not repeated; a text of two words says nothing about request.
+
+Rows of a report from ranked matches: which copy comes first, and how each item ended.
+
+Copies of one text come before what is merely similar: open ones first, of those the earliest, because that is where
+the discussion is. What was closed as a duplicate leads to the original at the end of its chain.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta, Struct
+
+from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
+from forgelore.compare.sameness import why_not_compare
+from forgelore.dedupe.gates import TRIAGE, GateCase, Option, object_to
+from forgelore.dedupe.reasons import ReasonCode
+from forgelore.errors import LoreError, NotFound
+from forgelore.model import File, Item, ItemKey, Kind, Project
+from forgelore.ports.embedder import Embedder
+from forgelore.ports.forge import Forge, ForgeReader
+from forgelore.profiles import profile_of
+from forgelore.search.retriever import Retriever
+from forgelore.store.calibration import load_boilerplate
+from forgelore.store.database import Store
+from forgelore.store.decisions import load_refused_pairs
+from forgelore.store.filters import Filters
+from forgelore.store.hits import Subject, load_subject
+from forgelore.store.item_lists import load_head
+from forgelore.store.items import load_ids, save_files
+from forgelore.store.jobs import queue_documents
+from forgelore.store.links import Ended, load_ended, load_fix, load_original
+from forgelore.sync.pages import ReadPolicy, save_kept
+from forgelore.text.dates import machine_ms
+from forgelore.text.links import links_in_text
+from forgelore.text.refs import shown_ref
+from forgelore.triage.events import Inputs
+from forgelore.triage.intake import INDEX_POLICY, make_searchable
+from forgelore.triage.labels import NEIGHBOURS, suggest_labels
+from forgelore.triage.readers import may_name
+from forgelore.triage.report import Report, ReportRow, build_report, is_regression
+
+_LONGEST_CHAIN = 10  # of duplicates of duplicates
+
+
+def order_matches(ranking: Ranking) -> list[Match]:
+    """Return copies of the text first, the earliest open one before the others; then the rest as it was ranked."""
+    copies = sorted(ranking.copies, key=lambda one: one.hit.row.state != "open")  # they come oldest first
+    known = {one.hit.row.item_id for one in copies}
+    return [*copies, *(one for one in ranking.matches if one.hit.row.item_id not in known)]
+
+
+def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
+    """Tell whether a match was closed as a duplicate of this very item: then it repeats the item, not the reverse."""
+    at: Ended | None = load_ended(store, match.hit.row.item_id)
+    for _ in range(_LONGEST_CHAIN):
+        if at is None or at.state != "closed" or at.item_id == item_id:
+            break
+        at = load_original(store, at.item_id, is_marked=at.state_reason == "duplicate")
+    return at is not None and at.item_id == item_id
+
+
+def build_row(
+    store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True
+) -> ReportRow:
+    """Return a match as a report tells it, with what became of it.
+
+    `names_changes` False: the forge shows issues to people who may not see changes, and none is named below an issue.
+    """
+    row = match.hit.row
+    is_here = row.path == project.name.path and row.host == project.name.host
+    ended = load_ended(store, row.item_id)
+    ending = _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended else None
+    return ReportRow(
+        ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
+        similarity=match.similarity, state=row.state, state_reason=ending.state_reason if ending else row.state_reason,
+        kind=row.kind, is_regression=is_here and ending is not None and ending.is_regression,
+        project="" if is_here else row.path, sameness=match.evidence.sameness,
+        fixed_by=ending.fixed_by if ending else None, has_hidden_fix=ending is not None and ending.has_hidden_fix,
+        original=ending.original if ending and is_here else None,
+    )  # fmt: skip
+
+
+class _Endings:
+    """What became of items, as far as the store knows."""
+
+    def __init__(self, store: Store, forge: str, subject: Subject, *, names_changes: bool) -> None:
+        self._store, self._forge, self._subject, self._names_changes = store, forge, subject, names_changes
+
+    def row(self, ended: Ended, seen: Iterable[int] = ()) -> ReportRow:
+        fix, original = self._fix(ended), None
+        if ended.state == "closed" and not fix and ended.state_reason in (None, "completed", "duplicate"):
+            original = load_original(self._store, ended.item_id, is_marked=ended.state_reason == "duplicate")
+        # GitHub keeps `completed` for most of what was marked as a duplicate.
+        reason = "duplicate" if original else ended.state_reason
+        return self._plain_row(ended)._replace(
+            state_reason=reason, is_regression=self._is_regression(ended, fix),
+            fixed_by=self._plain_row(fix) if fix and self._names_changes else None,
+            has_hidden_fix=fix is not None and not self._names_changes,
+            original=self._original(original, {*seen, ended.item_id}) if original else None,
+        )  # fmt: skip
+
+    def _fix(self, ended: Ended) -> Ended | None:
+        """Return the merged change that closed it. What was closed for another reason was not fixed by it."""
+        is_done = ended.state == "closed" and ended.state_reason in (None, "completed")
+        return load_fix(self._store, ended.item_id) if is_done and ended.kind == "issue" else None
+
+    def _original(self, original: Ended, seen: set[int]) -> ReportRow | None:
+        """Return the end of a chain of duplicates; None for one that leads in a circle or whose end nobody knows."""
+        if original.item_id in seen or len(seen) > _LONGEST_CHAIN:
+            return None
+        row = self.row(original, seen)
+        return row.original if row.state == "closed" and row.state_reason == "duplicate" else row
+
+    def _is_regression(self, ended: Ended, fix: Ended | None) -> bool:
+        """True when it was fixed before the item came."""
+        came_at = self._subject.created_at
+        if fix is None or came_at is None or ended.closed_at is None or self._subject.kind != ended.kind:
+            return False
+        return max(ended.closed_at, fix.merged_at or 0) < came_at
+
+    def _plain_row(self, ended: Ended) -> ReportRow:
+        ref = shown_ref(self._forge, ended.kind, ended.number)
+        return ReportRow(ref, ended.title, ended.url or "", 0.0, ended.state, ended.state_reason, ended.kind)
+
+
+RELATED_ROWS = 3
+
+TriageOutcome = Literal["duplicate", "regression", "similar", "silent"]
+
+
+class TriageContext(NamedTuple):
+    """Everything triage of one project needs. `forge` None: the project is an imported tracker."""
+
+    store: Store
+    forge: Forge | None
+    project: Project
+    project_id: int
+    retriever: Retriever
+    embedder: Embedder | None
+    inputs: Inputs
+    siblings: tuple[int, ...] = ()  # projects whose items may be named as related
+    is_compact: bool = False  # the store is the bot's index: payloads are not kept
+    now_ms: Callable[[], int] = machine_ms
+
+    def may_name(self, kind: Kind, *, on: Kind) -> bool:
+        """True where whoever reads a comment on an item may read items of this kind; without a forge nobody does."""
+        return self.forge is None or may_name(self.project, kind, on=on)
+
+
+class Fetched(NamedTuple):
+    """An item as the forge has it now, or as an event told it. `files` None: unknown."""
+
+    item: Item
+    files: list[File] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class TriageResult(NamedTuple):
+    """What was found of an item, and the comment that says it."""
+
+    key: ItemKey
+    item_id: int
+    title: str
+    url: str | None
+    content_hash: str
+    outcome: TriageOutcome
+    reason: str  # why it is silent; empty otherwise
+    author: str | None = None
+    is_open: bool = True
+    report: Report | None = None
+    body: str = ""  # the comment; empty: nothing is worth saying
+    first_number: int | None = None  # of the closest match that is told
+    similarity: float | None = None
+    labels: tuple[tuple[str, float], ...] = ()  # suggested, with the precision that was measured
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The items of this project that the comment names."""
+        rows = (*self.report.rows, *self.report.related) if self.report else ()
+        named = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
+        return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in named))
+
+
+class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a reader without any rights said about an item: which of its candidates it repeats or brings back.
+
+    It comes from a job that has read hostile text. So it can take candidates away, or keep a warning from being one;
+    titles, links, numbers and words all come from the writer's own index.
+    """
+
+    version: Annotated[int, Meta(ge=1, le=1)]
+    project: Annotated[str, Meta(max_length=300)]
+    kind: Literal["issue", "change"]
+    number: Annotated[int, Meta(ge=1, lt=2**53)]
+    similar: Annotated[list[Annotated[int, Meta(ge=1, lt=2**53)]], Meta(max_length=20)]
+    duplicate_of: Annotated[int, Meta(ge=1, lt=2**53)] | None = None
+
+
+def fetch_current(
+    forge: ForgeReader, project: Project, key: ItemKey, event_item: Item | None = None, *, with_files: bool = True
+) -> Fetched:
+    """Return the item as it is now, with `with_files` a change's files too. Raises NotFound when it is gone.
+
+    What fails is left out with a warning: without the forge's answer the event's own word counts, without files the
+    text.
+    """
+    warnings = []
+    try:
+        item = forge.fetch_item(project, key)
+    except NotFound:
+        raise
+    except LoreError as error:
+        if event_item is None or not event_item.title:
+            raise
+        item = event_item
+        warnings.append(f"{key.kind} {key.number} is taken from the event: {error.message}")
+    files: list[File] | None = None
+    if key.kind == "change" and with_files:
+        try:
+            files = forge.fetch_files(project, key)
+        except LoreError as error:
+            warnings.append(f"its files could not be read: {error.message}")
+    return Fetched(item, files, tuple(warnings))
+
+
+def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
+    """Save items and make them searchable. What only some people may see leaves the index instead."""
+    store, project_id = context.store, context.project_id
+    with store.transaction():
+        for item, files, _ in fetched:
+            policy = INDEX_POLICY if context.is_compact else ReadPolicy(keeps_payloads=bool(item.raw))
+            item_id = save_kept(store, project_id, [item], policy).ids.get(item.key)
+            if item_id is None:
+                continue
+            if files is not None:
+                save_files(store, project_id, item_id, files, item.head_sha)
+                queue_documents(store, project_id, [item_id])
+    make_searchable(store, context.embedder, [project_id], now_ms=context.now_ms)
+
+
+def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | None = None) -> TriageResult:
+    """Return what there is to say about an item that is in the store. Writes nothing."""
+    item_id = load_ids(context.store, context.project_id, [key]).get(key)
+    if item_id is None:
+        raise NotFound(f"{key.kind} {key.number} is not in this database", hint="run: forgelore sync")
+    subject = load_subject(context.store, item_id)
+    head = load_head(context.store, item_id)
+    silent = TriageResult(
+        key, item_id, subject.title, head.url, head.content_hash, "silent", "", head.author, head.state == "open"
+    )
+    if head.is_confidential:
+        return silent._replace(reason="it is confidential")
+    known = load_boilerplate(context.store, context.project_id, subject.kind)
+    vague = why_not_compare(subject.title, subject.body, known)
+    if object_to(GateCase((), None, is_vague=bool(vague)), TRIAGE) == ReasonCode.SOURCE_TOO_VAGUE:
+        return silent._replace(reason=vague)
+    ranking = _rank(
+        context, subject, (subject.kind,), (context.project_id,), max(NEIGHBOURS, context.inputs.max_results)
+    )
+    labels = suggest_labels(context.store, context.project_id, subject.kind, item_id, ranking.matches)
+    silent = silent._replace(labels=labels)
+    cited = _cited(context, subject)
+    refused = load_refused_pairs(context.store, context.project_id)
+    matches = [
+        one
+        for one in order_matches(ranking)
+        if _passes(context, one, is_refused=frozenset((item_id, one.hit.row.item_id)) in refused)
+        and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
+        and not is_closed_for(context.store, item_id, one)
+    ]  # fmt: skip
+    if judgement is not None:
+        matches = [one for one in matches if one.hit.row.number in judgement.similar]
+    related = _related(context, subject, cited)
+    if not matches and (not related or related[0].similarity < context.inputs.duplicate_threshold):
+        related = []  # by itself it is worth a comment only when it is very close: measured, 0.4 % of ordinary items
+    if not matches and not related:
+        return silent._replace(reason="nothing is close enough", warnings=tuple(ranking.warnings))
+    result = _build(context, silent, subject, ranking, matches, related)
+    is_confirmed = judgement is None or judgement.duplicate_of == result.first_number
+    return result if is_confirmed else without_warning(result)
+
+
+def without_warning(result: TriageResult) -> TriageResult:
+    """Return what was found as merely similar."""
+    if result.report is None or not result.report.is_duplicate:
+        return result
+    report = result.report._replace(is_duplicate=False)
+    return result._replace(outcome="similar", report=report, body=build_report(report))
+
+
+def _passes(context: TriageContext, match: Match, *, is_refused: bool) -> bool:
+    """Ask the gates of deduplication about a match, which without a judge object to little: it is not near enough, or a
+    person has said that these two are no duplicates.
+    """
+    option = Option(match.hit.row.number, match.strength, match.similarity, match.evidence.sameness)
+    policy = TRIAGE._replace(min_similarity=context.inputs.similarity_threshold)
+    return object_to(GateCase((option,), None, is_refused=is_refused), policy) is None
+
+
+def _build(
+    context: TriageContext,
+    silent: TriageResult,
+    subject: Subject,
+    ranking: Ranking,
+    matches: list[Match],
+    related: list[Match],
+) -> TriageResult:
+    tell = partial(
+        build_row, context.store, context.project, subject, names_changes=context.may_name("change", on="issue")
+    )
+    rows = tuple(map(tell, matches[: context.inputs.max_results]))
+    is_duplicate = bool(rows) and rows[0].similarity >= context.inputs.duplicate_threshold
+    # The chance was measured for the first match; it says nothing about a second one that has taken its place.
+    is_first = bool(matches) and matches[0].hit.row.item_id == ranking.matches[0].hit.row.item_id
+    chance = ranking.chance if is_first else None
+    profile = profile_of(context.project.name.forge)
+    report = Report(
+        rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
+        chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
+        labels=() if context.inputs.apply_labels else silent.labels,
+        related=tuple(map(tell, related)),
+        forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
+        explanation=matches[0].explanation if matches else None,
+    )  # fmt: skip
+    first = matches[0] if matches else None
+    outcome: TriageOutcome = "regression" if is_duplicate and is_regression(rows[0]) else "duplicate"
+    return silent._replace(
+        outcome=outcome if is_duplicate else "similar", report=report, body=build_report(report),
+        first_number=first.hit.row.number if first else None, similarity=first.similarity if first else None,
+        warnings=tuple(ranking.warnings),
+    )  # fmt: skip
+
+
+def _rank(
+    context: TriageContext, subject: Subject, types: tuple[str, ...], projects: tuple[int, ...], limit: int
+) -> Ranking:
+    before = None if subject.created_at is None else subject.created_at + 1  # two may come within one second
+    filters = Filters(types=types, project_ids=projects, before=before, not_items=(subject.item_id,), is_public=True)
+    return rank_matches(context.retriever, CompareRequest(subject, filters, limit=limit))
+
+
+def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
+    """True for what was there first. Of two that came within one second, the smaller number was."""
+    row = match.hit.row
+    return (row.created_at or 0, row.number) < (subject.created_at or 0, key.number) or subject.created_at is None
+
+
+def _cited(context: TriageContext, subject: Subject) -> set[int]:
+    """Return the items that the author names already: #12, !34, this project's name before them, or a page's URL."""
+    name = context.project.name
+    page = (context.project.url or "").partition("://")[2]
+    here = ("", name.path.lower(), f"{name.host}/{name.path}".lower(), page.lower())
+    default: tuple[Kind, ...] = ("issue",) if profile_of(name.forge).numbering == "apart" else ("issue", "change")
+    keys = [
+        ItemKey(kind, link.number)
+        for link in links_in_text(f"{subject.title}\n{subject.body}")
+        if link.project.lower() in here
+        for kind in ((link.kind,) if link.kind else default)
+    ]
+    return set(load_ids(context.store, context.project_id, keys).values())
+
+
+def _related(context: TriageContext, subject: Subject, cited: set[int]) -> list[Match]:
+    """Return what is close in the other kind, and in sibling projects: worth knowing, nothing to close."""
+    here: Kind = "change" if subject.kind == "change" else "issue"
+    other: Kind = "issue" if here == "change" else "change"
+    found: list[Match] = []
+    if context.may_name(other, on=here):
+        found += _rank(context, subject, (other,), (context.project_id,), RELATED_ROWS).matches
+    if context.siblings:
+        found += _rank(context, subject, (subject.kind,), context.siblings, RELATED_ROWS).matches
+    close = [
+        one
+        for one in found
+        if one.similarity >= context.inputs.similarity_threshold and one.hit.row.item_id not in cited
+    ]
+    return sorted(close, key=lambda one: -one.similarity)[:RELATED_ROWS]

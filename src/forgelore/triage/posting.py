@@ -1,0 +1,125 @@
+"""How a report becomes a comment: one per item, ours alone, and the same thing never twice.
+
+Ours is a comment by our own login whose first line is the marker. Somebody who quotes the marker writes a comment of
+their own, and that is never touched. All of it can be repeated: the next run makes good what a killed one left undone.
+"""
+
+from typing import Literal, NamedTuple
+
+from forgelore.errors import AuthError, InvalidValue, NotFound
+from forgelore.model import ItemKey, Project
+from forgelore.ports.forge import Comment, ForgeComments, LostWrite
+from forgelore.profiles import profile_of
+from forgelore.text.markdown import is_report
+
+CommentAction = Literal["created", "updated", "deleted", "unchanged", "nothing"]
+REMOVED = "removed by a person"
+NOTHING_TO_SAY = "nothing to say"
+CLOSED = "the item is closed"
+_POSTS = 2  # sent again once, and only when the first surely left no comment behind
+
+
+class Posted(NamedTuple):
+    """What happened to the comment. `reason` says why nothing did."""
+
+    action: CommentAction
+    url: str | None = None
+    reason: str = ""
+
+
+class _Place(NamedTuple):
+    forge: ForgeComments
+    project: Project
+    key: ItemKey
+    own: str | None
+
+
+def post_report(
+    forge: ForgeComments, project: Project, key: ItemKey, body: str, *, own: str | None = None,
+    posted_before: bool = False, is_new_warning: bool = False, may_create: bool = True,
+) -> Posted:  # fmt: skip
+    """Make the item's one comment say `body`; an empty one takes it away. `own` is our login, None to ask the forge.
+
+    `posted_before`: an earlier run left a comment here, and has not taken it back since. If it is gone now, a person
+    removed it, and a maintainer who removed a comment does not want to remove it again after the next edit. So nothing
+    is posted, unless the report warns of something that it did not warn of then (`is_new_warning`): that is news. Keep
+    `posted_before` true after such a "nothing"; it becomes false with "deleted", which is our own doing.
+
+    `may_create` False, for an item that is closed: what stands there is kept true, and nothing new is begun.
+
+    Several of ours (two runs raced): the oldest is kept, as the one people may have answered or linked to.
+    Raises NotFound for an item that is gone, ConversationLocked, AuthError, and whatever else a forge may say.
+    """
+    if body and not is_report(body):
+        raise InvalidValue("a report begins with its marker", hint="this is a mistake of ours; please report it")
+    place = _Place(forge, project, key, own)
+    mine = _find_own(place)
+    for extra in mine[1:]:
+        forge.delete_comment(project, key, extra.id)
+    if not body:
+        return _take_back(place, mine)
+    if not mine and not may_create:
+        return Posted("nothing", reason=CLOSED)
+    if not mine:
+        is_unwanted = posted_before and not is_new_warning
+        return Posted("nothing", reason=REMOVED) if is_unwanted else _create(place, body)
+    if _is_same(mine[0].body, body):
+        return Posted("unchanged", mine[0].url)
+    updated = forge.update_comment(project, key, mine[0].id, body)
+    # Gone since it was listed, a moment ago: rather another run that raced than a person, and that one may have posted.
+    return Posted("updated", updated.url) if updated else _replace(place, body)
+
+
+def is_ours(comment: Comment, login: str) -> bool:
+    """True for a comment by this login whose first line is the marker: a quoted marker is somebody's own words."""
+    return is_report(comment.body) and (comment.author or "").lower() == login.lower()
+
+
+def ask_login(forge: ForgeComments) -> str:
+    """Return whose comments are ours."""
+    profile = profile_of(forge.name)
+    try:
+        identity = forge.fetch_identity()
+    except (AuthError, NotFound) as error:
+        if not profile.ci_login or (isinstance(error, AuthError) and error.is_rejected):
+            raise
+        return profile.ci_login
+    if identity is None:
+        raise AuthError("posting a comment needs a token", hint=f"set {profile.token_variables[0]}")
+    return identity.login
+
+
+def _find_own(place: _Place) -> list[Comment]:
+    """Return our comments on the item, oldest first. Who we are matters only where a marker is."""
+    marked = [one for one in place.forge.list_comments(place.project, place.key) if is_report(one.body)]
+    login = (place.own or ask_login(place.forge)) if marked else ""
+    return sorted((one for one in marked if is_ours(one, login)), key=lambda one: one.id)
+
+
+def _take_back(place: _Place, mine: list[Comment]) -> Posted:
+    if not mine:
+        return Posted("nothing", reason=NOTHING_TO_SAY)
+    place.forge.delete_comment(place.project, place.key, mine[0].id)
+    return Posted("deleted")
+
+
+def _replace(place: _Place, body: str) -> Posted:
+    mine = _find_own(place)
+    updated = place.forge.update_comment(place.project, place.key, mine[0].id, body) if mine else None
+    return Posted("updated", updated.url) if updated else _create(place, body)
+
+
+def _create(place: _Place, body: str, *, posts: int = _POSTS) -> Posted:
+    """Post it. When the answer is lost, the marker tells whether it arrived."""
+    try:
+        return Posted("created", place.forge.create_comment(place.project, place.key, body).url)
+    except LostWrite:
+        mine = _find_own(place)
+        if not mine and posts == 1:
+            raise
+    return Posted("created", mine[0].url) if mine else _create(place, body, posts=posts - 1)
+
+
+def _is_same(there: str, body: str) -> bool:
+    """Forges may change line ends and what is white at the end; that is no reason to write."""
+    return there.replace("\r\n", "\n").strip() == body.strip()

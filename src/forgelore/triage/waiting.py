@@ -1,0 +1,156 @@
+"""Waiting items: what the bot's writer tells that it will close, and closes when nobody has taken part for some hours.
+
+    the reader says duplicate, and so does the writer by the builtin judge → note and label → … hours … → closed
+
+Only the job that applies a decision begins it, and only for a duplicate by the gates of `detect-new`, which the writer
+asks itself: a reader, with or without a model, can take away and not add. A later run closes it, after everything was
+asked of the forge again. Whatever people did keeps the item open, and takes the label off.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from forgelore.dedupe.closing_rules import LiveItem, RecheckCase, SeenItem, WaitingNote, build_note, parse_note, recheck
+from forgelore.dedupe.clusters import People, is_maintainer, protects
+from forgelore.dedupe.detect_new import detect_new
+from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.reasons import MEANINGS, ReasonCode
+from forgelore.errors import NotFound
+from forgelore.model import Cursor, Item, ItemKey, Project
+from forgelore.ports.closing import ClosingFacts
+from forgelore.ports.forge import Comment, Forge
+from forgelore.profiles import profile_of
+from forgelore.store.closings import list_open_labelled, load_associations
+from forgelore.store.items import load_ids
+from forgelore.sync.stored import KnownStore
+from forgelore.text.markdown import GRACE_LABEL, is_report
+from forgelore.text.values import content_hash
+from forgelore.triage.item import TriageContext
+from forgelore.triage.posting import ask_login
+
+MAX_CLOSED = 20  # in one run
+
+
+class LiveThread(NamedTuple):
+    """An item as the forge shows it now, with the comments that are not the bot's, and the bot's own waiting note."""
+
+    item: Item
+    facts: ClosingFacts
+    others: tuple[int, ...]
+    note: Comment | None
+
+
+class WaitingItems:
+    """The waiting items of a project, for one run of the bot."""
+
+    def __init__(self, forge: Forge, project: Project, context: TriageContext, now_ms: int) -> None:
+        self._forge, self._project, self._context, self._now_ms = forge, project, context, now_ms
+        self._own = ""
+        self._roles: dict[str, str] | None = None
+
+    def begin(self, key: ItemKey, target: int, hours: int) -> list[str]:
+        """Tell that an item will be closed onto another, if the builtin judge says duplicate and nothing objects."""
+        if not self._is_duplicate(key, target):
+            return []
+        live, onto = self._fetch(key), self._fetch(ItemKey(key.kind, target))
+        if live is None or onto is None or live.note is not None:
+            return []
+        note = WaitingNote(target, hours, self._now_ms, _seen(live), _seen(onto))
+        if self._object(note, live, onto):
+            return []
+        ref = f"{profile_of(self._forge.name).sigil(key.kind)}{target}"
+        self._forge.create_comment(self._project, key, build_note(note, ref))
+        self._forge.add_labels(self._project, key, [GRACE_LABEL])
+        return [f"{key.kind} {key.number} will be closed in {hours} hours as a duplicate of {ref}"]
+
+    def close_due(self, is_late: Callable[[], bool]) -> list[str]:
+        """Close what has waited long enough, and let go what people took part in."""
+        done: list[str] = []
+        for key in list_open_labelled(self._context.store, self._context.project_id, GRACE_LABEL):
+            if is_late() or len(done) >= MAX_CLOSED:
+                break
+            done += self._end(key)
+        return done
+
+    def _end(self, key: ItemKey) -> list[str]:
+        live = self._fetch(key)
+        note = parse_note(live.note.body) if live and live.note else None
+        if live is None or note is None or not note.is_over(self._now_ms):
+            return []
+        onto = self._fetch(ItemKey(key.kind, note.target))
+        reason = self._object(note, live, onto)
+        if reason is None and not self._is_duplicate(key, note.target):  # whoever wrote the note, the gates decide
+            reason = ReasonCode.MISSING_ACCEPTED_EDGE
+        if reason is None and onto is not None:
+            self._forge.close_as_duplicate(self._project, live.item, onto.item)
+            return [f"{key.kind} {key.number} was closed as a duplicate of {note.target}"]
+        self._forge.remove_labels(self._project, key, [GRACE_LABEL])
+        return [f"{key.kind} {key.number} stays open: {MEANINGS[reason or ReasonCode.TARGET_NOT_OPEN]}"]
+
+    def _is_duplicate(self, key: ItemKey, target: int) -> bool:
+        item_id = load_ids(self._context.store, self._context.project_id, [key]).get(key)
+        if item_id is None:
+            return False
+        found = detect_new(self._context.retriever, item_id, RuleJudge(), now_ms=self._context.now_ms)
+        return (found.outcome, found.target) == ("duplicate", target)
+
+    def _object(self, note: WaitingNote, live: LiveThread, onto: LiveThread | None) -> ReasonCode | None:
+        case = RecheckCase(note.item, _live(live), note.onto, _live(onto) if onto else None)
+        if reason := recheck(case) or self._protects(live.item):
+            return reason
+        is_liked = live.note and self._forge.count_reactions(self._project, live.item.key, live.note.id) > 0
+        return ReasonCode.DISCUSSED_SINCE_PLAN if is_liked else None
+
+    def _protects(self, item: Item) -> ReasonCode | None:
+        """Maintainers are asked for once a run; where the list is refused, what the forge says beside their words."""
+        if self._roles is None:
+            self._roles = self._fetch_roles()
+        logins = [login for login in (item.author, *item.assignees) if login]
+        said = load_associations(self._context.store, self._context.project_id, logins)
+        if item.author and item.author_role:
+            said[item.author.lower()] = said.get(item.author.lower(), frozenset()) | {item.author_role}
+        is_partial = set(self._roles.values()) == {"collaborator"}
+        owner = self._project.name.path.partition("/")[0] if is_partial else ""
+        people = People(self._roles, {} if self._roles else said, not is_partial, owner)
+        return protects(item.author, item.assignees, {login: is_maintainer(people, login) for login in logins})
+
+    def _fetch_roles(self) -> dict[str, str]:
+        known = KnownStore(self._context.store, self._context.project_id)
+        pages = self._forge.pages(self._project, "members", Cursor(), known, self._now_ms)
+        return {one.login.lower(): one.role for page in pages for one in page.members or ()}
+
+    def _fetch(self, key: ItemKey) -> LiveThread | None:
+        try:
+            item = self._forge.fetch_item(self._project, key)
+            facts = self._forge.fetch_closing_facts(self._project, item)
+            comments = list(self._forge.list_comments(self._project, key))
+        except NotFound:
+            return None
+        ours = self._find_own(comments)
+        others = tuple(one.id for one in comments if one not in ours)
+        return LiveThread(item, facts, others, next((one for one in ours if parse_note(one.body)), None))
+
+    def _find_own(self, comments: Sequence[Comment]) -> list[Comment]:
+        """Return the bot's reports and notes. What another workflow wrote with the same token is somebody's word."""
+        marked = [one for one in comments if is_report(one.body) or parse_note(one.body)]
+        if marked and not self._own:
+            self._own = ask_login(self._forge)
+        return [one for one in marked if (one.author or "").lower() == self._own.lower()]
+
+
+def _seen(live: LiveThread) -> SeenItem:
+    now = _live(live)
+    return SeenItem(
+        now.content_hash, now.assignees, now.comment_count, now.review_comment_count, live.item.updated_at,
+        now.newest_comment, now.head_sha,
+    )  # fmt: skip
+
+
+def _live(live: LiveThread) -> LiveItem:
+    item, facts = live.item, live.facts
+    return LiveItem(
+        item.state == "open", content_hash(item.key.kind, item.title, item.body), tuple(item.assignees),
+        len(live.others), item.review_comment_count, facts.reopened_at,
+        bool(facts.duplicate_of) or item.state_reason == "duplicate", 0, max(live.others, default=0),
+        item.is_confidential, item.head_sha or facts.head_sha,
+    )  # fmt: skip
