@@ -12,7 +12,7 @@ AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/c
 .PHONY: agents bench browser check clean coverage coverage-surfaces demo docs docs-check imports lint lock setup smoke \
 	suite test tools training try-triage types
 
-# Without the second embedder, which the tests install: the output is that of a plain `pip install .`, and README's.
+# Without the second embedder, which the tests install: the output is that of a plain `pip install .`, and that of docs/tour.md.
 demo:
 	@$(ENVIRONMENT) runtime
 	@FORGELORE_SECOND_EMBEDDER=none "$(BIN)/forgelore" demo

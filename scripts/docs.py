@@ -1,4 +1,5 @@
-"""Write the generated documentation (commands, settings, errors, schemas, checks, examples), or check it.
+"""Write the generated documentation (commands, settings, errors, schemas, checks, examples,
+pictures), or check it.
 
 python scripts/docs.py          write
 python scripts/docs.py --check  fail when a file would change
@@ -11,6 +12,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+from docs_pictures import build_pictures
 from docs_python import build_page
 from examples import demo_project, differences, make_demo, refresh
 
@@ -112,11 +114,12 @@ def main() -> int:
     if "--check" in sys.argv:
         if stale:
             print(f"out of date: {', '.join(names)}; run: make docs", file=sys.stderr)
-        others = differences(texts[ROOT / "README.md"], make_demo())
+        others = differences(texts[DOCS / "tour.md"], make_demo())
         if others:
-            print(f"README shows another output than `make demo`: {', '.join(others)}", file=sys.stderr)
+            print(f"docs/tour.md shows another output than `make demo`: {', '.join(others)}", file=sys.stderr)
         return 1 if stale or others else 0
-    (DOCS / "json").mkdir(exist_ok=True)
+    for folder in ("json", "pictures"):
+        (DOCS / folder).mkdir(exist_ok=True)
     for path, name in zip(stale, names, strict=True):
         path.write_text(texts[path], encoding="utf-8")
         print(f"{name} written")
@@ -124,11 +127,12 @@ def main() -> int:
 
 
 def examples() -> dict[Path, str]:
-    """Return every page that shows sessions, with the outputs as they are now."""
+    """Return every page that shows sessions, with the outputs as they are now, and the pictures of README."""
     pages = {path: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]}
     shown = {path: text for path, text in pages.items() if "```console\n" in text}
     with demo_project() as run:
-        return {path: refresh(text, run) for path, text in shown.items()}
+        pictures = {DOCS / "pictures" / name: text for name, text in build_pictures(run).items()}
+        return {path: refresh(text, run) for path, text in shown.items()} | pictures
 
 
 def commands() -> str:

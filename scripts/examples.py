@@ -1,5 +1,5 @@
 """Console examples of the documentation, run on the example project: what a page shows is what the program prints.
-README's are also compared with what `make demo` prints, which is what people run first.
+Those of docs/tour.md are also compared with what `make demo` prints, which is what people run first.
 
 A block begins with ```console; each `$ forgelore …` in it is run with the settings of somebody who has set nothing, and
 its output written below it. `…` alone on a line ends an output that is shown in part: as many lines stay as stood

@@ -1,4 +1,4 @@
-"""The journey of the README and the commands of the runbook: followed on local forges, word by word."""
+"""The journey of docs/tour.md and the commands of the runbook: followed on local forges, word by word."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ def commands(text):
 
 
 def journey():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
     return commands(text.partition("<!-- journey -->")[2].partition("<!-- end of journey -->")[0])
 
 
@@ -70,7 +70,7 @@ def test_the_journey_goes_from_a_sync_to_a_plan_that_is_applied_and_taken_back(t
     assert f"#{second}" in (tmp_path / "page.html").read_text() or f"#{first}" in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.parametrize("page", ["docs/runbook.md", "docs/dedupe.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/runbook.md", "docs/dedupe.md", "docs/tour.md", "README.md"])
 def test_every_command_of_a_page_is_one(page):
     found = commands((ROOT / page).read_text(encoding="utf-8"))
     assert len(found) >= 4

@@ -145,14 +145,39 @@ def test_every_session_in_the_documentation_is_checked():
         assert text.count("$ forgelore ") == checked.count("$ forgelore "), page.name
 
 
-def test_the_readme_shows_what_one_would_try_first():
-    shown = re.findall(r"^\$ forgelore (\S+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+def test_the_tour_shows_what_one_would_try_first():
+    shown = re.findall(r"^\$ forgelore (\S+)", (ROOT / "docs" / "tour.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert {"search", "similar", "list", "show", "triage"} <= set(shown)
 
 
-def test_the_python_line_of_the_readme_finds_something(demo_db):
+def test_the_readme_is_short_and_shows_both_pictures():
+    """For people in a hurry; `scripts/docs.py --check` draws the pictures again."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    line = re.search(r"^The same \[from Python\]\(docs/python\.md\):\n`(.+)`\.$", text, re.MULTILINE)[1]
+    assert len(text.split()) <= 650
+    assert re.findall(r"^!\[.+\]\((\S+)\)$", text, re.MULTILINE) == [
+        "docs/pictures/search.svg", "docs/pictures/comment.svg",
+    ]  # fmt: skip
+
+
+def test_every_figure_of_the_evidence_names_its_result():
+    """The last cell of each row links to the file that the figure was copied from."""
+    text = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| what")]
+    assert len(rows) >= 20
+    for row in rows:
+        assert re.search(r"\| \[[a-z]+\]\(\.\./bench/results/[a-z]+\.md\) \|$", row), row
+
+
+def test_the_figures_of_the_readme_are_those_of_the_evidence():
+    readme, evidence = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/evidence.md"))
+    figures = re.findall(r"[\d.]+ %", readme)
+    assert figures
+    assert all(figure in evidence for figure in figures)
+
+
+def test_the_python_line_of_the_tour_finds_something(demo_db):
+    text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+    line = re.search(r"^The same \[from Python\]\(python\.md\):\n`(.+)`\.$", text, re.MULTILINE)[1]
     done = subprocess.run(
         [sys.executable, "-c", f"import forgelore; print(len({line}))"],
         capture_output=True,
@@ -181,7 +206,7 @@ def test_every_page_can_be_reached_from_another():
     assert {str(page) for page in (ROOT / "docs").rglob("*.md") if page.resolve() not in linked} == set()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/triage/README.md"])
+@pytest.mark.parametrize("page", ["docs/evidence.md", "docs/triage/README.md"])
 def test_a_page_that_tells_our_figures_tells_those_from_outside_too(page):
     """What others measured on a tracker that took no part in fitting: half of the use that we had told."""
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
