@@ -11,7 +11,8 @@ import typing
 
 from forgelore.api import open_history
 from forgelore.compare.rank import CANDIDATES, CompareRequest, rank_matches
-from forgelore.dedupe.intent import CardJob, RuleCards, make_cards
+from forgelore.context import JobContext
+from forgelore.dedupe.intent import RuleCards, make_cards
 from forgelore.index.update import update_index
 from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
@@ -58,7 +59,7 @@ def measure(name: str) -> tuple[list[Compared], int]:
         store, retriever = lore.app.store(create=True), lore.retriever()
         project = lore.app.find_project(name)
         for kind in ("issue", "change"):
-            make_cards(store, CardJob(project.id, kind), RuleCards())
+            make_cards(JobContext(store, project), kind, RuleCards())
         update_index(store, [project.id], lambda: retriever.embedder)
         cards = store.value("SELECT count(*) FROM intent_cards")
         return [compare(retriever, *asked) for asked in list_asked(store, name)], cards

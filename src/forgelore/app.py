@@ -24,11 +24,13 @@ from forgelore.text.values import check_filled
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
+    from forgelore.context import JobContext
     from forgelore.net.model_server import HttpOptions
     from forgelore.ports.chat import ChatModel
     from forgelore.ports.clone import Clone
     from forgelore.ports.embedder import Embedder
     from forgelore.ports.forge import Forge, IndexBranch, PayloadReader
+    from forgelore.ports.progress import Watcher
 
 
 class App:
@@ -91,6 +93,15 @@ class App:
         if create and self._store.is_read_only:
             raise read_only(self.config.db)
         return self._store
+
+    def job(self, project: StoredProject, watcher: "Watcher | None" = None) -> "JobContext":
+        """Return what a job of a project works with; it stops when the app does. Whoever writes has asked for the
+        store with `create=True` before.
+        """
+        from forgelore.context import JobContext
+        from forgelore.ports.progress import Watcher
+
+        return JobContext(self.store(), project, self.now_ms, watcher or Watcher(), self.stop.is_set, self.sleep)
 
     def close_replaced(self) -> bool:
         """Close the store where its file is gone, or is another one now; whatever is asked next opens what is there. It

@@ -1,7 +1,7 @@
 """A forge with duplicates on it, decisions about them, and the chain from clusters to closings and back."""
 
+from forgelore.context import JobContext
 from forgelore.dedupe.apply import ApplySettings, apply_plan, load_plan
-from forgelore.dedupe.journal import RunClock
 from forgelore.dedupe.overrides import override
 from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, plan_closings
 from forgelore.dedupe.reasons import ReasonCode
@@ -81,13 +81,11 @@ class ClosingLab:
         return override(self.store, self.stored.id, action, self.id_of(number, kind), other, said_by="ana", now_ms=now)
 
     def cluster(self, **more):
-        return canonicalize(
-            self.store, self.stored, ClusterSettings(maintainers=self.named, **more), self.time.now_ms()
-        )
+        return canonicalize(self.job, ClusterSettings(maintainers=self.named, **more))
 
     def plan(self, *, is_dry=False, **more):
         settings = PlanSettings(maintainers=self.named, **more)
-        return plan_closings(self.store, self.stored, settings, self.time.now_ms(), is_dry=is_dry)
+        return plan_closings(self.job, settings, dry_run=is_dry)
 
     def planned(self, **more):
         """Cluster and plan; returns the number of the plan."""
@@ -97,14 +95,14 @@ class ClosingLab:
     def apply(self, run, **more):
         settings = ApplySettings(**{"is_unproven": True, "maintainers": self.named, **more})
         plan = load_plan(self.store, run)
-        return apply_plan(self.store, self.forge, self.stored, plan, settings, self.clock)
+        return apply_plan(self.job, self.forge, plan, settings)
 
     def roll_back(self, run, **more):
-        return roll_back(self.store, self.forge, self.stored, load_applied(self.store, run), self.clock, **more)
+        return roll_back(self.job, self.forge, load_applied(self.store, run), **more)
 
     @property
-    def clock(self):
-        return RunClock(self.time.now_ms, self.app.sleep)
+    def job(self):
+        return JobContext(self.store, self.stored, self.time.now_ms, sleep=self.app.sleep)
 
     def writes(self, since=0):
         """Requests that change something, but for GraphQL's questions."""

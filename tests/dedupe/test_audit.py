@@ -5,14 +5,13 @@ import threading
 
 import pytest
 
-from dedupe.tracker import item, ordinary, words_only, write
+from dedupe.tracker import item, job, ordinary, words_only, write
 from forgelore.dedupe.apply import load_audits
-from forgelore.dedupe.audit import AuditContext, AuditSetting, audit_history, audit_lanes
-from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.audit import AuditSetting, audit_history, audit_lanes
+from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.gates import RuleJudge
 from forgelore.dedupe.verdict import JudgeAnswer, parse_verdict
 from forgelore.errors import NotFound
-from forgelore.ports.progress import Watcher
 from forgelore.store.decisions import list_runs
 from forgelore.store.sqlite.schema import open_store
 
@@ -44,7 +43,7 @@ class NamingJudge:
 
 
 def context(store, should_stop=lambda: False):
-    return AuditContext(store, 1, Watcher(), should_stop, lambda: 9)
+    return job(store, 9, should_stop)
 
 
 def duplicate(number, of, title, body, **more):
@@ -72,7 +71,7 @@ def make(tmp_path):
 def store(make):
     """Open copies with their candidates."""
     store = make(item(101, COPY, TEXT), item(102, COPY, TEXT), item(103, COPY, TEXT))
-    make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 5)
+    make_candidates(job(store, 5), words_only(store), "issue")
     return store
 
 

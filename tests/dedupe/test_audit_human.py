@@ -4,16 +4,15 @@ import json
 
 import pytest
 
-from dedupe.tracker import item, ordinary, words_only, write
+from dedupe.tracker import item, job, ordinary, words_only, write
 from forgelore.dedupe.apply import load_audits
-from forgelore.dedupe.audit import AuditContext, AuditSetting
+from forgelore.dedupe.audit import AuditSetting
 from forgelore.dedupe.audit_human import audit_human, list_blind_pairs, save_pair_labels
 from forgelore.dedupe.audit_rules import PairLabel, parse_labels
-from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates
+from forgelore.dedupe.candidates import CandidateSetting, make_candidates
 from forgelore.dedupe.gates import RuleJudge
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.ports.progress import Watcher
 from forgelore.store.sqlite.schema import open_store
 
 COPY = "Folders vanish from the settings"
@@ -28,8 +27,8 @@ def store(tmp_path):
     store = open_store(str(tmp_path / "lore.db"))
     copies = [item(100 + at, f"{COPY} {at // 2}", f"{TEXT} in version {at // 2} of it") for at in range(12)]
     write(store, [*map(ordinary, range(1, 60)), *copies])
-    make_candidates(words_only(store), CandidateJob(1, "issue", CandidateSetting(min_score=0.0)), now_ms=lambda: 5)
-    judge_sets(store, 1, "issue", JUDGE, JudgeSetting(), now_ms=lambda: 6)
+    make_candidates(job(store, 5), words_only(store), "issue", CandidateSetting(min_score=0.0))
+    judge_sets(job(store, 6), "issue", JUDGE, JudgeSetting())
     yield store
     store.close()
 
@@ -40,7 +39,7 @@ def say(store, pairs, label, *, said_by="ana", now_ms=7):
 
 
 def audit(store, setting=ISSUES):
-    return audit_human(AuditContext(store, 1, Watcher(), lambda: False, lambda: 9), JUDGE, setting)
+    return audit_human(job(store, 9), JUDGE, setting)
 
 
 def accepted(store):

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from dedupe.tracker import id_of, item, number_of, ordinary, words_only, write
-from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates, rank_source
+from dedupe.tracker import id_of, item, job, number_of, ordinary, words_only, write
+from forgelore.dedupe.candidates import CandidateSetting, make_candidates, rank_source
 from forgelore.store.candidates import each_latest_set
 from forgelore.store.decisions import list_runs
 from forgelore.store.sqlite.schema import open_store
@@ -35,7 +35,7 @@ def tracker(store):
 
 def make(store, kind="issue", **more):
     setting = CandidateSetting(**{name: more.pop(name) for name in ("k", "min_score", "states") if name in more})
-    return make_candidates(words_only(store), CandidateJob(1, kind, setting, **more), now_ms=lambda: 5)
+    return make_candidates(job(store, 5), words_only(store), kind, setting, **more)
 
 
 def candidates_of(store, number):
@@ -101,7 +101,7 @@ def test_only_what_changed_is_looked_at_again(tracker):
     assert (again.made, again.unchanged, again.stale_marked) == (1, 81, 1)
     other = make(tracker, k=5)
     assert (other.made, other.stale_marked) == (82, 82)
-    assert make(tracker, k=5, is_full=True).made == 82
+    assert make(tracker, k=5, full=True).made == 82
 
 
 def test_a_closed_item_is_no_source(tracker):
@@ -111,8 +111,7 @@ def test_a_closed_item_is_no_source(tracker):
 
 def test_a_run_that_is_stopped_goes_on_later(tracker):
     answers = iter([False] * 10)
-    job = CandidateJob(1, "issue")
-    stopped = make_candidates(words_only(tracker), job, should_stop=lambda: next(answers, True), now_ms=lambda: 5)
+    stopped = make_candidates(job(tracker, 5, lambda: next(answers, True)), words_only(tracker), "issue")
     assert stopped.is_stopped
     assert 0 < stopped.made < 82
     assert list_runs(tracker, 1)[0].status == "stopped"
@@ -151,10 +150,11 @@ def test_two_processes_find_what_one_finds(tracker):
 def test_a_killed_run_goes_on_where_it_was(tracker):
     """kill -9 in the middle: every kept set is whole, and the next run makes the others."""
     code = (
-        "from dedupe.tracker import words_only\n"
-        "from forgelore.dedupe.candidates import CandidateJob, make_candidates\n"
+        "from dedupe.tracker import job, words_only\n"
+        "from forgelore.dedupe.candidates import make_candidates\n"
         "from forgelore.store.sqlite.schema import open_store\n"
-        f"make_candidates(words_only(open_store({tracker.path!r})), CandidateJob(1, 'issue'))\n"
+        f"store = open_store({tracker.path!r})\n"
+        "make_candidates(job(store), words_only(store), 'issue')\n"
     )
     victim = subprocess.Popen([sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"])
     until = time.monotonic() + 60

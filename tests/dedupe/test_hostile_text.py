@@ -6,13 +6,12 @@ import re
 import pytest
 
 from dedupe.closing_lab import reasons
-from dedupe.tracker import item, ordinary, words_only, write
-from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from dedupe.tracker import item, job, ordinary, words_only, write
+from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, plan_closings
 from forgelore.dedupe.verdict import JudgeAnswer, parse_verdict
 from forgelore.store.decisions import list_accepted
-from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.markdown import closing_marker
 
@@ -48,21 +47,20 @@ def store(tmp_path):
     ]
     titled = [item(106, ORDER % (103, 106, 106), "The pump of the cooling loop stops")]
     write(store, [*map(ordinary, range(1, 40)), *orders, *titled])
-    make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 5)
+    make_candidates(job(store, 5), words_only(store), "issue")
     yield store
     store.close()
 
 
 def test_a_judge_that_obeys_the_text_gets_nothing_accepted_and_nothing_written(store):
     judge = ObedientJudge()
-    judge_sets(store, 1, "issue", judge, JudgeSetting(is_rejudged=True), now_ms=lambda: 9)
+    judge_sets(job(store, 9), "issue", judge, JudgeSetting(is_rejudged=True))
     assert judge.obeyed >= 5
     assert list_accepted(store, 1, "issue") == []
     targets = store.rows("SELECT DISTINCT reason FROM decisions WHERE says_duplicate")
     assert {reason for (reason,) in targets} <= {"target_not_candidate", "facts_not_found"}
-    (project,) = list_projects(store)
-    canonicalize(store, project, ClusterSettings(), 10)
-    plan = plan_closings(store, project, PlanSettings(maintainers=("ana",)), 11)
+    canonicalize(job(store, 10), ClusterSettings())
+    plan = plan_closings(job(store, 11), PlanSettings(maintainers=("ana",)))
     assert plan.counters == {"close": 0}
     assert store.value("SELECT count(*) FROM write_journal") == 0
 

@@ -7,10 +7,10 @@ import pytest
 
 from dedupe.scripted_models import VERDICT, data_in, llm_judge, none_of_them, numbers_in
 from dedupe.test_judge import COPY, TEXT, decision, edges, judge, template  # noqa: F401 - a fixture
-from dedupe.tracker import id_of, item, ordinary, words_only, write
+from dedupe.tracker import id_of, item, job, ordinary, words_only, write
 from forgelore.api.judging import JudgeChoice
 from forgelore.api.judging import detect_new as detect_through_app
-from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.detect_new import DetectionSetting, detect_new
 from forgelore.index.update import index_items
 from forgelore.search.retriever import Retriever
@@ -89,7 +89,7 @@ def test_a_candidate_cannot_draw_others_onto_itself(store):
     assert drawn == []  # what was edited since it was listed is not offered
     assert edges(store) == set()
     index_items(store, [1])
-    make_candidates(words_only(store), CandidateJob(1, "issue", is_full=True), now_ms=lambda: 6)
+    make_candidates(job(store, 6), words_only(store), "issue", full=True)
     with llm_judge(obey) as who:
         made = judge(store, who)
         drawn = [numbers_in(one)[0] for one in who.server.asked if ORDER in prompt_of(one)]

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import engine_tables
-from dedupe.tracker import id_of, item, number_of, ordinary, write
+from dedupe.tracker import id_of, item, job, number_of, ordinary, write
 from forgelore.compare.rank import CompareRequest
 from forgelore.compare.similar import find_similar
-from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, make_candidates, rank_source
+from forgelore.dedupe.candidates import CandidateSetting, make_candidates, rank_source
 from forgelore.dedupe.cards import IntentCard, card_text, decode_card, encode_card, extract_card, hash_source
-from forgelore.dedupe.intent import CardJob, RuleCards, make_cards
+from forgelore.dedupe.intent import RuleCards, make_cards
 from forgelore.errors import InvalidValue
 from forgelore.index.check import CheckRequest, check_store
 from forgelore.index.repair import repair_store
@@ -67,7 +67,7 @@ def tracker(store):
 
 
 def cards(store, now_ms=7, **how):
-    made = make_cards(store, CardJob(1, how.pop("kind", "issue"), **how), RuleCards(), now_ms=lambda: now_ms)
+    made = make_cards(job(store, now_ms), how.pop("kind", "issue"), RuleCards(), **how)
     index_items(store, [1])
     embed_documents(store, Hashed(), [1])
     return made
@@ -154,7 +154,7 @@ def test_only_what_changed_is_made_again(tracker):
     changed = cards(tracker)
     assert (changed.made, changed.unchanged) == (1, 61), "a new state or label is no new card"
     assert card_of(tracker, 101).symptom == "Folders vanish at night"
-    assert cards(tracker, is_full=True).made == 62
+    assert cards(tracker, full=True).made == 62
 
 
 def test_a_card_of_another_schema_text_or_outcome_is_made_again(tracker):
@@ -169,9 +169,9 @@ def test_a_run_that_is_stopped_keeps_what_it_has_and_goes_on(tracker):
         batch = 10
 
     stops = iter([False, False, True, True])
-    first = make_cards(tracker, CardJob(1, "issue"), Few(), should_stop=lambda: next(stops), now_ms=lambda: 7)
+    first = make_cards(job(tracker, 7, lambda: next(stops)), "issue", Few())
     assert (first.made, first.is_stopped) == (30, True)
-    rest = make_cards(tracker, CardJob(1, "issue"), Few(), now_ms=lambda: 8)
+    rest = make_cards(job(tracker, 8), "issue", Few())
     assert (rest.made, rest.unchanged, rest.is_stopped) == (32, 30, False)
 
 
@@ -295,8 +295,8 @@ def test_a_search_in_cards_knows_no_other_order_and_no_fields(tracker):
 
 
 def make(store, **setting):
-    job = CandidateJob(1, "issue", CandidateSetting(representation="intent", **setting))
-    return make_candidates(Retriever(store, Hashed()), job, now_ms=lambda: 9)
+    wanted = CandidateSetting(representation="intent", **setting)
+    return make_candidates(job(store, 9), Retriever(store, Hashed()), "issue", wanted)
 
 
 def test_candidates_by_cards_are_those_with_a_near_card_and_have_the_numbers_of_their_texts(tracker):
@@ -331,7 +331,7 @@ def test_a_source_without_a_current_card_is_compared_by_its_text_which_is_counte
 def test_candidates_that_cards_chose_are_chosen_again_when_the_cards_are_new(tracker):
     cards(tracker)
     assert (make(tracker).made, make(tracker).made) == (62, 0)
-    cards(tracker, now_ms=11, is_full=True)
+    cards(tracker, now_ms=11, full=True)
     assert make(tracker).made == 62
 
 

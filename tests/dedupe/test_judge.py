@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dedupe.tracker import id_of, item, number_of, ordinary, words_only, write
-from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from dedupe.tracker import id_of, item, job, number_of, ordinary, words_only, write
+from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.gates import RULES, RuleJudge
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.reasons import ReasonCode
@@ -55,7 +55,7 @@ def template(tmp_path_factory):
     ]
     write(store, [*map(ordinary, range(1, 60)), item(101, COPY, TEXT), item(102, COPY, TEXT), *failures,
                   item(107, "Crash", "")])  # fmt: skip
-    make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 5)
+    make_candidates(job(store, 5), words_only(store), "issue")
     store.run("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
     return path
@@ -70,7 +70,7 @@ def store(template, tmp_path):
 
 
 def judge(store, who=None, **setting):
-    return judge_sets(store, 1, "issue", who or RuleJudge(), JudgeSetting(**setting), now_ms=lambda: 9)
+    return judge_sets(job(store, 9), "issue", who or RuleJudge(), JudgeSetting(**setting))
 
 
 def decision(store, number):
@@ -108,7 +108,7 @@ def test_what_no_rule_fits_is_no_duplicate_however_similar(store):
 
 def test_a_second_run_has_nothing_to_do_and_a_stopped_one_goes_on(store):
     answers = iter([False] * 10)
-    stopped = judge_sets(store, 1, "issue", RuleJudge(), should_stop=lambda: next(answers, True), now_ms=lambda: 9)
+    stopped = judge_sets(job(store, 9, lambda: next(answers, True)), "issue", RuleJudge())
     assert stopped.is_stopped
     assert list_runs(store, 1, step="judge")[0].status == "stopped"
     rest = judge(store)
@@ -124,7 +124,7 @@ def test_a_second_run_has_nothing_to_do_and_a_stopped_one_goes_on(store):
 def test_an_accepted_edge_stays_until_it_is_rejudged(store):
     judge(store)
     write(store, [item(101, COPY, "Something else entirely: the window is too small to read the third column")])
-    make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 6)
+    make_candidates(job(store, 6), words_only(store), "issue")
     made = judge(store)
     assert made.reasons == {"already_accepted": 1}
     assert load_accepted(store, id_of(store, 101)) is not None

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dedupe.tracker import id_of, item, ordinary, write
+from dedupe.tracker import id_of, item, job, ordinary, write
 from forgelore.api import open_history
 from forgelore.dedupe.cards import IntentCard, InvalidCard, card_schema, card_text, coerce_card, decode_card
-from forgelore.dedupe.intent import CardJob, RuleCards, make_cards
+from forgelore.dedupe.intent import RuleCards, make_cards
 from forgelore.dedupe.prompts import build_prompt
 from forgelore.dedupe.verdict import JudgedCandidate, Question
 from forgelore.records import JudgedItem
@@ -179,6 +179,6 @@ def test_a_judge_is_shown_the_cards_apart_from_the_texts():
 def test_cards_by_rules_need_no_model(tmp_path):
     store = open_store(str(tmp_path / "lore.db"))
     write(store, [item(1, "wallet: it crashes", "")])
-    assert make_cards(store, CardJob(1, "issue"), RuleCards()).model == "builtin"
+    assert make_cards(job(store), "issue", RuleCards()).model == "builtin"
     assert store.value("SELECT model FROM intent_cards WHERE item_id = ?", id_of(store, 1)) == "builtin"
     store.close()

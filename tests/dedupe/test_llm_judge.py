@@ -7,8 +7,8 @@ import pytest
 
 from dedupe.scripted_models import copies_of, data_in, llm_judge, none_of_them, numbers_in, verdict
 from dedupe.test_judge import COPY, TEXT, decision, edges, judge, template  # noqa: F401 - a fixture
-from dedupe.tracker import id_of, item, words_only, write
-from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from dedupe.tracker import id_of, item, job, words_only, write
+from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.detect_new import detect_new
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.prompts import BODY_STEPS, JUDGE_SYSTEM
@@ -156,8 +156,7 @@ def test_several_questions_are_under_way_at_once(store):
 def test_a_stopped_run_keeps_what_was_asked_and_goes_on(store):
     with llm_judge(copies_of({})) as who:
         answers = iter([False] * 12)
-        stopped = judge_sets(store, 1, "issue", who, JudgeSetting(workers=3), now_ms=lambda: 9,
-                             should_stop=lambda: next(answers, True))  # fmt: skip
+        stopped = judge_sets(job(store, 9, lambda: next(answers, True)), "issue", who, JudgeSetting(workers=3))
         assert stopped.is_stopped
         assert store.value("SELECT count(*) FROM decisions WHERE judge = 'llm' AND prompt_tokens > 0") == len(
             who.server.asked
@@ -286,6 +285,6 @@ def test_a_rejected_source_is_asked_again_after_a_new_set(store):
         judge(store, who)
         before = len(who.server.asked)
         write(store, [item(101, COPY, TEXT + " and then nothing is synced any more")])
-        make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 6)
+        make_candidates(job(store, 6), words_only(store), "issue")
         judge(store, who)
         assert [numbers_in(one)[0] for one in who.server.asked[before:]] == [101]

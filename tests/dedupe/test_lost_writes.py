@@ -153,12 +153,12 @@ def test_a_run_that_fell_silent_on_another_machine_is_taken_over_by_force(closin
     now = closing.time.now_ms()
     closing.store.run(sql, f"closings of {closing.stored.id}", now, now)
     with pytest.raises(Locked, match="still working"):
-        act(run, is_forced=True)
+        act(run, force=True)
     closing.time.pass_by(120)
     with pytest.raises(Locked, match="silent for") as refused:
         act(run)
     assert "--force" in refused.value.hint
-    act(run, is_forced=True)
+    act(run, force=True)
     assert closing.portrait([copy])[copy][0] == ("closed" if step == "apply" else "open")
 
 
@@ -172,7 +172,7 @@ def test_a_run_that_was_taken_over_writes_nothing_more(closing):
     plan = load_plan(closing.store, run)
     settings = ApplySettings(is_unproven=True, maintainers=closing.named)
     with pytest.raises(Locked, match="took over"):
-        apply_plan(closing.store, closing.forge, closing.stored, plan, settings, closing.clock, on_line=take_over)
+        apply_plan(closing.job, closing.forge, plan, settings, on_line=take_over)
     states = {number: one[0] for number, one in closing.portrait([first, second]).items()}
     assert states == {first: "closed", second: "open"}
 

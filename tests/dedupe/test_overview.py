@@ -2,11 +2,11 @@
 
 import pytest
 
-from dedupe.tracker import id_of, item, ordinary, words_only, write
-from forgelore.dedupe.audit import AuditContext, AuditSetting, audit_lanes
+from dedupe.tracker import id_of, item, job, ordinary, words_only, write
+from forgelore.dedupe.audit import AuditSetting, audit_lanes
 from forgelore.dedupe.audit_human import StoredJudge
 from forgelore.dedupe.audit_rules import GateBounds
-from forgelore.dedupe.candidates import CandidateJob, make_candidates
+from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.gates import RuleJudge
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.overrides import override
@@ -14,7 +14,6 @@ from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, p
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.report import analyse_audit, find_audit, load_overview
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.ports.progress import Watcher
 from forgelore.store.decisions import JudgedSource
 from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.schema import open_store
@@ -30,8 +29,8 @@ def store(tmp_path):
     copies = [item(number, "Folders vanish from the settings", TEXT) for number in (101, 102, 103)]
     pair = [item(number, "The relay is slow", f"{TEXT} when paired with another relay") for number in (111, 112)]
     write(store, [*map(ordinary, range(1, 60)), *copies, *pair])
-    make_candidates(words_only(store), CandidateJob(1, "issue"), now_ms=lambda: 5)
-    judge_sets(store, 1, "issue", CHEAP, JudgeSetting(), now_ms=lambda: 6)
+    make_candidates(job(store, 5), words_only(store), "issue")
+    judge_sets(job(store, 6), "issue", CHEAP, JudgeSetting())
     cluster(store)
     yield store
     store.close()
@@ -42,11 +41,11 @@ def project(store):
 
 
 def cluster(store):
-    canonicalize(store, project(store), ClusterSettings(), 7)
+    canonicalize(job(store, 7), ClusterSettings())
 
 
 def audit(store, judge=CHEAP, other=STRONG):
-    context = AuditContext(store, 1, Watcher(), lambda: False, lambda: 9)
+    context = job(store, 9)
     return audit_lanes(context, judge, other, AuditSetting(kinds=("issue",)))
 
 
@@ -90,9 +89,9 @@ def test_small_clusters_are_left_out_and_counted(store):
 
 def test_the_newest_plan_is_shown_as_it_was_kept(store):
     assert overview(store).plan is None
-    made = plan_closings(store, project(store), PlanSettings(min_close=0.8), 8)
+    made = plan_closings(job(store, 8), PlanSettings(min_close=0.8))
     assert overview(store).plan == made
-    plan_closings(store, project(store), PlanSettings(min_close=0.95), 9)
+    plan_closings(job(store, 9), PlanSettings(min_close=0.95))
     assert overview(store).plan.min_close == 0.95
 
 

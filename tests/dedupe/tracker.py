@@ -2,9 +2,11 @@
 
 import json
 
+from forgelore.context import JobContext
 from forgelore.index.update import index_items
 from forgelore.model import ProjectName
 from forgelore.search.retriever import Retriever
+from forgelore.store.projects import list_projects
 from forgelore.sync.archive import import_lines
 
 WORDS = [
@@ -45,6 +47,11 @@ def item(number, title, body="", *, state="open", kind="issue", **more):
     day = f"2024-{1 + number // 28 % 12:02d}-{1 + number % 28:02d}T00:00:00Z"
     row = {"kind": kind, "number": number, "title": title, "body": body, "state": state, "created_at": day}
     return row | ({"closed_at": "2025-02-01T00:00:00Z"} if state == "closed" else {}) | more
+
+
+def job(store, now_ms=9, should_stop=lambda: False):
+    """What a job of the store's one project works with, at that time."""
+    return JobContext(store, list_projects(store)[0], lambda: now_ms, should_stop=should_stop)
 
 
 def ordinary(number):

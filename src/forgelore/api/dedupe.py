@@ -7,9 +7,9 @@ from forgelore.api.index import update_index
 from forgelore.api.patches import PatchReader
 from forgelore.api.projects import require_project
 from forgelore.app import App
+from forgelore.context import JobContext
 from forgelore.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
-from forgelore.dedupe.intent import CardJob, CardMaker, CardsMade, RuleCards, make_cards
-from forgelore.dedupe.journal import RunClock
+from forgelore.dedupe.intent import CardMaker, CardsMade, RuleCards, make_cards
 from forgelore.dedupe.plan import Canonicalized, ClosingPlan, ClusterSettings, PlanSettings, canonicalize, plan_closings
 from forgelore.dedupe.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.errors import InvalidValue
@@ -48,23 +48,21 @@ def make_intent_cards(
     """Make the cards that are missing or older than their items, and make them searchable."""
     if states not in _STATES:
         raise InvalidValue(f"{states!r} are no states", hint=f"use {', '.join(_STATES)}")
-    store, maker, project_id = app.store(create=True), card_maker(app, project, choice), project.id
-    jobs = [CardJob(project_id, one, _STATES[states], is_full, budget=choice.budget) for one in kinds]
+    app.store(create=True)
+    context, maker = app.job(project, watcher), card_maker(app, project, choice)
     made = tuple(
-        make_cards(store, job, maker, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
-        for job in jobs
+        make_cards(context, one, maker, states=_STATES[states], full=is_full, budget=choice.budget)
+        for one in kinds
         if not app.stop.is_set()
     )
-    return IntentAnswer(made, _index(app, project_id, made, watcher))
+    return IntentAnswer(made, _index(app, project.id, made, watcher))
 
 
 def make_card(app: App, item_id: int) -> tuple[str, ...]:
     """Bring the card of one item up to date; returns what went wrong with it."""
-    store = app.store(create=True)
-    subject = load_subject(store, item_id)
-    job = CardJob(subject.project_id, subject.kind, item_ids=(item_id,))
-    maker = card_maker(app, _project_of(app, subject.project_id), CardChoice())
-    made = make_cards(store, job, maker, now_ms=app.now_ms)
+    subject = load_subject(app.store(create=True), item_id)
+    project = _project_of(app, subject.project_id)
+    made = make_cards(app.job(project), subject.kind, card_maker(app, project, CardChoice()), item_ids=(item_id,))
     failed = tuple(f"the model made no card: {error}" for error in made.errors)
     return (*failed, *_index(app, subject.project_id, (made,), None))
 
@@ -104,37 +102,36 @@ def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watche
 
 def make_clusters(app: App, project: str | None, *, bound: int, is_dry: bool) -> Canonicalized:
     settings = ClusterSettings(bound, app.config.dedupe_language, app.config.maintainers)
-    store = app.store(create=not is_dry)
-    return canonicalize(store, require_project(app, project), settings, app.now_ms(), is_dry=is_dry)
+    return canonicalize(_job(app, project, is_dry=is_dry), settings, dry_run=is_dry)
 
 
 def make_plan(app: App, project: str | None, settings: PlanSettings, *, is_dry: bool) -> ClosingPlan:
     settings = settings._replace(maintainers=app.config.maintainers)
-    store = app.store(create=not is_dry)
-    return plan_closings(store, require_project(app, project), settings, app.now_ms(), is_dry=is_dry)
+    return plan_closings(_job(app, project, is_dry=is_dry), settings, dry_run=is_dry)
+
+
+def _job(app: App, project: str | None, *, is_dry: bool) -> JobContext:
+    """A dry run may be asked of a store that nobody can write to."""
+    app.store(create=not is_dry)
+    return app.job(require_project(app, project))
 
 
 def apply_run(
-    app: App, run: int, *, is_unproven: bool, close_after: int, is_forced: bool,
+    app: App, run: int, *, is_unproven: bool, close_after: int, force: bool,
     on_line: Callable[[AppliedLine], None] | None,
 ) -> Applied:  # fmt: skip
     store = app.store(create=True)
     plan = load_plan(store, run)
-    project = _project_of(app, plan.project_id)
-    config = app.config
-    settings = ApplySettings(config.close_message, close_after, is_unproven, config.maintainers, is_forced)
-    clock = RunClock(app.now_ms, app.sleep)
-    return apply_plan(store, app.forge(project.name), project, plan, settings, clock, on_line=on_line)
+    project, config = _project_of(app, plan.project_id), app.config
+    settings = ApplySettings(config.close_message, close_after, is_unproven, config.maintainers, force)
+    return apply_plan(app.job(project), app.forge(project.name), plan, settings, on_line=on_line)
 
 
-def roll_back_run(
-    app: App, run: int, *, is_forced: bool, on_item: Callable[[RolledBackItem], None] | None
-) -> RolledBack:
+def roll_back_run(app: App, run: int, *, force: bool, on_item: Callable[[RolledBackItem], None] | None) -> RolledBack:
     store = app.store(create=True)
     applied = load_applied(store, run)
     project = _project_of(app, applied.project_id)
-    forge, clock = app.forge(project.name), RunClock(app.now_ms, app.sleep)
-    return roll_back(store, forge, project, applied, clock, is_forced=is_forced, on_item=on_item)
+    return roll_back(app.job(project), app.forge(project.name), applied, force=force, on_item=on_item)
 
 
 def _project_of(app: App, project_id: int) -> StoredProject:

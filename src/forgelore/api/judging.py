@@ -13,7 +13,7 @@ from forgelore.api.projects import load_project
 from forgelore.app import App
 from forgelore.browse.refs import find_item
 from forgelore.compare.calibrate import KINDS
-from forgelore.dedupe.candidates import CandidateJob, CandidateSetting, CandidatesMade, TargetStates
+from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade, TargetStates
 from forgelore.dedupe.candidates import make_candidates as make_flow
 from forgelore.dedupe.detect_new import Detection, DetectionSetting
 from forgelore.dedupe.detect_new import detect_new as detect_flow
@@ -38,20 +38,20 @@ _KEYS: tuple[Kind, ...] = ("issue", "change")
 
 
 def make_candidates(
-    app: App, retriever: Retriever, project_id: int, setting: CandidateSetting, *, kind: str | None, workers: int,
-    is_full: bool, watcher: Watcher | None,
+    app: App, retriever: Retriever, project: StoredProject, setting: CandidateSetting, *, kind: str | None,
+    workers: int, is_full: bool, watcher: Watcher | None,
 ) -> list[CandidatesMade]:  # fmt: skip
     """Keep the candidates of every open item of the kinds that are meant."""
     check_setting(setting)
     check_workers(workers)
     if setting.representation == "intent":
-        check_cards(app.store(), project_id)
+        check_cards(app.store(), project.id)
     app.store(create=True)
     opening = partial(opened_retriever, dict(app.environ), app.cwd, app.config.db)
-    jobs = [CandidateJob(project_id, one, setting, workers, is_full, opening) for one in meant_kinds(kind)]
+    context = app.job(project, watcher)
     return [
-        make_flow(retriever, job, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
-        for job in jobs
+        make_flow(context, retriever, one, setting, full=is_full, workers=workers, open_retriever=opening)
+        for one in meant_kinds(kind)
         if not app.stop.is_set()
     ]
 
@@ -77,14 +77,9 @@ def judge_candidates(
         app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements, budget=setting.budget,
         fetch_patch=make_patch_reader(app, project) if choice.name == "llm" else None,
     )  # fmt: skip
-    store = app.store(create=True)
-    return [
-        judge_sets(
-            store, project.id, one, judge, setting, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms
-        )
-        for one in meant_kinds(kind)
-        if not app.stop.is_set()
-    ]
+    app.store(create=True)
+    context = app.job(project, watcher)
+    return [judge_sets(context, one, judge, setting) for one in meant_kinds(kind) if not app.stop.is_set()]
 
 
 def make_judge(

@@ -31,15 +31,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import AuditResult, JudgedEdges, RecheckCase, SeenItem, find_gap, recheck
 from forgelore.dedupe.clusters import is_associated, protects, reaches
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
-    RunClock,
     Write,
     WriteContext,
-    WriteOrder,
     as_live,
     before_closing,
     closing_answer,
@@ -69,7 +68,6 @@ from forgelore.store.closings import (
 from forgelore.store.database import Store
 from forgelore.store.decisions import DedupeRun, end_run, list_runs, load_run, save_counters
 from forgelore.store.project_rows import save_members
-from forgelore.store.projects import StoredProject
 from forgelore.sync.stored import KnownStore
 from forgelore.text.markdown import CLOSED, GRACE, GRACE_LABEL, build_message, closing_marker
 
@@ -85,7 +83,7 @@ class LivePeople:
         """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
         context = self._context
         logins = [login for login in (item.author, *item.assignees) if login]
-        found = find_maintainers(context.store, context.stored, logins, named=self._named)
+        found = find_maintainers(context.store, context.job.project, logins, named=self._named)
         if item.author and not self._is_listed and is_associated(item.author_role):
             found[item.author] = True
         return protects(item.author, item.assignees, found)
@@ -266,14 +264,14 @@ def _has_reactions(context: WriteContext, key: ItemKey, said: JournalEntry) -> b
 
 class ApplySettings(NamedTuple):
     """`close_after`: hours of grace, 0 for none. What a run began with stays, also when it is gone on with.
-    `maintainers`: by the settings. `is_forced`: take over from a run that has gone quiet on another machine.
+    `maintainers`: by the settings. `force`: take over from a run that has gone quiet on another machine.
     """
 
     message: str = CLOSED
     close_after: int = 0
     is_unproven: bool = False
     maintainers: Sequence[str] = ()
-    is_forced: bool = False
+    force: bool = False
 
 
 class AppliedLine(NamedTuple):
@@ -305,17 +303,17 @@ def load_plan(store: Store, run_id: int) -> DedupeRun:
 
 
 def apply_plan(
-    store: Store, forge: Forge, project: StoredProject, plan: DedupeRun, settings: ApplySettings, clock: RunClock, *,
+    job: JobContext, forge: Forge, plan: DedupeRun, settings: ApplySettings, *,
     on_line: Callable[[AppliedLine], None] | None = None,
 ) -> Applied:  # fmt: skip
     """Carry out a plan, or go on with it. Raises Unproven where nobody has measured that it would be right."""
+    store = job.store
     if settings.close_after < 0:
         raise InvalidValue(f"{settings.close_after} hours of grace are none", hint="give a number of hours, or none")
     if not settings.is_unproven:
         check_proof(store, plan)
     parameters = {"close_after": settings.close_after, "unproven": settings.is_unproven}
-    order = WriteOrder("apply", plan.id, parameters, settings.is_forced)
-    with writing_run(store, forge, project, order, clock) as context:
+    with writing_run(job, forge, "apply", plan.id, parameters, force=settings.force) as context:
         hours = int(load_parameters(context).get("close_after") or 0)
         if settings.close_after and settings.close_after != hours:
             raise InvalidValue(
@@ -331,7 +329,7 @@ def apply_plan(
         counters = _count(lines)
         with store.transaction():
             save_counters(store, context.run_id, counters)
-            end_run(store, context.run_id, "waiting" if counters.get("wait") else "done", clock.now_ms())
+            end_run(store, context.run_id, "waiting" if counters.get("wait") else "done", job.now_ms())
         return Applied(context.run_id, plan.id, lines, counters, work.problems)
 
 

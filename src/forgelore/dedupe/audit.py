@@ -17,11 +17,12 @@ items is unknown, not wrong; of those a few are asked about as well, and what th
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from forgelore.context import JobContext
 from forgelore.dedupe.audit_rules import (
     DISAGREEING,
     AuditReference,
@@ -37,7 +38,6 @@ from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
 from forgelore.dedupe.judge import AskedCase, Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
 from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer
 from forgelore.errors import NotFound
-from forgelore.ports.progress import Watcher
 from forgelore.records import LaneAnswer
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_duplicates
@@ -107,20 +107,10 @@ class AuditReport(NamedTuple):
     cost: float = 0.0  # by the prices of the settings
 
 
-class AuditContext(NamedTuple):
-    """What every audit needs: where it is kept, who watches, when to stop."""
-
-    store: Store
-    project_id: int
-    watcher: Watcher
-    should_stop: Callable[[], bool]
-    now_ms: Callable[[], int]
-
-
 class AuditRecorder:
     """One audit while it runs: cases are kept as they come."""
 
-    def __init__(self, context: AuditContext, run_id: int, against: AuditReference) -> None:
+    def __init__(self, context: JobContext, run_id: int, against: AuditReference) -> None:
         self._context, self._against, self.run_id = context, against, run_id
         self._classes: list[str] = []
         self.counts: Counter[str] = Counter()  # beside the classes
@@ -164,7 +154,7 @@ class AuditRecorder:
 
 @contextmanager
 def recording(
-    context: AuditContext, against: AuditReference, parameters: Mapping[str, RunValue]
+    context: JobContext, against: AuditReference, parameters: Mapping[str, RunValue]
 ) -> Iterator[AuditRecorder]:
     """Write an audit down, and how it ended: one that was stopped or failed proves nothing."""
     with context.store.transaction():
@@ -241,7 +231,7 @@ class _Lane(NamedTuple):
     decider: Decider
 
 
-def audit_lanes(context: AuditContext, cheap: AnyJudge, strong: AnyJudge, setting: AuditSetting) -> AuditReport:
+def audit_lanes(context: JobContext, cheap: AnyJudge, strong: AnyJudge, setting: AuditSetting) -> AuditReport:
     """Ask both judges about a sample, keep what they said, and return where they agree."""
     store, policy = context.store, audit_policy(setting)
     setting = setting._replace(sample=setting.sample or SAMPLE)
@@ -263,7 +253,7 @@ def audit_lanes(context: AuditContext, cheap: AnyJudge, strong: AnyJudge, settin
 
 
 def _ask(
-    context: AuditContext, recorder: AuditRecorder, lane: _Lane, *, sets: Sequence[CandidateSet], workers: int
+    context: JobContext, recorder: AuditRecorder, lane: _Lane, *, sets: Sequence[CandidateSet], workers: int
 ) -> Iterator[tuple[CandidateSet, SetDecision]]:
     """Yield what one judge decides of each set; what needs no judge is decided without one."""
     early: list[tuple[CandidateSet, SetDecision]] = []
@@ -319,7 +309,7 @@ class ReplayedCase(NamedTuple):
 
 
 def audit_history(
-    context: AuditContext, retriever: Retriever, judge: AnyJudge, setting: AuditSetting,
+    context: JobContext, retriever: Retriever, judge: AnyJudge, setting: AuditSetting,
     candidates: CandidateSetting = DEFAULTS,
 ) -> AuditReport:  # fmt: skip
     """Measure a judge by the known duplicates of a project. Raises NotFound where nobody knows any."""

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from msgspec import DecodeError, ValidationError, json
 
+from forgelore.context import JobContext
 from forgelore.dedupe.audit import (
-    AuditContext,
     AuditReport,
     AuditSetting,
     as_answer,
@@ -131,7 +131,7 @@ def save_pair_labels(
     return len(rows)
 
 
-def audit_human(context: AuditContext, judge: AnyJudge, setting: AuditSetting) -> AuditReport:
+def audit_human(context: JobContext, judge: AnyJudge, setting: AuditSetting) -> AuditReport:
     """Measure the decisions of a judge by every label that there is of their pairs."""
     store, project_id = context.store, context.project_id
     setting = setting._replace(sample=setting.sample or SAMPLE)

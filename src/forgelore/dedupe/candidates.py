@@ -33,17 +33,16 @@ from forgelore.compare.evidence import was_open
 from forgelore.compare.rank import CANDIDATES, CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.reference import scope_of
 from forgelore.compare.sameness import Sameness
+from forgelore.context import JobContext
 from forgelore.dedupe.gates import BATCH_K, MIN_SCORE, SHOWN_CLOSED
 from forgelore.dedupe.intent import has_current_card
 from forgelore.errors import LoreError, StoreError
-from forgelore.ports.progress import Watcher
 from forgelore.search.retriever import Retriever
 from forgelore.store.candidates import NewSet, SetMember, list_settled, list_sources, load_versions, save_set
 from forgelore.store.database import Store
 from forgelore.store.decisions import begin_run, end_run, save_counters
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
-from forgelore.text.dates import machine_ms
 
 TargetStates = Literal["open", "closed", "all"]
 Representation = Literal["raw", "intent"]  # what chooses whom a source is compared with: texts, or intent cards
@@ -61,6 +60,9 @@ class CandidateSetting(NamedTuple):
     min_score: float = MIN_SCORE  # of similarity
     states: TargetStates = "open"
     representation: Representation = "raw"
+
+
+DEFAULTS = CandidateSetting()
 
 
 class RankedSource(NamedTuple):
@@ -235,95 +237,72 @@ class CandidatesMade(NamedTuple):
     raw_fallbacks: int = 0  # sources without a current card, compared by their texts instead
 
 
-class CandidateJob(NamedTuple):
-    """Whose candidates are looked for, and how. `workers` above 1 need a way to open further retrievers."""
-
-    project_id: int
-    kind: str
-    setting: CandidateSetting = CandidateSetting()
-    workers: int = 1
-    is_full: bool = False  # fresh sets are made anew, too
-    open_retriever: OpenRetriever | None = None
-
-
 def make_candidates(
-    retriever: Retriever, job: CandidateJob, *, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
+    context: JobContext, retriever: Retriever, kind: str, setting: CandidateSetting = DEFAULTS, *,
+    full: bool = False, workers: int = 1, open_retriever: OpenRetriever | None = None,
 ) -> CandidatesMade:  # fmt: skip
-    """Find and keep the candidates of every open item that has no fresh set of them."""
-    store = retriever.store
-    learn_boilerplate(store, job.project_id, now_ms=now_ms)
-    sources = [one.item_id for one in list_sources(store, job.project_id, job.kind)]
-    settled = set[int]() if job.is_full else _list_settled(retriever, job)
+    """Find and keep the candidates of every open item that has no fresh set of them; of all with `full`. More than one
+    of `workers` needs a way to open further retrievers.
+    """
+    store, project_id = context.store, context.project_id
+    learn_boilerplate(store, project_id, now_ms=context.now_ms)
+    sources = [one.item_id for one in list_sources(store, project_id, kind)]
+    settled = set[int]() if full else _list_settled(retriever, project_id, kind, setting)
     todo = [item_id for item_id in sources if item_id not in settled]
-    done = CandidatesMade(job.kind, None, len(sources), len(sources) - len(todo), 0, 0, 0, 0, 0)
+    done = CandidatesMade(kind, None, len(sources), len(sources) - len(todo), 0, 0, 0, 0, 0)
     if not todo:
         return done
+    parameters = {"kind": kind, **setting._asdict(), "workers": workers, "is_full": full}
     with store.transaction():
-        run_id = begin_run(store, job.project_id, "candidates", _parameters(job), now_ms())
-    run = _CandidateRun(store, run_id, watcher or Watcher(), f"candidates of {job.kind}s", now_ms)
-    counts = run.save_all(_rank_all(retriever, job, todo, should_stop), len(todo), should_stop)
+        run_id = begin_run(store, project_id, "candidates", parameters, context.now_ms())
+    if workers > 1 and open_retriever and len(todo) >= WORTH_A_PROCESS:
+        ranked = rank_in_processes(open_retriever, todo, setting, workers=workers, should_stop=context.should_stop)
+    else:
+        ranked = (rank_source(retriever, item_id, setting) for item_id in todo)
+    counts = _save_all(context, run_id, ranked, part=f"candidates of {kind}s", total=len(todo))
     return done._replace(
         run_id=run_id, made=counts["made"], empty=counts["empty"], members_written=counts["members_written"],
-        stale_marked=counts["stale_marked"], missing_embeddings=counts["missing_embeddings"], is_stopped=should_stop(),
-        raw_fallbacks=counts["raw_fallbacks"],
+        stale_marked=counts["stale_marked"], missing_embeddings=counts["missing_embeddings"],
+        raw_fallbacks=counts["raw_fallbacks"], is_stopped=context.should_stop(),
     )  # fmt: skip
 
 
-def _list_settled(retriever: Retriever, job: CandidateJob) -> set[int]:
-    model, setting = scope_of(retriever, job.project_id, job.kind).model, job.setting
-    new = NewSet(job.project_id, 0, 0, setting.representation, model, setting.k, setting.min_score, setting.states)
-    return list_settled(retriever.store, job.project_id, job.kind, new)
+def _list_settled(retriever: Retriever, project_id: int, kind: str, setting: CandidateSetting) -> set[int]:
+    model = scope_of(retriever, project_id, kind).model
+    new = NewSet(project_id, 0, 0, setting.representation, model, setting.k, setting.min_score, setting.states)
+    return list_settled(retriever.store, project_id, kind, new)
 
 
-def _parameters(job: CandidateJob) -> dict[str, str | int | float | bool | None]:
-    return {"kind": job.kind, **job.setting._asdict(), "workers": job.workers, "is_full": job.is_full}
+def _save_all(
+    context: JobContext, run_id: int, ranked: Iterator[RankedSource | None], *, part: str, total: int
+) -> dict[str, int]:
+    """Save set by set, and what became of them. However many processes rank, this one alone writes."""
+    store, watcher = context.store, context.watcher
+    counts = Counter(made=0, empty=0, members_written=0, stale_marked=0, missing_embeddings=0, raw_fallbacks=0)
+    watcher.begin(part, part, total)
+    is_stopped = True
+    try:
+        for at, one in enumerate(ranked, start=1):
+            with store.transaction():
+                if one is not None:
+                    _save(store, one, counts, context.now_ms())
+                if at % _SAVED_EVERY == 0:
+                    save_counters(store, run_id, counts)
+            watcher.saved(part, 1)
+            if context.should_stop():
+                break
+        is_stopped = context.should_stop()
+    finally:
+        with store.transaction():
+            save_counters(store, run_id, counts)
+            end_run(store, run_id, "stopped" if is_stopped else "done", context.now_ms())
+    watcher.done(part)
+    return dict(counts)
 
 
-def _rank_all(
-    retriever: Retriever, job: CandidateJob, todo: Sequence[int], should_stop: Callable[[], bool]
-) -> Iterator[RankedSource | None]:
-    if job.workers > 1 and job.open_retriever and len(todo) >= WORTH_A_PROCESS:
-        return rank_in_processes(job.open_retriever, todo, job.setting, workers=job.workers, should_stop=should_stop)
-    return (rank_source(retriever, item_id, job.setting) for item_id in todo)
-
-
-class _CandidateRun:
-    """One run that writes: the only one that does, however many processes rank."""
-
-    def __init__(self, store: Store, run_id: int, watcher: Watcher, part: str, now_ms: Callable[[], int]) -> None:
-        self._store, self._id, self._watcher, self._part, self._now_ms = store, run_id, watcher, part, now_ms
-        self._counts: Counter[str] = Counter(
-            made=0, empty=0, members_written=0, stale_marked=0, missing_embeddings=0, raw_fallbacks=0
-        )
-
-    def save_all(
-        self, ranked: Iterator[RankedSource | None], total: int, should_stop: Callable[[], bool]
-    ) -> dict[str, int]:
-        self._watcher.begin(self._part, self._part, total)
-        is_stopped = True
-        try:
-            for at, one in enumerate(ranked, start=1):
-                with self._store.transaction():
-                    self._save(one)
-                    if at % _SAVED_EVERY == 0:
-                        save_counters(self._store, self._id, self._counts)
-                self._watcher.saved(self._part, 1)
-                if should_stop():
-                    break
-            is_stopped = should_stop()
-        finally:
-            with self._store.transaction():
-                save_counters(self._store, self._id, self._counts)
-                end_run(self._store, self._id, "stopped" if is_stopped else "done", self._now_ms())
-        self._watcher.done(self._part)
-        return dict(self._counts)
-
-    def _save(self, one: RankedSource | None) -> None:
-        if one is None:
-            return
-        _, stale = save_set(self._store, one.new, one.members, self._now_ms())
-        self._counts.update(
-            made=1, empty=not one.members, members_written=len(one.members), stale_marked=stale,
-            missing_embeddings=not one.has_vector, raw_fallbacks=one.new.representation == FALLBACK,
-        )  # fmt: skip
+def _save(store: Store, one: RankedSource, counts: Counter[str], now_ms: int) -> None:
+    _, stale = save_set(store, one.new, one.members, now_ms)
+    counts.update(
+        made=1, empty=not one.members, members_written=len(one.members), stale_marked=stale,
+        missing_embeddings=not one.has_vector, raw_fallbacks=one.new.representation == FALLBACK,
+    )  # fmt: skip

@@ -7,11 +7,12 @@ again by the next run. Cards are kept a few at a time, so that a run that is kil
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 from forgelore.compare.calibrate import learn_boilerplate
+from forgelore.context import JobContext
 from forgelore.dedupe.cards import (
     BUILTIN,
     SCHEMA_VERSION,
@@ -21,7 +22,6 @@ from forgelore.dedupe.cards import (
     extract_card,
     hash_source,
 )
-from forgelore.ports.progress import Watcher
 from forgelore.records import CardSource
 from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import (
@@ -35,7 +35,6 @@ from forgelore.store.candidates import (
 )
 from forgelore.store.database import Store
 from forgelore.store.decisions import RunValue, begin_run, end_run, save_counters
-from forgelore.text.dates import machine_ms
 
 _BATCH = 200  # items whose sources are compared at a time, and whose cards are kept together where no model is asked
 
@@ -95,48 +94,39 @@ class CardsMade(NamedTuple):
     is_stopped: bool = False
 
 
-class CardJob(NamedTuple):
-    """Whose cards are made. `states` None: of all; `item_ids` None: of every item."""
-
-    project_id: int
-    kind: str
-    states: Sequence[str] | None = None
-    is_full: bool = False  # also where nothing changed
-    item_ids: Sequence[int] | None = None
-    budget: int | None = None  # tokens; when they are spent nothing more is asked
-
-
 def make_cards(
-    store: Store, job: CardJob, maker: CardMaker, *, watcher: Watcher | None = None,
-    should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
+    context: JobContext, kind: str, maker: CardMaker, *, states: Sequence[str] | None = None,
+    item_ids: Sequence[int] | None = None, full: bool = False, budget: int | None = None,
 ) -> CardsMade:  # fmt: skip
-    """Make the cards of a kind's items that have none of their text by this maker."""
-    learn_boilerplate(store, job.project_id, now_ms=now_ms)
-    items = list_card_items(store, job.project_id, job.kind, job.states) if job.item_ids is None else job.item_ids
-    todo = list(items) if job.is_full else find_outdated_cards(store, items, maker)
-    done = CardsMade(job.kind, maker.model, None, len(items), len(items) - len(todo))
+    """Make the cards of a kind's items that have none of their text by this maker, with `full` of all: of the items in
+    some states, or of these. When a `budget` of tokens is spent nothing more is asked.
+    """
+    store, watcher, part = context.store, context.watcher, f"cards of {kind}s"
+    learn_boilerplate(store, context.project_id, now_ms=context.now_ms)
+    items = list_card_items(store, context.project_id, kind, states) if item_ids is None else item_ids
+    todo = list(items) if full else find_outdated_cards(store, items, maker)
+    done = CardsMade(kind, maker.model, None, len(items), len(items) - len(todo))
     if not todo:
         return done
     parameters: dict[str, RunValue] = {
-        "kind": job.kind, "model": maker.model, "prompt": maker.prompt_version, "is_full": job.is_full,
+        "kind": kind, "model": maker.model, "prompt": maker.prompt_version, "is_full": full,
     }  # fmt: skip
     with store.transaction():
-        run_id = begin_run(store, job.project_id, "intent", parameters, now_ms())
-    run = _CardRun(store, job, maker, run_id, now_ms)
-    watcher, part = watcher or Watcher(), f"cards of {job.kind}s"
+        run_id = begin_run(store, context.project_id, "intent", parameters, context.now_ms())
+    run = _CardRun(context, kind, maker, run_id)
     watcher.begin(part, part, len(todo))
     is_stopped = True
     try:
         for batch in _batches(todo, maker.batch):
             run.make(batch)
             watcher.saved(part, len(batch))
-            if should_stop() or (job.budget is not None and sum(run.tokens) >= job.budget):
+            if context.should_stop() or (budget is not None and sum(run.tokens) >= budget):
                 break
-        is_stopped = should_stop()
+        is_stopped = context.should_stop()
     finally:
         with store.transaction():
             run.save_counts()
-            end_run(store, run_id, "stopped" if is_stopped else "done", now_ms())
+            end_run(store, run_id, "stopped" if is_stopped else "done", context.now_ms())
     watcher.done(part)
     return done._replace(
         run_id=run_id, made=run.counts["made"], fallbacks=run.counts["fallbacks"], errors=dict(run.errors),
@@ -184,9 +174,9 @@ def _batches(item_ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 class _CardRun:
     """One run: what it made, and what went wrong."""
 
-    def __init__(self, store: Store, job: CardJob, maker: CardMaker, run_id: int, now_ms: Callable[[], int]) -> None:
-        self._store, self._job, self._maker, self._id, self._now_ms = store, job, maker, run_id, now_ms
-        self._lines = load_boilerplate(store, job.project_id, job.kind)
+    def __init__(self, context: JobContext, kind: str, maker: CardMaker, run_id: int) -> None:
+        self._context, self._store, self._maker, self._id = context, context.store, maker, run_id
+        self._lines = load_boilerplate(context.store, context.project_id, kind)
         self.counts: Counter[str] = Counter(made=0, fallbacks=0)
         self.errors: Counter[str] = Counter()
         self.tokens = (0, 0)
@@ -201,7 +191,7 @@ class _CardRun:
         with self._store.transaction():
             for (item_id, source), answer in made:
                 if not answer.error or known.get(item_id) != origin_of(source, self._maker):
-                    save_card(self._store, self._as_row(item_id, source, answer), self._now_ms())
+                    save_card(self._store, self._as_row(item_id, source, answer), self._context.now_ms())
                 self._count(answer)
             self.save_counts()
 
@@ -221,7 +211,7 @@ class _CardRun:
         origin = origin_of(source, self._maker)
         status = "fallback" if answer.error else origin.status
         return NewCard(
-            item_id, self._job.project_id, *origin[:4], status, answer.error, encode_card(answer.card),
+            item_id, self._context.project_id, *origin[:4], status, answer.error, encode_card(answer.card),
             card_text(answer.card),
         )  # fmt: skip
 

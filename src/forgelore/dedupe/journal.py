@@ -25,6 +25,7 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import LiveItem
 from forgelore.errors import AuthError, Locked, LoreError, NotFound
 from forgelore.model import Item, ItemKey, Project
@@ -43,7 +44,6 @@ from forgelore.store.closings import (
 )
 from forgelore.store.database import Store
 from forgelore.store.decisions import RunValue, begin_run, end_run, load_run, resume_run
-from forgelore.store.projects import StoredProject
 from forgelore.store.sync import Lock, acquire_lock
 from forgelore.sync.heartbeat import beating
 from forgelore.text.markdown import has_marker
@@ -57,31 +57,26 @@ JournalValues = Mapping[str, JournalValue]
 NOT_FOUND: JournalValues = {"found": "not done"}
 
 
-class RunClock(NamedTuple):
-    """Time, as an app hands it in."""
-
-    now_ms: Callable[[], int]
-    sleep: Callable[[float], None]
-
-
 class WriteContext(NamedTuple):
-    """Everything that a run of writes needs. `own`: our login, None where the forge does not tell it."""
+    """A job that writes to a forge. `project`: as the forge has it; `own`: our login, None where nobody tells it."""
 
-    store: Store
+    job: JobContext
     forge: Forge
     project: Project
-    stored: StoredProject
     run_id: int
     own: str | None
     lock: Lock
-    clock: RunClock
+
+    @property
+    def store(self) -> Store:
+        return self.job.store
 
     @property
     def project_id(self) -> int:
-        return self.stored.id
+        return self.job.project_id
 
     def now_ms(self) -> int:
-        return self.clock.now_ms()
+        return self.job.now_ms()
 
 
 def _nothing() -> JournalValues:
@@ -128,7 +123,7 @@ def _look_again(
     context: WriteContext, entry: JournalEntry, look_up: Callable[[JournalEntry], JournalValues | None]
 ) -> JournalValues | None:
     for pause in _PAUSES_S:
-        context.clock.sleep(pause)
+        context.job.sleep(pause)
         if (found := look_up(entry)) is not None:
             return found
     return None
@@ -307,41 +302,29 @@ _SIGNS: dict[str, Callable[[LiveState, JournalEntry, str | None], JournalValues 
 }
 
 
-class WriteOrder(NamedTuple):
-    """What a run is to do: its step, the run that it carries out or takes back, its parameters. `is_forced`: take over
-    the lock of a run that has gone quiet on another machine.
-    """
-
-    step: str
-    of_run: int
-    parameters: Mapping[str, RunValue]
-    is_forced: bool = False
-
-
 @contextlib.contextmanager
 def writing_run(
-    store: Store, forge: Forge, project: StoredProject, order: WriteOrder, clock: RunClock
+    job: JobContext, forge: Forge, step: str, of_run: int, parameters: Mapping[str, RunValue], *, force: bool = False
 ) -> Iterator[WriteContext]:
-    """Hold the project's lock around the one run that carries out (or takes back) another one.
+    """Hold the project's lock around the one run that carries out (or takes back) another one. `force`: take over the
+    lock of a run that has gone quiet on another machine.
 
     What it began before it was killed it goes on with, under the same number and with the same parameters.
     """
+    store, project, now_ms = job.store, job.project, job.now_ms
     current = forge.fetch_project(project.name)
     own = _own_login(forge)
-    lock = acquire_lock(
-        store, f"closings of {project.id}", clock.now_ms(), shown=f"closing in {project.name}", force=order.is_forced
-    )
+    lock = acquire_lock(store, f"closings of {project.id}", now_ms(), shown=f"closing in {project.name}", force=force)
     keep_every_write(store)
     try:
         with store.transaction():
-            run_id = find_run_of(store, order.of_run, order.step)
+            run_id = find_run_of(store, of_run, step)
             if run_id is None:
-                now_ms = clock.now_ms()
-                run_id = begin_run(store, project.id, order.step, order.parameters, now_ms, of_run=order.of_run)
+                run_id = begin_run(store, project.id, step, parameters, now_ms(), of_run=of_run)
             else:
                 resume_run(store, run_id)
-        context = WriteContext(store, forge, current, project, run_id, own, lock, clock)
-        with beating(lock, clock.now_ms), _stopped_on_failure(context):
+        context = WriteContext(job, forge, current, run_id, own, lock)
+        with beating(lock, now_ms), _stopped_on_failure(context):
             yield context
     finally:
         lock.release()

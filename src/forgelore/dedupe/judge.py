@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec import json
 
 from forgelore.compare.sameness import find_sameness, why_not_compare, without_boilerplate
+from forgelore.context import JobContext
 from forgelore.dedupe.candidates import FALLBACK, Representation
 from forgelore.dedupe.gates import BATCH, MIN_EDGE, GateCase, Option, Policy, object_to
 from forgelore.dedupe.reasons import ReasonCode
@@ -37,7 +38,6 @@ from forgelore.dedupe.verdict import (
     find_item_type,
 )
 from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, format_error
-from forgelore.ports.progress import Watcher
 from forgelore.records import JudgedItem
 from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import CandidateSet, SetMember, each_latest_set, load_card_texts, load_versions
@@ -54,7 +54,6 @@ from forgelore.store.decisions import (
     save_counters,
     save_decision,
 )
-from forgelore.text.dates import machine_ms
 
 _PROBLEM_CHARS = 500
 
@@ -332,14 +331,11 @@ class DecisionsMade(NamedTuple):
     cost: float = 0.0  # by the prices of the settings
 
 
-def judge_sets(
-    store: Store, project_id: int, kind: str, judge: AnyJudge, setting: JudgeSetting = DEFAULTS, *,
-    watcher: Watcher | None = None, should_stop: Callable[[], bool] = lambda: False,
-    now_ms: Callable[[], int] = machine_ms,
-) -> DecisionsMade:  # fmt: skip
+def judge_sets(context: JobContext, kind: str, judge: AnyJudge, setting: JudgeSetting = DEFAULTS) -> DecisionsMade:
     """Decide on the latest set of every open item that this judge has not decided on yet. Raises what keeps a judge
     from answering at all; what was decided before is kept.
     """
+    store, project_id, watcher = context.store, context.project_id, context.watcher
     made_by = {None: None, "raw": ("raw",), "intent": ("intent", FALLBACK)}[setting.source]
     latest = each_latest_set(store, project_id, kind, representations=made_by, allows_stale=setting.allows_stale)
     sets = list(latest)
@@ -353,17 +349,17 @@ def judge_sets(
         "kind": kind, "judge": judge.name, "model": judge.model, "min_gap": policy.min_gap, **setting._asdict()
     }  # fmt: skip
     with store.transaction():
-        run_id = begin_run(store, project_id, "judge", parameters, now_ms())
-    run = _JudgeRun(store, Decider(store, project_id, judge, policy), run_id, setting, now_ms)
-    watcher, part = watcher or Watcher(), f"{kind}s judged"
+        run_id = begin_run(store, project_id, "judge", parameters, context.now_ms())
+    run = _JudgeRun(context, Decider(store, project_id, judge, policy), run_id, setting)
+    part = f"{kind}s judged"
     watcher.begin(part, part, len(todo))
     is_stopped = True
     try:
-        cases = run.cases(todo, should_stop=should_stop, on_set=lambda: watcher.saved(part, 1))
+        cases = run.cases(todo, on_set=lambda: watcher.saved(part, 1))
         for case, answer in ask_all(judge, cases, workers=setting.workers):
             run.take(case, answer)
             watcher.saved(part, 1)
-        is_stopped = should_stop()
+        is_stopped = context.should_stop()
     finally:
         run.end("stopped" if is_stopped else "done")
     watcher.done(part)
@@ -373,17 +369,14 @@ def judge_sets(
 class _JudgeRun:
     """One run: what it decided, by outcome and by reason, and what that cost."""
 
-    def __init__(
-        self, store: Store, decider: Decider, run_id: int, setting: JudgeSetting, now_ms: Callable[[], int]
-    ) -> None:
-        self._store, self._decider, self._id, self._setting, self._now_ms = store, decider, run_id, setting, now_ms
+    def __init__(self, context: JobContext, decider: Decider, run_id: int, setting: JudgeSetting) -> None:
+        self._context, self._decider, self._id, self._setting = context, decider, run_id, setting
+        self._store = context.store
         self._counts: Counter[str] = Counter()
         self._tokens, self._cost = (0, 0), 0.0
         self._patience = JudgePatience()
 
-    def cases(
-        self, todo: list[CandidateSet], *, should_stop: Callable[[], bool], on_set: Callable[[], None]
-    ) -> Iterator[AskedCase]:
+    def cases(self, todo: list[CandidateSet], *, on_set: Callable[[], None]) -> Iterator[AskedCase]:
         """Yield what a judge is to be asked; what needs none is decided on the way."""
         for one in todo:
             if not self._setting.is_rejudged and load_accepted(self._store, one.item_id):
@@ -392,11 +385,11 @@ class _JudgeRun:
                 self._save(one, prepared)
             elif prepared is not None:
                 yield AskedCase(one, prepared)
-                if should_stop():
+                if self._context.should_stop():
                     return
                 continue
             on_set()
-            if should_stop():
+            if self._context.should_stop():
                 return
 
     def _prepare(self, one: CandidateSet) -> PreparedCase | SetDecision | None:
@@ -416,7 +409,7 @@ class _JudgeRun:
         with self._store.transaction():
             if is_kept:
                 row = self._decider.as_row(decided, outcome, set_id=one.id, run_id=self._id)
-                save_decision(self._store, row, self._now_ms())
+                save_decision(self._store, row, self._context.now_ms())
             self._count(outcome, decided.reason)
             if sum(self._counts[name] for name in _OUTCOMES) % _SAVED_EVERY == 0:
                 self._save_counters()
@@ -424,7 +417,7 @@ class _JudgeRun:
     def end(self, status: str) -> None:
         with self._store.transaction():
             self._save_counters()
-            end_run(self._store, self._id, status, self._now_ms())
+            end_run(self._store, self._id, status, self._context.now_ms())
 
     def describe(self, made: DecisionsMade) -> DecisionsMade:
         reasons = {name: count for name, count in sorted(self._counts.items()) if name not in _OUTCOMES}

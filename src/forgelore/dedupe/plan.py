@@ -15,6 +15,7 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
+from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import SeenItem, find_grace_periods
 from forgelore.dedupe.clusters import (
     BOUND,
@@ -141,10 +142,9 @@ class Canonicalized(NamedTuple):
     edges: int
 
 
-def canonicalize(
-    store: Store, project: StoredProject, settings: ClusterSettings, now_ms: int, *, is_dry: bool = False
-) -> Canonicalized:
+def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: bool = False) -> Canonicalized:
     """Build the clusters of a project anew, choose the canonical of each, and keep them."""
+    store, project = context.store, context.project
     if settings.bound < 2:
         raise InvalidValue(f"a cluster of at most {settings.bound} items is none", hint="give a bound of 2 or more")
     shown: list[ShownCluster] = []
@@ -162,7 +162,7 @@ def canonicalize(
         left_out += [LeftOutEdge(kind, *_numbers(edge, items), edge.confidence) for edge in found.left_out]
         edges += len(standing.edges)
     shown.sort(key=lambda one: (-len(one.numbers), one.kind, one.canonical))
-    run = None if is_dry else _save_clusters(store, project.id, settings, kept, len(left_out), edges, now_ms)
+    run = None if dry_run else _save_clusters(context, settings, kept, len(left_out), edges)
     return Canonicalized(run, shown, left_out, edges)
 
 
@@ -215,9 +215,10 @@ def _numbers(edge: Edge, items: dict[int, PlanItem]) -> tuple[int, int]:
 
 
 def _save_clusters(
-    store: Store, project_id: int, settings: ClusterSettings, kept: dict[str, list[tuple[int, str, list[int]]]],
-    left_out: int, edges: int, now_ms: int,
+    context: JobContext, settings: ClusterSettings, kept: dict[str, list[tuple[int, str, list[int]]]], left_out: int,
+    edges: int,
 ) -> int:  # fmt: skip
+    store, project_id, now_ms = context.store, context.project_id, context.now_ms()
     with store.transaction():
         parameters: dict[str, RunValue] = {"bound": settings.bound, "language": settings.language}
         run_id = begin_run(store, project_id, "canonicalize", parameters, now_ms)
@@ -268,10 +269,9 @@ class ClosingPlan(NamedTuple):
     counters: dict[str, int]
 
 
-def plan_closings(
-    store: Store, project: StoredProject, settings: PlanSettings, now_ms: int, *, is_dry: bool = False
-) -> ClosingPlan:
+def plan_closings(context: JobContext, settings: PlanSettings, *, dry_run: bool = False) -> ClosingPlan:
     """Make a plan from the stored clusters, and keep it unless it is a dry run."""
+    store, project = context.store, context.project
     _check(settings)
     if not list_runs(store, project.id, step="canonicalize", limit=1):
         raise InvalidValue("there are no clusters yet", hint="run: forgelore dedupe canonicalize")
@@ -284,11 +284,7 @@ def plan_closings(
         judges += list_judges(store, [one for one in closing if one not in by_people])
         judges += [EdgeJudge("human", "", kind, 1.0, 1.0)] if by_people & set(closing) else []
     counters = _count(planned)
-    run = (
-        None
-        if is_dry
-        else _save_plan(store, project.id, settings, [one for one, _ in planned], judges, counters, now_ms)
-    )
+    run = None if dry_run else _save_plan(context, settings, [one for one, _ in planned], judges, counters)
     shown = [line for _, line in planned]
     return ClosingPlan(run, str(project.name), settings.target_policy, settings.min_close, shown, counters)
 
@@ -407,15 +403,16 @@ def _count(planned: Sequence[tuple[PlannedClosing, PlanLine]]) -> dict[str, int]
 
 
 def _save_plan(
-    store: Store, project_id: int, settings: PlanSettings, lines: Sequence[PlannedClosing],
-    judges: Sequence[EdgeJudge], counters: dict[str, int], now_ms: int,
+    context: JobContext, settings: PlanSettings, lines: Sequence[PlannedClosing], judges: Sequence[EdgeJudge],
+    counters: dict[str, int],
 ) -> int:  # fmt: skip
+    store, now_ms = context.store, context.now_ms()
     parameters = {
         "target_policy": settings.target_policy, "min_close": settings.min_close, "kinds": ",".join(settings.kinds),
         "judges": json.dumps(sorted(judges)),
     }  # fmt: skip
     with store.transaction():
-        run_id = begin_run(store, project_id, "plan", parameters, now_ms)
+        run_id = begin_run(store, context.project_id, "plan", parameters, now_ms)
         save_closings(store, run_id, lines)
         save_counters(store, run_id, counters)
         end_run(store, run_id, "done", now_ms)

@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
+from forgelore.context import JobContext
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
-    RunClock,
     Write,
     WriteContext,
-    WriteOrder,
     fetch_live,
     is_still_closed_by,
     look_up,
@@ -29,7 +28,6 @@ from forgelore.ports.forge import Forge
 from forgelore.store.closings import JournalEntry, find_run_of, list_writes
 from forgelore.store.database import Store
 from forgelore.store.decisions import DedupeRun, end_run, load_run, save_counters
-from forgelore.store.projects import StoredProject
 
 
 class RolledBackItem(NamedTuple):
@@ -67,11 +65,12 @@ def load_applied(store: Store, run_id: int) -> DedupeRun:
 
 
 def roll_back(
-    store: Store, forge: Forge, project: StoredProject, applied: DedupeRun, clock: RunClock, *, is_forced: bool = False,
+    job: JobContext, forge: Forge, applied: DedupeRun, *, force: bool = False,
     on_item: Callable[[RolledBackItem], None] | None = None,
 ) -> RolledBack:  # fmt: skip
     """Restore what an apply changed, the last item first. It can be repeated, and goes on where it was killed."""
-    with writing_run(store, forge, project, WriteOrder("rollback", applied.id, {}, is_forced), clock) as context:
+    store = job.store
+    with writing_run(job, forge, "rollback", applied.id, {}, force=force) as context:
         done: list[RolledBackItem] = []
         for key in reversed(dict.fromkeys(entry.key for entry in list_writes(store, applied.id))):
             found = _restore_item(context, applied.id, key)
@@ -85,7 +84,7 @@ def roll_back(
         }
         with store.transaction():
             save_counters(store, context.run_id, counters)
-            end_run(store, context.run_id, "done", clock.now_ms())
+            end_run(store, context.run_id, "done", job.now_ms())
         return RolledBack(context.run_id, applied.id, done, counters)
 
 

@@ -7,7 +7,8 @@ from forgelore.api.judging import check_share, check_workers, make_judge, meant_
 from forgelore.api.patches import make_patch_reader
 from forgelore.api.projects import require_project
 from forgelore.app import App
-from forgelore.dedupe.audit import AuditContext, AuditReport, AuditSetting, audit_history, audit_lanes
+from forgelore.context import JobContext
+from forgelore.dedupe.audit import AuditReport, AuditSetting, audit_history, audit_lanes
 from forgelore.dedupe.audit_human import BlindPair, audit_human, save_pair_labels
 from forgelore.dedupe.audit_human import list_blind_pairs as blind_pairs
 from forgelore.dedupe.audit_rules import GateBounds, PairLabel, parse_labels
@@ -99,16 +100,15 @@ def analyse_audit(app: App, run: int | None, project: str | None, bounds: GateBo
     return analyse(store, find_audit(store, project_id, run), bounds)
 
 
-def make_context(app: App, project: str | None, setting: AuditSetting, watcher: Watcher | None) -> AuditContext:
+def make_context(app: App, project: str | None, setting: AuditSetting, watcher: Watcher | None) -> JobContext:
     """Refuse what means nothing, and return what every audit needs."""
     check_share("the least confidence", setting.min_edge)
     if setting.sample is not None and not 1 <= setting.sample <= MAX:
         raise InvalidValue(f"a sample of {setting.sample} is none", hint=f"1 to {MAX:,} items")
     if not 0 <= setting.others <= MAX:
         raise InvalidValue(f"{setting.others} other items are none", hint=f"0 to {MAX:,}")
-    store = app.store(create=True)
-    project_id = require_project(app, project).id
-    return AuditContext(store, project_id, watcher or Watcher(), app.stop.is_set, app.now_ms)
+    app.store(create=True)
+    return app.job(require_project(app, project), watcher)
 
 
 def make_setting(

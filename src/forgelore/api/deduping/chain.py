@@ -48,7 +48,7 @@ def run_chain(
     meant = require_project(app, project)
     name = str(meant.name)
     made = make_candidates(
-        app, retriever, meant.id, setting.candidates, kind=setting.kind, workers=setting.workers, is_full=False,
+        app, retriever, meant, setting.candidates, kind=setting.kind, workers=setting.workers, is_full=False,
         watcher=watcher,
     )  # fmt: skip
     _go_on(app)

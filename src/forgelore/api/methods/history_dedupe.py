@@ -55,9 +55,7 @@ class DedupingHistory(FindingHistory):
         from forgelore.api.dedupe import apply_run
 
         self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
-        return apply_run(
-            self.app, run, is_unproven=is_unproven, close_after=close_after, is_forced=force, on_line=on_line
-        )
+        return apply_run(self.app, run, is_unproven=is_unproven, close_after=close_after, force=force, on_line=on_line)
 
     def roll_back_closings(
         self, run: int, *, force: bool = False, on_item: "Callable[[RolledBackItem], None] | None" = None
@@ -68,7 +66,7 @@ class DedupingHistory(FindingHistory):
         from forgelore.api.dedupe import roll_back_run
 
         self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
-        return roll_back_run(self.app, run, is_forced=force, on_item=on_item)
+        return roll_back_run(self.app, run, force=force, on_item=on_item)
 
     def override_duplicate(
         self, action: "OverrideAction", ref: str, target: str | None = None, *, project: str | None = None
@@ -128,7 +126,7 @@ class DedupingHistory(FindingHistory):
 
         setting = CandidateSetting(k, min_score, states, source)
         return make_candidates(
-            self.app, self.retriever(), require_project(self.app, project).id, setting, kind=kind, workers=workers,
+            self.app, self.retriever(), require_project(self.app, project), setting, kind=kind, workers=workers,
             is_full=full, watcher=watcher,
         )  # fmt: skip
 
