@@ -28,7 +28,8 @@ import typing
 from forgelore.api import History, open_history
 from forgelore.compare.scoring import score_ranks
 from forgelore.errors import InvalidValue
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.query import SearchRequest
+from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table
 from lib.typed import KINDS, PAGE, Page, TypedQuery, count_flagged, holds, read_queries, score_kind

@@ -16,7 +16,9 @@ from forgelore.compare.rank import CompareRequest, rank_matches
 from forgelore.compare.reference import shipped_distribution, similarity_of
 from forgelore.compare.scoring import compare_ranks, score_ranks
 from forgelore.index.cleaning import build_chunks
-from forgelore.search.run import RESCORED, Hit, SearchRequest, search
+from forgelore.search.hits import Hit
+from forgelore.search.query import SearchRequest
+from forgelore.search.run import RESCORED, search
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject

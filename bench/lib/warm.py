@@ -19,8 +19,7 @@ import forgelore
 from forgelore.search import run as flow
 from forgelore.search.ftsquery import build_and, build_or, loosen, parse_query
 from forgelore.search.hits import weigh_query
-from forgelore.search.paging import LITERAL_DEPTH, list_by_names, literal_first
-from forgelore.search.retriever import RankedLists, Retriever, SearchScope
+from forgelore.search.retriever import LITERAL_DEPTH, RankedLists, Retriever, SearchScope, list_by_names, literal_first
 from forgelore.search.run import best_per_item, fuse_lists
 from forgelore.store.sqlite.fulltext import search_words
 from forgelore.store.sqlite.vectors import Near

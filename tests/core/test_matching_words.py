@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 
 from core.fulltext import FullText
 from forgelore.search.ftsquery import parse_query
-from forgelore.search.matching_words import build_beginnings, find_letters, find_matching_words, find_split, spell_stem
-from forgelore.search.snippets import build_highlight_query, find_marks, find_tokens
+from forgelore.search.snippets import (
+    build_beginnings,
+    build_highlight_query,
+    find_letters,
+    find_marks,
+    find_matching_words,
+    find_split,
+    find_tokens,
+    spell_stem,
+)
 from forgelore.text.terms import char_offsets, find_words, word_terms
 
 TABLE = FullText()

@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from forgelore.errors import InvalidValue
+from forgelore.search.filters import SortOrder, join_words, read_qualifiers
 from forgelore.search.language import MAX_CHARS, NAMES, parse_typed, render_typed
-from forgelore.search.qualifiers import SortOrder, join_words, read_qualifiers
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 # What a query is made of, so that random texts meet every rule.

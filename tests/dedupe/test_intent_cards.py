@@ -22,10 +22,10 @@ from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.model import ItemKey
 from forgelore.records import CardSource
-from forgelore.search.filters import TextTerms
-from forgelore.search.qualifiers import SortOrder
+from forgelore.search.filters import SortOrder
+from forgelore.search.query import SearchRequest, TextTerms
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.run import search
 from forgelore.store.candidates import each_latest_set
 from forgelore.store.decisions import list_runs
 from forgelore.store.filters import Filters

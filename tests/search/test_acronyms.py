@@ -5,8 +5,9 @@ import json
 import pytest
 
 from forgelore.index.update import index_items
+from forgelore.search.query import SearchRequest
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.run import search
 from forgelore.store.sqlite.schema import open_store
 from forgelore.sync.archive import import_lines
 from forgelore.words import ProjectName

@@ -8,9 +8,9 @@ from hashed import HashedEmbedder
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.search.fusion import FLOOR
+from forgelore.search.query import QuerySetting, SearchRequest, build_request
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchRequest, search
-from forgelore.search.typed import QuerySetting, build_request
+from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from forgelore.store.sqlite.schema import open_store
 from forgelore.sync.archive import import_lines

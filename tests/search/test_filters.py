@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from forgelore.browse.lists import count_rows, list_items
 from forgelore.errors import InvalidValue
 from forgelore.search.filters import parse_filters
+from forgelore.search.query import SearchRequest
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.run import search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
 from forgelore.text.dates import parse_when
 

@@ -3,8 +3,8 @@
 import pytest
 
 from forgelore.browse.reading_text import load_item_readings
-from forgelore.search.everything import search_everything
-from forgelore.search.run import SearchRequest
+from forgelore.search.query import SearchRequest
+from forgelore.search.run import search_everything
 from forgelore.search.snippets import find_worded_line
 from forgelore.store.documents import load_document_places
 from forgelore.store.filters import Filters

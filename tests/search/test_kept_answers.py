@@ -9,7 +9,8 @@ from hashed import HashedEmbedder
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.search import retriever as module
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.query import SearchRequest
+from forgelore.search.run import search
 from forgelore.store.database import QueryCache, Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
@@ -70,16 +71,16 @@ def test_another_thread_sees_what_was_written_since(retriever):
 
 
 def test_few_filters_are_kept(retriever):
-    for number in range(3 * module._MOST_SCOPES):
+    for number in range(3 * module._MAX_SCOPES):
         search(retriever, SearchRequest("watcher", filters=Filters(authors=(f"nobody-{number}",))))
-    assert 0 < len(retriever._scopes._answers) <= module._MOST_SCOPES
+    assert 0 < len(retriever._scopes._answers) <= module._MAX_SCOPES
 
 
 def test_as_many_filters_as_are_kept_are_resolved_once_each(retriever, monkeypatch):
     asked = []
     load = module.load_allowed
     monkeypatch.setattr(module, "load_allowed", lambda *given: asked.append(1) or load(*given))
-    names = [f"nobody-{number}" for number in range(module._MOST_SCOPES)]
+    names = [f"nobody-{number}" for number in range(module._MAX_SCOPES)]
     for name in names * 3:
         search(retriever, SearchRequest("watcher", filters=Filters(authors=(name,))))
     assert len(asked) == len(names)

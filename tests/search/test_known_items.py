@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.search.known_items import KnownItems, find_known_items, permit_known
-from forgelore.search.qualifiers import parse_known_item, parse_known_items
+from forgelore.search.query import KnownItems, find_known_items, parse_known_item, parse_known_items, permit_known
 from forgelore.store.filters import Condition, Filters, build_allowed
 from forgelore.store.hits import load_hits
 from forgelore.text.refs import Hosts, Ref

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from forgelore.index.update import index_items
+from forgelore.search.query import QuerySetting, build_request
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import search
-from forgelore.search.typed import QuerySetting, build_request
 from forgelore.store.sqlite.schema import open_store
 from forgelore.sync.archive import import_lines
 from forgelore.words import ProjectName

@@ -6,9 +6,8 @@ import pytest
 
 from engine_tables import COUNT_MATCHED_ITEMS, FORGET_VECTORS, drop_words
 from forgelore.errors import InvalidValue
-from forgelore.search.paging import parse_start
-from forgelore.search.run import SearchRequest, search
-from forgelore.search.typed import QuerySetting, build_request
+from forgelore.search.query import QuerySetting, SearchRequest, build_request, parse_start
+from forgelore.search.run import search
 from forgelore.text.refs import Hosts
 
 SETTING = QuerySetting(None, Hosts(), 1_760_000_000_000)

@@ -8,9 +8,9 @@ from hashed import HashedEmbedder
 from forgelore.compare.rank import CompareRequest, rank_matches
 from forgelore.compare.shipped import USUAL_COSINES
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.search.paging import measure_item
+from forgelore.search.query import SearchRequest
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import RESCORED, SearchRequest, search
+from forgelore.search.run import RESCORED, measure_item, search
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.surfaces.cli.main import main

@@ -16,8 +16,9 @@ from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.search.ftsquery import parse_query
 from forgelore.search.hits import weigh_query
+from forgelore.search.query import SearchRequest
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import FUSION_K, SearchRequest, search
+from forgelore.search.run import FUSION_K, search
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents

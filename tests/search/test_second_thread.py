@@ -7,7 +7,8 @@ import pytest
 
 from forgelore.errors import StoreError
 from forgelore.search import retriever as module
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.query import SearchRequest
+from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from forgelore.store.sqlite import vector_memory
 from forgelore.store.sqlite.vectors import VectorScan

@@ -9,7 +9,7 @@ from forgelore.compare.similar import CompareRequest, find_similar
 from forgelore.errors import EmbedderUnreachable
 from forgelore.records import BestMatch
 from forgelore.search.fusion import Fused
-from forgelore.search.paging import FIRST_PAGE, parse_start
+from forgelore.search.query import FIRST_PAGE, parse_start
 from forgelore.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject

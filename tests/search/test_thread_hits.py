@@ -3,7 +3,8 @@
 import pytest
 
 from forgelore.index.update import index_items, reindex_items
-from forgelore.search.run import SearchRequest, search
+from forgelore.search.query import SearchRequest
+from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
 from forgelore.store.sqlite.schema import migrate

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import forgelore
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.search.qualifiers import SortOrder
-from forgelore.search.run import SearchRequest, search
-from forgelore.search.typed import QuerySetting, build_request, find_project_ids, read_filter_query
+from forgelore.search.filters import SortOrder
+from forgelore.search.query import QuerySetting, SearchRequest, build_request, find_project_ids, read_filter_query
+from forgelore.search.run import search
 from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.fulltext import search_words
 from forgelore.text.refs import Hosts

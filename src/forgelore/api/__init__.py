@@ -129,8 +129,8 @@ if TYPE_CHECKING:
     from forgelore.profiles import NAMING as NAMING
     from forgelore.records import LaneAnswer as LaneAnswer
     from forgelore.search.hits import Hit as Hit
+    from forgelore.search.query import SearchMode as SearchMode
     from forgelore.search.run import SearchAnswer as SearchAnswer
-    from forgelore.search.run import SearchMode as SearchMode
     from forgelore.search.snippets import Snippet as Snippet
     from forgelore.store.ask import AskSession as AskSession
     from forgelore.store.decisions import DedupeRun as DedupeRun
@@ -295,7 +295,7 @@ _HOMES = {
     "Score": "forgelore.compare.scoring",
     "ScrollDirection": "forgelore.text.reading",
     "SearchAnswer": "forgelore.search.run",
-    "SearchMode": "forgelore.search.run",
+    "SearchMode": "forgelore.search.query",
     "Section": "forgelore.text.reading",
     "SetupAnswer": "forgelore.api.setup",
     "ShownCluster": "forgelore.dedupe.plan",

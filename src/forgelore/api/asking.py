@@ -13,7 +13,7 @@ from forgelore.ask.passages import find_passages
 from forgelore.ask.run import AskSetting, ask
 from forgelore.ask.sessions import RecordedModel, ask_and_keep, load_earlier, replay_session
 from forgelore.errors import InvalidValue, Refused
-from forgelore.search.typed import QuerySetting
+from forgelore.search.query import QuerySetting
 from forgelore.store.ask import load_session
 from forgelore.store.projects import list_projects
 from forgelore.text.fence import name_fence

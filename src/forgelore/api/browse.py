@@ -10,9 +10,8 @@ from forgelore.browse.reading_text import find_file_key
 from forgelore.browse.refs import parse_spoken_ref
 from forgelore.errors import InvalidValue, LoreError, NotFound
 from forgelore.history.people import LabelCount
-from forgelore.search.filters import warn_of_absent
-from forgelore.search.qualifiers import SortOrder
-from forgelore.search.typed import QuerySetting, read_filter_query
+from forgelore.search.filters import SortOrder, warn_of_absent
+from forgelore.search.query import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
 from forgelore.store.known_values import count_labels
 from forgelore.store.paths import list_tree_paths

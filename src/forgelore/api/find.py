@@ -8,13 +8,9 @@ from forgelore.app import App
 from forgelore.browse.reading_text import find_file_key
 from forgelore.browse.refs import find_item
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
-from forgelore.search.filters import only_projects, parse_filters
-from forgelore.search.known_items import KnownItems
-from forgelore.search.paging import parse_start
-from forgelore.search.qualifiers import SortOrder, parse_sort
+from forgelore.search.filters import SortOrder, only_projects, parse_filters, parse_sort
+from forgelore.search.query import KnownItems, QuerySetting, SearchMode, SearchRequest, build_request, parse_start
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchMode, SearchRequest
-from forgelore.search.typed import QuerySetting, build_request
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import StoredProject, list_projects

@@ -18,11 +18,11 @@ from forgelore.ask.tool_calls import AskCall, MalformedCall
 from forgelore.browse.items import ShownItem, load_shown
 from forgelore.browse.reading_text import find_file_key, load_reading
 from forgelore.errors import LoreError
-from forgelore.search.everything import EVERYTHING, search_everything
 from forgelore.search.ftsquery import loosen, parse_query, without_stops
 from forgelore.search.hits import Hit
+from forgelore.search.query import QuerySetting, build_request
 from forgelore.search.retriever import Retriever
-from forgelore.search.typed import QuerySetting, build_request
+from forgelore.search.run import EVERYTHING, search_everything
 from forgelore.store.sqlite.fulltext import (
     CodeWords,
     count_code_words,

@@ -37,9 +37,9 @@ from forgelore.errors import InvalidValue, NotFound
 from forgelore.ports.progress import Watcher
 from forgelore.records import BestMatch
 from forgelore.search.filters import parse_filters
-from forgelore.search.paging import warn_of_waiting
+from forgelore.search.query import SearchMode, SearchRequest
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchAnswer, SearchMode, SearchRequest, search
+from forgelore.search.run import SearchAnswer, search, warn_of_waiting
 from forgelore.store.calibration import CalibrationScope
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters

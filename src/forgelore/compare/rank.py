@@ -58,10 +58,10 @@ from forgelore.index.cleaning import clean
 from forgelore.records import BestMatch
 from forgelore.search.ftsquery import Phrase, Query, Word
 from forgelore.search.fusion import DEPTH, Fused, Scale
-from forgelore.search.hits import Hit
-from forgelore.search.paging import check_limit, warn_of_waiting
+from forgelore.search.hits import Hit, build_hits
+from forgelore.search.query import SearchMode
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import RESCORED, SearchMode, build_hits
+from forgelore.search.run import RESCORED, check_limit, warn_of_waiting
 from forgelore.search.snippets import build_highlight_query
 from forgelore.store.calibration import CalibrationScope, load_boilerplate
 from forgelore.store.database import Store
@@ -224,7 +224,7 @@ class _Weighed(NamedTuple):
 def rank_matches(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> Ranking:
     """Return what an item resembles, best first, with the evidence of each pair.
 
-    A `rescorer` looks again at the first hundred candidates (search/paging); what it raises is raised.
+    A `rescorer` looks again at the first hundred candidates; what it raises is raised.
     """
     check_limit(request.limit)
     waiting = [] if request.is_bare else warn_of_waiting(retriever.store, request.filters)

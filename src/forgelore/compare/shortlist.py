@@ -17,9 +17,9 @@ from forgelore.compare.evidence import Stems
 from forgelore.compare.sameness import distinctive_terms
 from forgelore.errors import LoreError, StoreError
 from forgelore.search.fusion import DEPTH, Fused, fuse_scores
-from forgelore.search.paging import vector_or_warning
+from forgelore.search.query import SearchMode
 from forgelore.search.retriever import RankedLists, Retriever
-from forgelore.search.run import SearchMode, first_of_items
+from forgelore.search.run import first_of_items, vector_or_warning
 from forgelore.store.candidates import CardDocument, load_card_document
 from forgelore.store.database import Store
 from forgelore.store.filters import Allowed, Filters
@@ -191,7 +191,7 @@ def find_shortlist(
 
 def rescore_shortlist(store: Store, rescorer: "Embedder", subject: Subject, found: Shortlist) -> Shortlist:
     """Return the same candidates as another embedder sees them: its cosines make the vector list."""
-    from forgelore.search.paging import measure_item
+    from forgelore.search.run import measure_item
 
     ids = {one.id for one in found.fused}
     lists = found.lists.rescored(measure_item(store, rescorer, ids, subject=subject))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.compare.calibration import Chance
 from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.search.hits import Hit
-from forgelore.search.paging import FIRST_PAGE, MAX_LIMIT, PageStart, find_next, warn_of_change
+from forgelore.search.query import FIRST_PAGE, PageStart, SearchMode
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchAnswer, SearchMode
+from forgelore.search.run import MAX_LIMIT, SearchAnswer, find_next, warn_of_change
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject
 from forgelore.store.sqlite.fulltext import has_documents

@@ -17,7 +17,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from forgelore.errors import InvalidValue
-from forgelore.search.filters import TextTerms
 from forgelore.search.ftsquery import (
     Query,
     Word,
@@ -31,8 +30,9 @@ from forgelore.search.ftsquery import (
     without_stops,
 )
 from forgelore.search.hits import Hit
+from forgelore.search.query import SearchRequest, TextTerms
 from forgelore.search.retriever import Retriever
-from forgelore.search.run import SearchAnswer, SearchRequest
+from forgelore.search.run import SearchAnswer
 from forgelore.search.snippets import (
     HighlightQuery,
     Snippet,

@@ -1,32 +1,28 @@
-"""Filters as people type them: what a search, a list or a count is limited to.
+"""Filters as people type them, in flags and in qualifiers: parsed, checked, and explained when they match nothing.
 
-Raises InvalidValue for what cannot be meant, and for what contradicts itself. Something empty is never "no filter": it
-is an unset variable.
+    author: label: milestone: assignee: path: project: type: state:     as the flags of the same name
+    commenter: mentions: involves:     wrote a comment, is mentioned, has to do with it in any way
+    is:open  is:closed  is:merged     a state          is:issue  is:pr  is:mr     a type
+    no:label  no:milestone  no:assignee                                 has none
+    label:bug,"good first issue"                                        one of these labels
+    created:>2024-01-01  updated:2024-01..2024-03  comments:>10         comparisons and ranges
+    in:title  in:body  in:comments                                      where the words must stand
+    sort:created  sort:updated-asc  sort:comments  sort:relevance       the order, newest or most first
 
-Absent values: what a filter names and nobody has, with what was probably meant.
-
-Labels and authors are looked up by an index wherever what was found does not tell; milestones and assignees, which have
-none, and paths only when nothing was found.
-
-Text conditions of a search: what must occur, what must not, and where the words must stand.
-
-They are conditions on documents, so that they hold in the list by words and in the list by meaning alike. A phrase
-must occur in the document that is shown; what is left out may occur nowhere in the item, its threads included. With
-`in:`, every word must stand in that place.
+With a minus a value is left out. Raises InvalidValue for values that make no sense or contradict each other. An empty
+value is never "no filter": it is an unset variable.
 """
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast, get_args
 
 from forgelore.errors import InvalidValue
-from forgelore.search.ftsquery import Query, build_and, build_any_of, build_within
-from forgelore.search.qualifiers import Field, split_labels
+from forgelore.search.language import Qualifier
 from forgelore.store.database import Store
-from forgelore.store.filters import PARTS, Condition, Filters, any_of, are_documents_of
+from forgelore.store.filters import PARTS, Filters
 from forgelore.store.known_values import find_path_in_other_case, has_path, has_value, list_values
 from forgelore.store.projects import StoredProject, has_other_projects
-from forgelore.store.sqlite.fulltext import has_words, lacks_words
 from forgelore.text.dates import Bounds, as_ms, parse_dates, parse_numbers
 from forgelore.text.globs import MAX_STARS, count_stars, is_glob
 from forgelore.text.values import check_filled, suggest
@@ -326,41 +322,113 @@ def _tell_case(path: str, found: str) -> str:
     return f"; did you mean {found[: len(path)]!r}?"
 
 
-_PROSE = ("title", "text")  # columns of full text that hold what people wrote
+Field = Literal["title", "body", "comments"]
+SortKey = Literal["relevance", "created", "updated", "comments"]
+
+_FIELDS: dict[str, Field] = {"title": "title", "body": "body", "comments": "comments", "comment": "comments"}
+_QUOTE = "in quotes it is text"
 
 
-class TextTerms(NamedTuple):
-    """What a query says about words beside asking for them. Terms are words, or "phrases" in quotes."""
-
-    required: tuple[tuple[str, ...], ...] = ()  # of each group one
-    excluded: tuple[str, ...] = ()
-    fields: tuple[Field, ...] = ()  # where the words must stand; none: anywhere
+class SortOrder(NamedTuple):
+    key: SortKey = "relevance"
+    is_ascending: bool = False
 
 
-def build_text_conditions(terms: TextTerms, query: Query, *, of_cards: bool = False) -> list[Condition]:
-    """Return the conditions; none where nothing was said. A term without a letter or digit says nothing. `of_cards`:
-    what must occur must do so in a card; what must not, in nothing that people wrote.
-    """
-    required = [expression for group in terms.required if (expression := build_any_of(group, _PROSE))]
-    found = [has_words(expression, of_cards=of_cards) for expression in required]
-    excluded = build_any_of(terms.excluded, _PROSE)
-    if excluded:
-        found.append(lacks_words(excluded))
-    if terms.fields and of_cards:
-        raise InvalidValue(
-            "a card has no title, body or comments of its own", hint="leave in: out, or search in what people wrote"
-        )
-    if terms.fields:
-        found.append(_within_fields(terms.fields, build_and(query.words)))
-    return found
+class QueryFilters(NamedTuple):
+    """What the qualifiers of a query say. Which projects are meant is for somebody with a store to find."""
+
+    words: FilterWords
+    projects: tuple[str, ...] = ()
+    not_projects: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()  # none: everywhere
+    sort: SortOrder | None = None
 
 
-def _within_fields(fields: tuple[Field, ...], expression: str | None) -> Condition:
-    """Title and body belong to the item's own document, comments to those of its threads."""
-    columns = [name for field, name in (("title", "title"), ("body", "text")) if field in fields]
-    places = (("item", columns), ("thread", ["text"] if "comments" in fields else []))
-    return any_of(
-        are_documents_of(representation, has_words(build_within(expression, looked_at)) if expression else None)
-        for representation, looked_at in places
-        if looked_at
+def read_qualifiers(qualifiers: Iterable[Qualifier]) -> QueryFilters:
+    """Return what they say together. Raises InvalidValue for `is:`, `in:` and `sort:` with a value nobody knows."""
+    asked: dict[str, list[str]] = {}
+    left_out: dict[str, list[str]] = {}
+    fields: list[Field] = []
+    sorts: list[SortOrder] = []
+    for one in qualifiers:
+        if one.name in ("in", "sort") and one.is_excluded:
+            raise InvalidValue(
+                f"-{one.name}: leaves nothing out", hint=f"write {one.name}: without the minus; {_QUOTE}"
+            )
+        if one.name == "in":
+            fields += [_field(value) for value in one.value.split(",")]
+        elif one.name == "sort":
+            sorts.append(parse_sort(one.value))
+        else:
+            name = _name_of_is(one.value) if one.name == "is" else one.name
+            (left_out if one.is_excluded else asked).setdefault(name, []).append(one.value)
+    if len(set(sorts)) > 1:
+        raise InvalidValue("sort: is given twice", hint="give it once")
+    projects, not_projects = asked.pop("project", ()), left_out.pop("project", ())
+    words = cast(FilterWords, asked)
+    if left_out:
+        words["without"] = cast(FilterWords, left_out)
+    return QueryFilters(
+        words, tuple(projects), tuple(not_projects), tuple(dict.fromkeys(fields)), sorts[0] if sorts else None
     )
+
+
+def join_words(flags: FilterWords, typed: FilterWords) -> FilterWords:
+    """Return the filters of flags and query together: all of them hold."""
+    joined: dict[str, object] = dict(flags)
+    for name, values in typed.items():
+        before = joined.get(name)
+        if name == "without":
+            joined[name] = join_words(cast(FilterWords, before or {}), cast(FilterWords, values))
+        else:
+            joined[name] = [*_listed(before), *_listed(values)]
+    return cast(FilterWords, joined)
+
+
+def parse_sort(word: str) -> SortOrder:
+    """Return the order that a person names: `created`, `updated-asc`."""
+    key, _, direction = word.lower().partition("-")
+    if key not in get_args(SortKey) or direction not in ("", "asc", "desc") or (key == "relevance" and direction):
+        hint = f"use sort:created, updated, comments (with -asc: oldest or fewest first) or relevance; {_QUOTE}"
+        raise InvalidValue(f"sort:{word} is no order", hint=hint)
+    return SortOrder(cast(SortKey, key), direction == "asc")
+
+
+def split_labels(text: str) -> tuple[str, ...]:
+    """Return the labels of a list, of which one is enough; a comma within quotes is a label's own. What is no list is
+    one label.
+
+    'bug,"a, b"' -> ("bug", "a, b")      'the "new" one' -> ('the "new" one',)
+    """
+    if "," not in text:
+        return (text,)
+    import csv  # few labels have a comma
+
+    try:
+        (parts,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        return (text,)
+    return tuple(dict.fromkeys(part.strip() for part in parts))
+
+
+def _name_of_is(value: str) -> str:
+    word = value.lower()
+    if word in STATE_WORDS:
+        return "state"
+    if word in KIND_WORDS:
+        return "type"
+    hint = f"use is:open, closed, merged, issue, pr, mr, discussion or release; {_QUOTE}"
+    raise InvalidValue(f"is:{value} is not known", hint=hint)
+
+
+def _field(value: str) -> Field:
+    field = _FIELDS.get(value.lower())
+    if field is None:
+        raise InvalidValue(f"in:{value} is no place", hint=f"use in:title, in:body or in:comments; {_QUOTE}")
+    return field
+
+
+def _listed(values: object) -> list[str]:
+    if values is None:
+        return []
+    return [values] if isinstance(values, str) else list(cast(Iterable[str], values))

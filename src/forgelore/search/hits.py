@@ -1,15 +1,14 @@
-"""A hit of a search: a document, why it is there, and what is shown of it.
-
-Weighing a query: how rare its words are in the store, what each list therefore counts, how well each hit fits.
-"""
+"""Hits of a search: the document, why it was found, what is shown of it, and how well it fits the query."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from forgelore.browse.reading_text import load_item_lines
 from forgelore.search.ftsquery import Query, Word, without_stops
 from forgelore.search.fusion import (
     FLOOR,
+    Fused,
     ListWeights,
     WeighedWord,
     is_exact,
@@ -19,8 +18,21 @@ from forgelore.search.fusion import (
     weigh_lists,
     with_numbered_names,
 )
-from forgelore.search.snippets import Snippet
-from forgelore.store.hits import HitRow
+from forgelore.search.retriever import RankedLists, Retriever
+from forgelore.search.snippets import (
+    HighlightQuery,
+    Snippet,
+    build_snippet,
+    find_marks,
+    find_region,
+    find_tokens,
+    find_worded_line,
+    matched_words,
+    merge_marks,
+)
+from forgelore.store.database import Store
+from forgelore.store.documents import load_document_places
+from forgelore.store.hits import HitRow, load_hits, load_notes_with
 from forgelore.store.sqlite.fulltext import estimate_documents
 from forgelore.text.dates import as_time
 from forgelore.text.fence import folded, folded_letters
@@ -177,3 +189,97 @@ def _literal(words: Sequence[Word]) -> str | None:
     if len(words) != 1 or not is_exact(words[0]) or " " in words[0].text:
         return None
     return words[0].text
+
+
+_AROUND = 30  # letters beside a marked word that tell its note from others with the same word
+
+
+def name_notes(store: Store, hits: "list[Hit]") -> "list[Hit]":
+    """Return the hits, those in threads with the URLs of their notes."""
+    pieces = {
+        hit.row.document_id: _piece(hit.snippet) for hit in hits if hit.row.representation == "thread"
+    }  # fmt: skip
+    notes = load_notes_with(store, {document_id: word for document_id, (word, _) in pieces.items() if word})
+    return [
+        hit._replace(row=hit.row._replace(url=_choose(found, pieces[hit.row.document_id][1])))
+        if (found := notes.get(hit.row.document_id))
+        else hit
+        for hit in hits
+    ]
+
+
+def _piece(snippet: Snippet) -> tuple[str, str]:
+    """Return the first word that is marked, or else that there is, and the same with what stands around it."""
+    text = snippet.text
+    start, end = snippet.marks[0] if snippet.marks else _first_word(text)
+    left, right = max(0, start - _AROUND), end + _AROUND
+    return text[start:end], text[left:right].strip("… ")
+
+
+def _first_word(text: str) -> tuple[int, int]:
+    start = len(text) - len(text.lstrip("… "))
+    return start, start + len(text[start:].partition(" ")[0])
+
+
+def _choose(notes: list[tuple[str, str]], piece: str) -> str:
+    """Return the URL of the note with that piece; of the first where a piece has parts of two."""
+    return next((url for url, body in notes if piece in " ".join(body.split())), notes[0][0])
+
+
+def build_hits(
+    retriever: Retriever,
+    fused: list[Fused],
+    lists: RankedLists,
+    wanted: HighlightQuery | None,
+    *,
+    of_threads: bool = False,
+) -> list[Hit]:
+    rows = load_hits(retriever.store, [one.id for one in fused], of_threads=of_threads)
+    starts = _starts(retriever, rows, lists) if wanted else {}
+    return [_hit(retriever, one, rows[one.id], wanted, starts.get(one.id, 0)) for one in fused if one.id in rows]
+
+
+def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: RankedLists) -> dict[int, int]:
+    """Return where the chunk begins that made a document a hit by meaning."""
+    chunks = {near.document_id: near.chunk_id for near in lists.vectors if near.document_id in rows}
+    if not chunks:
+        return {}
+    from forgelore.store.sqlite.vectors import load_starts
+
+    starts = load_starts(retriever.store, chunks.values())
+    return {document_id: starts.get(chunk_id, 0) for document_id, chunk_id in chunks.items()}
+
+
+def _hit(retriever: Retriever, fused: Fused, row: HitRow, wanted: HighlightQuery | None, start: int) -> Hit:
+    ranks = (fused.score, fused.rrf, fused.ranks[0], fused.scores[0], fused.ranks[1], fused.scores[1])
+    if not wanted:
+        return Hit(row, *ranks, Snippet(""), ())
+    return Hit(row, *ranks, *_mark(retriever, row, wanted, start))
+
+
+def _mark(
+    retriever: Retriever, row: HitRow, wanted: HighlightQuery, start: int
+) -> tuple[Snippet, tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """Return the snippet, the words that the document has, and where they stand in its title."""
+    low, high = find_region(row.text, wanted, around=start)
+    text = row.text[low:high]
+    marks = find_marks(text, find_tokens(text, retriever.stem, wanted), wanted)
+    titled = find_marks(row.title, find_tokens(row.title, retriever.stem, wanted), wanted)
+    words = tuple(matched_words([*titled, *marks], wanted))
+    return build_snippet(text, marks, around=start - low), words, merge_marks(mark[:2] for mark in titled)
+
+
+def find_item_lines(store: Store, found: Mapping[int, tuple[str, tuple[str, ...]]]) -> dict[int, int]:
+    """Return document -> line, for documents of items and threads with their text and the words that matched. A hit
+    whose title alone matched is told by the first line.
+    """
+    places = load_document_places(store, found)
+    with_threads = {place.item_id for place in places.values() if place.thread_key}
+    pages = load_item_lines(store, {place.item_id for place in places.values()}, with_threads=with_threads)
+    lines = {}
+    for document_id, place in places.items():
+        text, words = found[document_id]
+        page = pages.get(place.item_id)
+        if page is not None:
+            lines[document_id] = page.find(find_worded_line(text, words), place.thread_key) or 1
+    return lines

@@ -1,37 +1,49 @@
-"""The two lists a search is made of: documents by words, documents by meaning, each within what is allowed.
+"""The two ranked lists of a search: documents by words and documents by meaning, each within what filters allow.
 
-Words are ANDed first; when that gives too little, all but the commonest are ORed behind it. Vectors are kept in memory
-between queries, and read anew only as far as they changed. While SQLite looks for the words, another thread compares
-vectors, if the machine has a core to spare: both work outside of Python's lock, and who has the words compares the
-rest.
+Words are ANDed first; when that gives too little, all but the commonest are ORed behind it. Vectors stay in memory
+between queries, and only what changed is read again. While SQLite looks for words, another thread compares vectors if
+the machine has a core to spare: both work outside of Python's lock, and whoever is done with the words helps.
 
-Ranked lists of a search: what words found and what meaning found, at one depth, before they are fused.
+Acronyms: `RBF` and "replace by fee" find each other. They are learned from the items' own texts when somebody asks:
+"replace by fee (RBF)", "RBF (replace by fee)", or "replace-by-fee" beside RBF, where the words begin with its letters.
+One person cannot teach a project an acronym: items of three authors must have both forms, and comments do not count.
 """
 
 import _thread
 import contextlib
 import os
+import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
-from forgelore.search.ftsquery import Query, Word, build_and, build_or, choose_rare, loosen
+from forgelore.index.cleaning import build_chunks
+from forgelore.search.ftsquery import Phrase, Query, Word, build_and, build_or, choose_rare, loosen, parse_query
+from forgelore.search.fusion import split_names
 from forgelore.store.database import QueryCache, Store
 from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
+from forgelore.store.hits import load_holding, load_own_texts
 from forgelore.store.sqlite.fulltext import (
     Found,
     Stemmer,
     count_items,
     estimate_documents,
+    list_with_words,
     load_document_counts,
     make_stemmer,
     make_stems,
+    raw_query_errors,
     search_words,
 )
+from forgelore.text.vectors import check_vector
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
+    from forgelore.search.ftsquery import Query
+    from forgelore.search.query import SearchRequest
+    from forgelore.store.filters import Allowed
     from forgelore.store.sqlite.vector_memory import Ids
     from forgelore.store.sqlite.vectors import Near, NearestSearch, VectorCache
     from forgelore.store.stats import StoredEmbedder
@@ -46,6 +58,7 @@ _MAX_OR_WORDS = 32
 _WORTH_A_THREAD = 20_000  # vectors, which take a millisecond to compare: ten times what a thread takes to begin
 _MAX_SCOPES = 4  # filters whose ids are kept: at most 9 MB each of a million documents
 _MAX_COUNTS = 10_000  # stems
+STEP = 20  # hits of the first step, most of the pages that anybody looks at; each further one has four times as many
 
 
 class SearchScope(NamedTuple):
@@ -187,8 +200,6 @@ class Retriever:
 
     def text_vector(self, title: str, text: str) -> "Vector":
         """Return the vector of a text that is not in the store, as its document would get it."""
-        from forgelore.index.cleaning import build_chunks
-
         stored = self.stored_embedder()
         assert self.embedder is not None
         first = build_chunks(title, text, max_chars=self.embedder.chunk_chars)[0]
@@ -218,7 +229,6 @@ class Retriever:
 
 
 def _fit(raw: "Sequence[float] | EmbeddingFailed", stored: "StoredEmbedder") -> "Vector":
-    from forgelore.text.vectors import check_vector
 
     vector = check_vector(raw, stored.dimension)
     if isinstance(vector, str):
@@ -293,3 +303,133 @@ class RankedLists(NamedTuple):
         chunks = {near.document_id: near.chunk_id for near in self.vectors}
         near = [Near(document_id, cosine, chunks.get(document_id, 0)) for document_id, cosine in cosines.items()]
         return RankedLists(self.words, sorted(near, key=lambda one: (-one.cosine, one.document_id)))
+
+
+LITERAL_DEPTH = 300  # documents that are looked at for an identifier
+
+
+def list_by_words(
+    retriever: Retriever, request: "SearchRequest", query: "Query", depth: int, allowed: "Allowed | None",
+    literal: str | None,
+) -> list[Found]:  # fmt: skip
+    """Return the best documents by words. `literal`: the identifier that the query is.
+
+    Full text cuts `dead_code` into two words and finds prose about dead code too. So documents that hold the identifier
+    as typed come first, then those with its names: of CTxMemPool::removeRecursive the last one first.
+    """
+    if request.is_raw:
+        with raw_query_errors(request.text):
+            return search_words(retriever.store, request.text, depth, allowed, of_cards=request.of_cards)
+    if literal is None:
+        return retriever.by_words(query, depth, STEP, allowed, of_cards=request.of_cards)
+    found = retriever.by_words(query, max(depth, LITERAL_DEPTH), STEP, allowed, of_cards=request.of_cards)
+    named = list_by_names(retriever, request, literal, depth, allowed)
+    known = {one.document_id for one in named}
+    found = [*named, *(one for one in found if one.document_id not in known)]
+    return literal_first(retriever.store, found, literal)[:depth]
+
+
+def list_by_names(
+    retriever: Retriever, request: "SearchRequest", literal: str, depth: int, allowed: "Allowed | None"
+) -> list[Found]:
+    """Return documents that hold names of an identifier, those with most of them as typed first; none where it is one
+    name.
+    """
+    names = split_names(literal)
+    if names == [literal]:
+        return []
+    held: dict[int, int] = {}
+    best: dict[int, Found] = {}
+    for name in reversed(names):
+        expression = build_and(parse_query(name).words)
+        found = search_words(retriever.store, expression or '""', depth, allowed, of_cards=request.of_cards)
+        holding = load_holding(retriever.store, [one.document_id for one in found], name)
+        for one in found:
+            best.setdefault(one.document_id, one)
+            held[one.document_id] = held.get(one.document_id, 0) + (one.document_id in holding)
+    return sorted(best.values(), key=lambda one: -held[one.document_id])
+
+
+def literal_first(store: Store, found: list[Found], text: str) -> list[Found]:
+    """Return the documents with those first that hold the text, capitals aside; otherwise in their order."""
+    holding = load_holding(store, [one.document_id for one in found], text)
+    return sorted(found, key=lambda one: one.document_id not in holding)
+
+
+_MAX_WORDS, _MAX_WRITTEN_OUT = 12, 6  # of a query: with an acronym in it, or with the words of one; more are pasted
+_SIZES = range(3, 6)  # letters
+_SAMPLE = 200  # documents with the acronym that are looked at, the newest ones
+_MIN_AUTHORS = 3  # of items that have both
+
+
+def join_acronyms(retriever: "Retriever", query: Query, *, is_public: bool = False) -> Query:
+    """Return the query with the words of each acronym in it, and with the acronym of such words."""
+    if len(query.words) > _MAX_WORDS:
+        return query
+    words = list(query.words)
+    for at, word in enumerate(words):
+        if word.text.isascii() and word.text.isupper() and word.text.isalpha() and len(word.text) in _SIZES:
+            meaning = find_meaning(retriever, word.text, is_public=is_public)
+            words[at] = _with_synonym(word, meaning) if meaning else word
+    if len(words) > _MAX_WRITTEN_OUT:
+        return query._replace(words=tuple(words))
+    runs = [(at, size) for size in _SIZES for at in range(len(words) - size + 1)]
+    initials = ["".join(word.text[0] for word in words[at : at + size]).upper() for at, size in runs]
+    counts = retriever.count_documents(initials) if initials else {}
+    for (at, size), acronym in zip(runs, initials, strict=True):
+        if counts[acronym] < _MIN_AUTHORS:
+            continue
+        run = words[at : at + size]
+        text = " ".join(word.text.lower() for word in run)
+        is_written = _is_written_out(retriever, text, acronym)
+        if is_written and find_meaning(retriever, acronym, is_public=is_public) == text:
+            words[at : at + size] = [_with_synonym(word, acronym) for word in run]
+    return query._replace(words=tuple(words))
+
+
+def find_meaning(retriever: "Retriever", acronym: str, *, is_public: bool) -> str:
+    """Return the words that an acronym stands for in the items' own texts; "" where too few say so."""
+    kept, key = retriever.acronyms.current(), (acronym, is_public)
+    if key not in kept:
+        retriever.acronyms.keep(key, _learn(retriever, acronym, is_public=is_public))
+    return retriever.acronyms.current()[key]
+
+
+def _learn(retriever: "Retriever", acronym: str, *, is_public: bool) -> str:
+    allowed = build_allowed(Filters(is_public=is_public))
+    ids = list_with_words(retriever.store, f'"{acronym}"', _SAMPLE, allowed)
+    spelled = [rf"{letter}[A-Za-z]+" for letter in acronym]
+    blanks, dashes = r"[\s-]+".join(spelled), "-".join(spelled)
+    defined = re.compile(
+        rf"\b({blanks})[\"'*_`]*\s*\({acronym}s?\)|\b{acronym}\s*\(({blanks})\)|\b({dashes})\b", re.IGNORECASE
+    )
+    own_texts = load_own_texts(retriever.store, ids)
+    authors_of: dict[str, set[str]] = defaultdict(set)
+    for _, author, text in own_texts:
+        for match in defined.finditer(text):
+            authors_of[" ".join(re.split(r"[\s-]+", match[match.lastindex or 0].lower()))].add(author or "")
+    for meaning, authors in authors_of.items():
+        phrase = re.compile(rf"\b{meaning.replace(' ', '[ -]')}", re.IGNORECASE)
+        authors.update(author or "" for _, author, text in own_texts if phrase.search(text))
+    best = max(authors_of, key=lambda one: (len(authors_of[one]), one), default="")
+    return best if best and len(authors_of[best]) >= _MIN_AUTHORS else ""
+
+
+def _is_written_out(retriever: "Retriever", text: str, acronym: str) -> bool:
+    """Whether enough items have both: that is asked of full text first, and takes little time."""
+    if not text.replace(" ", "").isalpha() or not text.isascii():
+        return False
+    return count_items(retriever.store, f'"{text}" AND "{acronym}"', most=_MIN_AUTHORS)[0] >= _MIN_AUTHORS
+
+
+def describe_synonyms(query: Query) -> tuple[str, ...]:
+    """Return a sentence for each acronym, whichever form was typed."""
+    typed: dict[str, list[str]] = defaultdict(list)
+    for word in query.words:
+        if word.synonym:
+            typed[word.synonym].append(word.text)
+    return tuple(f"{' '.join(words)} is also searched for as {synonym}" for synonym, words in typed.items())
+
+
+def _with_synonym(word: Word, synonym: str) -> Word:
+    return word._replace(alternatives=(*word.alternatives, Phrase(synonym)), synonym=synonym)

@@ -2,100 +2,56 @@
 
     query + filters -> ids allowed -> full-text list, vector list -> fused -> one hit per item
     with a rescorer: the first hundred of these -> its cosines as the vector list -> fused again
+    with types code, commit or all: those sources too, and the answer takes turns (search/code)
 
-What must occur, what must not and where (text_conditions) is part of what is allowed. A query that names an item
-(known_item) has it first. In another order than relevance, hits are the items that have every word: meaning has no end.
+A query that names an item has it first. In another order than relevance, hits are the items that have every word:
+meaning has no end. A missing or failing embedder leaves the words and a warning; only mode "semantic" insists on
+vectors. An item and its threads are one hit, shown by the document that ranks best: people look for a page, and ten
+threads of one page would hide nine others.
 
-A missing or failing embedder leaves the words and a warning; only mode "semantic" insists on vectors. An item and its
-threads are one hit, told by the document that ranks best: people look for a page, and ten threads of one page would
-hide nine others.
-
-URLs of notes: a hit in a thread has the address of the note that its snippet is from, not that of the first one.
+A ranking grows in steps of fixed sizes. What one step has put in order stays; the next looks deeper and only adds
+behind it, so the second page neither repeats nor skips hits of the first. A page begins at a number, `40`, or at the
+mark that ended the page before, `40:9f2c01d3ab`: the hash of everything before it tells whether the ranking changed.
 """
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.errors import InvalidValue
-from forgelore.search.acronyms import describe_synonyms, join_acronyms
-from forgelore.search.filters import TextTerms, build_text_conditions, warn_of_absent
+from forgelore.errors import EmbeddingFailed, InvalidValue, LoreError, StoreError
+from forgelore.index.cleaning import build_chunks
+from forgelore.search.filters import SortOrder, warn_of_absent
 from forgelore.search.ftsquery import Query, build_and, join_groups, parse_query
 from forgelore.search.fusion import Fused, ListWeights, fuse
-from forgelore.search.hits import Hit, WeighedQuery, is_nothing_fitting, rate_hits, weigh_query
-from forgelore.search.known_items import KnownItems, permit_known
-from forgelore.search.paging import (
-    STEP,
-    PageStart,
-    RankedItems,
-    check_limit,
-    find_next,
-    grow_ranking,
-    list_by_words,
-    vector_or_warning,
-    warn_of_change,
-    warn_of_gaps,
-    warn_of_waiting,
+from forgelore.search.hits import (
+    Hit,
+    WeighedQuery,
+    build_hits,
+    find_item_lines,
+    is_nothing_fitting,
+    name_notes,
+    rate_hits,
+    weigh_query,
 )
-from forgelore.search.qualifiers import SortOrder
-from forgelore.search.retriever import RankedLists, Retriever
+from forgelore.search.query import MAX_OFFSET, PageStart, SearchMode, SearchRequest, build_text_conditions, permit_known
+from forgelore.search.retriever import STEP, RankedLists, Retriever, describe_synonyms, join_acronyms, list_by_words
 from forgelore.search.snippets import (
-    HighlightQuery,
-    Snippet,
     build_highlight_query,
-    build_snippet,
-    find_marks,
-    find_region,
-    find_tokens,
-    matched_words,
-    merge_marks,
 )
 from forgelore.store.database import Store
 from forgelore.store.documents import count_allowed, load_sorted
 from forgelore.store.filters import Allowed, Filters, build_allowed
-from forgelore.store.hits import HitRow, load_hits, load_items_of, load_notes_with
+from forgelore.store.hits import Subject, load_items_of, load_texts
+from forgelore.store.jobs import count_waiting
 from forgelore.store.sqlite.fulltext import Found, has_documents, has_words, raw_query_errors
+from forgelore.text.values import check_whole
+from forgelore.text.vectors import check_vector
+from forgelore.words import JobKind, Passage
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
-
-
-_AROUND = 30  # letters beside a marked word that tell its note from others with the same word
-
-
-def name_notes(store: Store, hits: "list[Hit]") -> "list[Hit]":
-    """Return the hits, those in threads with the URLs of their notes."""
-    pieces = {
-        hit.row.document_id: _piece(hit.snippet) for hit in hits if hit.row.representation == "thread"
-    }  # fmt: skip
-    notes = load_notes_with(store, {document_id: word for document_id, (word, _) in pieces.items() if word})
-    return [
-        hit._replace(row=hit.row._replace(url=_choose(found, pieces[hit.row.document_id][1])))
-        if (found := notes.get(hit.row.document_id))
-        else hit
-        for hit in hits
-    ]
-
-
-def _piece(snippet: Snippet) -> tuple[str, str]:
-    """Return the first word that is marked, or else that there is, and the same with what stands around it."""
-    text = snippet.text
-    start, end = snippet.marks[0] if snippet.marks else _first_word(text)
-    left, right = max(0, start - _AROUND), end + _AROUND
-    return text[start:end], text[left:right].strip("… ")
-
-
-def _first_word(text: str) -> tuple[int, int]:
-    start = len(text) - len(text.lstrip("… "))
-    return start, start + len(text[start:].partition(" ")[0])
-
-
-def _choose(notes: list[tuple[str, str]], piece: str) -> str:
-    """Return the URL of the note with that piece; of the first where a piece has parts of two."""
-    return next((url for url, body in notes if piece in " ".join(body.split())), notes[0][0])
-
-
-SearchMode = Literal["hybrid", "lexical", "semantic"]
+    from forgelore.text.vectors import Vector
 # Of each list before they are fused: what stands low in both may be the answer. With 100 the issue that a change closes
 # is among ten hits for 57 % of the titles of rust's changes, with 250 for 59 %; 400 take a tenth longer.
 MIN_DEPTH = 250
@@ -103,27 +59,6 @@ MIN_DEPTH = 250
 # finds 50.3 % of 400 known duplicates among ten hits, with 10 it finds 53.8 %.
 FUSION_K = 10
 RESCORED = 100  # candidates that a rescorer looks at: at least as many as can be asked for
-
-
-class SearchRequest(NamedTuple):
-    text: str
-    mode: SearchMode = "hybrid"
-    filters: Filters = Filters()
-    limit: int = 20
-    is_raw: bool = False  # the text is FTS5 syntax
-    is_bare: bool = False  # ranks alone: no snippets, no matched words
-    terms: TextTerms = TextTerms()
-    sort: SortOrder = SortOrder()
-    known: KnownItems = KnownItems()  # what the query names
-    is_named: bool = False  # it is nothing but numbers and addresses of items, which have no meaning
-    notes: tuple[str, ...] = ()  # how the query was understood
-    start: PageStart = PageStart()  # of the ranking's parts, the one that is asked for
-    of_cards: bool = False  # in intent cards, and in nothing that people wrote
-    code_keys: tuple[str, ...] = ()  # of commits and files that the query names: commit:9
-
-    @property
-    def end(self) -> int:
-        return self.start.offset + self.limit
 
 
 class SearchAnswer(NamedTuple):
@@ -148,10 +83,18 @@ class SearchAnswer(NamedTuple):
     synonyms: tuple[str, ...] = ()  # what else was searched for: acronyms, written out
 
 
+class RankedItems(NamedTuple):
+    """The best document of each item, best first, as many as were seen. `is_complete`: there are no others."""
+
+    fused: list[Fused]
+    lists: "RankedLists"
+    is_complete: bool
+
+
 def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None) -> SearchAnswer:
     """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used.
 
-    A `rescorer` looks again at the best of them (search/paging); what it raises is raised.
+    A `rescorer` looks again at the best of them; what it raises is raised.
     """
     check_limit(request.limit)
     warnings = warn_of_waiting(retriever.store, request.filters)
@@ -306,7 +249,6 @@ def _rescore(
     retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: RankedItems,
     join: Callable[[RankedLists], list[Fused]],
 ) -> RankedItems:  # fmt: skip
-    from forgelore.search.paging import measure_words
 
     ids = {one.id for one in found.fused[:RESCORED]}
     lists = found.lists.rescored(measure_words(retriever.store, rescorer, ids, text=request.text))
@@ -341,44 +283,186 @@ def first_of_items(store: Store, fused: list[Fused]) -> list[Fused]:
     return list(best.values())
 
 
-def build_hits(
-    retriever: Retriever,
-    fused: list[Fused],
-    lists: RankedLists,
-    wanted: HighlightQuery | None,
-    *,
-    of_threads: bool = False,
-) -> list[Hit]:
-    rows = load_hits(retriever.store, [one.id for one in fused], of_threads=of_threads)
-    starts = _starts(retriever, rows, lists) if wanted else {}
-    return [_hit(retriever, one, rows[one.id], wanted, starts.get(one.id, 0)) for one in fused if one.id in rows]
+OF_CODE = ("code", "commit")
+EVERYTHING = "all"
 
 
-def _starts(retriever: Retriever, rows: dict[int, HitRow], lists: RankedLists) -> dict[int, int]:
-    """Return where the chunk begins that made a document a hit by meaning."""
-    chunks = {near.document_id: near.chunk_id for near in lists.vectors if near.document_id in rows}
-    if not chunks:
-        return {}
-    from forgelore.store.sqlite.vectors import load_starts
+def search_everything(
+    retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None, with_lines: bool = True
+) -> SearchAnswer:
+    """Return the best hits of the types that are asked for, each with its line; those of items are left out without
+    `with_lines`: each reads a whole conversation.
+    """
+    types = request.filters.types
+    sources = [one for one in OF_CODE if one in types or EVERYTHING in types]
+    items = tuple(one for one in types if one not in (*OF_CODE, EVERYTHING))
+    named = _find_named(retriever, request)
+    if not sources and named is None:
+        answer = search(retriever, request, rescorer=rescorer)
+        return _with_lines(retriever, answer) if with_lines and not request.is_bare else answer
+    from forgelore.search.code import search_source  # most searches do without
 
-    starts = load_starts(retriever.store, chunks.values())
-    return {document_id: starts.get(chunk_id, 0) for document_id, chunk_id in chunks.items()}
+    check_limit(request.limit)
+    filters = request.filters._replace(types=items)
+    answers = [] if named is None else [named]
+    if items or EVERYTHING in types or not sources:
+        deep = request._replace(filters=filters, limit=min(100, request.end), start=type(request.start)())
+        answers.append(search(retriever, deep, rescorer=rescorer))
+    answers += [search_source(retriever, request._replace(filters=filters), source) for source in sources]
+    joined = _join(request, answers)
+    return _with_lines(retriever, joined) if with_lines and not request.is_bare else joined
 
 
-def _hit(retriever: Retriever, fused: Fused, row: HitRow, wanted: HighlightQuery | None, start: int) -> Hit:
-    ranks = (fused.score, fused.rrf, fused.ranks[0], fused.scores[0], fused.ranks[1], fused.scores[1])
-    if not wanted:
-        return Hit(row, *ranks, Snippet(""), ())
-    return Hit(row, *ranks, *_mark(retriever, row, wanted, start))
+def _find_named(retriever: Retriever, request: SearchRequest) -> SearchAnswer | None:
+    """Return the commits and files that the query names; None where it names none that is here."""
+    if not request.code_keys or request.is_bare:
+        return None
+    from forgelore.search.code import build_named
+
+    hits = build_named(retriever, request)
+    if not hits:
+        return None
+    what = hits[0].kind if len(hits) == 1 else f"{len(hits)} commits"
+    notes = (*request.notes, f"{request.text.strip()} names the {what} at the top")
+    return SearchAnswer(hits, "lexical", [], notes=notes, total=len(hits))
 
 
-def _mark(
-    retriever: Retriever, row: HitRow, wanted: HighlightQuery, start: int
-) -> tuple[Snippet, tuple[str, ...], tuple[tuple[int, int], ...]]:
-    """Return the snippet, the words that the document has, and where they stand in its title."""
-    low, high = find_region(row.text, wanted, around=start)
-    text = row.text[low:high]
-    marks = find_marks(text, find_tokens(text, retriever.stem, wanted), wanted)
-    titled = find_marks(row.title, find_tokens(row.title, retriever.stem, wanted), wanted)
-    words = tuple(matched_words([*titled, *marks], wanted))
-    return build_snippet(text, marks, around=start - low), words, merge_marks(mark[:2] for mark in titled)
+def _join(request: SearchRequest, answers: list[SearchAnswer]) -> SearchAnswer:
+    """Return one answer of several: the best hit of each, then the second best."""
+    longest = max(len(answer.hits) for answer in answers)
+    hits = [answer.hits[at] for at in range(longest) for answer in answers if at < len(answer.hits)]
+    ids = [hit.row.document_id for hit in hits]
+    total = sum(answer.total for answer in answers)
+    is_exact = all(answer.is_total_exact for answer in answers)
+    is_end = len(hits) <= request.end and is_exact
+    said = [warning for answer in answers for warning in answer.warnings]
+    return answers[0]._replace(
+        hits=hits[request.start.offset : request.end],
+        mode="hybrid" if any(answer.mode == "hybrid" for answer in answers) else answers[-1].mode,
+        warnings=[*dict.fromkeys(said), *warn_of_change(request.start, ids)],
+        is_nothing_indexed=not hits and any(answer.is_nothing_indexed for answer in answers),
+        total=total, is_total_exact=is_exact, offset=request.start.offset,
+        next_page=find_next(request.start, request.limit, ids, is_end=is_end),
+        is_filtered=request.filters._replace(project_ids=(), types=()) != Filters(),
+        is_nothing_fitting=all(answer.is_nothing_fitting for answer in answers),
+    )  # fmt: skip
+
+
+def _with_lines(retriever: Retriever, answer: SearchAnswer) -> SearchAnswer:
+    """Return the answer with the line of each item's reading text that was found."""
+    wanted = {hit.row.document_id: (hit.row.text, hit.words) for hit in answer.hits if hit.row.item_id}
+    lines = find_item_lines(retriever.store, wanted) if wanted else {}
+    return answer._replace(
+        hits=[hit._replace(line=lines.get(hit.row.document_id)) if hit.row.item_id else hit for hit in answer.hits]
+    )
+
+
+MAX_LIMIT = 100
+_CHANGED = (
+    "the page before was one of another question, or the database has changed since; hits may be missing, or come twice"
+)
+
+
+def check_limit(limit: int) -> None:
+    check_whole("limit", limit, MAX_LIMIT)
+
+
+def grow_ranking(
+    rank: Callable[[int], RankedItems], once: Callable[[list[Fused]], list[Fused]], count: int, first: int = STEP
+) -> RankedItems:
+    """Return a ranking of `count` items or more, step by step. `once` leaves the first document of each item."""
+    settled: list[Fused] = []
+    size = first
+    while True:
+        step = rank(size)
+        together = once([*settled, *step.fused]) if settled else step.fused
+        if size >= count or step.is_complete:
+            return step._replace(fused=together)
+        settled, size = together[:size], size * 4
+
+
+def find_next(start: PageStart, limit: int, ids: Sequence[int], *, is_end: bool) -> str:
+    """Return where the page behind this one begins, with its seal; "" where there is none. `ids`: the ranking, at least
+    to the end of this page. `is_end`: it is known to end there.
+    """
+    end = start.offset + limit
+    return "" if is_end or len(ids) < end or end > MAX_OFFSET else f"{end}:{_seal(ids[:end])}"
+
+
+def warn_of_change(start: PageStart, ids: Sequence[int]) -> list[str]:
+    """Return a warning where a ranking is no longer the one that the page before was a part of."""
+    return [_CHANGED] if start.seal and start.seal != _seal(ids[: start.offset]) else []
+
+
+def _seal(ids: Sequence[int]) -> str:
+    return hashlib.sha256(",".join(map(str, ids)).encode()).hexdigest()[:10]
+
+
+def measure_words(store: Store, embedder: "Embedder", ids: Iterable[int], *, text: str) -> dict[int, float]:
+    """Return the cosine of each document to what a person typed; one that has nothing to embed is missing."""
+    return _measure(store, embedder, ids, embedder.embed_query(text))
+
+
+def measure_item(store: Store, embedder: "Embedder", ids: Iterable[int], *, subject: Subject) -> dict[int, float]:
+    """Return the cosine of each document to an item."""
+    (vector,) = embedder.embed_passages([_first_passage(embedder, subject.title, subject.body)])
+    return _measure(store, embedder, ids, vector)
+
+
+def _measure(
+    store: Store, embedder: "Embedder", ids: Iterable[int], raw: Sequence[float] | EmbeddingFailed
+) -> dict[int, float]:
+    query = check_vector(raw, None)
+    if isinstance(query, str):
+        raise EmbeddingFailed(query, hint="search without rescoring")
+    texts = load_texts(store, ids)
+    passages = [_first_passage(embedder, title, text) for title, text in texts.values()]
+    vectors = [check_vector(one, query.size) for one in _embed(embedder, passages)]
+    return {
+        document_id: float(vector @ query)
+        for document_id, vector in zip(texts, vectors, strict=True)
+        if not isinstance(vector, str)
+    }
+
+
+def _first_passage(embedder: "Embedder", title: str, text: str) -> Passage:
+    return build_chunks(title, text, max_chars=embedder.chunk_chars)[0].passage
+
+
+def _embed(embedder: "Embedder", passages: list[Passage]) -> "list[Sequence[float] | EmbeddingFailed]":
+    size = embedder.batch_size
+    return [
+        vector for at in range(0, len(passages), size) for vector in embedder.embed_passages(passages[at : at + size])
+    ]
+
+
+def vector_or_warning(
+    mode: "SearchMode", make: "Callable[[], Vector]", warnings: list[str], *, verb: str
+) -> "tuple[SearchMode, Vector | None]":
+    """Return the vector and the mode; where nobody makes one, words are left, and a warning."""
+    try:
+        return mode, make()
+    except StoreError:
+        raise  # that is the file: words would fare no better
+    except LoreError as error:
+        if mode == "semantic":
+            raise
+        warnings.append(f"{verb} by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+        return "lexical", None
+
+
+def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
+    """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
+    documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
+    """
+    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids, is_public=filters.is_public)
+    if not waiting:
+        return []
+    items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
+    return [f"{items} to be indexed, and what is new in them is not found yet; run: forgelore generate-docs"]
+
+
+def warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
+    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids, is_public=filters.is_public)
+    if waiting:
+        warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")

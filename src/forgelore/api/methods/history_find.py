@@ -40,8 +40,8 @@ class FindingHistory:
         Without `with_lines`, hits of items do not say at which line of their reading text they were found.
         """
         from forgelore.api.find import build_search, check_source, name_hits, read_mode
-        from forgelore.search.everything import search_everything
         from forgelore.search.hits import name_hit_fits
+        from forgelore.search.run import search_everything
 
         check_source(source)
         request = build_search(
@@ -65,7 +65,7 @@ class FindingHistory:
         from forgelore.compare.rank import CompareRequest
         from forgelore.compare.similar import find_similar, narrow
         from forgelore.search.filters import refuse_code
-        from forgelore.search.paging import parse_start
+        from forgelore.search.query import parse_start
 
         meant, start = read_mode(mode), parse_start(offset)
         project = find_project(self.app, filters.get("project"))
