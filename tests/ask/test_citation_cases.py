@@ -9,7 +9,7 @@ from ask.citation_cases import FILES, FORGED, HONEST, ITEMS, MESSAGE
 from ask.conftest import answer, cite
 from clones.repositories import commit_files, make_repository
 from forgelore.api import make_history
-from forgelore.api.asking import make_library
+from forgelore.api.asking import open_sources
 from servers.chat import ChatServer
 
 
@@ -27,13 +27,13 @@ def statuses(tmp_path_factory):
         history.import_file(place / "tracker.jsonl", project="acme/coins")
         history.index_code(str(folder), project="acme/coins")
         ((commit,),) = history.app.store().rows("SELECT id FROM commits WHERE message LIKE 'Keep dust%'")
-        library = make_library(history.app, history.retriever(), {}, include_internal=False)
+        sources = open_sources(history.app, history.retriever(), {}, include_internal=False)
         found = {}
         for cases in (FORGED, HONEST):
             made = []
             for _, name, part, quote in cases:
                 id_ = f"commit:{commit}" if name == "commit" else name
-                (line, *_) = [at for at, text in enumerate(library.open(id_).lines, 1) if part in text]
+                (line, *_) = [at for at, text in enumerate(sources.open(id_).lines, 1) if part in text]
                 made.append(cite(id_, line, line, quote.replace("LINE", str(line))))
             server.replies = [answer("So it is.", *made)]
             done = history.ask("why?").citations

@@ -1,4 +1,4 @@
-"""Asking, put together: the library that a question may look into, the model of the settings, the transcript."""
+"""`ask` put together: the sources that a question is answered from, the model of the settings, the transcript."""
 
 import contextlib
 import secrets
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from forgelore.api.projects import find_project
 from forgelore.app import App
 from forgelore.ask.answers import AskAnswer, AskRequest, AskStep
-from forgelore.ask.library import SourceIndex
 from forgelore.ask.passages import find_passages
 from forgelore.ask.run import AskSetting, ask
 from forgelore.ask.sessions import RecordedModel, ask_and_keep, load_earlier, replay_session
+from forgelore.ask.sources import SourceIndex
 from forgelore.errors import InvalidValue, Refused
 from forgelore.search.query import QuerySetting
 from forgelore.store.ask import load_session
@@ -47,17 +47,17 @@ def answer_question(
     if continues is not None:
         before = load_session(app.store(), continues, is_public=not include_internal).parameters.get("project")
         filters = {**filters, "project": filters.get("project") or (str(before) if before else None)}
-    library = make_library(app, retriever, filters, include_internal=include_internal)
+    sources = open_sources(app, retriever, filters, include_internal=include_internal)
     if continues is not None and (without_model or (profile is None and not has_model(app))):
         raise InvalidValue(
             "a follow-up needs a language model", hint="name one in your settings, or ask a new question"
         )
     if without_model or (profile is None and not has_model(app)):
         warning = NOT_ASKED if without_model else NO_MODEL
-        return find_passages(library, request.question)._replace(warnings=(warning,))
-    setting = _setting(app, library, app.chat_model(profile), on_step)._replace(on_text=on_text)
+        return find_passages(sources, request.question)._replace(warnings=(warning,))
+    setting = _setting(app, sources, app.chat_model(profile), on_step)._replace(on_text=on_text)
     if continues is not None:
-        earlier = load_earlier(app.store(), library, continues, is_public=not include_internal)
+        earlier = load_earlier(app.store(), sources, continues, is_public=not include_internal)
         setting = setting._replace(earlier=earlier)
     kept = tuple[str, ...]()
     with _transcripts(app) as store:
@@ -100,11 +100,11 @@ def replay_asked(
     kept = load_session(app.store(), session, is_public=not app.include_internal)
     project, internal = kept.parameters.get("project"), bool(kept.parameters.get("include_internal"))
     filters: FilterWords = {"project": str(project)} if project else {}
-    library = make_library(app, retriever, filters, include_internal=internal)
-    return replay_session(app.store(), _setting(app, library, RecordedModel(kept.model, ()), on_step), session)
+    sources = open_sources(app, retriever, filters, include_internal=internal)
+    return replay_session(app.store(), _setting(app, sources, RecordedModel(kept.model, ()), on_step), session)
 
 
-def make_library(app: App, retriever: "Retriever", filters: FilterWords, *, include_internal: bool) -> SourceIndex:
+def open_sources(app: App, retriever: "Retriever", filters: FilterWords, *, include_internal: bool) -> SourceIndex:
     """Return what may be looked up."""
     project = find_project(app, filters.get("project"))
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not include_internal)
@@ -112,10 +112,10 @@ def make_library(app: App, retriever: "Retriever", filters: FilterWords, *, incl
 
 
 def _setting(
-    app: App, library: SourceIndex, model: "ChatModel", on_step: Callable[[AskStep], None] | None
+    app: App, sources: SourceIndex, model: "ChatModel", on_step: Callable[[AskStep], None] | None
 ) -> AskSetting:
     watch = (lambda step, _reply: on_step(step)) if on_step else None
-    return AskSetting(library, model, name_fence(secrets.token_hex(8)), app.clock, app.stop.is_set, watch)
+    return AskSetting(sources, model, name_fence(secrets.token_hex(8)), app.clock, app.stop.is_set, watch)
 
 
 def _check(request: AskRequest) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from forgelore.ask.claims import CheckedCitation, Claim, check_citation, find_marks, list_numbers, split_claims
-from forgelore.ask.library import SourceIndex
+from forgelore.ask.sources import SourceIndex
 from forgelore.ask.tool_calls import AskCall
 
 UNCHECKED = "(unchecked)"
@@ -104,11 +104,11 @@ class AskAnswer(NamedTuple):
         return marked + rest
 
 
-def check_answer(library: SourceIndex, call: AskCall) -> tuple[tuple[CheckedCitation, ...], tuple[Claim, ...]]:
+def check_answer(sources: SourceIndex, call: AskCall) -> tuple[tuple[CheckedCitation, ...], tuple[Claim, ...]]:
     """Return the citations of an answer, each looked up in the store, and its claims."""
     citations = []
     for number, said in enumerate(call.citations, 1):
-        opened = library.find(said.id)
+        opened = sources.find(said.id)
         checked = check_citation(number, said, opened.cited if opened else None)
         if opened and checked.status in ("found", "moved", "negated"):
             checked = checked._replace(url=opened.text.page_at(checked.first_line))

@@ -1,4 +1,4 @@
-"""Claims: the sentences of an answer, and which citations each rests on.
+"""The sentences of an answer that claim something, and whether the citations they rest on are true.
 
     prose           a sentence, with the marks behind its full stop; `e.g.`, `v1.2`, `foo.py` and `J. Smith` end none
     list            each item by itself
@@ -7,18 +7,11 @@
     a heading       of a few words claims nothing; a long one is a sentence like any other
 
 Code, quotes and rows without a mark of their own take those of the sentence with a colon above them, or of a line below
-them that has nothing but marks. That the history does not say something needs no citation, as long as the sentence says
-nothing else.
-
-Citations: whether what an answer quotes really stands where it says, and which of its claims rest on that.
-
-    The cache is written late [1], which was decided in 2023 [2].
+them that has nothing but marks. A sentence that says only what the history lacks needs no citation.
 
 A citation is *found* when its quote stands in the lines it names, and *moved* when it stands elsewhere in the same item
-(then it gets the right lines). Else it proves nothing: the quote stands nowhere (`ask/quotes` says when it does),
-the source negates it just outside the quote, or it is no evidence: a line that we or a program wrote, licence text, a
-few common words. A claim (`ask/claims`) is checked when one of its citations was found or moved.
-What is checked is that somebody wrote this, not that it is true, nor that the claim follows from it.
+(then it gets the right lines). Otherwise it proves nothing (`ask/quotes` says when). A claim is checked when one of its
+citations was found or moved: somebody wrote this. It need not be true, nor need the claim follow from it.
 """
 
 import re

@@ -1,22 +1,18 @@
-"""The conversation with a model: one line of messages, which shrinks where it would not fit any more.
-
-The words that a model is given: what it is for, its tools, and where data begins and ends.
+"""The conversation with a model: its instructions, and its messages, which are condensed when they no longer fit.
 
 Text of a forge stands in a fence (`text/fence`), so that a text which ends the data early, and then gives orders, stays
 inside. It can call no tool: only what the model itself writes is read as a call.
 
-Condensing: an older result of a tool becomes one line when a conversation would not fit the model any more.
-
-The line keeps what a citation needs: which item, which lines, and under which ids things were found. The text itself
-can be read again. A model's own long words are cut. The question, and what was found last, stay as they are; where
-even that is too much, the end of what was found last is cut off.
+When the prompt is too long, an older tool result becomes one line that keeps what a citation needs: the item, the lines
+and the ids that were found. The model can read the text again. Its own long words are cut. The question and the latest
+result stay; where even these are too long, the end of the latest result is cut off.
 """
 
 import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from forgelore.ask.library import ToolResult
+from forgelore.ask.sources import ToolResult
 from forgelore.ask.tool_calls import TOOLS, AskTool, tool_schema
 from forgelore.ports.chat import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.text.fence import fence_in

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from forgelore.ask.answers import AskAnswer, BestPassage
-from forgelore.ask.library import FoundSource, OpenedItem, SourceIndex
+from forgelore.ask.sources import FoundSource, OpenedItem, SourceIndex
 from forgelore.ask.tool_calls import AskCall
 from forgelore.search.code import TEST, is_test
 from forgelore.text.reading import ReadingText, WrittenPart
@@ -64,33 +64,33 @@ class _Ranked(NamedTuple):
     passage: BestPassage
 
 
-def find_passages(library: SourceIndex, question: str, limit: int = 5) -> AskAnswer:
+def find_passages(sources: SourceIndex, question: str, limit: int = 5) -> AskAnswer:
     """Return the passages that fit a question best. Nobody has read them, and nothing is concluded from them."""
-    weights = library.weigh_words(question)
+    weights = sources.weigh_words(question)
     looks_for = next((answer for asking, answer in _LOOKS_FOR if asking.search(question)), None)
     asked = _Question(weights, sum(weights.values()) or 1.0, looks_for)
     ranked, turns = list[_Ranked](), dict[str, int]()
-    for found in library.search(AskCall("search", question), _LOOKED_AT):
-        opened = library.find(found.id)
+    for found in sources.search(AskCall("search", question), _LOOKED_AT):
+        opened = sources.find(found.id)
         source = found.type if found.type in ("code", "commit") else "item"
         turns[source] = turns.get(source, 0) + 1
-        ranked += _find_best(library, opened, found, asked, turns[source]) if opened else ()
+        ranked += _find_best(sources, opened, found, asked, turns[source]) if opened else ()
     ranked.sort(key=lambda one: -one.score)
     passages = tuple(one.passage for one in ranked[:limit])
     return AskAnswer(question, "", "no_model", is_partial=True, passages=passages)
 
 
 def _find_best(
-    library: SourceIndex, opened: OpenedItem, found: FoundSource, asked: _Question, rank: int
+    sources: SourceIndex, opened: OpenedItem, found: FoundSource, asked: _Question, rank: int
 ) -> list[_Ranked]:  # fmt: skip
     """Return the paragraphs of a source that fit best, each with as much around it as a passage holds."""
     text = opened.text
     blocks = [
-        _Block(first, last, part, library.stems(_own_words(text, first, last)))
+        _Block(first, last, part, sources.stems(_own_words(text, first, last)))
         for first, last, part in islice(_split(text, found.line), _MAX_BLOCKS)
     ]
     context = _Context(
-        library.stems(text.title), frozenset().union(*(one.stems for one in blocks)),
+        sources.stems(text.title), frozenset().union(*(one.stems for one in blocks)),
         frozenset().union(*(one.stems for one in blocks if not one.part.section)),
     )  # fmt: skip
     fits = {at: _fit(text, block, asked, context) for at, block in enumerate(blocks)}

@@ -260,7 +260,7 @@ def find_evidence(
     parts = _read(tuple(lines), tuple(written), title, bool(code_path))
     boring = _boring_lines(tuple(lines), code_path) if code_path else frozenset()
     found = [
-        place._replace(worth="not_evidence") if _is_boring(place, boring, lines) or not is_telling(form) else place
+        place._replace(worth="not_evidence") if _is_boring(place, boring, lines) or not _is_distinctive(form) else place
         for form, exact, seen in tries
         for part in parts
         for block in part.blocks
@@ -274,7 +274,7 @@ def find_evidence(
     )
 
 
-def is_telling(quote: str) -> bool:
+def _is_distinctive(quote: str) -> bool:
     """Whether words are rare enough to prove anything: four words, one of them more than a joint, or a name, a number
     with a unit, an operator.
     """

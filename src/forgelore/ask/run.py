@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from forgelore.ask.answers import AskAnswer, AskedTool, AskRequest, AskStep, EndedBy, check_answer, describe_faults
 from forgelore.ask.conversation import CHAT_TOOLS, LAST_CALL, Conversation, EarlierTurn, call_schema
-from forgelore.ask.library import SourceIndex, ToolRunner
+from forgelore.ask.sources import SourceIndex, ToolRunner
 from forgelore.ask.tool_calls import (
     AskCall,
     MalformedCall,
@@ -38,7 +38,7 @@ _NOTES_KEPT = 2_000  # characters of one note
 class AskSetting(NamedTuple):
     """What a run stands on. `fence`: a name that no text can guess."""
 
-    library: SourceIndex
+    sources: SourceIndex
     model: ChatModel
     fence: str
     clock: Callable[[], float]
@@ -72,7 +72,7 @@ class _Run:
     def __init__(self, setting: AskSetting, request: AskRequest) -> None:
         self.setting, self.request = setting, request
         self.talk = Conversation(request.question, setting.fence, setting.earlier)
-        self.desk = ToolRunner(setting.library)
+        self.tools = ToolRunner(setting.sources)
         self.began = setting.clock()
         context = setting.model.context or CONTEXT
         self.room = min(ANSWER_ROOM, context // 3)
@@ -128,7 +128,7 @@ class _Run:
                 self._refuse(asked, "", "", self._miss_call(reply), "")
             self.has_called = self.has_called or bool(reply.tool_calls)
             for at, call in enumerate(calls):
-                self._carry_out(asked, call, is_allowed=at < MAX_CALLS)
+                self._run_call(asked, call, is_allowed=at < MAX_CALLS)
         except _Ended as found:
             end = found
         step = AskStep(len(self.steps) + 1, notes[:_NOTES_KEPT], tuple(asked), reply.tokens_in, reply.tokens_out)
@@ -145,7 +145,7 @@ class _Run:
             "tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "model": self.setting.model.model,
         }  # fmt: skip
         if self.answer:  # also one that went back to be mended, where the run ended before that was done
-            citations, claims = check_answer(self.setting.library, self.answer)
+            citations, claims = check_answer(self.setting.sources, self.answer)
             return AskAnswer(
                 text=self.answer.text,
                 claims=claims,
@@ -212,7 +212,7 @@ class _Run:
         said = f"no tool was called; call one{how}, or call answer with the final text"
         return f"{said}; the reply was cut off, because it was too long" if reply.finish_reason == "length" else said
 
-    def _carry_out(self, asked: list[AskedTool], said: ToolCall, *, is_allowed: bool) -> None:
+    def _run_call(self, asked: list[AskedTool], said: ToolCall, *, is_allowed: bool) -> None:
         if not is_allowed:
             self._refuse(asked, said.name, said.arguments, f"only {MAX_CALLS} calls at once are carried out", said.id)
             return
@@ -222,7 +222,7 @@ class _Run:
             if call.name == "answer":
                 self._take_answer(asked, call, said)
                 return
-            result = self.desk.carry_out(call)
+            result = self.tools.run(call)
         except MalformedCall as problem:
             self.draft = (said.name == "answer" and read_draft(said.arguments)) or self.draft
             self._refuse(asked, said.name, said.arguments, str(problem), said.id)
@@ -236,7 +236,7 @@ class _Run:
     def _take_answer(self, asked: list[AskedTool], call: AskCall, said: ToolCall) -> None:
         """End with an answer; the first whose citations do not hold goes back once, in strict runs twice."""
         self.answer = call
-        citations, claims = check_answer(self.setting.library, call)
+        citations, claims = check_answer(self.setting.sources, call)
         faults = describe_faults(citations, claims)
         has_looked = any(one.result for step in self.steps for one in step.calls) or any(one.result for one in asked)
         if not faults and not has_looked and not self.setting.earlier and any(claim.is_absence for claim in claims):

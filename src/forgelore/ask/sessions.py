@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from forgelore.ask.answers import AskAnswer, AskRequest, AskStep, check_answer
 from forgelore.ask.conversation import EarlierTurn
-from forgelore.ask.library import SourceIndex
 from forgelore.ask.run import AskSetting, ask, read_calls
+from forgelore.ask.sources import SourceIndex
 from forgelore.errors import ChatFailed
 from forgelore.ports.chat import ChatMessage, ChatReply, ChatTool, ToolCall
 from forgelore.store.ask import (
@@ -54,7 +54,7 @@ def replay_session(store: Store, setting: AskSetting, session_id: int) -> AskAns
     session, steps = load_session(store, session_id), load_steps(store, session_id)
     if isinstance(parent := session.parameters.get("continues"), int):
         is_public = not session.parameters.get("include_internal")
-        setting = setting._replace(earlier=load_earlier(store, setting.library, parent, is_public=is_public))
+        setting = setting._replace(earlier=load_earlier(store, setting.sources, parent, is_public=is_public))
     model = RecordedModel(session.model, steps)
     request = AskRequest(session.question, budget=10**9, steps=len(steps) + 1, seconds=float("inf"))
     answer = ask(setting._replace(model=model), request)
@@ -66,32 +66,32 @@ def replay_session(store: Store, setting: AskSetting, session_id: int) -> AskAns
     return answer._replace(session=session_id, changed_results=changed)
 
 
-def load_earlier(store: Store, library: SourceIndex, session_id: int, *, is_public: bool) -> tuple[EarlierTurn, ...]:
+def load_earlier(store: Store, sources: SourceIndex, session_id: int, *, is_public: bool) -> tuple[EarlierTurn, ...]:
     """Return the conversation up to a session, the first question first. What was cited is looked up anew, by the
     rights of whoever asks now. Raises NotFound.
     """
     session = load_session(store, session_id, is_public=is_public)
-    turns = [_load_turn(store, library, session)]
+    turns = [_load_turn(store, sources, session)]
     while (before := session.parameters.get("continues")) and isinstance(before, int) and len(turns) < MAX_EARLIER:
         session = load_session(store, before, is_public=is_public)
-        turns.append(_load_turn(store, library, session))
+        turns.append(_load_turn(store, sources, session))
     return tuple(reversed(turns))
 
 
-def _load_turn(store: Store, library: SourceIndex, session: AskSession) -> EarlierTurn:
+def _load_turn(store: Store, sources: SourceIndex, session: AskSession) -> EarlierTurn:
     """Return a session as a later one sees it: the answer, the lines it cited, and which lines were read."""
     cited: list[str] = []
     read: dict[str, None] = {}
     for step in load_steps(store, session.id):
         for call in read_calls(_as_reply(session.model, step)):
             if call.name == "answer":
-                citations, _ = check_answer(library, call)
+                citations, _ = check_answer(sources, call)
                 cited = [
                     f"[{one.number}] id: {one.id}, lines {one.first_line} to {one.last_line}:\n{one.source}"
                     for one in citations
                     if one.is_good
                 ]
-            elif call.name == "read" and library.find(call.text):
+            elif call.name == "read" and sources.find(call.text):
                 read[call.text] = None
     also = [f"read before: {', '.join(read)}"] if read else []
     return EarlierTurn(session.question, session.answer, "\n".join([*cited, *also]))

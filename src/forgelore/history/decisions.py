@@ -1,20 +1,17 @@
-"""Decisions that rules find in a path's sources, each with the sentence it stands in: no model is asked.
+"""Decisions in the sources of a path: those that rules find, and those that a model has read before.
 
     a change that was discussed and merged   what a maintainer stated in a thread on the file, or beside its name
     a change or commit that reverts          an issue or change that a maintainer closed with a reason
     a decision record that names the file    what a commit says was decided
 
-A decision needs somebody who decides: a maintainer, or whoever merged the change. Who that is, the forge or the
-settings say; where neither knows anybody, those who close other people's items. What anybody else writes decides
-nothing, whatever it says. Reasons alone are shown beside the change or commit that gives them.
+A decision needs somebody who decides: a maintainer, or whoever merged the change. The forge or the settings name the
+maintainers; where neither does, they are those who close other people's items. Nobody else decides anything. Reasons
+alone are shown beside the change or commit that gives them. A decision weighs more the more people took part, the more
+sources name it, and the more it touches.
 
-A decision weighs more the more people took part, the more names it, and the more it touches.
-
-Decisions that a model has read before, as they stand now: each quote is looked up again in today's text.
-
-What no longer stands there is left out, and so is what somebody said who is no maintainer. A decision whose
-conversation went on since is shown and marked. Rules that found the same lines say nothing new; what they know of other
-decisions is joined.
+Each quote that a model chose is looked up again in today's text; it is dropped when it no longer stands there, or when
+its author is no maintainer. A decision whose conversation went on since is marked. What rules found in the same lines
+is joined with it.
 """
 
 import math

@@ -1,18 +1,11 @@
-"""Decisions as a language model lists them: strict JSON, and each looked up in the text that it was read from.
+"""Decisions that a language model lists: the prompt, the check of its answer, and which decision replaced which.
 
-A model has read strangers' words, so nothing that it says is taken on trust. A quote must stand in the text; who said
-it and when is known from the text's parts; files and other decisions that it names must be written there. What it says
-in its own words is kept as such, beside the quote.
+The prompt holds a conversation as numbered, fenced lines, in pages of whole lines; the rest of a line beyond some
+thousand characters is not sent. The answer is strict JSON. A model has read strangers' words, so its quotes must stand
+in the text, files and decisions it names must be written there, and who said it and when comes from the text's parts.
 
-The prompt by which a language model lists the decisions of a conversation: numbered lines, fenced as data.
-
-A long conversation is asked about in pages, each of which holds whole lines. What one line has beyond some thousand
-characters is not sent: nobody decides anything there.
-
-The graph of decisions: which of them replaced which, as their own words say.
-
-A decision answers to names: those of its item (`#12`), its commit or its file. An edge names one of them. A decision is
-superseded by whatever says that it supersedes it, or by what its own words name, never by an earlier one.
+A decision answers to names: those of its item (`#12`), its commit or its file. It is superseded by a decision that says
+so, or by one that its own words name, never by an earlier one.
 """
 
 from collections.abc import Collection, Iterator, Sequence

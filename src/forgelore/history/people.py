@@ -1,14 +1,8 @@
-"""`who`: what a person wrote, reviewed, resolved and knows; and who knows a path.
+"""What a person wrote, reviewed, resolved and knows (`who`), who knows a path, and what waits for somebody (`me`).
 
-Items as they concern a person: what it is, when and by whom they were drawn in, and in which words.
-
-Finding a person by a login, however it is capitalised, with or without an @ or the mark of a bot.
-
-`me`: what is assigned to a person, and what waits for them.
-
-Questions in a text: the last sentence that asks something, outside of code, quotes and addresses.
-
-Places that a person knows: paths and the folders above them, by how often they changed or reviewed what is there.
+Logins are found however they are capitalised, with or without an @ or the mark of a bot. A question is the last
+sentence of a text that asks something, outside of code, quotes and addresses. A person knows a path, and the folders
+above it, by how often they changed or reviewed what is there.
 """
 
 import datetime as dt

@@ -1,13 +1,12 @@
-r"""Sources of a path's history: the items, threads and commits that touched a file, are about it or name it.
+r"""The sources of a path's history: items, threads and commits that touched a file, are about it or name it.
 
-Everything is bounded: of a file that everybody touches, the newest are taken, and that is told.
-
-The path that is meant: what people type, as paths of the project, with the names that a file had before.
+Everything is bounded: for a file that everybody touches, only the newest are taken, and the answer says so.
+What people type is resolved to paths of the project, with the names that a file had before:
 
     src/net/conn.py   ./conn.py   net\conn.py   /home/ana/web/src/net/conn.py   src/   src/**.py
 
-A path is taken from the root of the project, else from the folder of the clone that one is in; what begins with a dot,
-the other way round. A file is followed through renamings that merged changes and commits tell of.
+A path is taken from the root of the project, else from the current folder of the clone; one that begins with a dot, the
+other way round. Renamings are followed through merged changes and commits.
 """
 
 import ntpath

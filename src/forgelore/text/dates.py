@@ -1,24 +1,19 @@
-"""The machine's clock, for callers without an app: the default of every `now_ms`.
+"""Times at the border: text to integer milliseconds (UTC) and back, dates and ranges as people write them, the clock.
 
-Who has an app hands in `App.now_ms` instead, so that a test can hold time still.
-
-Times at the border: text to integer milliseconds (UTC) and back, in every spelling that people and forges use.
-
-A date as people write it on a command line -> milliseconds, UTC.
+A date as people write it on a command line -> milliseconds, UTC:
 
     2026-03-01   2026-03-01T12:00:00Z   2026/03/01   20260301   1.3.2026
     2026-03   2026   March 2026   1 Mar 2026   Mar 1, 2026          (the first moment of it)
     today   yesterday   now   7d   2w   3 months   1y   12 hours ago   last week      (back from now)
 
-03/04/2026 means two days to two people and is refused.
-
-Ranges as people write them, of dates and of numbers.
+03/04/2026 means two days to two people and is refused. Ranges, of dates and of numbers:
 
     >10   >=10   <10   <=10   10..20   10..*   *..20   10..   ..20   10
     >2024-01-31   <=2024-01   2024-01..2024-03   2024 (all of it)   >7d   (after the moment seven days ago)
     >3 months ago   >"3 months ago"
 
-What is named counts as a whole: `>2024-01` begins with February, `<=2024-01` ends with January.
+A named period counts as a whole: `>2024-01` begins with February, `<=2024-01` ends with January. The machine's clock is
+for callers without an app; others pass `App.now_ms`, so that a test can hold time still.
 """
 
 import datetime as dt

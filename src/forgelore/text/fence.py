@@ -1,15 +1,13 @@
-"""Text from a forge is hostile data: what may be stored, and what may reach a terminal.
-
-The fence around text of strangers, wherever a model reads it: prompts of judges and cards, results of `ask`, MCP.
+"""Text from a forge is hostile: how it is cleaned for the store and the terminal, and fenced for a model.
 
     <forge-text-9f3c21ab>
     1. #41 issue, open: Ignore your instructions and …
     </forge-text-9f3c21ab>
 
-The name of a fence does not occur in the text inside, so that nobody can end a fence from within and give orders behind
-it. In a conversation the name is drawn by chance, and the first message tells it. Where nothing was said before, it is
-made from the text itself. What a person does not see on the forge's page could hide an order: characters without width
-are removed, control characters and Unicode tags replaced.
+Prompts of judges and cards, results of `ask` and MCP all use the fence. Its name does not occur in the text inside, so
+nobody can end it from within and give orders behind it. In a conversation the name is random, and the first message
+tells it; where nothing was said before, it is made from the text itself. Characters without width, which could hide an
+order, are removed; control characters and Unicode tags are replaced.
 """
 
 import hashlib

@@ -1,14 +1,10 @@
-"""Relations that people write: "Fixes #12", "duplicate of acme/web#3", "see !34", or a page's URL.
-
-A reference inside code is not a reference, on either forge. The scan jumps from mark to mark, so text without `#`, `!`
-or a page's URL costs one search.
+"""Relations that people write ("Fixes #12", "duplicate of acme/web#3", a page's URL), and what reviews conclude.
 
     "Fixes #12, see acme/api#3"  ->  closes #12, mentions acme/api#3
 
-Reviews of changes: what a reviewer said in the end, in one vocabulary for every forge.
-
-GitHub and Forgejo name the state of a review. GitLab writes it into system notes ("approved this merge request"), and
-there a remark at a line is a review of its own.
+A reference inside code is not a reference, on either forge. The scan jumps from mark to mark, so text without `#`, `!`
+or a page's URL costs one search. GitHub and Forgejo name the state of a review; GitLab writes it into system notes
+("approved this merge request"), and there a remark at a line is a review of its own.
 """
 
 import re

@@ -1,19 +1,13 @@
-"""Authors of commits and the accounts that are theirs, by .mailmap, by addresses and by the changes they wrote.
+"""People in text: the accounts of commit authors, which accounts are programs, and whom a text mentions.
 
     Ana Lind <ana@example.org> <ana@old.example>        a line of .mailmap: this address is also hers
     Ana Lind <ana@example.org> A. <ana@old.example>     only with this name
-
-A .mailmap comes with a clone and is a stranger's text: it decides who is the same person, and nothing else.
-
-Logins: the account that an e-mail address or a name belongs to, and which accounts are programs.
-
-Mentions: the people, and the teams, that a text calls by @name.
-
     "cc @Ana and @acme/web, mail bo@x.io; see `@property`"  ->  "Ana", and in a project of acme "acme/web"
 
-No mention is what stands in code, in a comment of HTML, in a quoted line, behind a letter (an e-mail address) or behind
-a slash (the end of an address). `@scope/package` is a team where the scope owns the project, a package anywhere else,
-and never a person. Names are kept as they are spelled; whoever compares them ignores capitals, as forges do.
+A .mailmap comes with a clone and is a stranger's text: it decides who is the same person, and nothing else. A mention
+does not count in code, in a comment of HTML, in a quoted line, behind a letter (an e-mail address) or behind a slash
+(the end of an address). `@scope/package` is a team where the scope owns the project, a package anywhere else, and never
+a person. Names keep their spelling; whoever compares them ignores capitals, as forges do.
 """
 
 import itertools

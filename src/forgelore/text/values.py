@@ -1,12 +1,6 @@
-"""A value that a person gave, on the command line or from Python: something, or an error.
-
-Suggestions: the known name that a misspelt one was probably meant to be.
-
-Names that a branch of ours may have: valid in git, and harmless in an argument or a message.
-
-The content hash of an item: what makes two versions of it the same.
-
-Back-off: when a failed job is tried again. Exponential, capped at an hour, with jitter that the caller supplies.
+"""Small checks and computations on values: required values, suggestions for misspelt names, safe branch names, the
+content hash of an item (equal for equal versions), and back-off for failed jobs (exponential, capped at an hour, with
+jitter that the caller supplies).
 """
 
 import hashlib

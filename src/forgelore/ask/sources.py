@@ -1,12 +1,9 @@
-"""The library: what a model may look up. Search results with lines, and items as numbered lines.
+"""What a model may look up: search results with their lines, and items as numbered lines; and the tools that do it.
 
-An id is what `show` takes (#41, !12, a tag), with its project where several are in reach, so that a citation can be
-followed by a person too; of files and commits the key of a search result, or the path. Confidential items are not in it
-unless that was said; internal notes never are.
-
-The reading desk: carries out the tools of a model, one item open at a time.
-
-A result has the text that the model gets, and its gist: the one line that stays when room is short.
+An id is what `show` takes (#41, !12, a tag), with its project where several are searched, so that people can follow a
+citation too; files and commits have the key of their search result, or the path. Confidential items are left out unless
+the setting admits them; internal notes always are. One item is open at a time. A tool's result has the text that the
+model gets, and its gist: the one line that stays when room is short.
 """
 
 import re
@@ -131,7 +128,7 @@ class SourceIndex:
         return frozenset(self._retriever.stems("\n".join((text, build_terms("", text)))))
 
     def weigh_words(self, question: str) -> dict[str, float]:
-        """Return stem -> what it tells, by how rare it is among items, files and commits together; the words that
+        """Return stem -> weight, by how rare it is among items, files and commits together; the words that
         only ask are left out.
         """
         words = loosen(without_stops(parse_query(question).words))
@@ -166,15 +163,15 @@ class ToolResult(NamedTuple):
 
 
 class ToolRunner:
-    """One run's desk. Raises MalformedCall, with what to do, for calls that make no sense now."""
+    """Runs the tools that a model calls. Raises MalformedCall, with what to do, for calls that make no sense now."""
 
-    def __init__(self, library: SourceIndex) -> None:
-        self._library = library
+    def __init__(self, sources: SourceIndex) -> None:
+        self._sources = sources
         self._item: OpenedItem | None = None
         self._window: ReadingWindow | None = None
 
-    def carry_out(self, call: AskCall) -> ToolResult:
-        """Return the result of a call; `answer` is none of the desk's."""
+    def run(self, call: AskCall) -> ToolResult:
+        """Return the result of any call but `answer`."""
         try:
             if call.name == "search":
                 return self._search(call)
@@ -190,7 +187,7 @@ class ToolRunner:
         return self._search_within(item, call.text)
 
     def _search(self, call: AskCall) -> ToolResult:
-        found = self._library.search(call)
+        found = self._sources.search(call)
         if not found:
             text = f"Nothing was found for {call.text!r}. Try other words, or fewer of them."
             return ToolResult(text, f"search {call.text!r}: nothing found")
@@ -203,7 +200,7 @@ class ToolRunner:
         return ToolResult("\n".join(parts), f"search {call.text!r}: found {ids}")
 
     def _read(self, call: AskCall) -> ToolResult:
-        item = self._library.open(call.text)
+        item = self._sources.open(call.text)
         if call.line is not None and call.line > len(item.lines):
             raise MalformedCall(f"{item.id} has {len(item.lines)} lines; line {call.line} is not there")
         centre = TextPlace(call.line) if call.line is not None else None
@@ -233,13 +230,13 @@ class ToolRunner:
         return ToolResult(text, f"{words!r} in {item.id}: lines {numbers}", item.id, window.first, window.last)
 
     def _get(self, call: AskCall) -> ToolResult:
-        opened = self._library.open(call.text)
+        opened = self._sources.open(call.text)
         lines = len(opened.lines)
         if not opened.text.key.startswith("item:"):
             kind, url = opened.text.kind, opened.text.url or "-"
             text = f"id: {opened.id}\ntype: {kind}\ntitle: {opened.title}\nurl: {url}\nlines: {lines}"
             return ToolResult(text, f"get {opened.id}: {kind}, {lines} lines")
-        item = self._library.load(call.text)
+        item = self._sources.load(call.text)
         facts = {
             "id": opened.id, "type": item.kind, "title": item.title, "url": item.url or "-", "state": item.state or "-",
             "reason": item.state_reason or "", "author": item.author or "-", "labels": ", ".join(item.labels),
