@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from forgelore.dedupe.gates import AUDIT, BATCH, GATES, ONLINE, TRIAGE, GateCase, Option, object_to
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.dedupe.verdict import (
-    InvalidVerdict,
+    InvalidAnswer,
     Verdict,
     count_shared_facts,
     find_item_type,
@@ -109,7 +109,7 @@ options = st.builds(
 )  # fmt: skip
 verdicts = st.one_of(
     st.none(),
-    st.just(InvalidVerdict("x")),
+    st.just(InvalidAnswer("x")),
     st.builds(
         Verdict, is_duplicate=st.booleans(), target=st.integers(1, 5), confidence=numbers,
         relation=st.sampled_from(["same_instance", "different"]), root_cause=st.sampled_from(["same", "adjacent"]),
@@ -146,7 +146,7 @@ def test_every_reason_has_a_meaning():
     ],
 )  # fmt: skip
 def test_an_answer_that_is_no_verdict_is_invalid(answer):
-    assert isinstance(parse_verdict(answer), InvalidVerdict)
+    assert isinstance(parse_verdict(answer), InvalidAnswer)
     assert object_to(GateCase((SEVEN,), parse_verdict(answer), facts_found=9), BATCH) == ReasonCode.INVALID_VERDICT
 
 
@@ -156,7 +156,7 @@ def test_a_fence_and_a_sentence_around_a_verdict_are_forgiven():
 
 @given(st.text())
 def test_no_answer_breaks_the_parser(answer):
-    assert isinstance(parse_verdict(answer), Verdict | InvalidVerdict)
+    assert isinstance(parse_verdict(answer), Verdict | InvalidAnswer)
 
 
 def test_the_schema_allows_the_candidates_alone():

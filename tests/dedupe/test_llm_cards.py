@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dedupe.tracker import id_of, item, job, ordinary, write
 from forgelore.api import open_history
-from forgelore.dedupe.cards import IntentCard, InvalidCard, card_schema, card_text, coerce_card, decode_card
+from forgelore.dedupe.cards import IntentCard, InvalidAnswer, card_schema, card_text, coerce_card, decode_card
 from forgelore.dedupe.intent import RuleCards, make_cards
-from forgelore.dedupe.prompts import build_prompt
+from forgelore.dedupe.llm import build_prompt
 from forgelore.dedupe.verdict import JudgedCandidate, Question
 from forgelore.records import JudgedItem
 from forgelore.store.sqlite.schema import open_store
@@ -70,12 +70,12 @@ def cards(store):
         ('{"type": 7, "wants": "x", "mood": "bad"}', IntentCard(wants="x")),
         ('{} {"symptom": "it falls"} {"type": "bug"}', IntentCard(symptom="it falls")),
         ('{"symptom": "a\\u0000b \\u001b[2J \\ud800"}', IntentCard(symptom="a\ufffdb \ufffd[2J \ufffd")),
-        ('{"type": "bug"}', InvalidCard("the card says nothing")),
-        ("", InvalidCard("there is no JSON object in the answer")),
-        ("I cannot help with that.", InvalidCard("there is no JSON object in the answer")),
-        ('["symptom"]', InvalidCard("there is no JSON object in the answer")),
-        ('{"symptom": "cut o', InvalidCard("there is no JSON object in the answer")),
-        ("x" * 200_000, InvalidCard("the answer is too long for a card")),
+        ('{"type": "bug"}', InvalidAnswer("the card says nothing")),
+        ("", InvalidAnswer("there is no JSON object in the answer")),
+        ("I cannot help with that.", InvalidAnswer("there is no JSON object in the answer")),
+        ('["symptom"]', InvalidAnswer("there is no JSON object in the answer")),
+        ('{"symptom": "cut o', InvalidAnswer("there is no JSON object in the answer")),
+        ("x" * 200_000, InvalidAnswer("the answer is too long for a card")),
     ],
 )  # fmt: skip
 def test_as_much_is_made_of_an_answer_as_can_be(answer, expected):

@@ -11,7 +11,7 @@ from dedupe.tracker import id_of, item, job, words_only, write
 from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.detect_new import detect_new
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
-from forgelore.dedupe.prompts import BODY_STEPS, JUDGE_SYSTEM
+from forgelore.dedupe.llm import BODY_STEPS, JUDGE_SYSTEM
 from forgelore.errors import AuthError, ChatModelNotFound, ChatUnreachable
 from forgelore.store.decisions import list_runs, load_accepted
 from forgelore.store.sqlite.schema import open_store

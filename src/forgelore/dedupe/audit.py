@@ -1,18 +1,14 @@
-"""Recording of an audit: a run with its parameters, a row for each case, and the classes as counters.
+"""`dedupe audit`: how often is a judge right? By a stronger judge, or by the duplicates that the project knows.
 
-`dedupe/apply` reads these: `against`, `judge`, `model`, `policy`, `min_edge`, `min_gap`, and the classes.
+    audit_lanes      a sample of open items: both judges get the same questions and pass the same gates (policy AUDIT)
+    audit_history    known duplicates, each judged on the candidates and states of the time when it was filed
 
-`dedupe audit`: a cheap judge beside a strong one, on a sample of the latest candidates of open items.
+Known duplicates of one group repeat each other: right is any of them. Nearly all are closed today, so a sample of open
+items would hold none. What nobody said of other items is unknown, not wrong; a few of those are asked about, and what
+the judge would accept of them is listed.
 
-Both answer the same questions and pass the same gates (policy AUDIT). Where they differ, people look.
-
-`dedupe audit --against history`: a judge beside the project's own known duplicates, each replayed as of its filing.
-
-    known duplicate -> candidates among what was there then, in the states of then -> judge -> gates -> right or wrong
-
-Right is every item of the same group of known duplicates: who repeats #7, of which #5 is a duplicate, repeats #5 too.
-Nearly all known duplicates are closed today, so that a sample of open items would hold none. What was said of other
-items is unknown, not wrong; of those a few are asked about as well, and what the judge would accept of them is listed.
+An audit is a run of the step `audit`; `dedupe/apply` reads its parameters (against, judge, model, policy, min_edge,
+min_gap, kinds) and its counters, which are the classes.
 """
 
 import random
@@ -35,7 +31,7 @@ from forgelore.dedupe.audit_rules import (
 from forgelore.dedupe.candidates import CandidateSetting, RankedSource, rank_source
 from forgelore.dedupe.clusters import Edge, cluster_edges
 from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
-from forgelore.dedupe.judge import AskedCase, Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
+from forgelore.dedupe.judge import Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
 from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer
 from forgelore.errors import NotFound
 from forgelore.records import LaneAnswer
@@ -225,26 +221,17 @@ def _as_shown(one: ShownCase) -> AuditCase:
 SAMPLE = 100
 
 
-class _Lane(NamedTuple):
-    name: str
-    judge: AnyJudge
-    decider: Decider
-
-
 def audit_lanes(context: JobContext, cheap: AnyJudge, strong: AnyJudge, setting: AuditSetting) -> AuditReport:
     """Ask both judges about a sample, keep what they said, and return where they agree."""
     store, policy = context.store, audit_policy(setting)
     setting = setting._replace(sample=setting.sample or SAMPLE)
     sets = sample_sets(store, context.project_id, setting)
     parameters = as_parameters(cheap, setting) | {"strong_judge": strong.name, "strong_model": strong.model}
-    first, second = (
-        _Lane(name, judge, Decider(store, context.project_id, judge, policy))
-        for name, judge in (("cheap", cheap), ("strong", strong))
-    )
+    first, second = (Decider(store, context.project_id, judge, policy) for judge in (cheap, strong))
     with recording(context, "strong", parameters) as recorder:
         lane = partial(_ask, context, recorder, sets=sets, workers=setting.workers)
-        said = {one.id: as_answer(decided) for one, decided in lane(first)}
-        for one, decided in lane(second):
+        said = {one.id: as_answer(decided) for one, decided in lane("cheap", first)}
+        for one, decided in lane("strong", second):
             if one.id in said:
                 cheap_answer, strong_answer = said[one.id], as_answer(decided)
                 case_class = classify_answers(cheap_answer, strong_answer)
@@ -253,22 +240,28 @@ def audit_lanes(context: JobContext, cheap: AnyJudge, strong: AnyJudge, setting:
 
 
 def _ask(
-    context: JobContext, recorder: AuditRecorder, lane: _Lane, *, sets: Sequence[CandidateSet], workers: int
+    context: JobContext,
+    recorder: AuditRecorder,
+    lane: str,
+    decider: Decider,
+    *,
+    sets: Sequence[CandidateSet],
+    workers: int,
 ) -> Iterator[tuple[CandidateSet, SetDecision]]:
     """Yield what one judge decides of each set; what needs no judge is decided without one."""
     early: list[tuple[CandidateSet, SetDecision]] = []
 
-    def cases() -> Iterator[AskedCase]:
-        for one in recorder.each(sets, len(sets), f"asked the {lane.name} judge"):
-            prepared = lane.decider.prepare(one.item_id, one.members)
+    def cases() -> Iterator[tuple[CandidateSet, PreparedCase]]:
+        for one in recorder.each(sets, len(sets), f"asked the {lane} judge"):
+            prepared = decider.prepare(one.item_id, one.members)
             if isinstance(prepared, SetDecision):
                 early.append((one, prepared))
             elif prepared is not None:
-                yield AskedCase(one, prepared)
+                yield one, prepared
 
-    for case, answer in ask_all(lane.judge, cases(), workers=workers):
+    for one, prepared, answer in ask_all(decider.judge, cases(), workers=workers):
         recorder.spend(answer)
-        yield case.candidate_set, lane.decider.weigh(case.prepared, answer)
+        yield one, decider.weigh(prepared, answer)
     if not context.should_stop():
         yield from early
 
@@ -293,19 +286,7 @@ _ALL = 2**31
 DEFAULTS = CandidateSetting()
 
 
-class ReplayedItem(NamedTuple):
-    """An item that is judged as of its filing. `right`: what it repeats; empty where nobody has said."""
-
-    item_id: int
-    right: frozenset[int]
-
-
-class ReplayedCase(NamedTuple):
-    """An item with its candidates of then, and the question that they make."""
-
-    replayed: ReplayedItem
-    ranked: RankedSource
-    prepared: PreparedCase
+ReplayedItem = tuple[int, frozenset[int]]  # its id, and what it repeats; empty where nobody has said
 
 
 def audit_history(
@@ -319,8 +300,8 @@ def audit_history(
     with recording(context, "history", parameters) as recorder:
         replay = _Replay(retriever, decider, candidates, recorder)
         cases = replay.cases(recorder.each(todo, len(todo), "items replayed"))
-        for case, answer in ask_all(judge, cases, workers=setting.workers):
-            replay.take(case.replayed, case.ranked, decider.weigh(case.prepared, answer))
+        for (one, ranked), prepared, answer in ask_all(judge, cases, workers=setting.workers):
+            replay.take(one, ranked, decider.weigh(prepared, answer))
     return reload_report(context.store, recorder.run_id)
 
 
@@ -332,9 +313,9 @@ def choose_items(store: Store, project_id: int, setting: AuditSetting) -> list[R
     for kind in setting.kinds:
         pairs = load_duplicates(store, project_id, kind, limit=_ALL)
         groups = _group(pairs)
-        known += [ReplayedItem(item_id, groups[item_id] - {item_id}) for item_id in pairs]
+        known += [(item_id, groups[item_id] - {item_id}) for item_id in pairs]
         rest = [item_id for item_id in list_oldest(store, project_id, kind) if item_id not in groups] if pairs else []
-        others += [ReplayedItem(item_id, frozenset()) for item_id in _pick(chance, rest, setting.others)]
+        others += [(item_id, frozenset[int]()) for item_id in _pick(chance, rest, setting.others)]
     if not known:
         raise NotFound(
             "nobody has marked a duplicate in this project", hint="use: forgelore dedupe audit --against human"
@@ -361,42 +342,43 @@ class _Replay:
     ) -> None:
         self._retriever, self._decider, self._setting, self._recorder = retriever, decider, setting, recorder
 
-    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[ReplayedCase]:
+    def cases(self, todo: Iterable[ReplayedItem]) -> Iterator[tuple[tuple[ReplayedItem, RankedSource], PreparedCase]]:
         """Yield what the judge is to be asked; what needs none is taken on the way."""
         for one in todo:
-            filed_at = load_subject(self._retriever.store, one.item_id).created_at
-            ranked = rank_source(self._retriever, one.item_id, self._setting, as_of=filed_at) if filed_at else None
-            prepared = self._decider.prepare(one.item_id, ranked.members) if ranked else None
+            filed_at = load_subject(self._retriever.store, one[0]).created_at
+            ranked = rank_source(self._retriever, one[0], self._setting, as_of=filed_at) if filed_at else None
+            prepared = self._decider.prepare(one[0], ranked.members) if ranked else None
             if ranked is None or prepared is None:  # not for everybody to read, or without a time
                 continue
             if isinstance(prepared, SetDecision):
                 self.take(one, ranked, prepared)
             else:
-                yield ReplayedCase(one, ranked, prepared)
+                yield (one, ranked), prepared
 
     def take(self, one: ReplayedItem, ranked: RankedSource, decided: SetDecision) -> None:
         """Keep what was decided of an item."""
+        item_id, originals = one
         counts = self._recorder.counts
         self._recorder.spend(decided.answer)
         answer = without_early_skips(as_answer(decided))
-        if not one.right:
-            self._take_other(one, answer)
+        if not originals:
+            self._take_other(item_id, answer)
             return
         counts["known"] += 1
         counts["original_offered"] += any(
-            member.is_offered and member.item_id in one.right for member in ranked.members
+            member.is_offered and member.item_id in originals for member in ranked.members
         )
-        right = self._label(one)
-        self._recorder.add(StoredCase(one.item_id, None, classify_answers(answer, right), answer, right))
+        right = self._label(originals)
+        self._recorder.add(StoredCase(item_id, None, classify_answers(answer, right), answer, right))
 
-    def _take_other(self, one: ReplayedItem, answer: LaneAnswer) -> None:
+    def _take_other(self, item_id: int, answer: LaneAnswer) -> None:
         """Of an item that nobody called a duplicate an acceptance is news, and neither right nor wrong."""
         self._recorder.counts["others"] += 1
         if answer.outcome == "accepted":
-            self._recorder.add(StoredCase(one.item_id, None, "unlabelled", answer, LaneAnswer("skipped")))
+            self._recorder.add(StoredCase(item_id, None, "unlabelled", answer, LaneAnswer("skipped")))
 
-    def _label(self, one: ReplayedItem) -> LaneAnswer:
-        numbers = sorted(self._numbers(one.right))
+    def _label(self, originals: frozenset[int]) -> LaneAnswer:
+        numbers = sorted(self._numbers(originals))
         return LaneAnswer("accepted", target=numbers[0], also=tuple(numbers[1:]))
 
     def _numbers(self, item_ids: frozenset[int]) -> Iterator[int]:

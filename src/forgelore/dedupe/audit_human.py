@@ -1,12 +1,10 @@
-"""`dedupe audit --against human`: kept decisions beside what people say of the same pairs, shown blind.
+"""`dedupe audit --against human`: kept decisions beside what people say of the same pairs, which they see blind.
 
-    accepted decisions, and as many others -> shuffled pairs: an item and its target, or its first candidate
-    -> a person says duplicate, related, different or unsure -> kept -> decisions are right or wrong
+    accepted decisions and as many others → shuffled pairs → duplicate, related, different or unsure → right or wrong
 
-Nothing of a pair tells what the judge said. Labels stay: a walk that was broken off goes on where it was, another seed
-adds to what is there, and every label of a pair that the judge has decided on counts. No judge is asked.
-
-Stored judge: what a judge said of an item once, said again. Nobody is asked, and the gates read it anew.
+A pair is an item with its target, or with its first candidate; nothing tells what the judge said. Labels stay: an audit
+that was broken off goes on where it was, another seed adds to what is there, and every label of a decided pair counts.
+No judge is asked: the gates read anew what it said once.
 """
 
 import random
@@ -30,7 +28,7 @@ from forgelore.dedupe.audit_rules import PairLabel, classify_answers, without_ea
 from forgelore.dedupe.gates import MIN_FACTS
 from forgelore.dedupe.judge import Decider
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.dedupe.verdict import AnyJudge, InvalidVerdict, JudgeAnswer, Question, Verdict
+from forgelore.dedupe.verdict import AnyJudge, InvalidAnswer, JudgeAnswer, Question, Verdict
 from forgelore.errors import NotFound
 from forgelore.records import LaneAnswer
 from forgelore.store.candidates import load_set
@@ -62,11 +60,11 @@ class StoredJudge:
         return JudgeAnswer(_parse(decision.verdict), facts_found=facts)
 
 
-def _parse(text: str) -> Verdict | InvalidVerdict:
+def _parse(text: str) -> Verdict | InvalidAnswer:
     try:
         return json.decode(text, type=Verdict)
     except (ValidationError, DecodeError) as error:
-        return InvalidVerdict(str(error))
+        return InvalidAnswer(str(error))
 
 
 SAMPLE = 100
@@ -92,12 +90,6 @@ class BlindPair(NamedTuple):
     second: BlindItem
 
 
-class _DecidedPair(NamedTuple):
-    decision: JudgedSource
-    kind: str
-    target_id: int  # what it was accepted onto, or its first candidate
-
-
 def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[BlindPair]:
     """Return the pairs of a sample that nobody has labelled yet: the same sample for the same seed."""
     pairs = _list_decided(store, project_id, judge, setting)
@@ -107,12 +99,12 @@ def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: Au
         )
     labelled = _load_labels(store, project_id)
     chosen = [one for one in _sample(pairs, setting) if _key(one) not in labelled]
-    known = load_judged(store, {item_id for one in chosen for item_id in (one.decision.item_id, one.target_id)})
+    known = load_judged(store, {item_id for one in chosen for item_id in _key(one)})
     items = {item_id: BlindItem(item.number, item.title, item.body, item.url) for item_id, item in known.items()}
     return [
-        _as_blind(one, items[one.decision.item_id], items[one.target_id])
+        _as_blind(known[one.item_id].kind, items[one.item_id], items[one.target_id])
         for one in chosen
-        if one.decision.item_id in items and one.target_id in items
+        if one.item_id in items and one.target_id in items
     ]
 
 
@@ -139,35 +131,36 @@ def audit_human(context: JobContext, judge: AnyJudge, setting: AuditSetting) -> 
     todo = [one for one in _list_decided(store, project_id, judge, setting) if _key(one) in labels]
     with recording(context, "human", as_parameters(judge, setting)) as recorder:
         for one in recorder.each(todo, len(todo), "labels read"):
-            decision, kept = one.decision, load_set(store, one.decision.set_id)
-            stored = StoredJudge(judge.name, judge.model, decision)
-            decided = Decider(store, project_id, stored, policy).decide(decision.item_id, kept.members if kept else ())
+            kept, stored = load_set(store, one.set_id), StoredJudge(judge.name, judge.model, one)
+            decided = Decider(store, project_id, stored, policy).decide(one.item_id, kept.members if kept else ())
             if decided is None:
                 continue
             answer, right = without_early_skips(as_answer(decided)), _as_right(store, one, labels[_key(one)])
             if answer.outcome == "accepted" and right.target not in (None, answer.target):
                 continue  # a lower threshold accepts another pair than was shown
             case_class = classify_answers(answer, right)
-            recorder.add(StoredCase(decision.item_id, decision.set_id, case_class, answer, right))
+            recorder.add(StoredCase(one.item_id, one.set_id, case_class, answer, right))
     return reload_report(store, recorder.run_id)
 
 
-def _list_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[_DecidedPair]:
-    """Return each pair once. Of two copies each may be accepted onto the other: that is one question."""
-    found: dict[frozenset[int], _DecidedPair] = {}
+def _list_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[JudgedSource]:
+    """Return each pair once, as the decision onto what was accepted, or else onto the first candidate. Of two copies
+    each may be accepted onto the other: that is one question.
+    """
+    found: dict[frozenset[int], JudgedSource] = {}
     for one in _each_decided(store, project_id, judge, setting):
         known = found.get(_key(one))
-        if known is None or (known.decision.outcome != "accepted" and one.decision.outcome == "accepted"):
+        if known is None or (known.outcome != "accepted" and one.outcome == "accepted"):
             found[_key(one)] = one
     return list(found.values())
 
 
-def _each_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> Iterator[_DecidedPair]:
+def _each_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> Iterator[JudgedSource]:
     for kind in setting.kinds:
         for one in list_judged_sources(store, project_id, kind, judge.name, judge.model):
             target = one.target_id if one.outcome == "accepted" else _first_candidate(store, one)
             if target is not None:
-                yield _DecidedPair(one, kind, target)
+                yield one._replace(target_id=target)
 
 
 def _first_candidate(store: Store, decision: JudgedSource) -> int | None:
@@ -175,12 +168,12 @@ def _first_candidate(store: Store, decision: JudgedSource) -> int | None:
     return next((one.item_id for one in kept.members if one.is_offered), None) if kept else None
 
 
-def _sample(pairs: list[_DecidedPair], setting: AuditSetting) -> list[_DecidedPair]:
+def _sample(pairs: list[JudgedSource], setting: AuditSetting) -> list[JudgedSource]:
     """Return accepted pairs and as many others, in an order that tells nothing."""
     chance = random.Random(setting.seed)  # noqa: S311 - statistics, not a secret
     wanted = setting.sample or SAMPLE
-    accepted = [one for one in pairs if one.decision.outcome == "accepted"]
-    others = [one for one in pairs if one.decision.outcome != "accepted"]
+    accepted = [one for one in pairs if one.outcome == "accepted"]
+    others = [one for one in pairs if one.outcome != "accepted"]
     first = chance.sample(accepted, min(len(accepted), (wanted + 1) // 2))
     count = min(len(others), wanted - len(first), max(len(first), MIN_OTHERS))
     chosen = [*first, *chance.sample(others, count)]
@@ -193,20 +186,20 @@ def _load_labels(store: Store, project_id: int) -> dict[frozenset[int], str]:
     return {frozenset(pair): label for pair, label in load_labels_of_pairs(store, project_id).items()}
 
 
-def _key(one: _DecidedPair) -> frozenset[int]:
-    return frozenset((one.decision.item_id, one.target_id))
+def _key(one: JudgedSource) -> frozenset[int]:
+    return frozenset((one.item_id, one.target_id or 0))
 
 
-def _as_right(store: Store, one: _DecidedPair, label: str) -> LaneAnswer:
+def _as_right(store: Store, one: JudgedSource, label: str) -> LaneAnswer:
     if label == "unsure":
         return LaneAnswer("skipped", label)
-    number = load_number(store, one.target_id)
+    number = load_number(store, one.target_id or 0)
     return LaneAnswer("accepted" if label == "duplicate" else "rejected", label, number)
 
 
-def _as_blind(one: _DecidedPair, source: BlindItem, target: BlindItem) -> BlindPair:
+def _as_blind(kind: str, source: BlindItem, target: BlindItem) -> BlindPair:
     first, second = sorted((source, target), key=lambda each: each.number)
-    return BlindPair(one.kind, source.number, target.number, first, second)
+    return BlindPair(kind, source.number, target.number, first, second)
 
 
 def _find(store: Store, project_id: int, kind: str, number: int, *, is_public: bool) -> int:

@@ -1,24 +1,13 @@
-"""Classes of an audit: what one judge decided of an item beside what is right, or beside what a better judge decided.
+"""Audit rules: classes of cases, labels of pairs in files, and what stricter gates would have made of an audit.
 
     tp          both accept the same target              fp   accepted here, not there
     conflict    both accept, and name different targets  fn   not accepted here, accepted there
     tn          neither accepts                          incomplete   one of them gave no answer
     unlabelled  accepted here, and nobody knows what is right: it is shown, and counts for nothing
 
-Precision and recall are shares of yes and no, so they have Wilson's intervals (compare/scoring). Between two
-judges a conflict is counted by itself: either may be right. Against labels it is an error like any other.
-
-Labels of pairs: what a person says of two items that were shown blind, one JSON object per line in a file.
-
-    {"kind": "issue", "number": 12, "target": 7, "label": "duplicate"}
-
-duplicate: they are the same; related and different: they are not; unsure: nobody can tell, and it counts for nothing.
-Other keys, such as the titles that came with the file, are left alone; a line with an empty label is not filled in yet.
-
-Gate simulation: what stricter bounds would have made of decisions that were audited, without asking any judge again.
-
-A bound takes acceptances away and never adds one, so of each pair of bounds the stricter one accepts a subset. What is
-right stays as it was: only the judge that is measured is held to the bounds.
+"Here" is the judge that is measured, "there" what it is measured by. Precision and recall come with Wilson's intervals
+(compare/scoring). Between two judges a conflict is counted by itself, since either may be right; against labels it is
+an error like any other.
 """
 
 from collections import Counter
@@ -108,33 +97,30 @@ _EXAMPLE = '{"kind": "issue", "number": 12, "target": 7, "label": "duplicate"}'
 
 
 class PairLabel(Struct, frozen=True):
-    """What a person says of a pair, by the numbers of its items."""
+    """What a person says of a pair, by the numbers of its items. duplicate: they are the same; related, different: they
+    are not; unsure: nobody can tell, and it counts for nothing.
+    """
 
     kind: Literal["issue", "change"]
     number: int
     target: int
-    label: LabelWord
-
-
-class _LabelLine(Struct):
-    kind: Literal["issue", "change"]
-    number: int
-    target: int
-    label: Literal["duplicate", "related", "different", "unsure", ""]
+    label: LabelWord | Literal[""]  # "": nobody has filled in the line yet
 
 
 def parse_labels(lines: Iterable[tuple[int, bytes]]) -> list[PairLabel]:
-    """Return the labels of numbered lines. Raises InvalidValue at the first line that is none."""
+    """Return the labels of numbered lines of JSON. Other keys, such as the titles that came with the file, are left
+    alone; an empty label is not filled in yet. Raises InvalidValue at the first line that is no label.
+    """
     found = []
     for at, line in lines:
         if not line.strip():
             continue
         try:
-            said = msgspec.json.decode(line, type=_LabelLine)
+            said = msgspec.json.decode(line, type=PairLabel)
         except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InvalidValue(f"line {at} is no label: {error}", hint=f"write: {_EXAMPLE}") from error
         if said.label:
-            found.append(PairLabel(said.kind, said.number, said.target, said.label))
+            found.append(said)
     return found
 
 
@@ -157,12 +143,7 @@ class GateBounds(NamedTuple):
     confidence_min: float | None = None
 
 
-class JudgedPair(NamedTuple):
-    """One case of an audit. `is_labelled` False: nobody knows what is right."""
-
-    cheap: LaneAnswer
-    strong: LaneAnswer
-    is_labelled: bool = True
+JudgedPair = tuple[LaneAnswer, LaneAnswer, bool]  # what was said, what is right, and whether anybody knows that
 
 
 class SweptBound(NamedTuple):
@@ -174,7 +155,9 @@ class SweptBound(NamedTuple):
 
 
 def simulate(cases: Iterable[JudgedPair], bounds: GateBounds, against: AuditReference) -> AuditScores:
-    """Return the classes as they would have been under these bounds."""
+    """Return the classes as they would have been under these bounds, without asking any judge again. A bound takes
+    acceptances away and never adds one; what is right stays as it was.
+    """
     return score_classes([_classify(one, bounds) for one in cases], against)
 
 
@@ -201,10 +184,11 @@ def hold_to(answer: LaneAnswer, bounds: GateBounds) -> LaneAnswer:
 
 
 def _classify(case: JudgedPair, bounds: GateBounds) -> str:
-    held = hold_to(case.cheap, bounds)
-    if not case.is_labelled:
+    said, right, is_labelled = case
+    held = hold_to(said, bounds)
+    if not is_labelled:
         return "unlabelled" if held.outcome == "accepted" else "left out"
-    return classify_answers(held, case.strong)
+    return classify_answers(held, right)
 
 
 def _is_above(value: float | None, bound: float | None) -> bool:

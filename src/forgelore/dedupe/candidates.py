@@ -1,23 +1,12 @@
-"""`dedupe candidates`: for every open item of a kind, a kept list of what it could repeat.
+"""`dedupe candidates`: for every open item of a kind, a kept list of what it could repeat, ranked now.
 
-Only what changed: a source with a fresh set of the same parameters is left alone. Each set is saved by itself, so that
-a run that is killed goes on where it was. That others were filed since makes no set stale, because whichever of two
-came later has both in its own.
+A source with a fresh set of the same parameters is left alone. Each set is saved by itself, so a run that is killed
+goes on where it was. That others were filed since makes no set stale: the later of two has both in its own.
 
-Candidates of one item: what it could repeat, ranked now, with the numbers of each pair as they are kept.
-
-A batch asks what is a duplicate of what today. So targets may be earlier or later than their source, and are told by
-what is stored, not by what was known when the source was filed: of two copies each finds the other, and which of them
-stays is chosen later (dedupe/clusters). An audit asks about the past: `as_of` a time, by what was known then.
-
-All states are ranked together, because the evidence of a pair compares it with the rest of its list, and then cut:
-`k` of the wanted states, and a few closed ones beside them, which are shown and never offered to a judge.
-
-Reading processes: the ranking of many sources side by side. Each has its own connection and vectors; the caller
-writes.
-
-They are started anew (`spawn`), because a copy of a process that has threads and an open database is not safe. What
-they need is handed over as a function that opens a retriever, since an open one cannot be.
+Targets may be earlier or later than their source: of two copies each finds the other, and which of them stays is chosen
+later (dedupe/clusters). An audit asks about the past: what was there at `as_of`, in the states of then. All states are
+ranked together, because the evidence of a pair compares it with the rest of its list, and then cut: `k` of the wanted
+states, and a few closed ones beside them, which are shown and never offered to a judge.
 """
 
 import contextlib
@@ -181,7 +170,11 @@ def rank_in_processes(
     open_retriever: OpenRetriever, item_ids: Sequence[int], setting: CandidateSetting, *, workers: int,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[RankedSource | None]:  # fmt: skip
-    """Yield the candidates of every item, in any order of batches. One that is gone gives None."""
+    """Yield the candidates of every item, in any order of batches. One that is gone gives None.
+
+    Each process has its own connection and vectors, and the caller writes. They are started anew (`spawn`), because a
+    copy of a process with threads and an open database is not safe; so they get a function that opens a retriever.
+    """
     batches = [list(item_ids[at : at + _BATCH]) for at in range(0, len(item_ids), _BATCH)]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_open, initargs=(open_retriever,)) as pool:

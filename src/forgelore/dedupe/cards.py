@@ -1,20 +1,11 @@
 r"""Intent card: what an item is about, in a few fields, so that two are compared by that and not by how they are told.
 
-A language model writes it, or it is taken from the item's own words, without one:
-
     "wallet: crash on startup", "After the update …\nERROR: Disk full at 0x7f\n  at Cache.put(Cache.java:2)"
-    -> component wallet, symptom "crash on startup", context "After the update …", error "ERROR: Disk full at 0x7f",
-       frame "at Cache.put"
+    → component wallet, symptom "crash on startup", context "After the update …", error "ERROR: Disk full at 0x7f",
+      frame "at Cache.put"
 
-A card is for finding and for judges. Nobody is shown its words as if a person had written them.
-
-Cards that a model wrote: what is asked for, and as much as can be made of what it answered.
-
-Leniently, unlike a verdict: a card decides nothing, so a list where a text was asked for, another name of a field or a
-sentence around the object cost no card. What remains is short, on one line and without what acts on a terminal.
-
-    {"Component": "wallet", "error": "Disk full", "versions": 2.1, "mood": "bad"}
-    -> component wallet, errors ("Disk full",), versions ("2.1",)
+`extract_card` takes it from the item's own words; `coerce_card` reads what a language model wrote. A card is for
+finding and for judges: nobody is shown its words as if a person had written them.
 """
 
 import hashlib
@@ -23,14 +14,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.json import decode, encode
 
 from forgelore.compare.sameness import USUAL, without_boilerplate
 from forgelore.compare.signatures import What, parse_signature
-from forgelore.dedupe.verdict import ItemType, find_item_type, find_objects
+from forgelore.dedupe.verdict import InvalidAnswer, ItemType, find_item_type, find_objects
 from forgelore.index.cleaning import telling_text
 from forgelore.records import CardSource
 from forgelore.text.fence import printable, storable
@@ -167,21 +157,19 @@ _ENTRY = 200  # characters
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
-class InvalidCard(NamedTuple):
-    """An answer that is no card, and what is wrong with it."""
+def coerce_card(answer: str) -> IntentCard | InvalidAnswer:
+    """Return the card in a model's answer: of several objects the one that says most.
 
-    problem: str
-
-
-def coerce_card(answer: str) -> IntentCard | InvalidCard:
-    """Return the card in a model's answer: of several objects the one that says most."""
+    Leniently, unlike a verdict: a card decides nothing, so a list where a text was asked for, another name of a field
+    or a sentence around the object cost no card. {"Error": "Disk full", "versions": 2.1} -> errors, versions ("2.1",)
+    """
     if len(answer) > _READ:
-        return InvalidCard("the answer is too long for a card")
+        return InvalidAnswer("the answer is too long for a card")
     found = find_objects(answer)
     if not found:
-        return InvalidCard("there is no JSON object in the answer")
+        return InvalidAnswer("there is no JSON object in the answer")
     best = max((_as_card(one) for one in found), key=_count_fields)
-    return best if _count_fields(best) else InvalidCard("the card says nothing")
+    return best if _count_fields(best) else InvalidAnswer("the card says nothing")
 
 
 def card_schema() -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Gates: the named rules that may object to a verdict. One ordered tuple for every policy.
+"""Gates: the named rules that may object to a verdict, the policies that ask them, and the builtin judge of rules.
 
     batch    `dedupe judge`: an accepted decision is an edge, from which clusters and closings come
     online   `dedupe detect-new`: one new item; what fails here is at most a maybe
@@ -6,33 +6,7 @@
     triage   the bot's comment: no verdict is needed, thresholds read similarity, and a model may only take away
 
 The first gate that objects gives the reason; a gate can object and do nothing else, so another gate never turns a
-rejection into an acceptance. A policy says which gates it asks, and with which numbers.
-
-Gate policy: which gates a job asks, with which numbers, and which words of a judge object.
-
-    values that object     batch and audit                                         online, beside these
-    relation               related_followup, partial_overlap, different
-    root_cause             adjacent, different
-    scope                  source_superset, partial_overlap, different_scope       source_subset
-    path                   different
-    certainty              unsure
-
-A source that asks for less than its target (`source_subset`) loses nothing when it is closed onto it; one that asks for
-more (`source_superset`) does. Online a person is told at once and nobody reviews it: nothing but `same_scope` will do.
-
-Rules: the builtin judge. Each has a measured precision, and its confidence is that precision.
-
-    a person said      somebody with the right to write said "duplicate of #N", or the forge has it marked
-    same text          title and text are equal (compare/sameness)
-    nearly same text   ... but for a few words
-    same failure       several error lines stand in both, a message that is rare in the project among them; the titles
-                       share much of what is rare in them, and do not name different things ("Remove sun.misc.Unsafe"
-                       is not "Remove sun.misc.Signal", whatever log both quote)
-
-How often each was right was counted on trackers whose duplicates are known and, where nobody had said so, by reading
-(bench/results/dedupe.md). One wrong and one right are added to each count, so that eight lucky ones are not certainty.
-The rules find few duplicates. What no rule fits is "not a duplicate" to this judge, whatever its similarity: at a
-similarity of 0.99 one pair in three is one.
+rejection into an acceptance. A policy says which gates it asks, with which numbers and which words of a judge object.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -42,7 +16,7 @@ from typing import Literal, NamedTuple
 from forgelore.compare.sameness import Sameness
 from forgelore.compare.signatures import parse_signature
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.dedupe.verdict import InvalidVerdict, ItemType, JudgeAnswer, JudgedCandidate, Question, Verdict
+from forgelore.dedupe.verdict import InvalidAnswer, ItemType, JudgeAnswer, JudgedCandidate, Question, Verdict
 from forgelore.records import JudgedItem
 
 PolicyName = Literal["batch", "online", "audit", "triage"]
@@ -68,7 +42,7 @@ class GateCase(NamedTuple):
     """Everything that gates look at: the source, what it could repeat, and what the judge said of it."""
 
     options: tuple[Option, ...]
-    verdict: Verdict | InvalidVerdict | None  # None: no judge was asked
+    verdict: Verdict | InvalidAnswer | None  # None: no judge was asked
     is_vague: bool = False
     item_type: ItemType = "unknown"
     facts_found: int = 0  # of the judge's, in both texts
@@ -79,7 +53,7 @@ class GateCase(NamedTuple):
         """The candidate that the judge names; without a judge the first."""
         if self.verdict is None:
             return self.options[0] if self.options else None
-        if isinstance(self.verdict, InvalidVerdict) or self.verdict.target is None:
+        if isinstance(self.verdict, InvalidAnswer) or self.verdict.target is None:
             return None
         return next((one for one in self.options if one.number == self.verdict.target), None)
 
@@ -218,6 +192,9 @@ SUPPORT = 0.90  # of similarity, online
 MIN_GAP = 0.26  # of strength: it vetoes as many lists as 0.015 of cosine (bench/results/dedupe.md)
 
 _EVERY_GATE = frozenset(name for name, _ in GATES)
+# A source that asks for less than its target (`source_subset`) loses nothing when it is closed onto it; one that asks
+# for more (`source_superset`) does. Online a person is told at once and nobody reviews it: there
+# `source_subset` objects too.
 _VETOES = frozenset(
     {
         ("relation", "related_followup"),
@@ -259,6 +236,7 @@ class Rule(NamedTuple):
 
     @property
     def confidence(self) -> float:
+        """One wrong and one right are added to each count, so that eight lucky ones are not certainty."""
         return round((self.right + 1) / (self.sample + 2), 3)
 
 
@@ -275,7 +253,10 @@ def _is_nearly_same(_: JudgedItem, one: JudgedCandidate) -> bool:
 
 
 def is_same_failure(source: JudgedItem, one: JudgedCandidate, least: Mapping[str, float] = MIN_SHARED) -> bool:
-    """Tell whether both report one failure: enough of its error lines, and titles that may be of one thing."""
+    """Tell whether both report one failure: several error lines stand in both, a message that is rare in the project
+    among them, and the titles share much of what is rare in them and do not name different things ("Remove
+    sun.misc.Unsafe" is not "Remove sun.misc.Signal", whatever log both quote).
+    """
     is_shared = all(one.features.get(name, 0.0) >= value for name, value in least.items())
     return is_shared and not _name_different_things(source.title, one.item.title)
 
@@ -288,6 +269,8 @@ def _name_different_things(title: str, other: str) -> bool:
     return bool(mine and theirs) and not mine & theirs
 
 
+# How often each was right was counted on trackers whose duplicates are known and, where nobody had said so, by reading
+# (bench/results/dedupe.md).
 RULES = (
     Rule("a person said", _is_said, 1_236, 1_245),  # right: the project closed it
     Rule("same text", _is_same, 29, 30),
@@ -299,8 +282,10 @@ RULES = (
 
 
 class RuleJudge:
-    """The builtin judge. Without `trusts_statements` what people said counts for nothing, as in measurements: there it
-    is the label itself.
+    """The builtin judge: rules with a measured precision, which is their confidence. They find few duplicates. What no
+    rule fits is "not a duplicate", whatever its similarity: at a similarity of 0.99 one pair in three is one.
+
+    Without `trusts_statements` what people said counts for nothing, as in measurements: there it is the label itself.
     """
 
     def __init__(self, *, trusts_statements: bool = True) -> None:

@@ -1,8 +1,8 @@
 """`dedupe intent`: a card for every issue and change, made again only where something changed.
 
-    item -> source hash -> the same as that of its card: left alone; else a card -> kept, its document waits
+    item → hash of its source → the same as that of its card: left alone; else a card is made, and its document waits
 
-A maker is rules, or a language model. Where a model fails the rules make the card, which is told, counted, and tried
+Rules make cards, or a language model. Where a model fails the rules make the card; that is told, counted, and tried
 again by the next run. Cards are kept a few at a time, so that a run that is killed goes on where it was.
 """
 

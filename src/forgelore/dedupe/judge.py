@@ -1,16 +1,11 @@
 """`dedupe judge`: decide of every open item whether it repeats one of its candidates.
 
-    latest set -> skipped beforehand (no candidates, too vague, accepted before) -> judge -> gates -> decision
+    latest set → skipped beforehand (no candidates, too vague, accepted before) → judge → gates → decision
 
-Every decision is kept by itself with what the judge said and which gate objected. A set is judged once by a judge and
-its model; an accepted edge stays until `is_rejudged` replaces it. What no judge has answered (no connection, no budget)
-is asked again by the next run, and replaces nothing.
-
-Decisions on one set of candidates: the judge is asked, the gates read its answer. The same for batch and online.
-
-Asking a judge about many cases, several at once: a model takes seconds to answer, and none of them here.
-
-The caller's thread makes the cases and takes the answers, in the order in which they come; the store is its alone.
+`Decider` asks a judge about one set and lets the gates read its answer; batch, online and audits share it. Every
+decision is kept with what the judge said and which gate objected. A set is judged once by a judge and its model; an
+accepted edge stays until `is_rejudged` replaces it. What no judge answered (no connection, no budget) is asked again by
+the next run, and replaces nothing.
 """
 
 import threading
@@ -18,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations, islice
 from queue import SimpleQueue
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import json
 
@@ -84,7 +79,7 @@ class Decider:
     """Decides about the items of one project with one judge, under one policy."""
 
     def __init__(self, store: Store, project_id: int, judge: AnyJudge, policy: Policy) -> None:
-        self._store, self._judge, self._policy, self._project_id = store, judge, policy, project_id
+        self._store, self.judge, self._policy, self._project_id = store, judge, policy, project_id
         self._refused = load_refused_pairs(store, project_id)
         self._lines: dict[str, Collection[int]] = {}
 
@@ -93,7 +88,7 @@ class Decider:
         prepared = self.prepare(item_id, members, with_cards=with_cards)
         if not isinstance(prepared, PreparedCase):
             return prepared
-        return self.weigh(prepared, self._judge.ask(prepared.question))
+        return self.weigh(prepared, self.judge.ask(prepared.question))
 
     def prepare(
         self, item_id: int, members: Sequence[SetMember], *, with_cards: bool = False
@@ -146,8 +141,8 @@ class Decider:
         """Return a decision as it is kept."""
         answer, verdict = decided.answer or JudgeAnswer(None), decided.verdict
         return NewDecision(
-            self._project_id, decided.source.item_id, set_id, run_id, self._policy.name, self._judge.name,
-            self._judge.model, answer.prompt_hash, verdict.is_duplicate if verdict else None,
+            self._project_id, decided.source.item_id, set_id, run_id, self._policy.name, self.judge.name,
+            self.judge.model, answer.prompt_hash, verdict.is_duplicate if verdict else None,
             decided.target.item_id if decided.target else None, verdict.confidence if verdict else None,
             _as_text(answer), outcome, str(decided.reason or ""), answer.prompt_tokens, answer.answer_tokens,
         )  # fmt: skip
@@ -231,49 +226,39 @@ class JudgePatience:
             raise answer.error
 
 
-class HasQuestion(Protocol):
-    """Whatever a judge is asked about: it carries the question."""
-
-    @property
-    def prepared(self) -> PreparedCase: ...
-
-
-class AskedCase(NamedTuple):
-    """A set of candidates with the question that it makes."""
-
-    candidate_set: CandidateSet
-    prepared: PreparedCase
-
-
 _FAILURES = 5
 _FOR_ALL = (AuthError, ChatModelNotFound, ConfigError)
-_Case = TypeVar("_Case", bound=HasQuestion)
+_Case = TypeVar("_Case")  # whatever the caller asks about
 
 
-def ask_all(judge: AnyJudge, cases: Iterable[_Case], *, workers: int) -> Iterator[tuple[_Case, JudgeAnswer]]:
-    """Yield each case with its answer. A case is taken when there is somebody to ask about it, so that whoever makes
-    them may stop; what was asked is waited for.
+def ask_all(
+    judge: AnyJudge, cases: Iterable[tuple[_Case, PreparedCase]], *, workers: int
+) -> Iterator[tuple[_Case, PreparedCase, JudgeAnswer]]:
+    """Yield each case with its question and the answer, in the order in which answers come. A model takes seconds to
+    answer, so several threads ask; the caller's own thread makes the cases and takes the answers, and the store is its
+    alone. A case is taken when there is somebody to ask about it, so that whoever makes them may stop; what was asked
+    is waited for.
     """
     if workers == 1:
-        for case in cases:
-            yield case, judge.ask(case.prepared.question)
+        for case, prepared in cases:
+            yield case, prepared, judge.ask(prepared.question)
         return
     waiting = iter(cases)
-    todo: SimpleQueue[_Case | None] = SimpleQueue()
-    done: SimpleQueue[tuple[_Case, JudgeAnswer | BaseException]] = SimpleQueue()
+    todo: SimpleQueue[tuple[_Case, PreparedCase] | None] = SimpleQueue()
+    done: SimpleQueue[tuple[_Case, PreparedCase, JudgeAnswer | BaseException]] = SimpleQueue()
     for _ in range(workers):
         threading.Thread(target=_work, args=(judge, todo, done), daemon=True).start()
     under_way = 0
     try:
-        for case in islice(waiting, workers):
-            todo.put(case)
+        for first in islice(waiting, workers):
+            todo.put(first)
             under_way += 1
         while under_way:
-            case, answer = done.get()
+            case, prepared, answer = done.get()
             under_way -= 1
             if isinstance(answer, BaseException):
                 raise answer
-            yield case, answer
+            yield case, prepared, answer
             if (following := next(waiting, None)) is not None:
                 todo.put(following)
                 under_way += 1
@@ -283,13 +268,15 @@ def ask_all(judge: AnyJudge, cases: Iterable[_Case], *, workers: int) -> Iterato
 
 
 def _work(
-    judge: AnyJudge, todo: "SimpleQueue[_Case | None]", done: "SimpleQueue[tuple[_Case, JudgeAnswer | BaseException]]"
+    judge: AnyJudge,
+    todo: "SimpleQueue[tuple[_Case, PreparedCase] | None]",
+    done: "SimpleQueue[tuple[_Case, PreparedCase, JudgeAnswer | BaseException]]",
 ) -> None:
-    while (case := todo.get()) is not None:
+    while (asked := todo.get()) is not None:
         try:
-            done.put((case, judge.ask(case.prepared.question)))
+            done.put((*asked, judge.ask(asked[1].question)))
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
-            done.put((case, error))
+            done.put((*asked, error))
 
 
 _SAVED_EVERY = 20  # sets between two looks at the counters
@@ -356,8 +343,8 @@ def judge_sets(context: JobContext, kind: str, judge: AnyJudge, setting: JudgeSe
     is_stopped = True
     try:
         cases = run.cases(todo, on_set=lambda: watcher.saved(part, 1))
-        for case, answer in ask_all(judge, cases, workers=setting.workers):
-            run.take(case, answer)
+        for one, prepared, answer in ask_all(judge, cases, workers=setting.workers):
+            run.take(one, prepared, answer)
             watcher.saved(part, 1)
         is_stopped = context.should_stop()
     finally:
@@ -376,7 +363,9 @@ class _JudgeRun:
         self._tokens, self._cost = (0, 0), 0.0
         self._patience = JudgePatience()
 
-    def cases(self, todo: list[CandidateSet], *, on_set: Callable[[], None]) -> Iterator[AskedCase]:
+    def cases(
+        self, todo: list[CandidateSet], *, on_set: Callable[[], None]
+    ) -> Iterator[tuple[CandidateSet, PreparedCase]]:
         """Yield what a judge is to be asked; what needs none is decided on the way."""
         for one in todo:
             if not self._setting.is_rejudged and load_accepted(self._store, one.item_id):
@@ -384,7 +373,7 @@ class _JudgeRun:
             elif isinstance(prepared := self._prepare(one), SetDecision):
                 self._save(one, prepared)
             elif prepared is not None:
-                yield AskedCase(one, prepared)
+                yield one, prepared
                 if self._context.should_stop():
                     return
                 continue
@@ -395,11 +384,11 @@ class _JudgeRun:
     def _prepare(self, one: CandidateSet) -> PreparedCase | SetDecision | None:
         return self._decider.prepare(one.item_id, one.members, with_cards=one.representation == "intent")
 
-    def take(self, case: AskedCase, answer: JudgeAnswer) -> None:
+    def take(self, one: CandidateSet, prepared: PreparedCase, answer: JudgeAnswer) -> None:
         """Keep what the gates make of an answer. Raises what keeps the judge from answering, now or again and again."""
         self._tokens = self._tokens[0] + answer.prompt_tokens, self._tokens[1] + answer.answer_tokens
         self._cost += answer.cost
-        self._save(case.candidate_set, self._decider.weigh(case.prepared, answer))
+        self._save(one, self._decider.weigh(prepared, answer))
         self._patience.take(answer)
 
     def _save(self, one: CandidateSet, decided: SetDecision) -> None:

@@ -13,7 +13,6 @@ from forgelore.dedupe.audit_rules import (
     AuditReference,
     AuditScores,
     GateBounds,
-    JudgedPair,
     SweptBound,
     simulate,
     sweep,
@@ -65,8 +64,7 @@ def analyse_audit(store: Store, run: DedupeRun, bounds: GateBounds) -> AuditAnal
     report = load_report(store, run)
     against: AuditReference = report.against  # type: ignore[assignment]
     cases = [
-        JudgedPair(one.case.cheap, one.case.strong, one.case.audit_class != "unlabelled")
-        for one in list_cases(store, run.id)
+        (one.case.cheap, one.case.strong, one.case.audit_class != "unlabelled") for one in list_cases(store, run.id)
     ]
     simulated = simulate(cases, bounds, against) if any(one is not None for one in bounds) else None
     return AuditAnalysis(report, bounds, simulated, sweep(cases, bounds, against))

@@ -1,27 +1,9 @@
-"""Verdict: what a judge said of an item and its candidates, as strict JSON.
+"""Verdict: what a judge is asked, what it answers, and as much of the answer as can be believed.
 
-A model's answer is hostile text: it has read a stranger's. So it is taken by the letter. What is missing, of another
-type or out of range makes it invalid as a whole, and so do two answers in one. A fence or a sentence around the one
-object is forgiven, since many models cannot leave them out.
-
-Question: what a judge is asked of an item, and what it answers. Rules and a language model are two such judges.
-
-A judge says what it thinks; it decides nothing. Gates read its answer (dedupe/gates), and what it names as shared
-facts is looked up, unless it has looked them up itself.
-
-Shared facts: do the quotes that a judge names really stand in both texts?
-
-A model that invents, or that was talked into something by the text it read, cannot make words appear in the other text.
-A quote counts when it stands in both (case, blanks and punctuation aside), says something (an identifier, a number with
-letters, or three words that are not all common ones), and is not part of another quote.
-
-Type of an item: does it report a fault, or ask for something new? Told by its labels, its title, or its form.
-
-    labels    `bug`, `kind/bug`, `C-bug`, `type: defect`; `enhancement`, `feature request`, `C-feature-request`
-    title     `[Bug]`, `fix:`, `Feature request: …`, `feat(ui): …`
-    form      headings such as "Steps to reproduce" and "Describe the solution you'd like"
-
-The first of these that tells decides; what tells both, or nothing, is `unknown`, which objects to nothing.
+Rules and a language model are two judges. A judge says what it thinks and decides nothing: gates read its answer
+(dedupe/gates). A model has read strangers' text, so its answer is hostile and taken by the letter: what is missing, of
+another type or out of range makes it invalid as a whole, and so do two answers in one. A fence or a sentence around the
+one object is forgiven, since many models cannot leave them out. The facts that it names are looked up in both texts.
 """
 
 import json
@@ -65,27 +47,27 @@ class Verdict(Struct, frozen=True):
     facts: Annotated[list[SharedFact], Meta(max_length=20)]
 
 
-class InvalidVerdict(NamedTuple):
-    """An answer that is no verdict, and what is wrong with it."""
+class InvalidAnswer(NamedTuple):
+    """A model's answer that cannot be taken (as a verdict, or as a card), and what is wrong with it."""
 
     problem: str
 
 
-def parse_verdict(answer: str) -> Verdict | InvalidVerdict:
+def parse_verdict(answer: str) -> Verdict | InvalidAnswer:
     """Return the verdict in a model's answer, or what keeps it from being one."""
     if len(answer) > _ANSWER_CHARS:
-        return InvalidVerdict(f"the answer has {len(answer)} characters")
+        return InvalidAnswer(f"the answer has {len(answer)} characters")
     found = find_objects(answer)
     if len(found) != 1:
-        return InvalidVerdict("there is no JSON object in it" if not found else f"it holds {len(found)} JSON objects")
+        return InvalidAnswer("there is no JSON object in it" if not found else f"it holds {len(found)} JSON objects")
     try:
         verdict = convert(found[0], Verdict)
     except ValidationError as error:
-        return InvalidVerdict(str(error))
+        return InvalidAnswer(str(error))
     if any(sign in answer for sign in ("\\ud", "\\uD")) and not _is_text(verdict):
-        return InvalidVerdict("it holds half a character")
+        return InvalidAnswer("it holds half a character")
     if verdict.is_duplicate and verdict.target is None:
-        return InvalidVerdict("it says duplicate and names no target")
+        return InvalidAnswer("it says duplicate and names no target")
     return verdict
 
 
@@ -160,7 +142,7 @@ class Question(NamedTuple):
 class JudgeAnswer(NamedTuple):
     """What a judge said. `verdict` None: nothing, and `reason` says why."""
 
-    verdict: Verdict | InvalidVerdict | None
+    verdict: Verdict | InvalidAnswer | None
     reason: ReasonCode | None = None
     facts_found: int | None = None  # None: the facts of the verdict are to be looked up in both texts
     prompt_hash: str = ""
@@ -195,7 +177,12 @@ _COMMON = frozenset(
 
 
 def count_shared_facts(facts: Iterable[str], text: str, other: str) -> int:
-    """Return how many of the facts stand in both texts and say something."""
+    """Return how many of the facts stand in both texts and say something.
+
+    A model that invents, or that was talked into something, cannot make words appear in the other text. A quote counts
+    when it stands in both (case, blanks and punctuation aside), says something (an identifier, a number with letters,
+    or three words that are not all common ones), and is not part of another quote.
+    """
     mine, theirs = _flat(text), _flat(other)
     found: list[str] = []
     for fact in facts:
@@ -251,7 +238,14 @@ _BODY_CHARS = 20_000
 
 
 def find_item_type(title: str, body: str, labels: Iterable[str]) -> ItemType:
-    """Return what an item is. ("Dark theme", "", ["C-feature-request"]) -> feature"""
+    """Return whether an item reports a fault or asks for something new. ("Dark theme", "", ["C-feature"]) -> feature
+
+        labels    `bug`, `kind/bug`, `C-bug`, `type: defect`; `enhancement`, `feature request`, `C-feature-request`
+        title     `[Bug]`, `fix:`, `Feature request: …`, `feat(ui): …`
+        form      headings such as "Steps to reproduce" and "Describe the solution you'd like"
+
+    The first of these that tells decides; what tells both, or nothing, is unknown, which objects to nothing.
+    """
     words = {word for label in labels for word in _LABEL_WORD.findall(label.lower())}
     by_label = _one_of(is_bug=bool(words & _BUG_WORDS), is_feature=bool(words & _FEATURE_WORDS))
     if by_label != "unknown":
