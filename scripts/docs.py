@@ -269,9 +269,9 @@ def import_schema() -> str:
 
 
 def check() -> str:
-    from forgelore.index.check import MEANINGS
+    from forgelore.index.findings import MEANINGS, REMEDIES
 
-    rows = [f"| `{name}` | {meaning.text} | {meaning.remedy} |" for name, meaning in MEANINGS.items()]
+    rows = [f"| `{name}` | {meaning} | {REMEDIES.get(name, '')} |" for name, meaning in MEANINGS.items()]
     head = "| finding | what it means | what to do |\n|---|---|---|\n"
     return "# Checking a database\n\n" + NOTE + CHECK_INTRO + head + "\n".join(rows) + "\n"
 

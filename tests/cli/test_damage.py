@@ -10,7 +10,7 @@ import pytest
 
 import engine_tables
 from cli.damages import DAMAGES, Damage
-from forgelore.index.check import MEANINGS
+from forgelore.index.findings import MEANINGS
 from forgelore.store.calibration import CalibrationScope, StoredCalibration, save_calibration
 from forgelore.store.sqlite.schema import open_store
 from forgelore.surfaces.cli.main import main

@@ -6,8 +6,9 @@ import apsw
 import pytest
 
 import engine_tables
-from forgelore.index.check import MEANINGS, CheckRequest
+from forgelore.index.check import CheckRequest
 from forgelore.index.check import check_store as check_all
+from forgelore.index.findings import MEANINGS
 from forgelore.index.repair import repair_store as repair_all
 from forgelore.index.stats import EmbedderStats, load_stats
 from forgelore.index.update import index_items
@@ -90,7 +91,7 @@ def test_drift_is_seen_and_mended(sound, spoil, name):
     assert name in findings
     assert findings[name].count == 1
     assert findings[name].examples
-    assert findings[name].meaning == MEANINGS[name].text
+    assert findings[name].meaning == MEANINGS[name]
     repairs = {repair.name: repair for repair in repair_store(sound.store)}
     assert (repairs[name].found, repairs[name].left) == (1, 0)
     assert check_store(sound.store) == []

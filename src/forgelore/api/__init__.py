@@ -108,11 +108,11 @@ if TYPE_CHECKING:
     from forgelore.history.people import PersonAnswer as PersonAnswer
     from forgelore.history.people import PersonCounts as PersonCounts
     from forgelore.history.people import PersonItem as PersonItem
-    from forgelore.index.check import Checked as Checked
-    from forgelore.index.check import Finding as Finding
-    from forgelore.index.check import Proof as Proof
     from forgelore.index.code import IndexedCommits as IndexedCommits
     from forgelore.index.code import IndexedFiles as IndexedFiles
+    from forgelore.index.findings import Checked as Checked
+    from forgelore.index.findings import Finding as Finding
+    from forgelore.index.findings import Proof as Proof
     from forgelore.index.repair import Repair as Repair
     from forgelore.index.repair import Repaired as Repaired
     from forgelore.index.stats import CodeStats as CodeStats
@@ -199,7 +199,7 @@ _HOMES = {
     "Canonicalized": "forgelore.dedupe.plan",
     "CardsMade": "forgelore.dedupe.intent",
     "Chance": "forgelore.compare.calibration",
-    "Checked": "forgelore.index.check",
+    "Checked": "forgelore.index.findings",
     "CheckedCitation": "forgelore.ask.claims",
     "Claim": "forgelore.ask.claims",
     "ClosingPlan": "forgelore.dedupe.plan",
@@ -228,7 +228,7 @@ _HOMES = {
     "FailedJob": "forgelore.sync.status",
     "FileStats": "forgelore.index.stats",
     "FilterWords": "forgelore.words",
-    "Finding": "forgelore.index.check",
+    "Finding": "forgelore.index.findings",
     "FullTextStats": "forgelore.index.stats",
     "GateBounds": "forgelore.dedupe.audit_rules",
     "Group": "forgelore.compare.evaluate",
@@ -278,7 +278,7 @@ _HOMES = {
     "PlanLine": "forgelore.dedupe.plan",
     "Posted": "forgelore.triage.posting",
     "ProjectName": "forgelore.words",
-    "Proof": "forgelore.index.check",
+    "Proof": "forgelore.index.findings",
     "QueryResult": "forgelore.compare.evaluate",
     "Quote": "forgelore.compare.evidence",
     "ReadItem": "forgelore.browse.items",

@@ -10,7 +10,7 @@ share a transaction, so that a crash repeats a batch and leaves no half of one.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec import Struct
 
@@ -108,10 +108,12 @@ def _write(store: Store, project_id: int, item_ids: list[int], *, is_full: bool 
 
 
 def reindex_items(
-    store: Store, project_ids: Iterable[int], *, watcher: Watcher | None = None,
+    store: Store, project_ids: Iterable[int], *, without: Collection[int] = (), watcher: Watcher | None = None,
     should_stop: Callable[[], bool] = lambda: False, now_ms: Callable[[], int] = machine_ms,
 ) -> Indexed:  # fmt: skip
-    """Build every document anew, in bounded transactions; equal ones are left alone."""
+    """Build every document again, in bounded transactions, but not those of the items in `without`; equal ones are left
+    alone.
+    """
     watcher = watcher or Watcher()
     result = Indexed()
     totals = {project_id: count_items(store, project_id) for project_id in project_ids}
@@ -120,7 +122,7 @@ def reindex_items(
         last = 0
         while ids := next_items(store, project_id, last, BATCH):
             last = ids[-1]
-            _reindex_batch(store, project_id, ids, result, now_ms)
+            _reindex_batch(store, project_id, [one for one in ids if one not in without], result, now_ms)
             watcher.saved("documents", len(ids))
             if should_stop():
                 raise KeyboardInterrupt

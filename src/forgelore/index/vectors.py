@@ -189,7 +189,8 @@ class _Run:
     def embed(self, project_id: int, jobs: list[Job]) -> None:
         texts = self._load(jobs)
         for group in _groups(texts, max(_CHUNKS, self._embedder.batch_size)):
-            vectors = self._vectors([chunk for text in group for chunk in text.chunks])
+            chunks = [chunk for text in group for chunk in text.chunks]
+            vectors = embed_chunks(self._embedder, chunks, dimension=self.stored.dimension)
             self._learn_dimension(vectors)
             with self._store.transaction():
                 at = 0
@@ -211,22 +212,6 @@ class _Run:
             _Text(by_id[document_id], document_id, digest, build_chunks(title, text, max_chars=size))
             for document_id, digest, title, text in load_unembedded(self._store, self.stored.id, by_id)
         ]
-
-    def _vectors(self, chunks: list[Chunk]) -> "list[Vector | str]":
-        """Return a checked vector, or the reason why there is none, for each chunk."""
-        found: list[Vector | str] = []
-        size = self._embedder.batch_size
-        for at in range(0, len(chunks), size):
-            batch = [chunk.passage for chunk in chunks[at : at + size]]
-            raw: Sequence[Sequence[float] | EmbeddingFailed]
-            try:
-                raw = self._embedder.embed_passages(batch)
-            except EmbeddingFailed as error:
-                raw = [error] * len(batch)
-            if len(raw) != len(batch):
-                raw = [EmbeddingFailed(f"the embedder returned {len(raw)} vectors for {len(batch)} texts")] * len(batch)
-            found += [check_vector(vector, self.stored.dimension or None) for vector in raw]
-        return found
 
     def _learn_dimension(self, vectors: "list[Vector | str]") -> None:
         if self.stored.dimension:
@@ -254,6 +239,28 @@ class _Run:
             self._failed.discard(text.document_id)
             self.result.failed = len(self._failed)
             finish_job(self._store, project_id, text.job)
+
+
+def embed_chunks(
+    embedder: Embedder, chunks: Sequence[Chunk], *, dimension: int = 0, saved: Callable[[int], None] | None = None
+) -> "list[Vector | str]":
+    """Return a checked vector, or the reason why there is none, for each chunk. `dimension` 0: any will do. `saved` is
+    told of each batch. Raises EmbedderError when nobody answers.
+    """
+    found: list[Vector | str] = []
+    for at in range(0, len(chunks), embedder.batch_size):
+        batch = [chunk.passage for chunk in chunks[at : at + embedder.batch_size]]
+        raw: Sequence[Sequence[float] | EmbeddingFailed]
+        try:
+            raw = embedder.embed_passages(batch)
+        except EmbeddingFailed as error:
+            raw = [error] * len(batch)
+        if len(raw) != len(batch):
+            raw = [EmbeddingFailed(f"the embedder returned {len(raw)} vectors for {len(batch)} texts")] * len(batch)
+        found += [check_vector(vector, dimension or None) for vector in raw]
+        if saved:
+            saved(len(batch))
+    return found
 
 
 _ITEMS = 64  # in a transaction

@@ -1,15 +1,7 @@
-"""Checks of the file: rows that contradict each other, and what SQLite says of it.
+"""Rows that contradict each other, what SQLite says of the file, and the writes that make both good again.
 
-Each check is one statement whose rows are what is wrong, named for people. Nothing here is written: a check runs inside
-`Store.snapshot`, while a sync goes on. What the names mean is `index/check`, the repair `index/repair`.
-
-Orphans: rows that hang on rows which do not exist, and that nobody can reach any more.
-
-Writes of a repair: rows made good again, or forgotten so that something else makes them anew.
-
-When each is needed say the steps (`index/repair`), which also hold the transactions.
-
-Tables and indexes that a file lacks, made again: the writing side of `store/sqlite/schema`.
+Nothing is written by a check, which runs inside `Store.snapshot` while a sync goes on. What the findings mean is
+`index/findings`; when each write is needed is `index/repair`, which also holds the transactions.
 """
 
 import contextlib
@@ -21,18 +13,11 @@ from forgelore.errors import CorruptStore, StoreError
 from forgelore.profiles import LOCAL, PROFILES
 from forgelore.store.code import CODE_TABLES, forget_all_code
 from forgelore.store.database import Store
-from forgelore.store.documents import remove_documents
-from forgelore.store.jobs import queue_documents
 from forgelore.store.replay import forget_rows
-from forgelore.store.sqlite.check import UNEMBEDDED, UNION, VECTOR_CHECKS, WORD_CHECKS, SqlCheck, has_no_job
+from forgelore.store.sqlite.check import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS, Fault, has_no_job
 from forgelore.store.sqlite.files import CODE_REMADE, COUNTED, OF_DOCUMENTS, REMADE, is_own_complaint
-from forgelore.store.sqlite.fulltext import remake_full_text
-from forgelore.store.sqlite.schema import SOURCES, SchemaGap, expected_schema, find_gaps, load_schema
-from forgelore.store.sqlite.vector_rows import drop_unowned_vectors
-from forgelore.text.terms import build_terms
+from forgelore.store.sqlite.schema import DERIVED, SOURCES, expected_schema, find_gaps, load_schema
 from forgelore.words import KINDS
-
-Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 
 _MESSAGES = 20
 # As pragma.c words them: "row 3 missing from index a", "CHECK constraint failed in t", "NULL value in t.c".
@@ -44,6 +29,7 @@ def _quoted(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
+_UNION = "\nUNION ALL\n"
 _ITEM = "i.kind || ' ' || i.number"
 _JOB = "j.kind || ' job ' || j.key, j.rowid"
 
@@ -70,46 +56,32 @@ LEARNED = (
 )
 _PAYLOADS = (("item", "items", "row_hash"), ("detail", "items", "detail_hash"), ("note", "notes", "row_hash"))
 
-CHECKS = (
-    *WORD_CHECKS,
-    SqlCheck(
-        "text_missing",
-        """
+CHECKS = {
+    **WORD_CHECKS,
+    "text_missing": """
         SELECT 'document ' || d.id, d.id
         FROM documents d
         WHERE d.id NOT IN (SELECT id FROM document_texts)
         """,
-    ),
-    SqlCheck(
-        "text_without_document",
-        """
+    "text_without_document": """
         SELECT 'document ' || t.id, t.id
         FROM document_texts t
         WHERE t.id NOT IN (SELECT id FROM documents)
         """,
-    ),
-    SqlCheck(
-        "document_of_deleted_item",
-        f"""
+    "document_of_deleted_item": f"""
         SELECT {_ITEM}, i.id
         FROM items i
         WHERE i.deleted_at IS NOT NULL AND i.id IN (SELECT item_id FROM documents) AND {has_no_job("document", "i")}
         """,
-    ),
-    SqlCheck(
-        "item_without_document",
-        f"""
+    "item_without_document": f"""
         SELECT {_ITEM}, i.id
         FROM items i
         WHERE i.deleted_at IS NULL
           AND i.id NOT IN (SELECT item_id FROM documents WHERE representation = 'item')
           AND {has_no_job("document", "i")}
         """,
-    ),
-    *VECTOR_CHECKS,
-    SqlCheck(
-        "job_of_nothing",
-        f"""
+    **VECTOR_CHECKS,
+    "job_of_nothing": f"""
         SELECT {_JOB}
         FROM jobs j
         WHERE (
@@ -127,40 +99,28 @@ CHECKS = (
             )
           )
         """,
-    ),
-    SqlCheck(
-        "job_miscounted",
-        f"""
+    "job_miscounted": f"""
         SELECT {_JOB}
         FROM jobs j
         WHERE j.attempt_count < 0 OR (j.attempt_count = 0 AND j.last_attempt_at IS NOT NULL)
         """,
-    ),
-    SqlCheck(
-        "row_misplaced",
-        UNION.join(
-            f"""
+    "row_misplaced": _UNION.join(
+        f"""
             SELECT '{table}, of {owner} ' || o.id, o.id
             FROM {table} t
             JOIN {owner} o ON o.id = t.{column}
             WHERE t.project_id <> o.project_id
             """
-            for table, column, owner in PLACED
-        ),
+        for table, column, owner in PLACED
     ),
-    SqlCheck(
-        "note_misplaced",
-        """
+    "note_misplaced": """
         SELECT 'note ' || n.key || ' of item ' || n.item_id, n.id
         FROM notes n
         JOIN threads t ON t.id = n.thread_id
         WHERE t.item_id <> n.item_id
         """,
-    ),
-    SqlCheck(
-        "id_counter_wrong",
-        UNION.join(
-            f"""
+    "id_counter_wrong": _UNION.join(
+        f"""
             SELECT '{table}', 0
             WHERE (SELECT max(id) FROM {table}) IS NOT NULL AND NOT EXISTS (
               SELECT 1
@@ -169,16 +129,10 @@ CHECKS = (
                 AND seq >= (SELECT max(id) FROM {table}) AND seq < 1 << 60
             )
             """
-            for table in COUNTED_TABLES
-        ),
+        for table in COUNTED_TABLES
     ),
-    SqlCheck(
-        "learned_malformed",
-        UNION.join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
-    ),
-    SqlCheck(
-        "row_malformed",
-        f"""
+    "learned_malformed": _UNION.join(f"SELECT '{table}', 0 FROM {table} WHERE NOT ({good})" for table, good in LEARNED),
+    "row_malformed": f"""
         SELECT 'item ' || id, id
         FROM items
         WHERE kind NOT IN ({_quoted(KINDS)})
@@ -187,35 +141,31 @@ CHECKS = (
         FROM projects
         WHERE forge NOT IN ({_quoted([LOCAL.name, *PROFILES])})
         """,
-    ),
-    SqlCheck(
-        "row_gone",
-        UNION.join(
-            f"""
+    "row_gone": _UNION.join(
+        f"""
             SELECT '{resource} payload ' || id, id
             FROM raw_payloads
             WHERE resource = '{resource}'
               AND hash NOT IN (SELECT {column} FROM {table} WHERE {column} IS NOT NULL)
             """
-            for resource, table, column in _PAYLOADS
-        ),
+        for resource, table, column in _PAYLOADS
     ),
-)
+}
 
 
 def find_wrong(store: Store, embedder_id: int | None) -> Iterator[Fault]:
     """Yield the rows that contradict others, by every check that is one statement."""
-    for check in CHECKS:
-        for shown, row_id in store.each(check.sql):
-            yield check.name, shown, row_id
+    for name, sql in CHECKS.items():
+        yield from ((name, shown, row_id) for shown, row_id in store.each(sql))
     if embedder_id is not None:
-        for shown, row_id in store.each(UNEMBEDDED.sql, embedder_id):
-            yield UNEMBEDDED.name, shown, row_id
+        yield from (
+            ("document_without_vectors", shown, row_id) for shown, row_id in store.each(UNEMBEDDED, embedder_id)
+        )
 
 
 def find_rows(store: Store, name: str) -> list[int]:
     """Return the rows that one check finds now."""
-    return [row_id for check in CHECKS if check.name == name for _, row_id in store.each(check.sql)]
+    return [row_id for _, row_id in store.each(CHECKS[name])]
 
 
 def find_damage(store: Store) -> Iterator[Fault]:
@@ -331,7 +281,6 @@ def drop_orphans(store: Store) -> int:
               JOIN projects p ON p.id = d.project_id
             )
         """)
-    drop_unowned_vectors(store)
     store.run("DELETE FROM jobs WHERE project_id NOT IN (SELECT id FROM projects)")
     return gone
 
@@ -339,30 +288,15 @@ def drop_orphans(store: Store) -> int:
 _WITHIN = "IN (SELECT value FROM json_each(?))"
 
 
-def load_owners(store: Store, item_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (project, item) of those of these items that are there, in the order of their ids."""
+def load_owned(store: Store, project_id: int, item_ids: Iterable[int]) -> list[int]:
+    """Return those of these items that belong to a project, in the order of their ids."""
     sql = f"""
-        SELECT project_id, id
+        SELECT id
         FROM items
-        WHERE id {_WITHIN}
+        WHERE project_id = ? AND id {_WITHIN}
         ORDER BY id
     """
-    return [(project_id, item_id) for project_id, item_id in store.rows(sql, json.dumps(list(item_ids)))]
-
-
-def forget_all_rows(store: Store) -> None:
-    """Let the next full sync or import write every item and note again: no payload is left."""
-    store.run("UPDATE items SET row_hash = x'', detail_hash = NULL")
-    store.run("UPDATE notes SET row_hash = x''")
-
-
-def forget_unproved_rows(store: Store) -> None:
-    """Let the next full sync or import write the items again of projects that have no payloads."""
-    store.run("""
-        UPDATE items
-        SET row_hash = x''
-        WHERE project_id NOT IN (SELECT project_id FROM raw_payloads)
-    """)
+    return [item_id for (item_id,) in store.rows(sql, project_id, json.dumps(list(item_ids)))]
 
 
 def rebuild_indexes(store: Store) -> None:
@@ -384,29 +318,6 @@ def place_rows(store: Store) -> None:
         """)
 
 
-def split_words(store: Store, document_ids: Iterable[int]) -> None:
-    """Make the terms of texts anew; the full-text index must be made again after it."""
-    sql = f"""
-        SELECT id, title, text
-        FROM document_texts
-        WHERE id {_WITHIN}
-    """
-    for document_id, title, text in store.rows(sql, json.dumps(list(document_ids))):
-        store.run("UPDATE document_texts SET terms = ? WHERE id = ?", build_terms(title, text), document_id)
-
-
-def drop_documents(store: Store, document_ids: Iterable[int]) -> None:
-    """Delete documents, and queue their items to be indexed again."""
-    sql = f"""
-        SELECT id, project_id, item_id
-        FROM documents
-        WHERE id {_WITHIN}
-    """
-    for document_id, project_id, item_id in store.rows(sql, json.dumps(list(document_ids))):
-        remove_documents(store, project_id, [document_id])
-        queue_documents(store, project_id, [item_id])
-
-
 def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
     """Let the documents of these items get their labels and paths anew when they are indexed."""
     sql = f"""
@@ -417,12 +328,6 @@ def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
     store.run(sql, json.dumps(list(item_ids)))
 
 
-def drop_malformed_learned(store: Store) -> None:
-    """Delete learned numbers that can be none."""
-    for table, good in LEARNED:
-        store.run(f"DELETE FROM {table} WHERE NOT ({good})")
-
-
 def set_id_counters(store: Store) -> None:
     """Set the counters of ids: new ones go on behind the highest."""
     for table in COUNTED_TABLES:
@@ -430,9 +335,9 @@ def set_id_counters(store: Store) -> None:
         store.run(f"INSERT INTO sqlite_sequence (name, seq) SELECT ?, max(id) FROM {table}", table)
 
 
-def mend_jobs(store: Store) -> None:
-    """Delete jobs of nothing and reset impossible counts. Looks again: the queue moves on while a sync runs, and its
-    rows have no lasting ids.
+def drop_nonsense(store: Store) -> bool:
+    """Delete jobs of nothing and learned numbers that make no sense, and reset impossible counts of attempts; returns
+    whether learned numbers went. Jobs are looked for again: the queue moves on while a sync runs.
     """
     store.run(f"DELETE FROM jobs WHERE rowid {_WITHIN}", json.dumps(find_rows(store, "job_of_nothing")))
     sql = f"""
@@ -441,12 +346,17 @@ def mend_jobs(store: Store) -> None:
         WHERE rowid {_WITHIN}
     """
     store.run(sql, json.dumps(find_rows(store, "job_miscounted")))
+    learned = sum(store.run(f"DELETE FROM {table} WHERE NOT ({good})") for table, good in LEARNED)
+    return learned > 0
 
 
-def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:
-    """Make what is missing, empty; what cannot be made again stays missing. The full text is filled from its texts."""
+def fill_gaps(store: Store) -> list[str]:
+    """Make what is missing, empty; what cannot be made again stays missing. Returns the tables whose rows only a full
+    sync or an import can bring back. Full text, of which nothing is filled here, is made again afterwards.
+    """
+    gaps, expected = find_gaps(store), expected_schema()
     tables = [gap.name for gap in gaps if gap.type == "table" and gap.name not in SOURCES]
-    expected = expected_schema()
+    emptied = [name for name in tables if name not in DERIVED]
     with _without_references(store), store.transaction():
         for gap in gaps:
             if gap.type == "trigger":
@@ -462,8 +372,21 @@ def fill_gaps(store: Store, gaps: list[SchemaGap]) -> None:
                 store.run(expected[gap.name].sql)
         if not {*CODE_REMADE, *CODE_TABLES}.isdisjoint(tables):
             forget_all_code(store)
-    if tables:
-        remake_full_text(store)
+        _forget_rows_of(store, emptied)
+    return emptied
+
+
+def _forget_rows_of(store: Store, emptied: list[str]) -> None:
+    """Let the next full sync or import write the items again whose payloads or parts are gone."""
+    if "raw_payloads" in emptied:
+        store.run("UPDATE items SET row_hash = x'', detail_hash = NULL")
+        store.run("UPDATE notes SET row_hash = x''")
+    elif {"item_labels", "item_files"} & set(emptied):
+        store.run("""
+            UPDATE items
+            SET row_hash = x''
+            WHERE project_id NOT IN (SELECT project_id FROM raw_payloads)
+        """)
 
 
 @contextlib.contextmanager

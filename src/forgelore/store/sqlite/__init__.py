@@ -50,13 +50,13 @@ with modules that give the same names; a test compares this list with what other
                      drop_wrong_seconds
                      find_malformed_seconds,                whether they can be those of their texts
                      sample_second_vectors
-    check            WORD_CHECKS, VECTOR_CHECKS,            rows that contradict the documents they stand for
+    check            WORD_CHECKS, VECTOR_CHECKS,            rows that contradict the documents they stand for (Fault)
                      UNEMBEDDED
                      find_word_damage, compare_words,       whether full text finds what the texts say
                      find_unmatched
                      measure_vectors, sample_vectors        whether vectors can be those of their texts
                      (SampledDocument), packed_size
-                     SqlCheck, UNION, has_no_job            checks that are one statement
+                     has_no_job                             a condition that such statements share
     fulltext         remake_full_text,                      full text made anew, whatever state it is in; that of code
                      remake_code_words                      is empty then
     files            TABLES, REMADE, CODE_REMADE,           its tables, for those who check and repair the file

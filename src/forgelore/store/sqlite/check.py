@@ -1,20 +1,14 @@
-"""Checks of full text: whether it finds what its texts say, proved in three ways. None of them is enough alone.
+"""Whether full text and vectors are what their documents say, as far as SQLite alone can tell.
+
+Full text is verified in three ways, since none of them is enough alone:
 
 - FTS5 compares every word of every text with its index. It reads the index from the first page to the last.
 - A search does not: it looks a word up. So words are looked up and must give as many documents as reading them gave:
-  all words that are not rare, and of the rare ones some `_RARE` at most, others in each run.
-- Words of some documents, chosen at random, are asked for as a search asks.
+  all words that are not rare, and at most `_RARE` of the rare ones, others in each run.
+- Words of some documents, chosen at random, are searched for.
 
-A check of rows that is one SQL statement, and what such statements share.
-
-Rows of full text and of vectors that contradict the documents they stand for, each kind found by one statement.
-
-Whether the words and the numbers in them are right is `fulltext_check` and `vector_check`.
-
-Checks of vectors: whether stored ones can be vectors at all, and a sample of them with the texts they stand for.
-
-A packed vector restores to length 1 (`text/vectors`): one that does not was changed since. Whether it is the
-vector of *its* text only the embedder can tell: `index/part_checks` asks it for a sample.
+A packed vector restores to length 1 (`text/vectors`): one that does not was changed since. Whether it is the vector of
+*its* text only the embedder can tell, which `index/check` asks for a sample.
 """
 
 import json
@@ -30,20 +24,10 @@ from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
 from forgelore.text.vectors import PackedVector
 
+Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 _NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves
 _RARE = 25_000  # looked up at most: about two seconds
 _WORDS, _CHARS = 5, 4_000  # asked for of a document, from its beginning
-
-
-class WordComparison(NamedTuple):
-    """Words that a lookup does not find, or not in all their documents; words that were counted wrongly once; and how
-    many were looked up, of how many.
-    """
-
-    lost: list[str]
-    miscounted: list[str]
-    checked: int
-    total: int
 
 
 def find_word_damage(store: Store) -> list[str]:
@@ -74,8 +58,10 @@ def _find_damage(store: Store, name: str) -> list[str]:
     return [f"{setting} = {value}, which nobody of ours sets" for setting, value in settings]
 
 
-def compare_words(store: Store) -> WordComparison:
-    """Look words up, and compare with what reading the index says of them."""
+def compare_words(store: Store) -> tuple[list[Fault], int, int]:
+    """Look words up, and compare with what reading the index says of them. Returns the words that a lookup does not
+    find, or not in all their documents, and those that were counted wrongly; how many were looked up, of how many.
+    """
     common: dict[str, int] = dict(store.rows("SELECT word, documents FROM common_words"))
     slack = _growth(store)
     chosen: list[tuple[str, int]] = []
@@ -90,12 +76,12 @@ def compare_words(store: Store) -> WordComparison:
         if isinstance(known, int) and abs(known - documents) > slack + max(MIN_COMMON, max(known, documents) // 2):
             miscounted.append(term)
     miscounted += [word for word, count in common.items() if isinstance(count, int) and count > slack + MIN_COMMON]
-    lost = [
-        term
+    faults = [
+        ("words_lost", term, 0)
         for term, documents in chosen
         if store.value("SELECT doc FROM documents_vocab WHERE term = ?", term) != documents
     ]
-    return WordComparison(lost, miscounted, len(chosen), total)
+    return [*faults, *(("words_miscounted", word, 0) for word in miscounted)], len(chosen), total
 
 
 def _growth(store: Store) -> int:
@@ -136,16 +122,6 @@ def _is_found(store: Store, name: str, document_id: int, word: str) -> bool:
         return False
 
 
-UNION = "\nUNION ALL\n"
-
-
-class SqlCheck(NamedTuple):
-    """`sql` returns (what people call it, id of the row to repair) of everything that is wrong."""
-
-    name: str
-    sql: str
-
-
 def has_no_job(kind: str, row: str) -> str:
     """Return the condition that a row of items or documents, by its alias, does not wait for a job of a kind."""
     return f"""NOT EXISTS (
@@ -155,19 +131,15 @@ def has_no_job(kind: str, row: str) -> str:
     )"""
 
 
-WORD_CHECKS = (
-    SqlCheck(
-        "words_missing",
-        """
+# Name of a finding -> the statement whose rows are (what people call it, id of the row to repair).
+WORD_CHECKS = {
+    "words_missing": """
         SELECT 'document ' || t.id, t.id
         FROM document_texts t
         WHERE t.id NOT IN (SELECT id FROM documents_fts_docsize)
           AND t.id NOT IN (SELECT id FROM cards_fts_docsize)
         """,
-    ),
-    SqlCheck(
-        "words_extra",
-        """
+    "words_extra": """
         SELECT 'document ' || f.id, f.id
         FROM (
             SELECT id
@@ -178,39 +150,29 @@ WORD_CHECKS = (
         ) f
         WHERE f.id NOT IN (SELECT id FROM document_texts)
         """,
-    ),
-)
-VECTOR_CHECKS = (
-    SqlCheck(
-        "vector_of_other_text",
-        f"""
+}
+VECTOR_CHECKS = {
+    "vector_of_other_text": f"""
         SELECT 'document ' || d.id || ', chunk ' || c.position, c.id
         FROM chunks c
         JOIN documents d ON d.id = c.document_id
         WHERE (c.text_hash <> substr(d.content_hash, 1, 8) OR c.is_card <> (d.representation = 'intent'))
           AND {has_no_job("embed", "d")}
         """,
-    ),
-    SqlCheck(
-        "vector_incomplete",
-        """
+    "vector_incomplete": """
         SELECT 'document ' || document_id, min(id)
         FROM chunks
         GROUP BY document_id, embedder_id
         HAVING count(*) <> max(position) + 1
         """,
-    ),
-)
-# The same for one embedder, whose id is bound.
-UNEMBEDDED = SqlCheck(
-    "document_without_vectors",
-    f"""
+}
+# document_without_vectors: the same for one embedder, whose id is bound.
+UNEMBEDDED = f"""
     SELECT 'document ' || d.id, d.id
     FROM documents d
     WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.document_id = d.id AND c.embedder_id = ?)
       AND {has_no_job("embed", "d")}
-    """,
-)
+"""
 
 
 _LENGTH_SLACK = 1e-3
@@ -236,19 +198,6 @@ _CHUNKS_OF_SAMPLE = """
 """
 
 
-class MalformedChunk(NamedTuple):
-    id: int
-    document_id: int
-    position: int
-
-
-class VectorShapes(NamedTuple):
-    """Chunks whose vector has the wrong size or length, and embedder -> the size that its vectors really have."""
-
-    malformed: list[MalformedChunk]
-    dimensions: dict[int, int]
-
-
 class StoredChunk(NamedTuple):
     start: int
     end: int
@@ -262,28 +211,27 @@ class SampledDocument(NamedTuple):
     chunks: list[StoredChunk]
 
 
-def measure_vectors(store: Store) -> VectorShapes:
-    """Look at every vector. What most of the good ones of an embedder agree on is their size, whatever its row says."""
-    malformed: list[MalformedChunk] = []
+def measure_vectors(store: Store) -> tuple[list[Fault], dict[int, int]]:
+    """Look at every vector: return those of the wrong size or length, and embedder -> the size that its vectors really
+    have, where its row says another. What most of the good ones agree on is their size.
+    """
+    malformed: list[Fault] = []
     dimensions: dict[int, int] = {}
     for embedder_id, dimension in store.rows("SELECT id, dimension FROM embedders"):
-        odd: dict[int, list[MalformedChunk]] = {}
+        odd: list[tuple[int, Fault]] = []
         sizes: Counter[int] = Counter()
-        for scale, vector, *place in store.each(
+        for scale, vector, chunk_id, document_id, position in store.each(
             "SELECT scale, vector, id, document_id, position FROM chunks WHERE embedder_id = ? ORDER BY id", embedder_id
         ):
             size = packed_size(scale, vector)
             sizes[size] += 1
             if size != dimension:
-                odd.setdefault(size, []).append(MalformedChunk(*place))
-        good = [size for size, _ in sizes.most_common() if size]
-        most = good[0] if good else dimension
-        if most == dimension:
-            malformed += [chunk for chunks in odd.values() for chunk in chunks]
-            continue
-        dimensions[embedder_id] = most
-        malformed += [chunk for size, chunks in odd.items() if size != most for chunk in chunks]
-    return VectorShapes(malformed, dimensions)
+                odd.append((size, ("vector_malformed", f"document {document_id}, chunk {position}", chunk_id)))
+        usual = next((size for size, _ in sizes.most_common() if size), dimension)
+        if usual != dimension:
+            dimensions[embedder_id] = usual
+        malformed += [fault for size, fault in odd if size != usual]
+    return malformed, dimensions
 
 
 def packed_size(scale: Any, vector: Any) -> int:

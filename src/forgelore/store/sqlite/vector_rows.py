@@ -89,9 +89,9 @@ def drop_other_vectors(store: Store, embedder_id: int) -> int:
     return store.run("DELETE FROM chunks WHERE embedder_id <> ?", embedder_id)
 
 
-def drop_unowned_vectors(store: Store) -> None:
-    """Delete vectors of embedders that are gone."""
-    store.run("DELETE FROM chunks WHERE embedder_id NOT IN (SELECT id FROM embedders)")
+def drop_unowned_vectors(store: Store) -> int:
+    """Delete vectors of embedders that are gone; returns how many chunks went."""
+    return store.run("DELETE FROM chunks WHERE embedder_id NOT IN (SELECT id FROM embedders)")
 
 
 def drop_wrong_vectors(store: Store, document_ids: Iterable[int], chunk_ids: Iterable[int]) -> None:
