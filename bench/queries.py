@@ -28,7 +28,7 @@ import typing
 from forgelore.api import History, open_history
 from forgelore.compare.scoring import score_ranks
 from forgelore.errors import InvalidValue
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from lib.common import FORGELORE, SHARED, Skipped, clean_environ, report, table
@@ -178,7 +178,7 @@ def find_title(lore: History, asked: dict, mode: str) -> Repeated:
     filters = Filters(types=(asked["kind"],), not_items=(item_id,), before=created_at)
     retriever = lore.retriever(is_lexical=mode == "lexical")
     began = time.process_time()
-    hits = search(retriever, SearchRequest(title, mode, filters, DEPTH, is_bare=True)).hits
+    hits = search(retriever, Query(title, mode, filters, DEPTH, is_bare=True)).hits
     took = time.process_time() - began
     rank = next((at for at, hit in enumerate(hits, 1) if hit.row.number in asked["gold"]), None)
     return Repeated(rank, took * 1000)
@@ -216,7 +216,7 @@ def find_closed(lore: History) -> dict[str, list[int | None]]:
     for mode in MODES:
         found[mode] = []
         for title, gold in asked:
-            request = SearchRequest(title, mode, Filters(types=("issue",)), DEPTH, is_bare=True)
+            request = Query(title, mode, Filters(types=("issue",)), DEPTH, is_bare=True)
             numbers = [hit.row.number for hit in search(lore.retriever(), request).hits]
             found[mode].append(next((at for at, number in enumerate(numbers, 1) if number in gold), None))
     return found

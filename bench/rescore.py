@@ -17,7 +17,7 @@ from forgelore.compare.reference import shipped_distribution, similarity_of
 from forgelore.compare.scoring import compare_ranks, score_ranks
 from forgelore.index.cleaning import build_chunks
 from forgelore.search.hits import Hit
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.run import RESCORED, search
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
@@ -130,7 +130,7 @@ def ask(tracker: str, lore: History, rescorer, found: tuple[Ranks, Ranks]) -> No
     for one in queries(tracker, lore.app.store()):
         likeness = CompareRequest(one.subject, one.filters, limit=DEPTH, is_bare=True)
         ranking = rank_matches(retriever, likeness, rescorer=rescorer)
-        request = SearchRequest(one.subject.title, filters=one.filters, limit=DEPTH, is_bare=True)
+        request = Query(one.subject.title, filters=one.filters, limit=DEPTH, is_bare=True)
         answer = search(retriever, request, rescorer=rescorer)
         if ranking.warnings or answer.warnings:
             raise RuntimeError(f"{tracker} {one.number}: {ranking.warnings} {answer.warnings}")

@@ -49,16 +49,16 @@ class Forgelore:
         )
 
     def words(self, text: str, label: str | None) -> list[int]:
-        from forgelore.search.ftsquery import parse_query
+        from forgelore.search.ftsquery import parse_words
 
-        found = self.retriever.by_words(parse_query(text), 100, K, self._scope(label).allowed)
+        found = self.retriever.by_words(parse_words(text), 100, K, self._scope(label).allowed)
         return [one.document_id for one in found[:K]]
 
     def every_word(self, text: str) -> list[int]:
-        from forgelore.search.ftsquery import build_and, parse_query
+        from forgelore.search.ftsquery import build_and, parse_words
         from forgelore.store.sqlite.fulltext import search_words
 
-        expression = build_and(parse_query(text).words)
+        expression = build_and(parse_words(text))
         return [one.document_id for one in search_words(self.store, expression, K)] if expression else []
 
     def vector(self, vector: np.ndarray, label: str | None) -> list[int]:

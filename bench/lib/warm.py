@@ -17,7 +17,7 @@ import numpy as np
 
 import forgelore
 from forgelore.search import run as flow
-from forgelore.search.ftsquery import build_and, build_or, loosen, parse_query
+from forgelore.search.ftsquery import build_and, build_or, loosen, parse_words
 from forgelore.search.hits import weigh_query
 from forgelore.search.retriever import LITERAL_DEPTH, RankedLists, Retriever, SearchScope, list_by_names, literal_first
 from forgelore.search.run import best_per_item, fuse_lists
@@ -124,7 +124,7 @@ def build_parts(desk: Desk) -> dict[str, typing.Callable[[str], object]]:
         "one pass, two threads": lambda _: list(pool.map(read, halves)),
         "vectors alone": lambda text: desk.vectors.nearest(desk.dice.embed_query(text), DEPTH),
         "words, all of them (AND)": lambda text: all_words(store, text),
-        "words, then the rarest (OR)": lambda text: retriever.by_words(parse_query(text), DEPTH, 1 << 40, None),
+        "words, then the rarest (OR)": lambda text: retriever.by_words(parse_words(text), DEPTH, 1 << 40, None),
         "lexical search": lambda text: ask(desk, text, mode="lexical"),
         "hybrid, ranking only": rank_only,
         "hybrid": lambda text: ask(desk, text),
@@ -141,7 +141,7 @@ def read_all(read: typing.Callable, blocks: typing.Sequence) -> None:
 
 
 def all_words(store, text: str) -> list:
-    expression = build_and(parse_query(text).words)
+    expression = build_and(parse_words(text))
     return search_words(store, expression, DEPTH) if expression else []
 
 
@@ -210,7 +210,7 @@ def check_filter(desk: Desk, every: "Exhaustive", name: str, case: tuple, questi
     equal = short = 0
     for text, _ in questions:
         got = [hit.row.document_id for hit in ask(desk, text, filters=filters, is_literal=True).hits]
-        weighed = weigh_query(desk.retriever, parse_query(text))
+        weighed = weigh_query(desk.retriever, parse_words(text))
         gather = functools.partial(every.gather, text, weighed.literal, allowed)
         join = functools.partial(fuse_lists, weights=weighed.lists)
         wanted = best_per_item(desk.retriever, gather, join, LIMIT).fused[:LIMIT]
@@ -244,7 +244,7 @@ class Exhaustive:
             within = set(allowed.tolist())
             named = [
                 one
-                for one in list_by_names(self.desk.retriever, flow.SearchRequest(""), literal, -1, None)
+                for one in list_by_names(self.desk.retriever, flow.Query(""), literal, -1, None)
                 if one.document_id in within
             ]
             words = list({one.document_id: one for one in [*named, *words]}.values())
@@ -264,7 +264,7 @@ class Exhaustive:
         return list(best.values())
 
     def by_words(self, text: str, allowed: np.ndarray, depth: int) -> list:
-        retriever, words = self.desk.retriever, parse_query(text).words
+        retriever, words = self.desk.retriever, parse_words(text)
         expressions = [build_and(words), build_or(retriever._rare(loosen(words)))] if words else []  # noqa: SLF001
         within, found = set(allowed.tolist()), {}
         for expression in dict.fromkeys(expressions):

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.search.ftsquery import MAX_WORDS, build_and, build_or, choose_rare, loosen, parse_query
+from forgelore.search.ftsquery import MAX_WORDS, build_and, build_or, choose_rare, is_too_long, loosen, parse_words
 
 TABLE = FullText()
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))  # lone surrogates and NUL included
@@ -32,7 +32,7 @@ PROSE = st.lists(
 
 
 def expression(text):
-    return build_and(parse_query(text).words)
+    return build_and(parse_words(text))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_typed_text_becomes_this_expression(typed, expected):
 
 @pytest.mark.parametrize("typed", ["", " ", "+ - *", '"', '""', "¿?", "\0", "\ud800", "\u0e31", "\u19b0", "()"])
 def test_text_without_a_word_is_no_expression(typed):
-    assert parse_query(typed).words == ()
+    assert parse_words(typed) == ()
     assert expression(typed) is None
     assert build_or(()) is None
 
@@ -143,23 +143,23 @@ def test_a_prefix_finds_words_whose_stem_is_shorter_or_other_than_itself(typed, 
 
 
 def test_a_megabyte_of_query_uses_its_first_words():
-    query = parse_query(" ".join(f"word{n}" for n in range(120_000)))
-    assert len(query.words) == MAX_WORDS
-    assert query.is_cut
-    TABLE.find(build_and(query.words))
+    words = parse_words(megabyte := " ".join(f"word{n}" for n in range(120_000)))
+    assert len(words) == MAX_WORDS
+    assert is_too_long(megabyte, words)
+    TABLE.find(build_and(words))
     for monster in ("x" * 1_000_000, "日" * 1_000_000, "a.b-C" * 200_000, '"' * 1_000_000, "C++" * 300_000):
         TABLE.find(expression(monster))
 
 
 def test_a_path_a_phrase_or_a_sentence_can_be_tried_in_pieces():
-    assert [word.text for word in loosen(parse_query("src/net/conn.cpp").words)] == ["src", "net", "conn", "cpp"]
-    assert [word.text for word in loosen(parse_query("ChunkCache C++").words)] == [
+    assert [word.text for word in loosen(parse_words("src/net/conn.cpp"))] == ["src", "net", "conn", "cpp"]
+    assert [word.text for word in loosen(parse_words("ChunkCache C++"))] == [
         "ChunkCache",
         "chunk",
         "cache",
         "C++",
     ]
-    assert [word.text for word in loosen(parse_query('日本語 "reset by peer" auth*').words)] == [
+    assert [word.text for word in loosen(parse_words('日本語 "reset by peer" auth*'))] == [
         "日本",
         "本語",
         "reset",
@@ -167,11 +167,11 @@ def test_a_path_a_phrase_or_a_sentence_can_be_tried_in_pieces():
         "peer",
         "auth",
     ]
-    assert build_or(loosen(parse_query("日本語 conn.cp*").words)) == '("日本") OR ("本語") OR ("conn") OR ("cp"*)'
+    assert build_or(loosen(parse_words("日本語 conn.cp*"))) == '("日本") OR ("本語") OR ("conn") OR ("cp"*)'
 
 
 def test_the_rarest_words_come_first_until_the_budget_is_spent():
-    words = parse_query("crash wallet flush the zzz").words
+    words = parse_words("crash wallet flush the zzz")
     counts = {"crash": 50, "wallet": 10, "flush": 30, "the": 1, "zzz": 0}
 
     def chosen(budget):
@@ -183,7 +183,7 @@ def test_the_rarest_words_come_first_until_the_budget_is_spent():
 
 
 def test_words_that_are_nowhere_or_uncounted_are_chosen_last():
-    words = parse_query("alpha beta").words
+    words = parse_words("alpha beta")
     assert [word.text for word in choose_rare(words, {"alpha": 0, "beta": 0}, total=9, budget=9)] == ["alpha"]
     assert [word.text for word in choose_rare(words, {"beta": 3}, total=9, budget=99)] == ["beta", "alpha"]
     assert choose_rare((), {}, total=9, budget=9) == []
@@ -191,7 +191,7 @@ def test_words_that_are_nowhere_or_uncounted_are_chosen_last():
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(0, 200))
 def test_the_choice_keeps_to_its_limits(counts, budget):
-    words = parse_query(" ".join(f"w{n}" for n in range(len(counts)))).words
+    words = parse_words(" ".join(f"w{n}" for n in range(len(counts))))
     known = {f"w{n}": count for n, count in enumerate(counts)}
     chosen = choose_rare(words, known, total=50, budget=budget)
     spent = [known[word.text] for word in chosen]
@@ -204,7 +204,7 @@ def test_the_choice_keeps_to_its_limits(counts, budget):
 @example('"\0"')
 @example("İC++ ſ")
 def test_any_text_makes_a_valid_expression_or_none(text):
-    words = parse_query(text).words
+    words = parse_words(text)
     for found in (build_and(words), build_or(words), build_or(loosen(words))):
         TABLE.find(found)  # an invalid one raises
     assert all(word.alternatives and word.text for word in words)
@@ -213,14 +213,14 @@ def test_any_text_makes_a_valid_expression_or_none(text):
 
 @given(st.one_of(ANY_TEXT, AWKWARD))
 def test_no_word_spoils_an_and_by_having_no_token(text):
-    for word in parse_query(text).words:
+    for word in parse_words(text):
         assert any(TABLE.stems(phrase.text) for phrase in word.alternatives)
 
 
 @given(PROSE, st.data())
 def test_a_document_is_found_by_its_own_words(text, data):
     typed = data.draw(st.lists(st.sampled_from(text.split() or [""]), max_size=6)) if text.split() else []
-    words = [word for token in typed for word in parse_query(re.sub('["“”„]', " ", token)).words]
+    words = [word for token in typed for word in parse_words(re.sub('["“”„]', " ", token))]
     TABLE.replace(text)
     assert not words or TABLE.find(build_and(words)) == [1]
     assert not words or TABLE.find(build_or(loosen(words))) == [1]
@@ -229,6 +229,13 @@ def test_a_document_is_found_by_its_own_words(text, data):
 @given(PROSE, PROSE)
 def test_words_found_by_and_are_found_by_or_of_their_pieces(text, typed):
     TABLE.replace(text)
-    words = parse_query(typed).words
+    words = parse_words(typed)
     if TABLE.find(build_and(words)):
         assert TABLE.find(build_or(loosen(words))) == [1]
+
+
+def test_a_query_is_too_long_when_a_further_word_is_left_out():
+    typed = [f"word{n}" for n in range(MAX_WORDS)]
+    words = parse_words(" ".join(typed))
+    assert not is_too_long(" ".join([*typed, "word1"]), words)
+    assert is_too_long(" ".join([*typed, "more"]), words)

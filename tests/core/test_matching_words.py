@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.search.ftsquery import parse_query
+from forgelore.search.ftsquery import parse_words
 from forgelore.search.snippets import (
     build_beginnings,
     build_highlight_query,
@@ -53,7 +53,7 @@ SPLIT_TEXTS = st.lists(st.sampled_from(SPLIT), max_size=40).map("".join)
 @example(text="chunk chunk cache cache", asked=['"chunk cache"', "x.y"])
 @example(text="cache", asked=["ei"])
 def test_marks_are_those_of_all_tokens(text, asked):
-    wanted = build_highlight_query(parse_query(" ".join(asked)), TABLE.stems)
+    wanted = build_highlight_query(parse_words(" ".join(asked)), TABLE.stems)
     every = find_marks(text, TABLE.tokens(text), wanted)
     assert find_marks(text, find_tokens(text, TABLE.tokens, wanted), wanted) == every
 
@@ -103,7 +103,7 @@ def test_a_word_begins_as_its_stem_is_spelled(size):
 @example(text="İ xio_uring io_uring", asked=["iouring"])
 def test_every_word_that_an_identifier_has_is_marked(text, asked):
     """And each mark of a word that is there in pieces alone is one of an identifier, once."""
-    wanted = build_highlight_query(parse_query(" ".join(asked)), TABLE.stems)
+    wanted = build_highlight_query(parse_words(" ".join(asked)), TABLE.stems)
     whole = {
         (*match.span(), place)
         for match in find_words(text)

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.search.ftsquery import build_and, parse_query
+from forgelore.search.ftsquery import build_and, parse_words
 from forgelore.search.snippets import build_highlight_query, build_snippet, find_marks, find_region, matched_words
 from forgelore.text.terms import char_offsets
 
@@ -41,7 +41,7 @@ FILLER = " ".join(["lorem ipsum dolor sit amet consectetur"] * 30)
 
 def snippet(text, typed, **options):
     return build_snippet(
-        text, find_marks(text, TABLE.tokens(text), build_highlight_query(parse_query(typed), TABLE.stems)), **options
+        text, find_marks(text, TABLE.tokens(text), build_highlight_query(parse_words(typed), TABLE.stems)), **options
     )
 
 
@@ -79,7 +79,7 @@ def test_what_matched_is_marked(text, typed, expected):
 
 def test_an_identifier_that_stands_there_often_is_marked_once_each_time():
     text = "chunk_cache, then chunk_cache and\nchunk-cache"
-    wanted = build_highlight_query(parse_query("chunkcache"), TABLE.stems)
+    wanted = build_highlight_query(parse_words("chunkcache"), TABLE.stems)
     assert find_marks(text, TABLE.tokens(text), wanted) == [(0, 11, 0), (18, 29, 0), (34, 45, 0)]
 
 
@@ -118,7 +118,7 @@ def test_a_hit_by_meaning_shows_the_text_from_its_best_chunk_on():
 
 def test_the_words_a_text_has_are_named_as_typed_in_their_order():
     text = "ChunkCache in C++, 日本語です"
-    wanted = build_highlight_query(parse_query("zzz C++ the cache 日本 chunk_cache"), TABLE.stems)
+    wanted = build_highlight_query(parse_words("zzz C++ the cache 日本 chunk_cache"), TABLE.stems)
     assert matched_words(find_marks(text, TABLE.tokens(text), wanted), wanted) == [
         "C++",
         "cache",
@@ -138,8 +138,8 @@ def test_character_offsets_cut_the_same_words_as_bytes(text):
 
 @given(TEXT, TYPED, st.integers(20, 120), st.integers(-5, 500))
 def test_a_snippet_is_bounded_and_its_marks_are_what_was_asked_for(text, typed, width, around):
-    query = parse_query(" ".join(typed))
-    wanted = build_highlight_query(query, TABLE.stems)
+    asked = parse_words(" ".join(typed))
+    wanted = build_highlight_query(asked, TABLE.stems)
     found = build_snippet(text, find_marks(text, TABLE.tokens(text), wanted), width=width, around=around)
     assert len(found.text) <= width
     assert "\n" not in found.text
@@ -149,7 +149,7 @@ def test_a_snippet_is_bounded_and_its_marks_are_what_was_asked_for(text, typed, 
         assert position <= start < end <= len(found.text)
         position = end
         TABLE.replace(found.text[start:end])
-        assert any(TABLE.find(build_and([word])) for word in query.words)
+        assert any(TABLE.find(build_and([word])) for word in asked)
 
 
 @example("0CHUNK:CACH㐀", ["ChunkCache"])
@@ -157,11 +157,11 @@ def test_a_snippet_is_bounded_and_its_marks_are_what_was_asked_for(text, typed, 
 @given(TEXT, TYPED)
 def test_a_document_that_matched_has_a_mark_and_names_its_words(text, typed):
     """Where a phrase was found across the terms of two identifiers, no word of the text is what was asked for."""
-    query = parse_query(" ".join(typed))
+    asked = parse_words(" ".join(typed))
     APART.replace(text)
-    wanted = build_highlight_query(query, TABLE.stems)
+    wanted = build_highlight_query(asked, TABLE.stems)
     tokens = TABLE.tokens(text)
-    if APART.find(build_and(query.words)):
+    if APART.find(build_and(asked)):
         assert matched_words(find_marks(text, tokens, wanted), wanted) == [word.text for word in wanted.words]
         assert build_snippet(text, find_marks(text, tokens, wanted), width=250).marks
 
@@ -169,7 +169,7 @@ def test_a_document_that_matched_has_a_mark_and_names_its_words(text, typed):
 @pytest.mark.parametrize("text", ["0CHUNK:CACH㐀", "DataChunk and CacheLine"])
 def test_a_phrase_across_the_terms_of_two_words_is_found_and_has_no_mark(text):
     """The terms of neighbours stand side by side in their column. Rare, and known: the words are there, apart."""
-    expression = build_and(parse_query("ChunkCache").words)
+    expression = build_and(parse_words("ChunkCache"))
     assert TABLE.replace(text).find(expression) == [1]
     assert APART.replace(text).find(expression) == []
     assert marked(text, "ChunkCache") == []
@@ -179,11 +179,11 @@ def test_a_phrase_across_the_terms_of_two_words_is_found_and_has_no_mark(text):
 def test_of_a_long_text_the_region_with_the_most_words_is_looked_at():
     filler = "lorem ipsum dolor sit amet " * 400
     text = f"{filler}the deletions of files {filler}deleted alone{filler}"
-    wanted = build_highlight_query(parse_query("deleted files"), TABLE.stems)
+    wanted = build_highlight_query(parse_words("deleted files"), TABLE.stems)
     low, high = find_region(text, wanted)
     assert high - low <= 2_500
     assert "deletions of files" in text[low:high]
-    assert find_region(text, build_highlight_query(parse_query("zebra"), TABLE.stems), around=9_000) == (8_375, 10_875)
+    assert find_region(text, build_highlight_query(parse_words("zebra"), TABLE.stems), around=9_000) == (8_375, 10_875)
     assert find_region("short", wanted) == (0, 5)
 
 
@@ -191,7 +191,7 @@ def test_of_a_long_text_the_region_with_a_word_in_pieces_is_looked_at():
     """Its first letters stand elsewhere too, inside of other words."""
     filler = "various ipsum dolor sit amet " * 400
     text = f"{filler}with io_uring{filler}"
-    low, high = find_region(text, build_highlight_query(parse_query("iouring"), TABLE.stems))
+    low, high = find_region(text, build_highlight_query(parse_words("iouring"), TABLE.stems))
     assert "io_uring" in text[low:high]
-    low, high = find_region(f"iouring {text}", build_highlight_query(parse_query("iouring"), TABLE.stems))
+    low, high = find_region(f"iouring {text}", build_highlight_query(parse_words("iouring"), TABLE.stems))
     assert low == 0, "the word as it was asked for comes first"

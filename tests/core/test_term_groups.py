@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fulltext import FullText
-from forgelore.search.ftsquery import build_and, build_any_of, build_within, join_groups, parse_query
+from forgelore.search.ftsquery import build_and, build_any_of, build_within, join_groups, parse_words
 
 TABLE = FullText()
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
@@ -58,8 +58,8 @@ def test_any_terms_make_an_expression_that_full_text_accepts(terms):
 
 
 def test_a_group_is_one_word_of_the_query():
-    query = join_groups(parse_query('panic "stack overflow" linker'), [("panic", '"stack overflow"')])
-    assert build_and(query.words) == '("panic" OR "stack overflow") AND ("linker")'
-    alone = parse_query('"stack overflow" linker')
+    words = join_groups(parse_words('panic "stack overflow" linker'), [("panic", '"stack overflow"')])
+    assert build_and(words) == '("panic" OR "stack overflow") AND ("linker")'
+    alone = parse_words('"stack overflow" linker')
     assert join_groups(alone, [('"stack overflow"',)]) == alone
     assert join_groups(alone, [("not", "there")]) == alone

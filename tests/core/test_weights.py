@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.search.ftsquery import join_groups, parse_query
+from forgelore.search.ftsquery import join_groups, parse_words
 from forgelore.search.fusion import WeighedWord, is_exact, weigh_lists, with_numbered_names
 
 
 def only_word(text):
-    (word,) = parse_query(text).words
+    (word,) = parse_words(text)
     return word
 
 
@@ -49,12 +49,12 @@ def test_plain_language_is_not(text):
     ],
 )
 def test_a_word_before_a_number_is_part_of_a_name(text, expected):
-    words = [WeighedWord(word.text, 3.0, is_exact(word)) for word in parse_query(text).words]
+    words = [WeighedWord(word.text, 3.0, is_exact(word)) for word in parse_words(text)]
     assert " ".join(word.text for word in with_numbered_names(words) if word.is_exact) == expected
 
 
 def test_alternatives_of_plain_words_are_no_phrase():
-    (word,) = join_groups(parse_query("panic crash"), [("panic", "crash")]).words
+    (word,) = join_groups(parse_words("panic crash"), [("panic", "crash")])
     assert not is_exact(word)
 
 

@@ -23,7 +23,7 @@ from forgelore.index.vectors import embed_documents
 from forgelore.model import ItemKey
 from forgelore.records import CardSource
 from forgelore.search.filters import SortOrder
-from forgelore.search.query import SearchRequest, TextTerms
+from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import search
 from forgelore.store.candidates import each_latest_set
@@ -186,9 +186,9 @@ def answers(store):
     """What ordinary commands say: hits with every number, similar items, and candidates."""
     retriever = Retriever(store, Hashed())
     requests = [
-        SearchRequest("folders vanish settings"), SearchRequest("no folder left", "lexical"),
-        SearchRequest("folders", "semantic", Filters(types=("issue",))), SearchRequest("wallet slow", filters=Filters(states=("open",))),
-        SearchRequest("folder OR cache", is_raw=True, mode="lexical"),
+        Query("folders vanish settings"), Query("no folder left", "lexical"),
+        Query("folders", "semantic", Filters(types=("issue",))), Query("wallet slow", filters=Filters(states=("open",))),
+        Query("folder OR cache", is_raw=True, mode="lexical"),
     ]  # fmt: skip
     found = [search(retriever, request) for request in requests]
     subject = load_subject(store, id_of(store, 101))
@@ -208,7 +208,7 @@ def test_cards_change_nothing_of_what_is_found_in_the_words_of_people(tracker):
 
 
 def test_an_order_other_than_relevance_lists_no_cards(tracker):
-    request = SearchRequest("", "lexical", sort=SortOrder("created"), limit=100)
+    request = Query("", "lexical", sort=SortOrder("created"), limit=100)
     before = search(Retriever(tracker), request)
     cards(tracker)
     assert search(Retriever(tracker), request) == before
@@ -274,23 +274,23 @@ def test_cards_are_searched_where_that_is_asked_for_and_nothing_else_is(tracker,
     cards(tracker, kind="change")
     retriever = Retriever(tracker, Hashed())
     for filters in (Filters(), Filters(types=("issue",)), Filters(states=("open",), types=("issue",))):
-        found = search(retriever, SearchRequest("folders sync settings", mode, filters, of_cards=True, limit=50))
+        found = search(retriever, Query("folders sync settings", mode, filters, of_cards=True, limit=50))
         assert {hit.row.representation for hit in found.hits} == {"intent"}
         assert {101, 102, 103} <= {hit.number for hit in found.hits}
         assert len({hit.number for hit in found.hits}) == len(found.hits)
-    closed = SearchRequest("folders sync", mode, Filters(states=("closed",)), of_cards=True)
+    closed = Query("folders sync", mode, Filters(states=("closed",)), of_cards=True)
     assert search(retriever, closed).hits == []
 
 
 def test_a_search_in_cards_knows_no_other_order_and_no_fields(tracker):
     cards(tracker)
     for request in (
-        SearchRequest("folders", sort=SortOrder("created"), of_cards=True),
-        SearchRequest("folders", terms=TextTerms(fields=("title",)), of_cards=True),
+        Query("folders", sort=SortOrder("created"), of_cards=True),
+        Query("folders", fields=("title",), of_cards=True),
     ):
         with pytest.raises(InvalidValue):
             search(Retriever(tracker), request)
-    phrase = SearchRequest("folders", "lexical", terms=TextTerms(required=(('"folder left to sync"',),)), of_cards=True)
+    phrase = Query("folders", "lexical", required=(('"folder left to sync"',),), of_cards=True)
     assert {hit.number for hit in search(Retriever(tracker), phrase).hits} == {*COPIES}
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from forgelore.index.update import index_items
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import search
 from forgelore.store.sqlite.schema import open_store
@@ -32,7 +32,7 @@ def store(tmp_path_factory):
 
 
 def ask(store, text):
-    return search(Retriever(store), SearchRequest(text, "lexical"))
+    return search(Retriever(store), Query(text, "lexical"))
 
 
 def numbers(answer):

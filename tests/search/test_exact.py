@@ -8,7 +8,7 @@ from hashed import HashedEmbedder
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.search.fusion import FLOOR
-from forgelore.search.query import QuerySetting, SearchRequest, build_request
+from forgelore.search.query import Query, QuerySetting, build_query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import search
 from forgelore.store.filters import Filters
@@ -46,7 +46,7 @@ def item(number, title, body):
 
 
 def ask(store, text, mode="hybrid", **more):
-    return search(Retriever(store, Knowing()), SearchRequest(text, mode, **more))
+    return search(Retriever(store, Knowing()), Query(text, mode, **more))
 
 
 def numbers(answer):
@@ -131,7 +131,7 @@ def test_a_word_that_only_a_confidential_item_holds_is_not_known_to_the_public(t
 def test_a_named_item_and_what_filters_allow_fit_by_definition(store):
     setting = QuerySetting(None, {}, 0)
     for text in ("#60", "is:open sort:created", "wallet sort:created"):
-        answer = search(Retriever(store, Knowing()), build_request(store, text, {}, setting))
+        answer = search(Retriever(store, Knowing()), build_query(store, text, {}, setting))
         assert answer.hits[0].relevance == 1
         assert not answer.is_nothing_fitting
 
@@ -145,8 +145,7 @@ def test_ranks_alone_rate_nothing(store):
 def test_whether_anything_fits_does_not_depend_on_the_length_of_the_page(store):
     for text in ("wallet empty module", "warning while compiling bread", "sourdough bread recipe", "zebra crash"):
         told = {
-            search(Retriever(store, Knowing()), SearchRequest(text, limit=limit)).is_nothing_fitting
-            for limit in (1, 3, 20)
+            search(Retriever(store, Knowing()), Query(text, limit=limit)).is_nothing_fitting for limit in (1, 3, 20)
         }
         assert len(told) == 1, text
 
@@ -165,7 +164,7 @@ def test_a_long_text_is_rated_by_all_of_it(tmp_path, typed, spread):
     lines = [json.dumps(one).encode() + b"\n" for one in items]
     import_lines(store, ProjectName("local", "local", "long"), lines, 1)
     index_items(store, [1])
-    answer = search(Retriever(store), SearchRequest(typed, "lexical"))
+    answer = search(Retriever(store), Query(typed, "lexical"))
     assert [(hit.row.number, hit.words, hit.relevance) for hit in answer.hits] == [(1, ("zebrafish",), 1.0)]
     assert not answer.is_nothing_fitting
     store.close()
@@ -183,7 +182,7 @@ def test_an_identifier_that_is_asked_for_in_one_piece_is_shown_and_fits(tmp_path
     lines = [json.dumps(one).encode() + b"\n" for one in items]
     import_lines(store, ProjectName("local", "local", "pieces"), lines, 1)
     index_items(store, [1])
-    answer = search(Retriever(store), SearchRequest(typed, "lexical"))
+    answer = search(Retriever(store), Query(typed, "lexical"))
     (hit,) = answer.hits
     assert [hit.snippet.text[start:end].replace("_", "") for start, end in hit.snippet.marks] == [typed]
     assert (hit.words, hit.relevance) == ((typed,), 1.0)
@@ -201,6 +200,6 @@ def test_the_common_words_of_a_long_title_count_too(tmp_path):
     lines = [json.dumps(one).encode() + b"\n" for one in items]
     import_lines(store, ProjectName("local", "local", "title"), lines, 1)
     index_items(store, [1])
-    answer = search(Retriever(store), SearchRequest(" ".join([*rare, *told]), "lexical"))
+    answer = search(Retriever(store), Query(" ".join([*rare, *told]), "lexical"))
     assert numbers(answer)[0] == 99
     store.close()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from forgelore.browse.lists import count_rows, list_items
 from forgelore.errors import InvalidValue
 from forgelore.search.filters import parse_filters
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import search
 from forgelore.store.filters import Filters, build_allowed, load_allowed
@@ -135,7 +135,7 @@ def test_a_filter_allows_what_a_loop_over_everything_would_keep(demo, filters, f
 @given(filters=some_filters, mode=st.sampled_from(["hybrid", "lexical", "semantic"]))
 def test_no_hit_breaks_a_filter_and_none_is_missing(retriever, filters, mode):
     """By meaning, everything allowed is a hit: as many items as are allowed come back, however few they are."""
-    answer = search(retriever, SearchRequest("sync file lantern", mode, filters, 100))
+    answer = search(retriever, Query("sync file lantern", mode, filters, 100))
     kept = {one["id"]: one["item_id"] for one in rows(retriever.store) if is_kept(one, filters)}
     found = {hit.row.document_id for hit in answer.hits}
     assert found <= set(kept)
@@ -146,19 +146,19 @@ def test_no_hit_breaks_a_filter_and_none_is_missing(retriever, filters, mode):
 
 
 def test_hits_come_in_the_order_of_their_score(retriever):
-    scores = [hit.score for hit in search(retriever, SearchRequest("deleted files come back")).hits]
+    scores = [hit.score for hit in search(retriever, Query("deleted files come back")).hits]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] <= 1
 
 
 def test_a_filter_that_matches_nothing_gives_nothing(retriever):
-    assert search(retriever, SearchRequest("sync", filters=Filters(authors=("nobody-at-all",)))).hits == []
+    assert search(retriever, Query("sync", filters=Filters(authors=("nobody-at-all",)))).hits == []
 
 
 @pytest.mark.parametrize("limit", [0, -1, 101, 10**9])
 def test_a_limit_out_of_range_is_refused(retriever, limit):
     with pytest.raises(InvalidValue, match="out of range"):
-        search(retriever, SearchRequest("sync", limit=limit))
+        search(retriever, Query("sync", limit=limit))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_as_many_values_as_are_allowed_are_answered_and_more_are_told(retriever,
 
     filters = parse_filters(values(words), now_ms=0)
     for mode in ("lexical", "hybrid"):
-        assert len(search(retriever, SearchRequest("sync", mode, filters)).warnings) <= 6
+        assert len(search(retriever, Query("sync", mode, filters)).warnings) <= 6
     assert list_items(retriever.store, filters) == [] or "without" in words
     for what in ("items", "threads", "notes"):
         count_rows(retriever.store, what, filters)

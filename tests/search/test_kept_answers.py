@@ -9,7 +9,7 @@ from hashed import HashedEmbedder
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.search import retriever as module
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.run import search
 from forgelore.store.database import QueryCache, Store
 from forgelore.store.filters import Filters
@@ -19,7 +19,7 @@ BY_ANA = Filters(authors=("ana-of-the-test",))
 
 
 def found(retriever, mode="hybrid"):
-    return [hit.row.item_id for hit in search(retriever, SearchRequest("zebra crossing", mode, BY_ANA)).hits]
+    return [hit.row.item_id for hit in search(retriever, Query("zebra crossing", mode, BY_ANA)).hits]
 
 
 def found_elsewhere(retriever):
@@ -72,7 +72,7 @@ def test_another_thread_sees_what_was_written_since(retriever):
 
 def test_few_filters_are_kept(retriever):
     for number in range(3 * module._MAX_SCOPES):
-        search(retriever, SearchRequest("watcher", filters=Filters(authors=(f"nobody-{number}",))))
+        search(retriever, Query("watcher", filters=Filters(authors=(f"nobody-{number}",))))
     assert 0 < len(retriever._scopes._answers) <= module._MAX_SCOPES
 
 
@@ -82,10 +82,10 @@ def test_as_many_filters_as_are_kept_are_resolved_once_each(retriever, monkeypat
     monkeypatch.setattr(module, "load_allowed", lambda *given: asked.append(1) or load(*given))
     names = [f"nobody-{number}" for number in range(module._MAX_SCOPES)]
     for name in names * 3:
-        search(retriever, SearchRequest("watcher", filters=Filters(authors=(name,))))
+        search(retriever, Query("watcher", filters=Filters(authors=(name,))))
     assert len(asked) == len(names)
     for name in ("one-more", *names[1:]):  # the oldest made room
-        search(retriever, SearchRequest("watcher", filters=Filters(authors=(name,))))
+        search(retriever, Query("watcher", filters=Filters(authors=(name,))))
     assert len(asked) == len(names) + 1
 
 

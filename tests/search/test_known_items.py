@@ -55,8 +55,8 @@ def test_a_query_that_is_something_to_search_for(text):
     ],
 )  # fmt: skip
 def test_a_query_of_items_and_words_that_say_what_they_are(text, refs):
-    named = parse_known_items(text.split())
-    assert ([one.ref for one in named.refs], named.is_all) == (refs, True)
+    named, is_all = parse_known_items(text.split())
+    assert ([ref for ref, _ in named], is_all) == (refs, True)
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_a_query_of_items_and_words_that_say_what_they_are(text, refs):
     ],
 )  # fmt: skip
 def test_among_other_words_an_item_is_named_by_its_sign(text, refs):
-    named = parse_known_items(text.split())
-    assert ([one.ref for one in named.refs], named.is_all) == (refs, False)
+    named, is_all = parse_known_items(text.split())
+    assert ([ref for ref, _ in named], is_all) == (refs, False)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_any_text_names_an_item_or_does_not(text):
     ref = parse_known_item(text)
     assert ref is None or ref.number or ref.tag or ref.number == 0
-    assert parse_known_items(text.split()).is_all or ref is None
+    assert parse_known_items(text.split())[1] or ref is None
 
 
 def known(store, text, project_ids=()):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from forgelore.index.update import index_items
-from forgelore.search.query import QuerySetting, build_request
+from forgelore.search.query import QuerySetting, build_query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import search
 from forgelore.store.sqlite.schema import open_store
@@ -30,7 +30,7 @@ def store(tmp_path_factory):
 
 
 def ask(store, text):
-    return search(Retriever(store), build_request(store, text, {}, QuerySetting(None, {}, 0), mode="lexical"))
+    return search(Retriever(store), build_query(store, text, {}, QuerySetting(None, {}, 0), mode="lexical"))
 
 
 def numbers(answer):

@@ -6,7 +6,7 @@ import pytest
 
 from engine_tables import COUNT_MATCHED_ITEMS, FORGET_VECTORS, drop_words
 from forgelore.errors import InvalidValue
-from forgelore.search.query import QuerySetting, SearchRequest, build_request, parse_start
+from forgelore.search.query import Query, QuerySetting, build_query, parse_start
 from forgelore.search.run import search
 from forgelore.text.refs import Hosts
 
@@ -15,8 +15,9 @@ MODES = ("hybrid", "lexical", "semantic")
 
 
 def ask(retriever, text, *, offset=0, rescorer=None, **options):
-    request = build_request(retriever.store, text, {}, SETTING, **options)
-    return search(retriever, request._replace(start=parse_start(offset)), rescorer=rescorer)
+    request = build_query(retriever.store, text, {}, SETTING, **options)
+    start, seal = parse_start(offset)
+    return search(retriever, request._replace(offset=start, seal=seal), rescorer=rescorer)
 
 
 def ids(answer):
@@ -72,7 +73,7 @@ def test_the_total_of_words_is_exact_on_every_page(retriever, text):
 
 
 def test_the_total_of_raw_words_is_exact(retriever):
-    answer = search(retriever, SearchRequest("sync OR file OR the", "lexical", is_raw=True, limit=5))
+    answer = search(retriever, Query("sync OR file OR the", "lexical", is_raw=True, limit=5))
     every = retriever.store.value(COUNT_MATCHED_ITEMS, "sync OR file OR the")
     assert (answer.total, answer.is_total_exact) == (every, True)
 

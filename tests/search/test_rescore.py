@@ -8,7 +8,7 @@ from hashed import HashedEmbedder
 from forgelore.compare.rank import CompareRequest, rank_matches
 from forgelore.compare.shipped import USUAL_COSINES
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import RESCORED, measure_item, search
 from forgelore.store.filters import Filters
@@ -48,7 +48,7 @@ def like(retriever, number, *, rescorer=None, **more):
 
 def test_the_cosines_of_an_answer_are_those_of_the_rescorer(retriever):
     fond = Fond("tombstone")
-    hits = search(retriever, SearchRequest("deleted files come back"), rescorer=fond).hits
+    hits = search(retriever, Query("deleted files come back"), rescorer=fond).hits
     assert {round(hit.vector_score, 2) for hit in hits} <= {0.2, 1.0}
     near = [hit.vector_rank for hit in hits if hit.vector_score > 0.9]
     assert near and max(near) < min(hit.vector_rank for hit in hits if hit.vector_score < 0.9)
@@ -56,10 +56,9 @@ def test_the_cosines_of_an_answer_are_those_of_the_rescorer(retriever):
 
 def test_words_still_count_as_much(retriever):
     before = {
-        hit.row.document_id: hit.lexical_rank
-        for hit in search(retriever, SearchRequest("deleted files", limit=100)).hits
+        hit.row.document_id: hit.lexical_rank for hit in search(retriever, Query("deleted files", limit=100)).hits
     }
-    after = search(retriever, SearchRequest("deleted files"), rescorer=Fond("tombstone")).hits
+    after = search(retriever, Query("deleted files"), rescorer=Fond("tombstone")).hits
     shared = [hit for hit in after if hit.row.document_id in before and hit.lexical_rank]
     assert shared and all(before[hit.row.document_id] == hit.lexical_rank for hit in shared)
 
@@ -67,7 +66,7 @@ def test_words_still_count_as_much(retriever):
 @pytest.mark.parametrize("limit", [3, 20])
 def test_it_reads_one_passage_per_candidate_and_no_more_than_a_hundred(retriever, limit):
     fond = Fond("tombstone")
-    hits = search(retriever, SearchRequest("files", limit=limit), rescorer=fond).hits
+    hits = search(retriever, Query("files", limit=limit), rescorer=fond).hits
     assert len(hits) == limit
     assert limit < len(fond.seen) <= RESCORED
 
@@ -96,14 +95,14 @@ def test_what_only_words_found_is_rescored_too(demo):
     ranking = like(words_alone, 154, rescorer=Fond("rss"))
     assert ranking.mode == "hybrid" and "words alone" in ranking.warnings[0]
     assert all(match.hit.vector_score is not None for match in ranking.matches)
-    answer = search(words_alone, SearchRequest("deleted files"), rescorer=Fond("tombstone"))
+    answer = search(words_alone, Query("deleted files"), rescorer=Fond("tombstone"))
     assert answer.mode == "hybrid" and all(hit.vector_score is not None for hit in answer.hits)
 
 
 def test_a_document_without_anything_to_embed_stays_a_candidate(retriever):
     fond = Fond("tombstone")
     fond.embed_passages = lambda passages: [[0.0, 0.0]] * len(passages)
-    hits = search(retriever, SearchRequest("deleted files"), rescorer=fond).hits
+    hits = search(retriever, Query("deleted files"), rescorer=fond).hits
     assert hits and {hit.vector_score for hit in hits} == {None}
 
 
@@ -120,7 +119,7 @@ def test_nothing_is_embedded_where_nothing_was_found(demo, title):
     words_alone = Retriever(demo, None)
     subject = Subject(0, 1, "issue", title, "", None, None)
     assert rank_matches(words_alone, CompareRequest(subject, Filters()), rescorer=fond).matches == []
-    assert search(words_alone, SearchRequest(title or "?"), rescorer=fond).hits == []
+    assert search(words_alone, Query(title or "?"), rescorer=fond).hits == []
     assert fond.seen == []
 
 

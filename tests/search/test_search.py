@@ -14,9 +14,9 @@ from forgelore.app import App
 from forgelore.errors import EmbedderUnreachable, InvalidValue, StoreError
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
-from forgelore.search.ftsquery import parse_query
+from forgelore.search.ftsquery import parse_words
 from forgelore.search.hits import weigh_query
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import FUSION_K, search
 from forgelore.store.database import Store
@@ -36,10 +36,10 @@ def refs(answer):
 
 
 def test_words_and_meaning_are_both_told(retriever):
-    hit = search(retriever, SearchRequest("deleted files come back")).hits[0]
+    hit = search(retriever, Query("deleted files come back")).hits[0]
     assert hit.row.number in (41, 145)
     assert hit.lexical_rank and hit.vector_rank
-    weights = weigh_query(retriever, parse_query("deleted files come back")).lists
+    weights = weigh_query(retriever, parse_words("deleted files come back")).lists
     assert weights.vectors == weights.words, "plain language is found by meaning as much as by words"
     told = weights.words / (FUSION_K + hit.lexical_rank) + weights.vectors / (FUSION_K + hit.vector_rank)
     assert hit.rrf == pytest.approx(told)
@@ -48,8 +48,8 @@ def test_words_and_meaning_are_both_told(retriever):
 
 
 def test_each_mode_uses_its_own_list(retriever):
-    lexical = search(retriever, SearchRequest("deleted files", "lexical"))
-    semantic = search(retriever, SearchRequest("deleted files", "semantic"))
+    lexical = search(retriever, Query("deleted files", "lexical"))
+    semantic = search(retriever, Query("deleted files", "semantic"))
     assert all(hit.vector_rank is None and hit.lexical_rank for hit in lexical.hits)
     assert all(hit.lexical_rank is None and hit.vector_rank for hit in semantic.hits)
     assert max(hit.score for hit in lexical.hits) <= 0.5
@@ -63,28 +63,28 @@ def test_each_mode_uses_its_own_list(retriever):
     ],
 )  # fmt: skip
 def test_identifiers_are_found_as_they_are_written(retriever, query, number):
-    assert number in refs(search(retriever, SearchRequest(query, "lexical", limit=10)))
+    assert number in refs(search(retriever, Query(query, "lexical", limit=10)))
 
 
 def test_a_beginning_is_enough(retriever):
-    assert 27 in refs(search(retriever, SearchRequest("resolv*", "lexical", limit=50)))
-    assert search(retriever, SearchRequest("resolvxyz*", "lexical")).hits == []
+    assert 27 in refs(search(retriever, Query("resolv*", "lexical", limit=50)))
+    assert search(retriever, Query("resolvxyz*", "lexical")).hits == []
 
 
 @pytest.mark.parametrize(
     "query", ["-deleted", 'deleted" OR title:', "NEAR(deleted", "deleted*", "NOT deleted", "^deleted"]
 )
 def test_what_fts5_would_take_for_syntax_is_text(retriever, query):
-    assert 41 in refs(search(retriever, SearchRequest(query, "lexical", limit=100)))
+    assert 41 in refs(search(retriever, Query(query, "lexical", limit=100)))
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", "…"])
 def test_a_query_without_words_finds_nothing(retriever, query):
-    assert search(retriever, SearchRequest(query)).hits == []
+    assert search(retriever, Query(query)).hits == []
 
 
 def test_a_query_of_a_megabyte_is_answered_from_its_first_words(retriever):
-    answer = search(retriever, SearchRequest("deleted files " + "lorem " * 170_000))
+    answer = search(retriever, Query("deleted files " + "lorem " * 170_000))
     assert any("long" in warning for warning in answer.warnings)
 
 
@@ -92,7 +92,7 @@ def test_a_query_of_a_megabyte_is_answered_from_its_first_words(retriever):
 @given(text=ANY, mode=st.sampled_from(["hybrid", "lexical", "semantic"]))
 def test_any_text_is_a_query(retriever, text, mode):
     try:
-        answer = search(retriever, SearchRequest(text, mode, limit=5))
+        answer = search(retriever, Query(text, mode, limit=5))
     except forgelore.errors.EmbeddingFailed:
         assert mode == "semantic"  # this embedder has no vector for a text without words, and says so
         return
@@ -101,61 +101,59 @@ def test_any_text_is_a_query(retriever, text, mode):
 
 
 def test_what_matched_is_marked(retriever):
-    hit = next(hit for hit in search(retriever, SearchRequest("chunk cache", "lexical")).hits if hit.row.number == 101)
+    hit = next(hit for hit in search(retriever, Query("chunk cache", "lexical")).hits if hit.row.number == 101)
     marked = {hit.snippet.text[start:end].lower() for start, end in hit.snippet.marks}
     assert any("chunk" in word for word in marked)
 
 
 def test_a_hit_by_meaning_alone_has_a_snippet_without_marks(retriever):
-    hits = search(retriever, SearchRequest("qqqq zzzz", "semantic")).hits
+    hits = search(retriever, Query("qqqq zzzz", "semantic")).hits
     assert hits and all(hit.snippet.text and not hit.snippet.marks for hit in hits if hit.row.text.strip())
 
 
 def test_raw_mode_takes_fts5_syntax_and_explains_its_errors(retriever):
-    raw = search(retriever, SearchRequest("title: deleted NOT title: offline", "lexical", is_raw=True))
+    raw = search(retriever, Query("title: deleted NOT title: offline", "lexical", is_raw=True))
     assert 41 not in refs(raw)
     for broken in ("AND", '"open', "title:", "nocolumn: x", "a NEAR("):
         with pytest.raises(InvalidValue) as caught:
-            search(retriever, SearchRequest(broken, "lexical", is_raw=True))
+            search(retriever, Query(broken, "lexical", is_raw=True))
         assert "raw mode takes FTS5 syntax" in caught.value.hint
 
 
 def test_without_an_embedder_words_answer_with_a_warning(demo):
     for embedder in (None, HashedEmbedder(is_down=True), HashedEmbedder(fingerprint="another")):
-        answer = search(Retriever(demo, embedder), SearchRequest("deleted files come back"))
+        answer = search(Retriever(demo, embedder), Query("deleted files come back"))
         assert answer.hits and answer.mode == "lexical"
         assert "words alone" in answer.warnings[0]
         with pytest.raises(EmbedderUnreachable):
-            search(Retriever(demo, embedder), SearchRequest("deleted files", "semantic"))
+            search(Retriever(demo, embedder), Query("deleted files", "semantic"))
 
 
 def test_documents_without_vectors_are_named(demo):
     queue_documents(demo, 1, [1])
     demo.run("UPDATE items SET body = body || ' more' WHERE id = 1")
     index_items(demo, [1])
-    answer = search(Retriever(demo, HashedEmbedder()), SearchRequest("deleted"))
+    answer = search(Retriever(demo, HashedEmbedder()), Query("deleted"))
     assert "1 documents have no vectors yet" in answer.warnings[0]
 
 
 def test_an_empty_store_says_that_nothing_is_indexed(tmp_path):
     store = open_store(str(tmp_path / "empty.db"))
-    answer = search(Retriever(store), SearchRequest("anything"))
+    answer = search(Retriever(store), Query("anything"))
     assert answer.is_nothing_indexed and answer.hits == []
     store.close()
 
 
 def test_one_hit_per_item_and_the_best_document_tells(retriever):
-    items = [hit.row.item_id for hit in search(retriever, SearchRequest("lantern sync", limit=100)).hits]
+    items = [hit.row.item_id for hit in search(retriever, Query("lantern sync", limit=100)).hits]
     assert len(items) == len(set(items)) == 100
 
 
 def test_results_do_not_depend_on_what_was_asked_before(demo):
     first = Retriever(demo, HashedEmbedder())
-    search(first, SearchRequest("relay websocket", filters=Filters(types=("issue",))))
-    again = [hit.row.document_id for hit in search(first, SearchRequest("deleted files")).hits]
-    fresh = [
-        hit.row.document_id for hit in search(Retriever(demo, HashedEmbedder()), SearchRequest("deleted files")).hits
-    ]
+    search(first, Query("relay websocket", filters=Filters(types=("issue",))))
+    again = [hit.row.document_id for hit in search(first, Query("deleted files")).hits]
+    fresh = [hit.row.document_id for hit in search(Retriever(demo, HashedEmbedder()), Query("deleted files")).hits]
     assert again == fresh
 
 
@@ -245,7 +243,7 @@ def test_readers_never_wait_for_a_writer_and_never_see_half_a_document(demo):
     thread.start()
     reader = Retriever(Store(demo.path), HashedEmbedder())
     while not stop.is_set():
-        for hit in search(reader, SearchRequest("turn0 turn1 turn2 begin", limit=50)).hits:
+        for hit in search(reader, Query("turn0 turn1 turn2 begin", limit=50)).hits:
             if hit.row.representation == "item":
                 begun = {f"turn{n}" for n in range(6) if f"turn{n} begin" in hit.row.text}
                 ended = {f"turn{n}" for n in range(6) if f"turn{n} end" in hit.row.text}
@@ -274,8 +272,8 @@ def test_confidential_items_are_left_out_for_others(demo):
     queue_documents(demo, 1, [demo.value("SELECT id FROM items WHERE number = 41")])
     index_items(demo, [1])
     retriever = Retriever(demo, HashedEmbedder())
-    assert 41 in refs(search(retriever, SearchRequest("deleted files come back")))
-    assert 41 not in refs(search(retriever, SearchRequest("deleted files come back", filters=Filters(is_public=True))))
+    assert 41 in refs(search(retriever, Query("deleted files come back")))
+    assert 41 not in refs(search(retriever, Query("deleted files come back", filters=Filters(is_public=True))))
 
 
 def test_the_app_knows_no_such_embedder(demo):

@@ -7,7 +7,7 @@ import pytest
 
 from forgelore.errors import StoreError
 from forgelore.search import retriever as module
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from forgelore.store.sqlite import vector_memory
@@ -25,12 +25,12 @@ def threaded(monkeypatch):
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("filters", [Filters(), Filters(states=("open",))], ids=["everything", "filtered"])
 def test_answers_are_the_same(retriever, monkeypatch, mode, filters):
-    alone = [search(retriever, SearchRequest(text, mode, filters)) for text in QUERIES]
+    alone = [search(retriever, Query(text, mode, filters)) for text in QUERIES]
     monkeypatch.setattr(module, "_WORTH_A_THREAD", 1)
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     began = []
     monkeypatch.setattr(module, "_begin", lambda one, begin=module._begin: began.append(1) or begin(one))
-    assert [search(retriever, SearchRequest(text, mode, filters)) for text in QUERIES] == alone
+    assert [search(retriever, Query(text, mode, filters)) for text in QUERIES] == alone
     assert began
 
 
@@ -53,7 +53,7 @@ def test_what_fails_is_raised_by_the_search(retriever, threaded, monkeypatch, wh
 
     monkeypatch.setattr(VectorScan, "_score", fail)
     with pytest.raises(StoreError, match="the disk is gone"):
-        search(retriever, SearchRequest("watcher"))
+        search(retriever, Query("watcher"))
 
 
 def test_who_waits_gets_what_the_thread_found_in_the_end(retriever, threaded, monkeypatch):
@@ -81,13 +81,13 @@ def test_who_waits_gets_what_the_thread_found_in_the_end(retriever, threaded, mo
 
 
 def test_where_the_system_gives_no_thread_the_search_does_all_of_it(retriever, threaded, monkeypatch):
-    expected = search(retriever, SearchRequest("watcher"))
+    expected = search(retriever, Query("watcher"))
 
     def refuse(*_):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(module._thread, "start_new_thread", refuse)
-    assert search(retriever, SearchRequest("watcher")) == expected
+    assert search(retriever, Query("watcher")) == expected
 
 
 @pytest.mark.parametrize("load", [None, 64.0])
@@ -101,4 +101,4 @@ def test_a_busy_machine_and_one_that_does_not_tell_get_no_thread(retriever, monk
     monkeypatch.setattr(os, "getloadavg", getloadavg)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(module, "_begin", None)
-    assert search(retriever, SearchRequest("watcher")).hits
+    assert search(retriever, Query("watcher")).hits

@@ -9,7 +9,7 @@ from forgelore.compare.similar import CompareRequest, find_similar
 from forgelore.errors import EmbedderUnreachable
 from forgelore.records import BestMatch
 from forgelore.search.fusion import Fused
-from forgelore.search.query import FIRST_PAGE, parse_start
+from forgelore.search.query import parse_start
 from forgelore.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
@@ -63,15 +63,15 @@ def test_pages_are_parts_of_one_ranking(retriever, mode):
     subject = subject_of(retriever.store, 41)
     request = CompareRequest(subject, Filters(types=("issue",), not_items=(subject.item_id,)), mode, 100)
     whole = find_similar(retriever, request)
-    pages, start = [], FIRST_PAGE
+    pages, start, seal = [], 0, ""
     while True:
-        page = find_similar(retriever, request._replace(limit=7), start=start)
-        assert (page.total, page.offset) == (whole.total, start.offset)
-        assert (page.chance is None) == (start.offset > 0 or whole.chance is None)
+        page = find_similar(retriever, request._replace(limit=7, offset=start, seal=seal))
+        assert (page.total, page.offset) == (whole.total, start)
+        assert (page.chance is None) == (start > 0 or whole.chance is None)
         pages += numbers(page)
         if not page.next_page:
             break
-        start = parse_start(page.next_page)
+        start, seal = parse_start(page.next_page)
     assert pages == numbers(whole)
     assert len(pages) == whole.total > 60, "behind the candidates that are compared too"
 
@@ -79,9 +79,9 @@ def test_pages_are_parts_of_one_ranking(retriever, mode):
 def test_a_page_of_another_ranking_is_told(retriever):
     subject = subject_of(retriever.store, 41)
     request = CompareRequest(subject, Filters(types=("issue",), not_items=(subject.item_id,)), limit=5)
-    after = parse_start(find_similar(retriever, request).next_page)
+    after, seal = parse_start(find_similar(retriever, request).next_page)
     narrower = request._replace(filters=request.filters._replace(states=("open",)))
-    assert "changed" in find_similar(retriever, narrower, start=after).warnings[-1]
+    assert "changed" in find_similar(retriever, narrower._replace(offset=after, seal=seal)).warnings[-1]
 
 
 @pytest.mark.parametrize("title", ["", "!!!", "日本語", "zzqx"])

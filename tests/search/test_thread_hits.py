@@ -3,7 +3,7 @@
 import pytest
 
 from forgelore.index.update import index_items, reindex_items
-from forgelore.search.query import SearchRequest
+from forgelore.search.query import Query
 from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
@@ -25,7 +25,7 @@ def facts(store, document_id):
 @pytest.mark.parametrize("types", [(), ("thread",)])
 def test_a_hit_in_a_thread_tells_the_author_that_filters_ask(retriever, types):
     """An item is found by what was said below it; its author is who wrote it, unless threads are what is asked for."""
-    hits = search(retriever, SearchRequest("deleted files", filters=Filters(types=types), limit=50)).hits
+    hits = search(retriever, Query("deleted files", filters=Filters(types=types), limit=50)).hits
     in_threads = [hit.row for hit in hits if hit.row.representation == "thread"]
     unlike = 0
     for row in in_threads:
@@ -40,7 +40,7 @@ def test_a_hit_in_a_thread_tells_the_author_that_filters_ask(retriever, types):
 def test_a_search_by_author_finds_only_what_they_wrote(retriever):
     for author in ("mira-k", "s-abara"):
         for mode in ("hybrid", "lexical", "semantic"):
-            hits = search(retriever, SearchRequest("files", mode, Filters(authors=(author,)), limit=50)).hits
+            hits = search(retriever, Query("files", mode, Filters(authors=(author,)), limit=50)).hits
             assert hits
             assert {hit.row.author for hit in hits} == {author}
 
@@ -61,12 +61,10 @@ def test_a_change_that_touches_a_file_is_found_by_what_was_said_below_it(retriev
         queue_documents(store, 1, [item_id])
     index_items(store, [1])
     for mode in ("hybrid", "lexical"):
-        hits = search(retriever, SearchRequest("wallaby", mode, Filters(paths=(path,)))).hits
+        hits = search(retriever, Query("wallaby", mode, Filters(paths=(path,)))).hits
         assert [hit.row.item_id for hit in hits][:1] == [item_id]
     threads = Filters(types=("thread",), paths=(path,))
-    assert item_id not in {
-        hit.row.item_id for hit in search(retriever, SearchRequest("wallaby", "lexical", threads)).hits
-    }
+    assert item_id not in {hit.row.item_id for hit in search(retriever, Query("wallaby", "lexical", threads)).hits}
 
 
 def test_threads_of_an_older_store_get_the_author_of_their_item(demo):

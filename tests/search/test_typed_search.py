@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import forgelore
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.search.filters import SortOrder
-from forgelore.search.query import QuerySetting, SearchRequest, build_request, find_project_ids, read_filter_query
+from forgelore.search.query import Query, QuerySetting, build_query, find_project_ids, read_filter_query
 from forgelore.search.run import search
 from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.fulltext import search_words
@@ -21,7 +21,7 @@ MODES = ("hybrid", "lexical", "semantic")
 
 
 def ask(retriever, text, flags=None, **options):
-    return search(retriever, build_request(retriever.store, text, flags or {}, SETTING, **options))
+    return search(retriever, build_query(retriever.store, text, flags or {}, SETTING, **options))
 
 
 def numbers(answer):
@@ -281,11 +281,11 @@ def test_a_ref_names_its_project_wherever_it_is_asked(retriever):
     store.run(add)
     here = next(project for project in list_projects(store) if project.id == 9)
     setting = SETTING._replace(project=here)
-    assert search(retriever, build_request(store, "#41", {}, setting)).known_count == 0
+    assert search(retriever, build_query(store, "#41", {}, setting)).known_count == 0
     there = store.value("SELECT path FROM projects WHERE id = 1")
-    assert numbers(search(retriever, build_request(store, f"{there}#41", {}, setting)))[0] == 41
-    assert search(retriever, build_request(store, f"deleted project:{there}", {}, setting)).hits
-    assert search(retriever, build_request(store, "deleted", {}, setting)).hits == []
+    assert numbers(search(retriever, build_query(store, f"{there}#41", {}, setting)))[0] == 41
+    assert search(retriever, build_query(store, f"deleted project:{there}", {}, setting)).hits
+    assert search(retriever, build_query(store, "deleted", {}, setting)).hits == []
 
 
 def test_qualifiers_alone_need_no_meaning(retriever):
@@ -293,9 +293,9 @@ def test_qualifiers_alone_need_no_meaning(retriever):
 
 
 def test_something_pasted_is_literal(retriever):
-    request = build_request(retriever.store, "#41 label:bug -windows", {}, SETTING, is_literal=True)
-    assert (request.text, request.terms.excluded, request.filters.labels) == ("#41 label:bug -windows", (), ())
-    assert build_request(retriever.store, "#41", {}, SETTING, is_literal=True).known.document_ids == ()
+    request = build_query(retriever.store, "#41 label:bug -windows", {}, SETTING, is_literal=True)
+    assert (request.text, request.excluded, request.filters.labels) == ("#41 label:bug -windows", (), ())
+    assert build_query(retriever.store, "#41", {}, SETTING, is_literal=True).known.document_ids == ()
 
 
 def test_a_value_nobody_has_is_told_with_what_was_meant(retriever):
@@ -342,7 +342,7 @@ def test_a_path_that_something_touches_is_not_looked_at_again(retriever):
     assert not ask(retriever, "path:shell/ author:nobody-at-all").warnings[1:]
     retriever.store.run("UPDATE documents SET is_confidential = 1")
     public = SETTING._replace(is_public=True)
-    (warning,) = search(retriever, build_request(retriever.store, "path:shell", {}, public)).warnings
+    (warning,) = search(retriever, build_query(retriever.store, "path:shell", {}, public)).warnings
     assert warning == "no item touches 'shell'", "what nobody may see is not named"
 
 
@@ -438,6 +438,6 @@ def test_an_ordinary_query_asks_nothing_more(retriever):
     text = "deleted files come back"
     ask(retriever, text, mode="lexical")  # the first one reads what full text keeps about itself
     typed = statements(retriever.store, lambda: ask(retriever, text, mode="lexical"))
-    plain = statements(retriever.store, lambda: search(retriever, SearchRequest(text, "lexical")))
+    plain = statements(retriever.store, lambda: search(retriever, Query(text, "lexical")))
     assert typed == plain
     assert any("MATCH" in sql for sql in plain)

@@ -9,7 +9,7 @@ from forgelore.browse.reading_text import find_file_key
 from forgelore.browse.refs import find_item
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue
 from forgelore.search.filters import SortOrder, only_projects, parse_filters, parse_sort
-from forgelore.search.query import KnownItems, QuerySetting, SearchMode, SearchRequest, build_request, parse_start
+from forgelore.search.query import KnownItems, Query, QuerySetting, SearchMode, build_query, parse_start
 from forgelore.search.retriever import Retriever
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
@@ -99,24 +99,22 @@ def search_filters(app: App, words: FilterWords, project: StoredProject | None) 
 def build_search(
     app: App, text: str, words: FilterWords, *, mode: SearchMode, limit: int, offset: int | str, is_literal: bool,
     is_raw: bool, sort: str | None,
-) -> SearchRequest:  # fmt: skip
+) -> Query:  # fmt: skip
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
     check_text("the query", text)
     if sort is not None:
         check_filled("the order", sort)
-    project, start = find_project(app, words.get("project")), parse_start(offset)
+    project, (start, seal) = find_project(app, words.get("project")), parse_start(offset)
     if is_raw:
         filters = search_filters(app, words, project).leaving_out_threads()
         order = parse_sort(sort) if sort else SortOrder()
-        return SearchRequest(text, "lexical", filters, limit, is_raw, start=start, sort=order)
+        return Query(text, "lexical", filters, limit, is_raw, sort=order, offset=start, seal=seal)
     setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
-    request = build_request(
-        app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort
-    )
-    return name_code(app, request, text, project)._replace(start=start)
+    request = build_query(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort)
+    return name_code(app, request, text, project)._replace(offset=start, seal=seal)
 
 
-def name_code(app: App, request: SearchRequest, text: str, project: StoredProject | None) -> SearchRequest:
+def name_code(app: App, request: Query, text: str, project: StoredProject | None) -> Query:
     """Return the request with what its text names by a commit's name or page, or by the key of a reading text. Several
     commits may begin alike: all of them are named.
     """

@@ -15,9 +15,9 @@ from forgelore.ask.tool_calls import AskCall, MalformedCall
 from forgelore.browse.items import ShownItem, load_shown
 from forgelore.browse.reading_text import find_file_key, load_reading
 from forgelore.errors import LoreError
-from forgelore.search.ftsquery import loosen, parse_query, without_stops
+from forgelore.search.ftsquery import loosen, parse_words, without_stops
 from forgelore.search.hits import Hit
-from forgelore.search.query import QuerySetting, build_request
+from forgelore.search.query import QuerySetting, build_query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import EVERYTHING, search_everything
 from forgelore.store.sqlite.fulltext import (
@@ -87,7 +87,7 @@ class SourceIndex:
             words["type"] = call.types or (EVERYTHING if self._has_code else ())
         if call.path:
             words["path"] = (call.path,)
-        request = build_request(self._retriever.store, call.text, words, self._setting, limit=limit)
+        request = build_query(self._retriever.store, call.text, words, self._setting, limit=limit)
         return [self._found(hit) for hit in search_everything(self._retriever, request).hits]
 
     def open(self, id_: str) -> OpenedItem:
@@ -131,7 +131,7 @@ class SourceIndex:
         """Return stem -> weight, by how rare it is among items, files and commits together; the words that
         only ask are left out.
         """
-        words = loosen(without_stops(parse_query(question).words))
+        words = loosen(without_stops(parse_words(question)))
         stems = {stem for word in words for stem in self._retriever.stems(word.alternatives[0].text)}
         store, total, counts = self._retriever.store, estimate_documents(self._retriever.store), Counter[str]()
         counts.update(load_document_counts(store, stems))

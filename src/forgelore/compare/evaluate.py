@@ -37,7 +37,7 @@ from forgelore.errors import InvalidValue, NotFound
 from forgelore.ports.progress import Watcher
 from forgelore.records import BestMatch
 from forgelore.search.filters import parse_filters
-from forgelore.search.query import SearchMode, SearchRequest
+from forgelore.search.query import Query, SearchMode
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import SearchAnswer, search, warn_of_waiting
 from forgelore.store.calibration import CalibrationScope
@@ -325,9 +325,7 @@ class _Run:
             raise NotFound(f"none of {', '.join(text for _, text in found)} is in this database")
         ids = (project.id,) if project else ()
         filters = parse_filters(query.filters, now_ms=self._setting.now_ms, project_ids=ids, store=self._store)
-        request = SearchRequest(
-            query.text, self._setting.mode, filters._replace(not_items=self._excluded), DEPTH, is_bare=True
-        )
+        request = Query(query.text, self._setting.mode, filters._replace(not_items=self._excluded), DEPTH, is_bare=True)
         return _Asked("golden", query.text, None, expected, search(self._retriever, request))
 
     def _find(self, ref: Ref) -> int | None:

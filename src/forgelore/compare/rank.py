@@ -56,7 +56,7 @@ from forgelore.compare.shortlist import (
 )
 from forgelore.index.cleaning import clean
 from forgelore.records import BestMatch
-from forgelore.search.ftsquery import Phrase, Query, Word
+from forgelore.search.ftsquery import Phrase, Word
 from forgelore.search.fusion import DEPTH, Fused, Scale
 from forgelore.search.hits import Hit, build_hits
 from forgelore.search.query import SearchMode
@@ -333,7 +333,7 @@ class _Ranker:
         copies = (
             [] if request.is_bare else [one for one in weighed if one.features["same"] and one.fused.id not in known]
         )
-        wanted = None if request.is_bare else build_highlight_query(_as_query(found.terms), self._stems)
+        wanted = None if request.is_bare else build_highlight_query(_as_words(found.terms), self._stems)
         built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
         scope, is_own = (
@@ -401,6 +401,6 @@ def _age(match: Match) -> tuple[int, int]:
     return match.hit.row.created_at or 0, match.hit.row.number
 
 
-def _as_query(terms: Terms) -> Query:
-    """Return the telling words as a query, to be marked in snippets and named as the reason, best first."""
-    return Query(tuple(Word(term, (Phrase(term),)) for term, _ in terms))
+def _as_words(terms: Terms) -> tuple[Word, ...]:
+    """Return the telling words as words of a query, to be marked in snippets and named as the reason, best first."""
+    return tuple(Word(term, (Phrase(term),)) for term, _ in terms)

@@ -121,6 +121,7 @@ class CompareRequest(NamedTuple):
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
     by_cards: bool = False  # intent cards choose who is compared; without a card of the subject, its text does
     offset: int = 0  # how many of the best are left out
+    seal: str = ""  # the hash of those; "": nobody asks
     least: int = CANDIDATES  # candidates that are looked for, whatever the limit: pages of one ranking ask for as many
 
 

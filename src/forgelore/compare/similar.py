@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.compare.calibration import Chance
 from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.search.hits import Hit
-from forgelore.search.query import FIRST_PAGE, PageStart, SearchMode
+from forgelore.search.query import SearchMode
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import MAX_LIMIT, SearchAnswer, find_next, warn_of_change
 from forgelore.store.filters import Filters
@@ -57,19 +57,18 @@ class SimilarAnswer(NamedTuple):
     next_page: str = ""
 
 
-def find_similar(
-    retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None, start: PageStart = FIRST_PAGE
-) -> SimilarAnswer:  # fmt: skip
+def find_similar(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> SimilarAnswer:
     """Return what an item resembles, from a place in the ranking on."""
-    request = request._replace(offset=start.offset, least=MAX_LIMIT)
+    request = request._replace(least=MAX_LIMIT)
     ranking = rank_matches(retriever, request, rescorer=rescorer)
     found = [SimilarHit(match.hit, match) for match in ranking.matches]
     found += [SimilarHit(hit, None) for hit in ranking.rest]
     is_empty = not has_documents(retriever.store)
-    following = find_next(start, request.limit, ranking.order, is_end=start.offset + request.limit >= ranking.total)
-    warnings = [*ranking.warnings, *warn_of_change(start, ranking.order)]
+    end = request.offset + request.limit
+    following = find_next(end, ranking.order, is_end=end >= ranking.total)
+    warnings = [*ranking.warnings, *warn_of_change(request.offset, request.seal, ranking.order)]
     return SimilarAnswer(
-        request.subject.title, found, ranking.mode, warnings, ranking.chance, is_empty, ranking.total, start.offset,
+        request.subject.title, found, ranking.mode, warnings, ranking.chance, is_empty, ranking.total, request.offset,
         following,
     )  # fmt: skip
 

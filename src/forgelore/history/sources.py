@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.browse.reading_text import load_item_readings, load_reading
 from forgelore.errors import InvalidValue
-from forgelore.search.ftsquery import build_and, parse_query
+from forgelore.search.ftsquery import build_and, parse_words
 from forgelore.store.code import CommitHitRow, load_commit_hits
 from forgelore.store.database import Store
 from forgelore.store.documents import load_document_places, load_read_items
@@ -242,7 +242,7 @@ def _find_mentioning(store: Store, scope: PathScope, names: list[str]) -> list[i
     found: list[int] = []
     for name in names:
         quoted = name.replace('"', " ")
-        expression = build_and(parse_query(f'"{quoted}"').words)
+        expression = build_and(parse_words(f'"{quoted}"'))
         if expression:
             found += [one.document_id for one in search_words(store, expression, MAX_ITEMS, allowed)]
     places = load_document_places(store, found)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from forgelore.errors import InvalidValue
 from forgelore.search.ftsquery import (
-    Query,
     Word,
     build_and,
     build_any_of,
@@ -26,11 +25,11 @@ from forgelore.search.ftsquery import (
     choose_rare,
     join_groups,
     loosen,
-    parse_query,
+    parse_words,
     without_stops,
 )
 from forgelore.search.hits import Hit
-from forgelore.search.query import SearchRequest, TextTerms
+from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import SearchAnswer
 from forgelore.search.snippets import (
@@ -140,15 +139,6 @@ DEPTH = 200  # chunks that are looked at more closely
 _OR_SHARE, _MIN_OR = 0.25, 20_000  # of rows that the OR of rare words may touch
 
 
-class CodeQuery(NamedTuple):
-    """What is looked for: the words, what must and must not occur, within which filters. `raw`: FTS5 syntax instead."""
-
-    query: Query
-    terms: TextTerms
-    filters: Filters
-    raw: str = ""
-
-
 class RankedCode(NamedTuple):
     """The best chunk of each file, best first, with their rows. `is_complete`: there are no others."""
 
@@ -157,12 +147,12 @@ class RankedCode(NamedTuple):
     is_complete: bool
 
 
-def rank_code(retriever: Retriever, asked: CodeQuery, depth: int = DEPTH) -> RankedCode:
+def rank_code(retriever: Retriever, query: Query, words: Sequence[Word], depth: int = DEPTH) -> RankedCode:
     """Return the files that answer a query, best first."""
-    found = _find(retriever, "code", asked, depth)
+    found = _find(retriever, "code", query, words, depth)
     rows = load_code_hits(retriever.store, [one.document_id for one in found])
-    weights = _weigh(retriever, "code", asked.query)
-    identifiers = {word.text.lower() for word in asked.query.words}
+    weights = _weigh(retriever, "code", words)
+    identifiers = {word.text.lower() for word in words}
     chunks = [
         FoundChunk(
             one.document_id, row.file_id, one.score, row.path, row.names.split("\n"), _stems(retriever, row, weights)
@@ -173,14 +163,10 @@ def rank_code(retriever: Retriever, asked: CodeQuery, depth: int = DEPTH) -> Ran
     return RankedCode(rank_chunks(chunks, weights, identifiers), rows, len(found) < depth)
 
 
-def rank_commits(retriever: Retriever, asked: CodeQuery, depth: int) -> list[Found]:
-    return _find(retriever, "commits", asked, depth)
-
-
-def _find(retriever: Retriever, index: CodeWords, asked: CodeQuery, depth: int) -> list[Found]:
+def _find(retriever: Retriever, index: CodeWords, query: Query, words: Sequence[Word], depth: int) -> list[Found]:
     """Return what has the words, or the rarest of them, and meets what must occur and what must not."""
     weights = CODE_WEIGHTS if index == "code" else COMMIT_WEIGHTS
-    allowed, bindings = (allow_files if index == "code" else allow_commits)(asked.filters)
+    allowed, bindings = (allow_files if index == "code" else allow_commits)(query.filters)
 
     def search(expression: str | None) -> list[Found]:
         if expression is None:
@@ -189,21 +175,21 @@ def _find(retriever: Retriever, index: CodeWords, asked: CodeQuery, depth: int) 
             retriever.store, index, expression, weights, limit=depth, allowed=allowed, bindings=bindings
         )
 
-    if asked.raw:
-        with raw_query_errors(asked.raw):
-            return search(asked.raw)
-    every, rare = build_and(asked.query.words), build_or(_rare(retriever, index, loosen(asked.query.words)))
+    if query.is_raw:
+        with raw_query_errors(query.text):
+            return search(query.text)
+    every, rare = build_and(words), build_or(_rare(retriever, index, loosen(words)))
     # One question, so that all scores are sums over the same words; what has all of them has the largest sums.
     either = " OR ".join(f"({one})" for one in dict.fromkeys((every, rare)) if one)
-    return search(_require(either or None, asked.terms))
+    return search(_require(either or None, query))
 
 
-def _require(expression: str | None, terms: TextTerms) -> str | None:
+def _require(expression: str | None, query: Query) -> str | None:
     """Return an expression with the conditions that a query sets beside its words."""
-    for group in terms.required:
+    for group in query.required:
         if needed := build_any_of(group):
             expression = f"({expression}) AND ({needed})" if expression else needed
-    excluded = build_any_of(terms.excluded)
+    excluded = build_any_of(query.excluded)
     return f"({expression}) NOT ({excluded})" if expression and excluded else expression
 
 
@@ -215,9 +201,9 @@ def _rare(retriever: Retriever, index: CodeWords, words: Sequence[Word]) -> list
     return choose_rare(words, by_word, total=total, budget=max(_MIN_OR, int(total * _OR_SHARE)))
 
 
-def _weigh(retriever: Retriever, index: CodeWords, query: Query) -> dict[str, float]:
+def _weigh(retriever: Retriever, index: CodeWords, asked: Sequence[Word]) -> dict[str, float]:
     """Return what each stem of a query tells: the rarer, the more."""
-    words = loosen(without_stops(query.words))
+    words = loosen(without_stops(asked))
     stems = {stem for word in without_stops(words) for stem in retriever.stems(word.alternatives[0].text)}
     counts = load_code_counts(retriever.store, index, stems)
     total = count_code_words(retriever.store, index)
@@ -301,27 +287,26 @@ _KEYS = ("commit:", "file:")
 _LISTED = 1_000  # files or commits without words to rank them by
 
 
-def search_source(retriever: Retriever, request: SearchRequest, source: str) -> SearchAnswer:
+def search_source(retriever: Retriever, query: Query, source: str) -> SearchAnswer:
     """Return the hits of one source, `code` or `commit`."""
     index = "code" if source == "code" else "commits"
     if not count_code_words(retriever.store, "code" if index == "code" else "commits"):
         hint = "run: forgelore index-code"
         return SearchAnswer([], "lexical", [f"no {source} is indexed yet; {hint}"])  # a sync would not help
-    if request.terms.fields:
+    if query.fields:
         raise InvalidValue("in: is for items and their comments", hint="leave it out, or the types code and commit")
-    query = join_groups(parse_query("" if request.is_raw else request.text), request.terms.required)
-    asked = CodeQuery(query, request.terms, request.filters, request.text if request.is_raw else "")
-    is_listed = not query.words and not asked.raw and not request.terms.required
+    words = join_groups(parse_words("" if query.is_raw else query.text), query.required)
+    is_listed = not words and not (query.is_raw and query.text) and not query.required
     find = _find_files if source == "code" else _find_commits
-    hits, is_exact = find(retriever, request, asked, is_listed=is_listed)
-    warnings = [] if hits else _explain_nothing(request.filters, source)
-    return SearchAnswer(hits, "lexical", warnings, notes=request.notes, total=len(hits), is_total_exact=is_exact)
+    hits, is_exact = find(retriever, query, words, is_listed=is_listed)
+    warnings = [] if hits else _explain_nothing(query.filters, source)
+    return SearchAnswer(hits, "lexical", warnings, notes=query.notes, total=len(hits), is_total_exact=is_exact)
 
 
-def build_named(retriever: Retriever, request: SearchRequest) -> list[Hit]:
+def build_named(retriever: Retriever, query: Query) -> list[Hit]:
     """Return the commits and files that a query names by their keys, as hits."""
-    store, wanted = retriever.store, build_highlight_query(parse_query(""), retriever.stems)
-    ids = {kind: [int(key[len(kind) :]) for key in request.code_keys if key.startswith(kind)] for kind in _KEYS}
+    store, wanted = retriever.store, build_highlight_query((), retriever.stems)
+    ids = {kind: [int(key[len(kind) :]) for key in query.code_keys if key.startswith(kind)] for kind in _KEYS}
     commits = load_commit_hits(store, ids["commit:"])
     chunks = load_code_hits(store, list_first_chunks_of(store, ids["file:"]))
     hits = [build_commit_hit(retriever, row, wanted, rank=1, score=1, relevance=1) for row in commits.values()]
@@ -331,18 +316,18 @@ def build_named(retriever: Retriever, request: SearchRequest) -> list[Hit]:
 
 
 def _find_files(
-    retriever: Retriever, request: SearchRequest, asked: CodeQuery, *, is_listed: bool
+    retriever: Retriever, query: Query, words: Sequence[Word], *, is_listed: bool
 ) -> tuple[list[Hit], bool]:
-    wanted = build_highlight_query(asked.query, retriever.stems)
+    wanted = build_highlight_query(words, retriever.stems)
     if is_listed:
-        ids = list_first_chunks(retriever.store, request.filters, _LISTED)
-        rows = load_code_hits(retriever.store, ids[: request.end])
-        shown = [rows[one] for one in ids[: request.end]]
+        ids = list_first_chunks(retriever.store, query.filters, _LISTED)
+        rows = load_code_hits(retriever.store, ids[: query.end])
+        shown = [rows[one] for one in ids[: query.end]]
         hits = [
             build_file_hit(retriever, row, wanted, rank=at, score=0, relevance=1) for at, row in enumerate(shown, 1)
         ]
-        return hits, len(ids) <= request.end
-    ranked = rank_code(retriever, asked)
+        return hits, len(ids) <= query.end
+    ranked = rank_code(retriever, query, words)
     best = ranked.chunks[0].score if ranked.chunks else 1.0
     hits = [
         build_file_hit(
@@ -354,15 +339,15 @@ def _find_files(
 
 
 def _find_commits(
-    retriever: Retriever, request: SearchRequest, asked: CodeQuery, *, is_listed: bool
+    retriever: Retriever, query: Query, words: Sequence[Word], *, is_listed: bool
 ) -> tuple[list[Hit], bool]:
-    wanted, store = build_highlight_query(asked.query, retriever.stems), retriever.store
-    depth = max(100, request.end)
+    wanted, store = build_highlight_query(words, retriever.stems), retriever.store
+    depth = max(100, query.end)
     if is_listed:
-        ids = list_newest_commits(store, request.filters, request.end + 1, is_ascending=request.sort.is_ascending)
-        scores = dict.fromkeys(ids[: request.end], 0.0)
+        ids = list_newest_commits(store, query.filters, query.end + 1, is_ascending=query.sort.is_ascending)
+        scores = dict.fromkeys(ids[: query.end], 0.0)
     else:
-        found = rank_commits(retriever, asked, depth)
+        found = _find(retriever, "commits", query, words, depth)
         ids, scores = [one.document_id for one in found], {one.document_id: one.score for one in found}
     rows = load_commit_hits(store, scores)
     best = max(scores.values(), default=0) or 1.0
@@ -371,8 +356,8 @@ def _find_commits(
         for at, (one, score) in enumerate(scores.items(), 1)
         if one in rows
     ]
-    words = [word.text for word in wanted.words]
-    rated = [hit._replace(relevance=len(hit.words) / len(words) if words else 1.0) for hit in hits]
+    asked = len(wanted.words)
+    rated = [hit._replace(relevance=len(hit.words) / asked if asked else 1.0) for hit in hits]
     return rated, len(ids) <= len(scores) and len(ids) < depth
 
 

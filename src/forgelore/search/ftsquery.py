@@ -81,24 +81,21 @@ class Word(NamedTuple):
     synonym: str = ""  # the last alternative, where it is what an acronym stands for, or the acronym
 
 
-class Query(NamedTuple):
-    """The words of a query in order, each once. `is_cut`: there were more than are used."""
-
-    words: tuple[Word, ...]
-    is_cut: bool = False
-
-
-def parse_query(text: str) -> Query:
-    """Return the words asked for; none when the text has no letter or digit."""
-    is_cut = len(text) > _MAX_CHARS
-    if is_cut:
+def parse_words(text: str, *, limit: int = MAX_WORDS) -> tuple[Word, ...]:
+    """Return the words asked for in order, each once; none when the text has no letter or digit."""
+    if len(text) > _MAX_CHARS:
         text = (text[:_MAX_CHARS].rsplit(maxsplit=1) or [""])[0]
     found: dict[str, Word] = {}
     for word in _words(storable(text).replace("\ufffd", " ")):
-        if word.text.lower() not in found and len(found) == MAX_WORDS:
-            return Query(tuple(found.values()), is_cut=True)
+        if word.text.lower() not in found and len(found) == limit:
+            break
         found.setdefault(word.text.lower(), word)
-    return Query(tuple(found.values()), is_cut)
+    return tuple(found.values())
+
+
+def is_too_long(text: str, words: Sequence[Word]) -> bool:
+    """Return whether a text has more than the words that were read of it."""
+    return len(text) > _MAX_CHARS or len(words) == MAX_WORDS < len(parse_words(text, limit=MAX_WORDS + 1))
 
 
 def build_and(words: Sequence[Word]) -> str | None:
@@ -295,7 +292,7 @@ def build_any_of(terms: Sequence[str], prose: Sequence[str] = ()) -> str | None:
     """Return the expression for documents that have one of the terms; None when none of them holds a word. `prose`: the
     columns that hold what people wrote, in which a phrase must stand.
     """
-    either = [_build_term(parse_query(term).words, prose) for term in terms]
+    either = [_build_term(parse_words(term), prose) for term in terms]
     return " OR ".join(f"({one})" for one in either if one) or None
 
 
@@ -310,22 +307,22 @@ def build_within(expression: str, columns: Sequence[str]) -> str:
     return f"{{{' '.join(columns)}}} : ({expression})"
 
 
-def join_groups(query: Query, groups: Sequence[Sequence[str]]) -> Query:
-    """Return the query with what each group names as one word, which any of its members satisfies.
+def join_groups(words: Sequence[Word], groups: Sequence[Sequence[str]]) -> tuple[Word, ...]:
+    """Return the words with what each group names as one word, which any of its members satisfies.
 
     panic crash linker, with the group panic and crash -> (panic or crash), linker
     """
-    words = list(query.words)
+    found = list(words)
     for group in groups:
-        members = [word for term in group for word in parse_query(term).words]
+        members = [word for term in group for word in parse_words(term)]
         texts = {word.text.lower() for word in members}
-        places = [at for at, word in enumerate(words) if word.text.lower() in texts]
+        places = [at for at, word in enumerate(found) if word.text.lower() in texts]
         if len(group) < 2 or not places:
             continue
         alternatives = tuple(dict.fromkeys(phrase for word in members for phrase in word.alternatives))
         joined = Word(" ".join(word.text for word in members), alternatives)
-        words = [joined if at == places[0] else word for at, word in enumerate(words) if at not in places[1:]]
-    return query._replace(words=tuple(words))
+        found = [joined if at == places[0] else word for at, word in enumerate(found) if at not in places[1:]]
+    return tuple(found)
 
 
 def _exact(word: Word) -> Word:

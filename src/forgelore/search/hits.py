@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.browse.reading_text import load_item_lines
-from forgelore.search.ftsquery import Query, Word, without_stops
+from forgelore.search.ftsquery import Word, without_stops
 from forgelore.search.fusion import (
     FLOOR,
     Fused,
@@ -135,8 +135,8 @@ class WeighedQuery(NamedTuple):
     documents: int  # among which it is asked, about
 
 
-def weigh_query(retriever: "Retriever", query: Query) -> WeighedQuery:
-    words = without_stops(query.words)
+def weigh_query(retriever: "Retriever", asked: Sequence[Word]) -> WeighedQuery:
+    words = without_stops(asked)
     total = estimate_documents(retriever.store)
     counts = retriever.count_documents([phrase.text for word in words for phrase in word.alternatives])
     weighed = []

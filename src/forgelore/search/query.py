@@ -32,7 +32,7 @@ from forgelore.search.filters import (
     read_qualifiers,
     refuse_code,
 )
-from forgelore.search.ftsquery import MAX_WORDS, Query, build_and, build_any_of, build_within, parse_query
+from forgelore.search.ftsquery import MAX_WORDS, Word, build_and, build_any_of, build_within, parse_words
 from forgelore.search.language import TypedQuery, parse_typed
 from forgelore.store.database import Store
 from forgelore.store.filters import Allowed, Condition, Filters, any_of, are_documents_of, build_allowed
@@ -50,50 +50,21 @@ from forgelore.store.sqlite.fulltext import (
 from forgelore.text.refs import Hosts, Ref, page_in_url, parse_ref, shown_ref
 from forgelore.words import KIND_WORDS, FilterWords, Kind
 
-
-class NamedRef(NamedTuple):
-    """An item that a query names. `said`: as it was typed, where a word or GH- says what it is: `pr 28617`."""
-
-    ref: Ref
-    said: str = ""
-
-
-class NamedRefs(NamedTuple):
-    """All of them, in their order. `is_all`: the query is nothing else."""
-
-    refs: tuple[NamedRef, ...] = ()
-    is_all: bool = False
-
+NamedRef = tuple[
+    Ref, str
+]  # an item that a query names; as it was typed where a word or GH- says what it is: `pr 28617`
 
 SearchMode = Literal["hybrid", "lexical", "semantic"]
 MAX_OFFSET = 10_000
 _HINT = f"give a number up to {MAX_OFFSET:,}, or what the page before ended with"
 
 
-class PageStart(NamedTuple):
-    """Where a page begins; `seal` is the hash of what comes before it, "" where nobody asks."""
-
-    offset: int = 0
-    seal: str = ""
-
-
-FIRST_PAGE = PageStart()
-
-
-def parse_start(given: int | str) -> PageStart:
-    """Return the start of a page as people and programs write it: 40, "40" or "40:9f2c01d3ab"."""
+def parse_start(given: int | str) -> tuple[int, str]:
+    """Return the offset and the seal of a page as people and programs write its start: 40, "40" or "40:9f2c01d3ab"."""
     match = re.fullmatch(r"(\d{1,9})(?::([0-9a-f]{10}))?", str(given).strip(), re.ASCII)
     if not match or int(match[1]) > MAX_OFFSET:
         raise InvalidValue(f"no page begins at {str(given)[:60]!r}", hint=_HINT)
-    return PageStart(int(match[1]), match[2] or "")
-
-
-class TextTerms(NamedTuple):
-    """What a query says about words beside asking for them. Terms are words, or "phrases" in quotes."""
-
-    required: tuple[tuple[str, ...], ...] = ()  # of each group one
-    excluded: tuple[str, ...] = ()
-    fields: tuple[Field, ...] = ()  # where the words must stand; none: anywhere
+    return int(match[1]), match[2] or ""
 
 
 class KnownItems(NamedTuple):
@@ -110,25 +81,32 @@ class KnownItems(NamedTuple):
         return (self.note,) if self.note else ()
 
 
-class SearchRequest(NamedTuple):
+class Query(NamedTuple):
+    """A search: what to look for, within which filters, in which order, and which page. Terms of `required` and
+    `excluded` are words, or "phrases" in quotes.
+    """
+
     text: str
     mode: SearchMode = "hybrid"
     filters: Filters = Filters()
     limit: int = 20
     is_raw: bool = False  # the text is FTS5 syntax
     is_bare: bool = False  # ranks alone: no snippets, no matched words
-    terms: TextTerms = TextTerms()
+    required: tuple[tuple[str, ...], ...] = ()  # of each group one must occur
+    excluded: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()  # where the words must stand; none: anywhere
     sort: SortOrder = SortOrder()
     known: KnownItems = KnownItems()  # what the query names
     is_named: bool = False  # it is nothing but numbers and addresses of items, which have no meaning
     notes: tuple[str, ...] = ()  # how the query was understood
-    start: PageStart = PageStart()  # of the ranking's parts, the one that is asked for
+    offset: int = 0  # where the page begins
+    seal: str = ""  # the hash of what comes before it; "": nobody asks
     of_cards: bool = False  # in intent cards, and in nothing that people wrote
     code_keys: tuple[str, ...] = ()  # of commits and files that the query names: commit:9
 
     @property
     def end(self) -> int:
-        return self.start.offset + self.limit
+        return self.offset + self.limit
 
 
 _SAMPLE = 200  # documents with the word of an option that are looked at, the newest ones
@@ -146,10 +124,10 @@ class QuerySetting(NamedTuple):
     is_public: bool = False  # confidential items are not there
 
 
-def build_request(
+def build_query(
     store: Store, text: str, flags: FilterWords, setting: QuerySetting, *, mode: SearchMode = "hybrid", limit: int = 20,
     is_literal: bool = False, order: str | None = None,
-) -> SearchRequest:  # fmt: skip
+) -> Query:  # fmt: skip
     """Return the request for what somebody typed. `is_literal`: all of it is text, as for something pasted. `order`: as
     `sort:` has it, which comes first.
 
@@ -159,32 +137,34 @@ def build_request(
         TypedQuery(text) if is_literal else parse_typed(text, partial(_is_option, store, is_public=setting.is_public))
     )
     said = read_qualifiers(typed.qualifiers)
-    named = NamedRefs() if is_literal else _name_items(store, typed, setting.hosts, is_pasted="\n" in text.strip())
-    place = named.refs[0].ref.project if named.is_all and len(named.refs) == 1 else ""
+    named, is_all = (
+        ((), False) if is_literal else _name_items(store, typed, setting.hosts, is_pasted="\n" in text.strip())
+    )
+    place = named[0][0].project if is_all and len(named) == 1 else ""
     if place and not said.projects and _has_project(store, place, setting.hosts):
         said = said._replace(projects=(place,))  # acme/web#12 says it as project:acme/web does
     filters = _filters(store, flags, said, setting).leaving_out_threads()
     if "comments" in said.fields:  # is:issue in:comments means what people said below issues
         filters = filters._replace(with_threads=True)
-    known, missed = find_named_items(store, named.refs, setting.hosts, filters.project_ids, is_public=setting.is_public)
+    known, missed = find_named_items(store, named, setting.hosts, filters.project_ids, is_public=setting.is_public)
     sort = said.sort or (parse_sort(order) if order else SortOrder())
     required, notes = _bounded(typed)
-    if known.document_ids and not named.is_all and sort.key != "relevance":
+    if known.document_ids and not is_all and sort.key != "relevance":
         known = KnownItems()  # another order is that of all that have the words
     if known.document_ids:
         sort = SortOrder()  # the item is first
     elif sort.key == "relevance" and not typed.text.strip() and (not typed.is_plain or any(flags.values())):
         sort = SortOrder("updated")  # nothing to be relevant to
-    return SearchRequest(
-        _mentions(named) or typed.text if known.document_ids else typed.text, mode, filters, limit,
-        terms=TextTerms(required, typed.excluded, said.fields), sort=sort, known=known,
-        is_named=named.is_all and known != KnownItems(), notes=(*notes, *missed),  # C#7 names none
+    return Query(
+        (_mentions(named) if is_all else "") or typed.text if known.document_ids else typed.text, mode, filters, limit,
+        required=required, excluded=typed.excluded, fields=said.fields, sort=sort, known=known,
+        is_named=is_all and known != KnownItems(), notes=(*notes, *missed),  # C#7 names none
     )  # fmt: skip
 
 
 def _is_option(store: Store, word: str, is_within: bool, *, is_public: bool = False) -> bool:  # noqa: FBT001
     """Whether the project writes the word behind a dash often enough. `is_within`: it stands in a sentence."""
-    expression = build_and(parse_query(word).words)
+    expression = build_and(parse_words(word))
     if expression is None:
         return False
     ids = list_with_words(store, expression, _SAMPLE, build_allowed(Filters(is_public=is_public)))
@@ -195,16 +175,16 @@ def _is_option(store: Store, word: str, is_within: bool, *, is_public: bool = Fa
     return found >= max(_MIN_DOCUMENTS, (_SHARE_WITHIN if is_within else _SHARE) * len(ids))
 
 
-def _name_items(store: Store, typed: TypedQuery, hosts: Hosts, *, is_pasted: bool) -> NamedRefs:
-    """Return the items that a query names. What has several lines is pasted, and names none among its words: the frames
-    of a backtrace are numbered.
+def _name_items(store: Store, typed: TypedQuery, hosts: Hosts, *, is_pasted: bool) -> tuple[tuple[NamedRef, ...], bool]:
+    """Return the items that a query names, and whether it is nothing else. What has several lines is pasted, and names
+    none among its words: the frames of a backtrace are numbered.
     """
     words = [piece.typed for piece in typed.pieces if piece.role == "text"] if typed.pieces else typed.text.split()
     is_all = not any(piece.role == "phrase" for piece in typed.pieces)
-    named = parse_known_items(words, is_all=is_all)
-    if is_pasted and not named.is_all:
-        return NamedRefs()
-    return named._replace(refs=tuple(one._replace(ref=_place_ref(store, one.ref, hosts)) for one in named.refs))
+    named, is_all = parse_known_items(words, is_all=is_all)
+    if is_pasted and not is_all:
+        return (), False
+    return tuple((_place_ref(store, ref, hosts), said) for ref, said in named), is_all
 
 
 def _place_ref(store: Store, ref: Ref, hosts: Hosts) -> Ref:
@@ -215,11 +195,9 @@ def _place_ref(store: Store, ref: Ref, hosts: Hosts) -> Ref:
     return ref._replace(project=str(project.name)) if project else ref
 
 
-def _mentions(named: NamedRefs) -> str:
-    """Return what finds items that speak of these; "" where there is more to search for, or a release's page."""
-    if not named.is_all or any(one.ref.tag for one in named.refs):
-        return ""
-    return " ".join(f"#{one.ref.number}" for one in named.refs)
+def _mentions(named: Sequence[NamedRef]) -> str:
+    """Return what finds items that speak of these; "" for a release's page."""
+    return "" if any(ref.tag for ref, _ in named) else " ".join(f"#{ref.number}" for ref, _ in named)
 
 
 def _bounded(typed: TypedQuery) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
@@ -384,14 +362,16 @@ _MAX_AMONG_WORDS = 5  # more are the frames of a backtrace
 _AROUND = "()[]{}.,;:?\"'"
 
 
-def parse_known_items(words: Sequence[str], *, is_all: bool = True) -> NamedRefs:
-    """Return the items that the words of a query name. `is_all`: there is nothing beside these words."""
+def parse_known_items(words: Sequence[str], *, is_all: bool = True) -> tuple[tuple[NamedRef, ...], bool]:
+    """Return the items that the words of a query name, and whether they say nothing else. `is_all`: there is nothing
+    beside these words.
+    """
     if is_all:
         spoken = _read_spoken(words)
         if spoken:
-            return NamedRefs(spoken, is_all=True)
-    signed = [one for word in words if (one := _read_signed(word.strip(_AROUND))) and one.ref.number > 0]
-    return NamedRefs(tuple(dict.fromkeys(signed))) if len(signed) <= _MAX_AMONG_WORDS else NamedRefs()
+            return spoken, True
+    signed = [one for word in words if (one := _read_signed(word.strip(_AROUND))) and one[0].number > 0]
+    return (tuple(dict.fromkeys(signed)) if len(signed) <= _MAX_AMONG_WORDS else ()), False
 
 
 def parse_known_item(text: str) -> Ref | None:
@@ -414,7 +394,7 @@ def parse_known_item(text: str) -> Ref | None:
 def _read_spoken(words: Sequence[str]) -> tuple[NamedRef, ...]:
     """Return the items, if the words name items and say nothing else; none otherwise."""
     if len(words) == 1 and (ref := parse_known_item(words[0])):
-        return (NamedRef(ref),)
+        return ((ref, ""),)
     found = list(_each_spoken(words))
     return tuple(dict.fromkeys(one for one in found if one)) if all(found) else ()
 
@@ -428,13 +408,13 @@ def _each_spoken(words: Sequence[str]) -> Iterator[NamedRef | None]:
         word = words[at] if at < len(words) else ""
         one = _read_signed(word)
         if kind and word.isascii() and word.isdecimal() and len(word) < 19:
-            one = NamedRef(Ref("", int(word)))
+            one = Ref("", int(word)), ""
         elif not one and (page := parse_known_item(word)) and page.project:
-            one = NamedRef(page)
+            one = page, ""
         if kind and one:
             said = " ".join(words[at - kind : at])
-            meant = one.ref.kind or _SAID_KINDS[said.lower()]
-            one = NamedRef(one.ref._replace(kind=meant), f"{said} {word}")
+            meant = one[0].kind or _SAID_KINDS[said.lower()]
+            one = one[0]._replace(kind=meant), f"{said} {word}"
         yield one
         if one is None:
             return
@@ -446,29 +426,29 @@ def _read_signed(word: str) -> NamedRef | None:
     if not _SIGNED.fullmatch(word) or "//" in word:
         return None
     if word[:3].lower() == "gh-":
-        return NamedRef(Ref("", int(word[3:])), word)
+        return Ref("", int(word[3:])), word
     ref = parse_known_item(word)
-    return NamedRef(ref) if ref else None
+    return (ref, "") if ref else None
 
 
 _PROSE = ("title", "text")  # columns of full text that hold what people wrote
 
 
-def build_text_conditions(terms: TextTerms, query: Query, *, of_cards: bool = False) -> list[Condition]:
-    """Return the conditions; none where nothing was said. A term without a letter or digit says nothing. `of_cards`:
+def build_text_conditions(query: Query, words: Sequence[Word]) -> list[Condition]:
+    """Return the conditions; none where nothing was said. A term without a letter or digit says nothing. Of cards,
     what must occur must do so in a card; what must not, in nothing that people wrote.
     """
-    required = [expression for group in terms.required if (expression := build_any_of(group, _PROSE))]
-    found = [has_words(expression, of_cards=of_cards) for expression in required]
-    excluded = build_any_of(terms.excluded, _PROSE)
+    required = [expression for group in query.required if (expression := build_any_of(group, _PROSE))]
+    found = [has_words(expression, of_cards=query.of_cards) for expression in required]
+    excluded = build_any_of(query.excluded, _PROSE)
     if excluded:
         found.append(lacks_words(excluded))
-    if terms.fields and of_cards:
+    if query.fields and query.of_cards:
         raise InvalidValue(
             "a card has no title, body or comments of its own", hint="leave in: out, or search in what people wrote"
         )
-    if terms.fields:
-        found.append(_within_fields(terms.fields, build_and(query.words)))
+    if query.fields:
+        found.append(_within_fields(query.fields, build_and(words)))
     return found
 
 

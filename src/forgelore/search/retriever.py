@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, LoreError
 from forgelore.index.cleaning import build_chunks
-from forgelore.search.ftsquery import Phrase, Query, Word, build_and, build_or, choose_rare, loosen, parse_query
+from forgelore.search.ftsquery import Phrase, Word, build_and, build_or, choose_rare, loosen, parse_words
 from forgelore.search.fusion import split_names
 from forgelore.store.database import QueryCache, Store
 from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
@@ -41,8 +41,7 @@ from forgelore.text.vectors import check_vector
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
-    from forgelore.search.ftsquery import Query
-    from forgelore.search.query import SearchRequest
+    from forgelore.search.query import Query
     from forgelore.store.filters import Allowed
     from forgelore.store.sqlite.vector_memory import Ids
     from forgelore.store.sqlite.vectors import Near, NearestSearch, VectorCache
@@ -90,34 +89,40 @@ class Retriever:
         return self._find_second()
 
     def by_words(
-        self, query: Query, depth: int, enough: int, allowed: Allowed | None, *, of_cards: bool = False
+        self, words: Sequence[Word], depth: int, enough: int, allowed: Allowed | None, *, of_cards: bool = False
     ) -> list[Found]:
         """Return documents with every word, then, when those are not `enough`, documents with any of them."""
-        expression = build_and(query.words)
+        expression = build_and(words)
         if expression is None:
             return []
         found = search_words(self.store, expression, depth, allowed, of_cards=of_cards)
         if len(found) >= enough:
             return found
         seen = {one.document_id for one in found}
-        rare = build_or(self._rare(loosen(query.words)))
+        rare = build_or(self._rare(loosen(words)))
         if not rare or rare == expression:
             return found
         more = search_words(self.store, rare, depth, allowed, of_cards=of_cards)
         return [*found, *(one for one in more if one.document_id not in seen)][:depth]
 
     def count_items(
-        self, query: Query, enough: int, allowed: Allowed | None, *, raw: str | None = None, of_cards: bool = False
+        self,
+        words: Sequence[Word],
+        enough: int,
+        allowed: Allowed | None,
+        *,
+        raw: str | None = None,
+        of_cards: bool = False,
     ) -> tuple[int, bool]:
         """Return how many items `by_words` lists, however deep it looks, and whether that is exact. `raw`: of FTS5
         syntax instead.
         """
-        expression = raw or build_and(query.words)
+        expression = raw or build_and(words)
         if expression is None:
             return 0, True
         _, is_too_little = count_items(self.store, expression, allowed, of_cards=of_cards, most=enough)
         if is_too_little and not raw:
-            rare = build_or(self._rare(loosen(query.words)))
+            rare = build_or(self._rare(loosen(words)))
             expression = f"({expression}) OR ({rare})" if rare else expression
         return count_items(self.store, expression, allowed, of_cards=of_cards)
 
@@ -309,7 +314,7 @@ LITERAL_DEPTH = 300  # documents that are looked at for an identifier
 
 
 def list_by_words(
-    retriever: Retriever, request: "SearchRequest", query: "Query", depth: int, allowed: "Allowed | None",
+    retriever: Retriever, query: "Query", words: Sequence[Word], depth: int, allowed: "Allowed | None",
     literal: str | None,
 ) -> list[Found]:  # fmt: skip
     """Return the best documents by words. `literal`: the identifier that the query is.
@@ -317,20 +322,20 @@ def list_by_words(
     Full text cuts `dead_code` into two words and finds prose about dead code too. So documents that hold the identifier
     as typed come first, then those with its names: of CTxMemPool::removeRecursive the last one first.
     """
-    if request.is_raw:
-        with raw_query_errors(request.text):
-            return search_words(retriever.store, request.text, depth, allowed, of_cards=request.of_cards)
+    if query.is_raw:
+        with raw_query_errors(query.text):
+            return search_words(retriever.store, query.text, depth, allowed, of_cards=query.of_cards)
     if literal is None:
-        return retriever.by_words(query, depth, STEP, allowed, of_cards=request.of_cards)
-    found = retriever.by_words(query, max(depth, LITERAL_DEPTH), STEP, allowed, of_cards=request.of_cards)
-    named = list_by_names(retriever, request, literal, depth, allowed)
+        return retriever.by_words(words, depth, STEP, allowed, of_cards=query.of_cards)
+    found = retriever.by_words(words, max(depth, LITERAL_DEPTH), STEP, allowed, of_cards=query.of_cards)
+    named = list_by_names(retriever, query, literal, depth, allowed)
     known = {one.document_id for one in named}
     found = [*named, *(one for one in found if one.document_id not in known)]
     return literal_first(retriever.store, found, literal)[:depth]
 
 
 def list_by_names(
-    retriever: Retriever, request: "SearchRequest", literal: str, depth: int, allowed: "Allowed | None"
+    retriever: Retriever, query: "Query", literal: str, depth: int, allowed: "Allowed | None"
 ) -> list[Found]:
     """Return documents that hold names of an identifier, those with most of them as typed first; none where it is one
     name.
@@ -341,8 +346,8 @@ def list_by_names(
     held: dict[int, int] = {}
     best: dict[int, Found] = {}
     for name in reversed(names):
-        expression = build_and(parse_query(name).words)
-        found = search_words(retriever.store, expression or '""', depth, allowed, of_cards=request.of_cards)
+        expression = build_and(parse_words(name))
+        found = search_words(retriever.store, expression or '""', depth, allowed, of_cards=query.of_cards)
         holding = load_holding(retriever.store, [one.document_id for one in found], name)
         for one in found:
             best.setdefault(one.document_id, one)
@@ -362,17 +367,17 @@ _SAMPLE = 200  # documents with the acronym that are looked at, the newest ones
 _MIN_AUTHORS = 3  # of items that have both
 
 
-def join_acronyms(retriever: "Retriever", query: Query, *, is_public: bool = False) -> Query:
-    """Return the query with the words of each acronym in it, and with the acronym of such words."""
-    if len(query.words) > _MAX_WORDS:
-        return query
-    words = list(query.words)
+def join_acronyms(retriever: "Retriever", asked: tuple[Word, ...], *, is_public: bool = False) -> tuple[Word, ...]:
+    """Return the words of a query with the words of each acronym in it, and with the acronym of such words."""
+    if len(asked) > _MAX_WORDS:
+        return asked
+    words = list(asked)
     for at, word in enumerate(words):
         if word.text.isascii() and word.text.isupper() and word.text.isalpha() and len(word.text) in _SIZES:
             meaning = find_meaning(retriever, word.text, is_public=is_public)
             words[at] = _with_synonym(word, meaning) if meaning else word
     if len(words) > _MAX_WRITTEN_OUT:
-        return query._replace(words=tuple(words))
+        return tuple(words)
     runs = [(at, size) for size in _SIZES for at in range(len(words) - size + 1)]
     initials = ["".join(word.text[0] for word in words[at : at + size]).upper() for at, size in runs]
     counts = retriever.count_documents(initials) if initials else {}
@@ -384,7 +389,7 @@ def join_acronyms(retriever: "Retriever", query: Query, *, is_public: bool = Fal
         is_written = _is_written_out(retriever, text, acronym)
         if is_written and find_meaning(retriever, acronym, is_public=is_public) == text:
             words[at : at + size] = [_with_synonym(word, acronym) for word in run]
-    return query._replace(words=tuple(words))
+    return tuple(words)
 
 
 def find_meaning(retriever: "Retriever", acronym: str, *, is_public: bool) -> str:
@@ -422,10 +427,10 @@ def _is_written_out(retriever: "Retriever", text: str, acronym: str) -> bool:
     return count_items(retriever.store, f'"{text}" AND "{acronym}"', most=_MIN_AUTHORS)[0] >= _MIN_AUTHORS
 
 
-def describe_synonyms(query: Query) -> tuple[str, ...]:
+def describe_synonyms(words: Sequence[Word]) -> tuple[str, ...]:
     """Return a sentence for each acronym, whichever form was typed."""
     typed: dict[str, list[str]] = defaultdict(list)
-    for word in query.words:
+    for word in words:
         if word.synonym:
             typed[word.synonym].append(word.text)
     return tuple(f"{' '.join(words)} is also searched for as {synonym}" for synonym, words in typed.items())

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.errors import EmbeddingFailed, InvalidValue, LoreError, StoreError
 from forgelore.index.cleaning import build_chunks
 from forgelore.search.filters import SortOrder, warn_of_absent
-from forgelore.search.ftsquery import Query, build_and, join_groups, parse_query
+from forgelore.search.ftsquery import Word, build_and, is_too_long, join_groups, parse_words
 from forgelore.search.fusion import Fused, ListWeights, fuse
 from forgelore.search.hits import (
     Hit,
@@ -34,7 +34,7 @@ from forgelore.search.hits import (
     rate_hits,
     weigh_query,
 )
-from forgelore.search.query import MAX_OFFSET, PageStart, SearchMode, SearchRequest, build_text_conditions, permit_known
+from forgelore.search.query import MAX_OFFSET, Query, SearchMode, build_text_conditions, permit_known
 from forgelore.search.retriever import STEP, RankedLists, Retriever, describe_synonyms, join_acronyms, list_by_words
 from forgelore.search.snippets import (
     build_highlight_query,
@@ -91,153 +91,146 @@ class RankedItems(NamedTuple):
     is_complete: bool
 
 
-def search(retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None) -> SearchAnswer:
+def search(retriever: Retriever, query: Query, *, rescorer: "Embedder | None" = None) -> SearchAnswer:
     """Return the best hits, one per item. Raises InvalidValue for a limit or a raw query that cannot be used.
 
     A `rescorer` looks again at the best of them; what it raises is raised.
     """
-    check_limit(request.limit)
-    warnings = warn_of_waiting(retriever.store, request.filters)
+    check_limit(query.limit)
+    warnings = warn_of_waiting(retriever.store, query.filters)
     if not has_documents(retriever.store):
-        return SearchAnswer([], request.mode, warnings, is_nothing_indexed=True)
-    query = join_groups(parse_query(request.text), request.terms.required)
-    if not request.is_raw and not request.terms.required:
-        query = join_acronyms(retriever, query, is_public=request.filters.is_public)
-    if query.is_cut and not request.is_raw:
+        return SearchAnswer([], query.mode, warnings, is_nothing_indexed=True)
+    typed = parse_words(query.text)
+    words = join_groups(typed, query.required)
+    if not query.is_raw and not query.required:
+        words = join_acronyms(retriever, words, is_public=query.filters.is_public)
+    if not query.is_raw and is_too_long(query.text, typed):
         warnings.append("the query is very long; its first 64 words are used")
-    if request.sort.key != "relevance":
-        return _search_sorted(retriever, request, query, warnings)
-    weighed = weigh_query(retriever, Query(()) if request.is_raw else query)
-    mode, ranked, allowed = _rank(retriever, request, query, weighed, warnings, rescorer)
-    known = permit_known(retriever.store, request.known, allowed)
+    if query.sort.key != "relevance":
+        return _search_sorted(retriever, query, words, warnings)
+    weighed = weigh_query(retriever, () if query.is_raw else words)
+    mode, ranked, allowed = _rank(retriever, query, words, weighed, warnings, rescorer)
+    known = permit_known(retriever.store, query.known, allowed)
     fused = ranked.fused
     if known.document_ids:
         fused = first_of_items(retriever.store, [*map(_unranked, known.document_ids), *fused])
-    warnings += warn_of_absent(retriever.store, request.filters, is_empty=not fused)
+    warnings += warn_of_absent(retriever.store, query.filters, is_empty=not fused)
     total, is_exact = len(fused), ranked.is_complete
     if mode == "lexical" and not is_exact and not known.document_ids:
         total, is_exact = retriever.count_items(
-            query, STEP, allowed, raw=request.text if request.is_raw else None, of_cards=request.of_cards
+            words, STEP, allowed, raw=query.text if query.is_raw else None, of_cards=query.of_cards
         )
-    known_count = len(known.document_ids[request.start.offset : request.end])
-    notes = (*request.notes, *known.notes)
+    known_count = len(known.document_ids[query.offset : query.end])
+    notes = (*query.notes, *known.notes)
     answer = SearchAnswer(
-        [], mode, warnings, notes=notes, known_count=known_count, is_named=request.is_named, total=total,
+        [], mode, warnings, notes=notes, known_count=known_count, is_named=query.is_named, total=total,
         is_total_exact=is_exact,
     )  # fmt: skip
-    page = _fill_page(retriever, request, query, answer, ranked._replace(fused=fused))
-    if request.is_bare:
+    page = _fill_page(retriever, query, words, answer, ranked._replace(fused=fused))
+    if query.is_bare:
         return page
     embedder = rescorer or retriever.embedder
     rate = partial(rate_hits, query=weighed, lists=ranked.lists, floor=embedder.floor if embedder else -1)
     hits = rate(page.hits, known_count=known_count)
-    is_bad = not request.start.offset and is_nothing_fitting(hits)
-    if is_bad and request.limit < STEP:  # a short page says as much as a usual one would
-        wanted = build_highlight_query(query, retriever.stems)
-        further = build_hits(retriever, fused[request.end : STEP], ranked.lists, wanted)
+    is_bad = not query.offset and is_nothing_fitting(hits)
+    if is_bad and query.limit < STEP:  # a short page says as much as a usual one would
+        wanted = build_highlight_query(words, retriever.stems)
+        further = build_hits(retriever, fused[query.end : STEP], ranked.lists, wanted)
         is_bad = is_nothing_fitting([*hits, *rate(further)])
     return page._replace(hits=hits, is_nothing_fitting=is_bad)
 
 
-class _Ranking(NamedTuple):
-    mode: SearchMode
-    ranked: RankedItems
-    allowed: Allowed | None
-
-
 def _fill_page(
-    retriever: Retriever, request: SearchRequest, query: Query, answer: SearchAnswer, ranked: RankedItems
+    retriever: Retriever, query: Query, words: Sequence[Word], answer: SearchAnswer, ranked: RankedItems
 ) -> SearchAnswer:
     """Return the answer with the hits of the page that is asked for."""
-    wanted = None if request.is_bare else build_highlight_query(query, retriever.stems)
-    shown, of_threads = ranked.fused[request.start.offset : request.end], request.filters.names_threads
+    wanted = None if query.is_bare else build_highlight_query(words, retriever.stems)
+    shown, of_threads = ranked.fused[query.offset : query.end], query.filters.names_threads
     hits = build_hits(retriever, shown, ranked.lists, wanted, of_threads=of_threads)
     ids = [one.id for one in ranked.fused]
-    is_end = answer.is_total_exact and answer.total <= request.end
+    is_end = answer.is_total_exact and answer.total <= query.end
     return answer._replace(
-        is_filtered=request.filters._replace(project_ids=()) != Filters(),
-        synonyms=describe_synonyms(query),
-        hits=hits if request.is_bare else name_notes(retriever.store, hits), offset=request.start.offset,
-        next_page=find_next(request.start, request.limit, ids, is_end=is_end),
-        warnings=[*answer.warnings, *warn_of_change(request.start, ids)],
+        is_filtered=query.filters._replace(project_ids=()) != Filters(),
+        synonyms=describe_synonyms(words),
+        hits=hits if query.is_bare else name_notes(retriever.store, hits), offset=query.offset,
+        next_page=find_next(query.end, ids, is_end=is_end),
+        warnings=[*answer.warnings, *warn_of_change(query.offset, query.seal, ids)],
     )  # fmt: skip
 
 
 def _rank(
-    retriever: Retriever, request: SearchRequest, query: Query, weighed: WeighedQuery, warnings: list[str],
+    retriever: Retriever, query: Query, words: Sequence[Word], weighed: WeighedQuery, warnings: list[str],
     rescorer: "Embedder | None",
-) -> _Ranking:  # fmt: skip
-    """Return the best document of each of the best items, by words and meaning."""
-    mode, vector = request.mode, None
-    if request.is_named:
+) -> tuple[SearchMode, RankedItems, Allowed | None]:  # fmt: skip
+    """Return what was really done, the best document of each of the best items, and what filters allow."""
+    mode, vector = query.mode, None
+    if query.is_named:
         mode, rescorer = "lexical", None
-    if mode != "lexical" and query.words:
-        mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(request.text), warnings, verb="searched")
+    if mode != "lexical" and words:
+        mode, vector = vector_or_warning(mode, lambda: retriever.query_vector(query.text), warnings, verb="searched")
         if vector is not None:
-            warn_of_gaps(retriever.store, request.filters, warnings)
-    further = build_text_conditions(request.terms, query, of_cards=request.of_cards)
+            warn_of_gaps(retriever.store, query.filters, warnings)
+    further = build_text_conditions(query, words)
     # A filter of kinds means items and not their threads: of cards it means the kind of their item.
-    filters = request.filters._replace(with_threads=True) if request.of_cards else request.filters
+    filters = query.filters._replace(with_threads=True) if query.of_cards else query.filters
     scope = retriever.scope(filters, further, with_vectors=vector is not None)
 
     def gather(depth: int) -> RankedLists:
-        cards = request.of_cards
+        cards = query.of_cards
         wait = None if vector is None else retriever.begin_by_vector(vector, depth, scope, of_cards=cards)
-        words: list[Found] = []
+        found: list[Found] = []
         if mode != "semantic":
-            words = list_by_words(retriever, request, query, depth, scope.allowed, weighed.literal)
+            found = list_by_words(retriever, query, words, depth, scope.allowed, weighed.literal)
         vectors = wait() if wait else []
-        if mode == "hybrid" and not words and retriever.embedder and not _has_known_word(retriever, query, request):
+        if mode == "hybrid" and not found and retriever.embedder and not _has_known_word(retriever, words, query):
             # Every text has a nearest document. Where no word of a query is known, only real nearness is an answer.
             vectors = [one for one in vectors if one.cosine >= retriever.embedder.floor]
-        return RankedLists(words, vectors)
+        return RankedLists(found, vectors)
 
     join = partial(fuse_lists, weights=weighed.lists)
 
     def rank(size: int) -> RankedItems:
         step = best_per_item(retriever, gather, join, size)
-        return _rescore(retriever, rescorer, request, step, join) if rescorer and size == RESCORED else step
+        return _rescore(retriever, rescorer, query, step, join) if rescorer and size == RESCORED else step
 
     ranked = grow_ranking(
-        rank, lambda fused: first_of_items(retriever.store, fused), request.end, RESCORED if rescorer else STEP
+        rank, lambda fused: first_of_items(retriever.store, fused), query.end, RESCORED if rescorer else STEP
     )
     if rescorer and ranked.fused and mode == "lexical":
         mode = "hybrid"
-    return _Ranking(mode, ranked, scope.allowed)
+    return mode, ranked, scope.allowed
 
 
-def _search_sorted(retriever: Retriever, request: SearchRequest, query: Query, warnings: list[str]) -> SearchAnswer:
+def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], warnings: list[str]) -> SearchAnswer:
     """Return what has every word and meets every condition, in the order that was asked for."""
-    if request.of_cards:
+    if query.of_cards:
         raise InvalidValue(
             "cards come in the order of relevance", hint="leave the order out, or search in what people wrote"
         )
-    if request.mode == "semantic" and query.words:
+    if query.mode == "semantic" and words:
         raise InvalidValue("meaning knows no other order than relevance", hint="leave the order or the mode out")
-    expression = request.text if request.is_raw else build_and(query.words)
-    further = build_text_conditions(request.terms, query) + ([has_words(expression)] if expression else [])
-    allowed = build_allowed(request.filters, further)
-    key, is_ascending = request.sort
-    with raw_query_errors(request.text):
-        ids = load_sorted(retriever.store, allowed, key, is_ascending=is_ascending, limit=request.end)
-        total = count_allowed(retriever.store, allowed) if len(ids) >= request.end else len(ids)
-    warnings += warn_of_absent(retriever.store, request.filters, is_empty=not ids)
-    if not ids and len(query.words) > 1:
+    expression = query.text if query.is_raw else build_and(words)
+    further = build_text_conditions(query, words) + ([has_words(expression)] if expression else [])
+    allowed = build_allowed(query.filters, further)
+    key, is_ascending = query.sort
+    with raw_query_errors(query.text):
+        ids = load_sorted(retriever.store, allowed, key, is_ascending=is_ascending, limit=query.end)
+        total = count_allowed(retriever.store, allowed) if len(ids) >= query.end else len(ids)
+    warnings += warn_of_absent(retriever.store, query.filters, is_empty=not ids)
+    if not ids and len(words) > 1:
         warnings.append("nothing has every word; without an order, what comes nearest is found")
-    notes = (*request.notes, *request.known.notes)
-    answer = SearchAnswer(
-        [], "lexical", warnings, notes=notes, is_named=request.is_named, sort=request.sort, total=total
-    )
+    notes = (*query.notes, *query.known.notes)
+    answer = SearchAnswer([], "lexical", warnings, notes=notes, is_named=query.is_named, sort=query.sort, total=total)
     ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
-    page = _fill_page(retriever, request, query, answer, ranked)
+    page = _fill_page(retriever, query, words, answer, ranked)
     # Each of them meets all that was asked.
-    return page if request.is_bare else page._replace(hits=[hit._replace(relevance=1.0) for hit in page.hits])
+    return page if query.is_bare else page._replace(hits=[hit._replace(relevance=1.0) for hit in page.hits])
 
 
-def _has_known_word(retriever: Retriever, query: Query, request: SearchRequest) -> bool:
+def _has_known_word(retriever: Retriever, words: Sequence[Word], query: Query) -> bool:
     """Whether any document holds a word of the query, within the filters or not; of those its reader may see."""
-    readable = build_allowed(Filters(is_public=request.filters.is_public))
-    return retriever.count_items(query, 1, readable, of_cards=request.of_cards)[0] > 0
+    readable = build_allowed(Filters(is_public=query.filters.is_public))
+    return retriever.count_items(words, 1, readable, of_cards=query.of_cards)[0] > 0
 
 
 def _unranked(document_id: int) -> Fused:
@@ -246,12 +239,11 @@ def _unranked(document_id: int) -> Fused:
 
 
 def _rescore(
-    retriever: Retriever, rescorer: "Embedder", request: SearchRequest, found: RankedItems,
+    retriever: Retriever, rescorer: "Embedder", query: Query, found: RankedItems,
     join: Callable[[RankedLists], list[Fused]],
 ) -> RankedItems:  # fmt: skip
-
     ids = {one.id for one in found.fused[:RESCORED]}
-    lists = found.lists.rescored(measure_words(retriever.store, rescorer, ids, text=request.text))
+    lists = found.lists.rescored(measure_words(retriever.store, rescorer, ids, text=query.text))
     best = [one for one in join(lists) if one.id in ids]
     return found._replace(fused=[*best, *found.fused[RESCORED:]], lists=lists)
 
@@ -288,62 +280,62 @@ EVERYTHING = "all"
 
 
 def search_everything(
-    retriever: Retriever, request: SearchRequest, *, rescorer: "Embedder | None" = None, with_lines: bool = True
+    retriever: Retriever, query: Query, *, rescorer: "Embedder | None" = None, with_lines: bool = True
 ) -> SearchAnswer:
     """Return the best hits of the types that are asked for, each with its line; those of items are left out without
     `with_lines`: each reads a whole conversation.
     """
-    types = request.filters.types
+    types = query.filters.types
     sources = [one for one in OF_CODE if one in types or EVERYTHING in types]
     items = tuple(one for one in types if one not in (*OF_CODE, EVERYTHING))
-    named = _find_named(retriever, request)
+    named = _find_named(retriever, query)
     if not sources and named is None:
-        answer = search(retriever, request, rescorer=rescorer)
-        return _with_lines(retriever, answer) if with_lines and not request.is_bare else answer
+        answer = search(retriever, query, rescorer=rescorer)
+        return _with_lines(retriever, answer) if with_lines and not query.is_bare else answer
     from forgelore.search.code import search_source  # most searches do without
 
-    check_limit(request.limit)
-    filters = request.filters._replace(types=items)
+    check_limit(query.limit)
+    filters = query.filters._replace(types=items)
     answers = [] if named is None else [named]
     if items or EVERYTHING in types or not sources:
-        deep = request._replace(filters=filters, limit=min(100, request.end), start=type(request.start)())
+        deep = query._replace(filters=filters, limit=min(100, query.end), offset=0, seal="")
         answers.append(search(retriever, deep, rescorer=rescorer))
-    answers += [search_source(retriever, request._replace(filters=filters), source) for source in sources]
-    joined = _join(request, answers)
-    return _with_lines(retriever, joined) if with_lines and not request.is_bare else joined
+    answers += [search_source(retriever, query._replace(filters=filters), source) for source in sources]
+    joined = _join(query, answers)
+    return _with_lines(retriever, joined) if with_lines and not query.is_bare else joined
 
 
-def _find_named(retriever: Retriever, request: SearchRequest) -> SearchAnswer | None:
+def _find_named(retriever: Retriever, query: Query) -> SearchAnswer | None:
     """Return the commits and files that the query names; None where it names none that is here."""
-    if not request.code_keys or request.is_bare:
+    if not query.code_keys or query.is_bare:
         return None
     from forgelore.search.code import build_named
 
-    hits = build_named(retriever, request)
+    hits = build_named(retriever, query)
     if not hits:
         return None
     what = hits[0].kind if len(hits) == 1 else f"{len(hits)} commits"
-    notes = (*request.notes, f"{request.text.strip()} names the {what} at the top")
+    notes = (*query.notes, f"{query.text.strip()} names the {what} at the top")
     return SearchAnswer(hits, "lexical", [], notes=notes, total=len(hits))
 
 
-def _join(request: SearchRequest, answers: list[SearchAnswer]) -> SearchAnswer:
+def _join(query: Query, answers: list[SearchAnswer]) -> SearchAnswer:
     """Return one answer of several: the best hit of each, then the second best."""
     longest = max(len(answer.hits) for answer in answers)
     hits = [answer.hits[at] for at in range(longest) for answer in answers if at < len(answer.hits)]
     ids = [hit.row.document_id for hit in hits]
     total = sum(answer.total for answer in answers)
     is_exact = all(answer.is_total_exact for answer in answers)
-    is_end = len(hits) <= request.end and is_exact
+    is_end = len(hits) <= query.end and is_exact
     said = [warning for answer in answers for warning in answer.warnings]
     return answers[0]._replace(
-        hits=hits[request.start.offset : request.end],
+        hits=hits[query.offset : query.end],
         mode="hybrid" if any(answer.mode == "hybrid" for answer in answers) else answers[-1].mode,
-        warnings=[*dict.fromkeys(said), *warn_of_change(request.start, ids)],
+        warnings=[*dict.fromkeys(said), *warn_of_change(query.offset, query.seal, ids)],
         is_nothing_indexed=not hits and any(answer.is_nothing_indexed for answer in answers),
-        total=total, is_total_exact=is_exact, offset=request.start.offset,
-        next_page=find_next(request.start, request.limit, ids, is_end=is_end),
-        is_filtered=request.filters._replace(project_ids=(), types=()) != Filters(),
+        total=total, is_total_exact=is_exact, offset=query.offset,
+        next_page=find_next(query.end, ids, is_end=is_end),
+        is_filtered=query.filters._replace(project_ids=(), types=()) != Filters(),
         is_nothing_fitting=all(answer.is_nothing_fitting for answer in answers),
     )  # fmt: skip
 
@@ -381,17 +373,16 @@ def grow_ranking(
         settled, size = together[:size], size * 4
 
 
-def find_next(start: PageStart, limit: int, ids: Sequence[int], *, is_end: bool) -> str:
-    """Return where the page behind this one begins, with its seal; "" where there is none. `ids`: the ranking, at least
-    to the end of this page. `is_end`: it is known to end there.
+def find_next(end: int, ids: Sequence[int], *, is_end: bool) -> str:
+    """Return where the page behind one begins, with its seal; "" where there is none. `ids`: the ranking, at least to
+    the `end` of that page. `is_end`: it is known to end there.
     """
-    end = start.offset + limit
     return "" if is_end or len(ids) < end or end > MAX_OFFSET else f"{end}:{_seal(ids[:end])}"
 
 
-def warn_of_change(start: PageStart, ids: Sequence[int]) -> list[str]:
+def warn_of_change(offset: int, seal: str, ids: Sequence[int]) -> list[str]:
     """Return a warning where a ranking is no longer the one that the page before was a part of."""
-    return [_CHANGED] if start.seal and start.seal != _seal(ids[: start.offset]) else []
+    return [_CHANGED] if seal and seal != _seal(ids[:offset]) else []
 
 
 def _seal(ids: Sequence[int]) -> str:

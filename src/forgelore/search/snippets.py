@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import NamedTuple
 
-from forgelore.search.ftsquery import Query, Word, without_stops
+from forgelore.search.ftsquery import Word, without_stops
 from forgelore.text.fence import folded, folded_letters
 from forgelore.text.terms import (
     Token,
@@ -88,9 +88,9 @@ class Snippet(NamedTuple):
     marks: tuple[tuple[int, int], ...] = ()
 
 
-def build_highlight_query(query: Query, tokenize: Callable[[str], list[str]]) -> HighlightQuery:
+def build_highlight_query(asked: Sequence[Word], tokenize: Callable[[str], list[str]]) -> HighlightQuery:
     """Return what to look for. `tokenize` gives the stems of a text, as the full-text table would store them."""
-    words = tuple(_wanted_word(word, tokenize) for word in without_stops(query.words))
+    words = tuple(_wanted_word(word, tokenize) for word in without_stops(asked))
     heads, prefixes = _heads(words)
     longest = max((len(sought.stems) for word in words for sought in word.sought), default=1)
     parts = {head[:_HEAD] for head in (*heads, *prefixes)}

@@ -67,13 +67,15 @@ class FindingHistory:
         from forgelore.search.filters import refuse_code
         from forgelore.search.query import parse_start
 
-        meant, start = read_mode(mode), parse_start(offset)
+        meant, (start, seal) = read_mode(mode), parse_start(offset)
         project = find_project(self.app, filters.get("project"))
         subject = find_subject(self.app, ref, project)
         found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=is_earlier)
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=meant == "lexical")
-        answer = find_similar(retriever, CompareRequest(subject, found, meant, limit), rescorer=rescorer, start=start)
+        answer = find_similar(
+            retriever, CompareRequest(subject, found, meant, limit, offset=start, seal=seal), rescorer=rescorer
+        )
         named = name_hits(self.app, [one.hit for one in answer.hits])
         return answer._replace(
             hits=[one._replace(hit=hit) for one, hit in zip(answer.hits, named, strict=True)]
