@@ -178,10 +178,10 @@ def cluster_part(trackers: list[Tracker], pairs: dict[str, list[Accepted]]) -> s
             titles[asked["source"]] = asked["title"]
             titles |= {one["number"]: one["title"] for one in asked["candidates"]}
         edges = [Edge(one.source, one.target, 1.0) for one in pairs[tracker.name]]
-        made = cluster_edges(edges)
-        assert not made.left_out
-        assert all(len(each) <= BOUND for each in made.clusters)
-        found += [(tracker.name, each, [titles[number] for number in each]) for each in made.clusters]
+        clusters, left_out = cluster_edges(edges)
+        assert not left_out
+        assert all(len(each) <= BOUND for each in clusters)
+        found += [(tracker.name, each, [titles[number] for number in each]) for each in clusters]
     found.sort(key=lambda one: (-len(one[1]), one[0], one[1]))
     lines = [f"{len(found)} clusters of two items and more, none above the bound of {BOUND}; the ten largest:"]
     for name, numbers, titles in found[:10]:

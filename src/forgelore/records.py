@@ -62,6 +62,47 @@ class CardSource(NamedTuple):
     number: int = 0
 
 
+class EdgeJudge(NamedTuple):
+    """Who accepted edges of a kind, and the lowest thresholds that they had to pass; 0 where nobody kept them."""
+
+    judge: str
+    model: str
+    kind: str
+    min_edge: float
+    min_gap: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.judge} {self.model}".strip()
+
+
+class Override(NamedTuple):
+    """What a person said: accept or reject a pair, take an item out of its cluster, make it the canonical. `target_id`:
+    of a pair, else 0.
+    """
+
+    item_id: int
+    action: str
+    target_id: int
+    said_by: str
+    said_at: int
+
+
+class PlannedClosing(NamedTuple):
+    """A closing as a plan sees it, or what became of it. `reason`: why the item stays open, "" for none. `action`: in a
+    plan close or skip, in an apply closed, skip or wait (its hours of grace run). `seen`: JSON of what the item and its
+    target looked like.
+    """
+
+    item_id: int
+    target_id: int | None
+    confidence: float | None
+    reason: str = ""
+    cluster_id: int | None = None
+    action: str = ""
+    seen: str = ""
+
+
 class GracePeriod(NamedTuple):
     """Hours that a run gave an item and that did not end in its closing. `action` and `reason`: what that run says of
     it; wait while the hours run. `looked_at`: when it last said so, None while it works.

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.closing_lab import ClosingLab, reasons
-from forgelore.dedupe.closing_rules import AuditResult, JudgedEdges, find_gap
+from forgelore.dedupe.closing_rules import AuditResult, find_gap
 from forgelore.errors import Unproven
+from forgelore.records import EdgeJudge
 from forgelore.store.decisions import begin_run, end_run, save_counters
 
 
@@ -133,7 +134,7 @@ thresholds = st.floats(0, 1)
 @given(thresholds, thresholds, thresholds, thresholds, thresholds, thresholds)
 def test_a_stricter_plan_never_loses_its_proof(audit_edge, audit_gap, edge, gap, more_edge, more_gap):
     audits = [AuditResult(1, "history", "llm", "m", "batch", {"tp": 100}, audit_edge, audit_gap)]
-    loose = JudgedEdges("llm", "m", "issue", edge, gap)
-    strict = loose._replace(min_confidence=max(edge, more_edge), min_gap=max(gap, more_gap))
+    loose = EdgeJudge("llm", "m", "issue", edge, gap)
+    strict = loose._replace(min_edge=max(edge, more_edge), min_gap=max(gap, more_gap))
     assert find_gap([strict], audits) == "" or find_gap([loose], audits) != ""
     assert (find_gap([loose], audits) == "") == (audit_edge <= edge and audit_gap <= gap)

@@ -82,11 +82,11 @@ if TYPE_CHECKING:
     from forgelore.dedupe.detect_new import Detection as Detection
     from forgelore.dedupe.intent import CardsMade as CardsMade
     from forgelore.dedupe.judge import DecisionsMade as DecisionsMade
+    from forgelore.dedupe.maintainers import Maintainers as Maintainers
     from forgelore.dedupe.overrides import OverrideAction as OverrideAction
     from forgelore.dedupe.plan import Canonicalized as Canonicalized
     from forgelore.dedupe.plan import ClosingPlan as ClosingPlan
     from forgelore.dedupe.plan import LeftOutEdge as LeftOutEdge
-    from forgelore.dedupe.plan import Maintainers as Maintainers
     from forgelore.dedupe.plan import PlanLine as PlanLine
     from forgelore.dedupe.plan import ShownCluster as ShownCluster
     from forgelore.dedupe.report import AuditAnalysis as AuditAnalysis
@@ -257,7 +257,7 @@ _HOMES = {
     "ListedItems": "forgelore.browse.lists",
     "LockHolder": "forgelore.store.sync",
     "MAX_EVENT_BYTES": "forgelore.triage.events",
-    "Maintainers": "forgelore.dedupe.plan",
+    "Maintainers": "forgelore.dedupe.maintainers",
     "Match": "forgelore.compare.rank",
     "MeasuredShare": "forgelore.dedupe.audit_rules",
     "MyWork": "forgelore.history.people",

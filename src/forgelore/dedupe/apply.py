@@ -1,27 +1,11 @@
 """Apply: carry out a plan. Each item and its target are read anew, and closed only if nothing has happened since.
 
-    recheck → close → comment                          without days of grace
+    recheck → close → comment                          without hours of grace
     recheck → label → comment → … hours … → recheck → close    with them
 
-Everything is journalled before it is sent, so the same command goes on where a killed one ended, and a plan that was
-applied changes nothing the second time.
-
-Objections: everything that keeps a planned closing from being done now, asked right before it.
-
-The forge's state, people of the project, what people or a judge said since, circles, hours of grace of other runs.
-
-People of a project at the moment of a closing: maintainers are asked for once a run, because somebody may have
-become one since the plan.
-
-The precision gate: a plan is applied only where an audit has shown that its judge is right.
-
-An audit is a run of the step `audit` that is done. Its parameters say `against` (history or human), `judge`, `model`,
-`policy`, the thresholds `min_edge` and `min_gap`, and `kinds`; its counters are the classes tp, fp, fn, tn, conflict
-and incomplete. A plan keeps by which judges its edges were accepted, and at which thresholds.
-
-Waiting: the comment and the label of an item whose hours of grace begin, and whether they are over.
-
-The writes of a closing: label, comment, close. Each is journalled, none is sent twice.
+A plan is applied only where an audit has shown that its judges are right (`check_proof`). Everything is journalled
+before it is sent, so the same command goes on where a killed one ended, and a plan that was applied changes nothing the
+second time. Whatever people, a judge or another run said since the plan keeps an item open (`find_objection`).
 """
 
 import json
@@ -32,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from forgelore.context import JobContext
-from forgelore.dedupe.closing_rules import AuditResult, JudgedEdges, RecheckCase, SeenItem, find_gap, recheck
-from forgelore.dedupe.clusters import is_associated, protects, reaches
+from forgelore.dedupe.closing_rules import HOUR_MS, AuditResult, RecheckCase, SeenItem, find_gap, recheck, why_waiting
+from forgelore.dedupe.clusters import reaches
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
@@ -50,16 +34,17 @@ from forgelore.dedupe.journal import (
     settle_item,
     writing_run,
 )
-from forgelore.dedupe.plan import find_maintainers, load_edges, load_graces
+from forgelore.dedupe.maintainers import LivePeople
+from forgelore.dedupe.plan import load_edges, load_waiting
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue, Unproven
-from forgelore.model import Cursor, Item, ItemKey
+from forgelore.model import Item, ItemKey
 from forgelore.ports.forge import ConversationLocked, Forge, LostWrite
 from forgelore.profiles import profile_of
+from forgelore.records import EdgeJudge, PlannedClosing
 from forgelore.store.closings import (
     JournalEntry,
     PlanItem,
-    PlannedClosing,
     list_closings,
     load_closed_onto,
     load_plan_items,
@@ -67,38 +52,7 @@ from forgelore.store.closings import (
 )
 from forgelore.store.database import Store
 from forgelore.store.decisions import DedupeRun, end_run, list_runs, load_run, save_counters
-from forgelore.store.project_rows import save_members
-from forgelore.sync.stored import KnownStore
 from forgelore.text.markdown import CLOSED, GRACE, GRACE_LABEL, build_message, closing_marker
-
-
-class LivePeople:
-    """Who maintains a project now. `named`: by the settings, which are then taken as complete."""
-
-    def __init__(self, context: WriteContext, named: Sequence[str]) -> None:
-        self._context, self._named = context, tuple(named)
-        self._is_listed = bool(named) or _refresh(context)
-
-    def protects(self, item: Item) -> ReasonCode | None:
-        """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
-        context = self._context
-        logins = [login for login in (item.author, *item.assignees) if login]
-        found = find_maintainers(context.store, context.job.project, logins, named=self._named)
-        if item.author and not self._is_listed and is_associated(item.author_role):
-            found[item.author] = True
-        return protects(item.author, item.assignees, found)
-
-
-def _refresh(context: WriteContext) -> bool:
-    """Read the list of people anew and keep it; False where the forge refuses it, and what is stored has to do."""
-    known, is_listed = KnownStore(context.store, context.project_id), False
-    for page in context.forge.pages(context.project, "members", Cursor(), known, context.now_ms()):
-        if page.members is not None:
-            with context.store.transaction():
-                context.lock.confirm(context.now_ms())
-                save_members(context.store, context.project_id, page.members)
-            is_listed = True
-    return is_listed
 
 
 def find_objection(
@@ -150,9 +104,8 @@ def _circle(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
 
 def _find_grace(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
     """Another run has told people that it will close the item, or its target: that one goes on with it."""
-    graces = load_graces(context.store, context.project_id, except_run=context.run_id)
-    is_target_waiting = graces.get(line.target_id or 0) == ReasonCode.IN_GRACE
-    return graces.get(line.item_id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
+    waiting = load_waiting(context.store, context.project_id, except_run=context.run_id)
+    return why_waiting(waiting, line.item_id, line.target_id)
 
 
 _LABELLED = ("history", "human")  # an audit of one model against another has no labels
@@ -178,14 +131,14 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def load_edges_judged(plan: DedupeRun) -> list[JudgedEdges]:
+def load_edges_judged(plan: DedupeRun) -> list[EdgeJudge]:
     """Return the judges behind a plan. What is closed passed the plan's own least confidence as well as theirs."""
     min_close = _number(plan.parameters.get("min_close")) or 0.0
     rows = json.loads(str(plan.parameters.get("judges") or "[]"))
     found = []
     for judge, model, *rest in rows:
         kind, min_edge, min_gap = rest or ("", 0.0, 0.0)  # an older plan: nobody kept them
-        found.append(JudgedEdges(judge, model, kind, max(min_edge, min_close) if rest else 0.0, min_gap))
+        found.append(EdgeJudge(judge, model, kind, max(min_edge, min_close) if rest else 0.0, min_gap))
     return found
 
 
@@ -236,9 +189,6 @@ def label_item(context: WriteContext, state: LiveState, label: str) -> None:
 
     write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
     perform(context, write, partial(look_up, context))
-
-
-HOUR_MS = 3_600_000
 
 
 def wait(

@@ -330,7 +330,7 @@ def _pick(chance: random.Random, rows: Sequence[_Row], count: int) -> list[_Row]
 def _group(pairs: Mapping[int, set[int]]) -> dict[int, frozenset[int]]:
     """Return item -> everything that is connected with it by what was said."""
     edges = [Edge(item_id, target, 1.0) for item_id, targets in pairs.items() for target in targets]
-    found = cluster_edges(edges, bound=_ALL).clusters
+    found, _ = cluster_edges(edges, bound=_ALL)
     return {member: frozenset(members) for members in found for member in members}
 
 

@@ -1,27 +1,10 @@
-"""Recheck: may a planned closing still happen, now that the forge was asked again?
+"""Rules of a closing: may it still happen, does somebody else wait with it, and has its judge been measured?
 
-A plan is made from what was stored; between that and the write people edit, answer, reopen and assign. Whatever they
-did counts more than any plan. The first rule that objects gives the reason.
-
-Hours of grace: an item is labelled and people are told; it is closed later, unless somebody took part meanwhile.
-
-The run that gave them closes it, or finds out why not. Every other plan waits for that, and keeps to it: what people
-objected to in that time is planned again only after somebody has accepted the pair since.
-
-Waiting notes: the comment by which the bot tells that it will close an item, and by which a later run knows it.
-
-The forge alone remembers, because the bot's index may be lost or pushed by somebody else: the first line holds what the
-item and its target looked like, and when that was. It counts only in a comment of the bot's own.
-
-    <!-- forgelore:waiting:v1 {"target": 7, "hours": 72, "at": 1700000000000, …} -->
-
-Proof: has an audit shown that a judge's accepted edges are right often enough for closings?
-
-An audit's counters are its classes. What counts is accepted edges that have a label: tp, fp, and conflict (accepted,
-onto another item than the label names, and so wrong).
-
-An audit speaks for what was accepted at its own thresholds. A plan whose edges passed the same or stricter ones is
-covered by it; a plan that lets more through is not, and neither is another kind of item.
+recheck     A plan is made from what was stored; until the write people edit, answer, reopen and assign. Whatever
+they did counts more than any plan. The first rule that objects gives the reason.
+waiting     An item in its hours of grace is labelled and people are told; it is closed later, unless somebody took
+part. Runs remember that in the journal, the bot in a note on the forge.
+proof       An audit has to show that a judge's accepted edges are right often enough.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.records import GracePeriod
+from forgelore.records import EdgeJudge, GracePeriod
 from forgelore.text.markdown import GRACE, build_message
 
 
@@ -144,12 +127,15 @@ _TOOK_PART = frozenset(
 )
 
 
-def find_grace_periods(graces: Iterable[GracePeriod], accepted_at: Mapping[int, int]) -> dict[int, ReasonCode]:
-    """Return item -> why no other plan may close it. `graces` are oldest first; `accepted_at`: when a person accepted
+def find_waiting(periods: Iterable[GracePeriod], accepted_at: Mapping[int, int]) -> dict[int, ReasonCode]:
+    """Return item -> why no other plan may close it. `periods` are oldest first; `accepted_at`: when a person accepted
     that an item is a duplicate.
+
+    The run that gave an item hours of grace closes it, or finds out why not; every other plan waits for that, and keeps
+    to it: what people objected to in that time is planned again only after somebody has accepted the pair since.
     """
     found: dict[int, ReasonCode] = {}
-    for grace in graces:
+    for grace in periods:
         is_overruled = grace.looked_at is not None and accepted_at.get(grace.item_id, -1) > grace.looked_at
         if grace.action == "wait":
             found[grace.item_id] = ReasonCode.IN_GRACE
@@ -158,12 +144,24 @@ def find_grace_periods(graces: Iterable[GracePeriod], accepted_at: Mapping[int, 
     return found
 
 
+def why_waiting(periods: Mapping[int, ReasonCode], item_id: int, target_id: int | None) -> ReasonCode | None:
+    """Return why an item may not be closed onto another: another run has told people that it will close either."""
+    is_target_waiting = target_id is not None and periods.get(target_id) == ReasonCode.IN_GRACE
+    return periods.get(item_id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
+
+
 _BEGIN, _END = "<!-- forgelore:waiting:v1 ", " -->"
-_HOUR_MS = 3_600_000
+HOUR_MS = 3_600_000
 
 
 class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`at`: on the forge's clock. `item` and `onto`: what the item and its target looked like."""
+    """What the bot's own comment remembers of an item that waits for its closing, in its first line:
+
+        <!-- forgelore:waiting:v1 {"target": 7, "hours": 72, "at": 1700000000000, …} -->
+
+    The forge alone remembers it, because the bot's index may be lost, or pushed by somebody else. `at`: on the forge's
+    clock. `item` and `onto`: what the item and its target looked like.
+    """
 
     target: int
     hours: int
@@ -172,7 +170,7 @@ class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     onto: SeenItem
 
     def is_over(self, now_ms: int) -> bool:
-        return now_ms >= self.at + self.hours * _HOUR_MS
+        return now_ms >= self.at + self.hours * HOUR_MS
 
 
 def build_note(note: WaitingNote, target: str) -> str:
@@ -196,20 +194,6 @@ MIN_PRECISION = 0.90
 MIN_LABELLED = 100
 
 
-class JudgedEdges(NamedTuple):
-    """Edges of a plan by one judge, and the least confidence and gap that all of them passed."""
-
-    judge: str
-    model: str
-    kind: str
-    min_confidence: float
-    min_gap: float
-
-    @property
-    def name(self) -> str:
-        return f"{self.judge} {self.model}".strip()
-
-
 class AuditResult(NamedTuple):
     """One audit: against what, of which judge, at which thresholds, and how many edges of each class it found. A
     threshold that is None was not kept, and the audit covers nothing. `kinds` None: all of them.
@@ -225,12 +209,12 @@ class AuditResult(NamedTuple):
     min_gap: float | None = None
     kinds: frozenset[str] | None = None
 
-    def covers(self, edges: JudgedEdges) -> bool:
+    def covers(self, edges: EdgeJudge) -> bool:
         """Tell whether everything that a plan's edges passed was asked for here, or less."""
         is_of_kind = self.kinds is None or edges.kind in self.kinds
         return (
             is_of_kind
-            and self.min_edge is not None and self.min_edge <= edges.min_confidence
+            and self.min_edge is not None and self.min_edge <= edges.min_edge
             and self.min_gap is not None and self.min_gap <= edges.min_gap
         )  # fmt: skip
 
@@ -243,8 +227,12 @@ class AuditResult(NamedTuple):
         return self.classes.get("tp", 0) / self.labelled if self.labelled else 0.0
 
 
-def find_gap(edges: Iterable[JudgedEdges], audits: Iterable[AuditResult], *, policy: str = "batch") -> str:
+def find_gap(edges: Iterable[EdgeJudge], audits: Iterable[AuditResult], *, policy: str = "batch") -> str:
     """Return what is missing for a proof, in words; "" when every judge is proven. What people decided needs none.
+
+    What counts is accepted edges that have a label: tp, fp, and conflict (accepted, onto another item than the label
+    names, and so wrong). An audit speaks for what was accepted at its own thresholds: a plan whose edges passed the
+    same or stricter ones is covered by it, one that lets more through is not, and neither is another kind of item.
 
     Of each judge the newest covering audit against history and the newest against people count: one of them must have
     enough labels, and none with enough labels may fall short.
@@ -257,7 +245,7 @@ def find_gap(edges: Iterable[JudgedEdges], audits: Iterable[AuditResult], *, pol
         newest = {audit.against: audit for audit in measured if audit.covers(one)}
         if measured and not newest:
             return (
-                f"no audit of the judge {one.name} covers {one.kind}s from a confidence of {one.min_confidence:g} and a"
+                f"no audit of the judge {one.name} covers {one.kind}s from a confidence of {one.min_edge:g} and a"
                 f" gap of {one.min_gap:g} on: what was measured was stricter, or of another kind"
             )
         if gap := _gap(one.name, newest.values()):

@@ -1,42 +1,13 @@
-"""Clusters: items that accepted decisions connect, never more than a bound of them.
+"""Clusters: items that accepted decisions connect, which of them stays, and which may be closed onto which.
 
-Edges are taken best first; one that would make a cluster larger than the bound is left out, and so the cluster is split
+    edges of judges → what people said laid over them → clusters, at most `bound` items each → a canonical → closings
+
+Edges are taken best first; one that would make a cluster larger than the bound is left out, so that a cluster is split
 at its weakest edge. Without a bound one chain of weak edges grew to 455 members. The order in which edges come in does
 not matter: of equally confident ones the smaller numbers go first.
 
-Canonical: the item of a cluster that stays, by an order of preferences.
-
-    what a person said > open > in the preferred language > written by a maintainer > activity > age > number
-
-If any item of the cluster is open, an open one is chosen, whatever else speaks for a closed one; a person's choice of a
-closed one waits until none is open.
-
-Closings of a plan: which items of a cluster may be closed, onto which, and why not.
-
-An item is closed only if it is open, nobody who maintains the project wrote it or is assigned to it (and that is
-known), an accepted decision leads directly from it to its target with enough confidence, and the target stays open.
-
-    canonical-only     the target is the cluster's canonical
-    direct-fallback    or else the target of its own accepted decision, if that is open, no duplicate, and not closed by
-                       this plan itself
-
-Human words: what people said of pairs and clusters, laid over what judges decided. The last word counts.
-
-    accept    this item repeats that one: an edge with full confidence, instead of the item's own
-    reject    these two are not duplicates, in neither direction
-    split     this item belongs to no cluster
-    canonical this item stays, of its cluster
-
-Accepting a pair, or choosing an item as the canonical, takes back an earlier split of it.
-
-Maintainers: who of a project's people is one, as far as the forge tells. Unknown means that nothing is closed.
-
-    GitHub     admin, maintain, write among the collaborators; where the list is refused, the association of what they
-               wrote: OWNER, MEMBER, COLLABORATOR
-    GitLab     Developer and above among the members
-    Forgejo    collaborators and the owner; who else may write (teams) is not told, so all others are unknown
-
-The setting `maintainers` names them instead; it is then taken as complete.
+The canonical is chosen by an order of preferences:
+open > what a person said > in the preferred language > written by a maintainer > activity > age > number.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -44,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from forgelore.dedupe.gates import MIN_CLOSE
 from forgelore.dedupe.reasons import ReasonCode
+from forgelore.records import Override, PlannedClosing
 from forgelore.text.fence import folded
 
 BOUND = 40
@@ -57,15 +29,12 @@ class Edge(NamedTuple):
     confidence: float
 
 
-class Clustered(NamedTuple):
-    """Clusters of two and more, each sorted, and the edges that the bound left out."""
-
-    clusters: list[list[int]]
-    left_out: list[Edge]
-
-
-def cluster_edges(edges: Iterable[Edge], *, bound: int = BOUND, alone: Collection[int] = ()) -> Clustered:
-    """Return the clusters that edges make. `alone`: items that a person has taken out of any cluster."""
+def cluster_edges(
+    edges: Iterable[Edge], *, bound: int = BOUND, alone: Collection[int] = ()
+) -> tuple[list[list[int]], list[Edge]]:
+    """Return the clusters of two and more that edges make, each sorted, and the edges that the bound left out. `alone`:
+    items that a person has taken out of any cluster.
+    """
     parents: dict[int, int] = {}
     sizes: dict[int, int] = {}
     left_out: list[Edge] = []
@@ -84,7 +53,7 @@ def cluster_edges(edges: Iterable[Edge], *, bound: int = BOUND, alone: Collectio
     members: dict[int, list[int]] = {}
     for item in sorted(parents):
         members.setdefault(_root(parents, item), []).append(item)
-    return Clustered([each for each in members.values() if len(each) > 1], left_out)
+    return [each for each in members.values() if len(each) > 1], left_out
 
 
 def _root(parents: dict[int, int], item: int) -> int:
@@ -96,7 +65,7 @@ def _root(parents: dict[int, int], item: int) -> int:
 
 
 class ClusterItem(NamedTuple):
-    """An item of a cluster, as far as the choice needs it."""
+    """An item of a cluster, as the choice of a canonical and a plan see it."""
 
     item_id: int
     number: int
@@ -106,13 +75,9 @@ class ClusterItem(NamedTuple):
     is_by_maintainer: bool = False
     activity: int = 0  # comments, of a change those on its lines too
     created_at: int = 0
-
-
-class Choice(NamedTuple):
-    """The canonical of a cluster, and which preference told it from the next."""
-
-    member: ClusterItem
-    chosen_by: str
+    is_duplicate: bool = False  # marked already
+    author: str | None = None
+    assignees: tuple[str, ...] | None = None
 
 
 _ORDER: tuple[tuple[str, Callable[[ClusterItem], int]], ...] = (
@@ -126,13 +91,17 @@ _ORDER: tuple[tuple[str, Callable[[ClusterItem], int]], ...] = (
 )
 
 
-def choose_canonical(members: Sequence[ClusterItem]) -> Choice:
-    """Return the canonical; the order of the members does not matter."""
+def choose_canonical(members: Sequence[ClusterItem]) -> tuple[ClusterItem, str]:
+    """Return the canonical, and which preference told it from the next; the order of the members does not matter.
+
+    If any item is open, an open one is chosen, whatever else speaks for a closed one; a person's choice of a closed one
+    waits until none is open.
+    """
     ordered = sorted(members, key=lambda one: [key(one) for _, key in _ORDER])
     if len(ordered) == 1:
-        return Choice(ordered[0], "")
+        return ordered[0], ""
     first, second = ordered[:2]
-    return Choice(first, next((name for name, key in _ORDER if key(first) != key(second)), "number"))
+    return first, next((name for name, key in _ORDER if key(first) != key(second)), "number")
 
 
 # Short words that hardly another language has: enough to tell "is this English" from a few sentences.
@@ -154,28 +123,8 @@ def is_english(text: str) -> bool:
 TargetPolicy = Literal["canonical-only", "direct-fallback"]
 
 
-class ClosingItem(NamedTuple):
-    """An item as a plan sees it. `is_maintainer` answers for a login; None: nobody knows."""
-
-    item_id: int
-    number: int
-    is_open: bool
-    is_duplicate: bool  # marked already
-    author: str | None
-    assignees: tuple[str, ...] | None
-
-
-class Closing(NamedTuple):
-    """One line of a plan. `target_id` None or a reason: it stays open."""
-
-    item_id: int
-    target_id: int | None
-    confidence: float | None
-    reason: ReasonCode | None
-
-
 def plan_cluster(
-    items: Sequence[ClosingItem],
+    items: Sequence[ClusterItem],
     canonical_id: int,
     edges: Iterable[Edge],
     maintainers: Mapping[str, bool | None],
@@ -183,8 +132,15 @@ def plan_cluster(
     policy: TargetPolicy = "canonical-only",
     min_close: float = MIN_CLOSE,
     targets_of_others: Mapping[int, int] | None = None,
-) -> list[Closing]:
+) -> list[PlannedClosing]:
     """Return what becomes of every item of a cluster but its canonical.
+
+    An item is closed only if it is open, nobody who maintains the project wrote it or is assigned to it (and that is
+    known), an accepted decision leads directly from it to its target with enough confidence, and the target stays open.
+
+        canonical-only     the target is the cluster's canonical
+        direct-fallback    or else the target of its own accepted decision, if that is open, no duplicate, and not
+                           closed by this plan itself
 
     `maintainers`: login -> is one; a login that is missing is unknown. `targets_of_others`: what was closed onto what
     before, so that no circle comes about across runs.
@@ -192,12 +148,12 @@ def plan_cluster(
     by_id = {one.item_id: one for one in items}
     direct = {edge.source: edge for edge in edges}
     closed: dict[int, int] = dict(targets_of_others or {})
-    lines: list[Closing] = []
+    lines: list[PlannedClosing] = []
     for item in sorted(items, key=lambda each: each.number):
         if item.item_id == canonical_id:
             continue
         line = _plan_item(item, by_id, direct, canonical_id, maintainers, policy, min_close)
-        target = line.target_id if line.reason is None else None
+        target = None if line.reason else line.target_id
         if target is not None and reaches(closed, target, item.item_id):
             line = line._replace(reason=ReasonCode.WOULD_CYCLE)
         elif target is not None:
@@ -207,16 +163,16 @@ def plan_cluster(
 
 
 def _plan_item(
-    item: ClosingItem,
-    by_id: Mapping[int, ClosingItem],
+    item: ClusterItem,
+    by_id: Mapping[int, ClusterItem],
     direct: Mapping[int, Edge],
     canonical_id: int,
     maintainers: Mapping[str, bool | None],
     policy: TargetPolicy,
     min_close: float,
-) -> Closing:
-    def skip(reason: ReasonCode, edge: Edge | None = None) -> Closing:
-        return Closing(item.item_id, edge.target if edge else None, edge.confidence if edge else None, reason)
+) -> PlannedClosing:
+    def skip(reason: ReasonCode, edge: Edge | None = None) -> PlannedClosing:
+        return PlannedClosing(item.item_id, edge.target if edge else None, edge.confidence if edge else None, reason)
 
     if reason := ReasonCode.NOT_OPEN if not item.is_open else protects(item.author, item.assignees, maintainers):
         return skip(reason)
@@ -230,8 +186,8 @@ def _plan_item(
         return skip(ReasonCode.TARGET_NOT_OPEN, edge)
     if target.is_duplicate:
         return skip(ReasonCode.TARGET_IS_DUPLICATE, edge)
-    reason = ReasonCode.LOW_CONFIDENCE if edge.confidence < min_close else None
-    return Closing(item.item_id, edge.target, edge.confidence, reason)
+    is_weak = edge.confidence < min_close
+    return PlannedClosing(item.item_id, edge.target, edge.confidence, ReasonCode.LOW_CONFIDENCE if is_weak else "")
 
 
 def protects(
@@ -260,22 +216,16 @@ def reaches(closed: Mapping[int, int], start: int, goal: int) -> bool:
     return start == goal
 
 
-def _keep_targets_open(lines: list[Closing]) -> list[Closing]:
+def _keep_targets_open(lines: list[PlannedClosing]) -> list[PlannedClosing]:
     """Leave out closings onto something that the plan closes itself: so a cluster keeps an open item, its target."""
-    closing = {one.item_id for one in lines if one.reason is None}
+    closing = {one.item_id for one in lines if not one.reason}
     kept = []
     for line in lines:
-        is_onto_closed = line.reason is None and line.target_id in closing
+        is_onto_closed = not line.reason and line.target_id in closing
         if is_onto_closed:
             closing.discard(line.item_id)
         kept.append(line._replace(reason=ReasonCode.TARGET_NOT_OPEN) if is_onto_closed else line)
     return kept
-
-
-class HumanWord(NamedTuple):
-    item_id: int
-    action: str
-    target_id: int  # of accept and reject
 
 
 class EffectiveEdges(NamedTuple):
@@ -287,8 +237,17 @@ class EffectiveEdges(NamedTuple):
     by_people: frozenset[int]
 
 
-def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanWord]) -> EffectiveEdges:
-    """Return what counts in the end. `words` are oldest first."""
+def apply_overrides(edges: Iterable[Edge], words: Iterable[Override]) -> EffectiveEdges:
+    """Return what counts in the end: edges of judges, with what people said laid over them. `words` are oldest first;
+    the last one counts.
+
+        accept    this item repeats that one: an edge with full confidence, instead of the item's own
+        reject    these two are not duplicates, in neither direction
+        split     this item belongs to no cluster
+        canonical this item stays, of its cluster
+
+    Accepting a pair, or choosing an item as the canonical, takes back an earlier split of it.
+    """
     found = {edge.source: edge for edge in edges}
     alone: set[int] = set()
     chosen: set[int] = set()
@@ -312,44 +271,3 @@ def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanWord]) -> Effect
     found |= {source: Edge(source, target, 1.0) for source, target in accepted.items()}
     kept = [edge for edge in found.values() if frozenset(edge[:2]) not in rejected]
     return EffectiveEdges(kept, frozenset(alone), frozenset(chosen), frozenset(accepted))
-
-
-_WRITES = frozenset(
-    ("admin", "maintain", "write", "developer", "maintainer", "owner", "collaborator", "member", "30", "40", "50")
-)
-_READS = frozenset(("read", "triage", "guest", "planner", "reporter", "none", "0", "5", "10", "15", "20"))
-_ASSOCIATED = frozenset(("OWNER", "MEMBER", "COLLABORATOR"))
-
-
-class People(NamedTuple):
-    """What is known of a project's people. `roles`: login -> role, empty where the list is refused."""
-
-    roles: Mapping[str, str]
-    associations: Mapping[str, frozenset[str]]  # login -> what the forge says beside what they wrote
-    is_list_complete: bool
-    owner: str = ""
-    named: Collection[str] = ()  # by the settings
-
-
-def is_maintainer(people: People, login: str) -> bool | None:
-    """Tell whether somebody maintains the project; None: nobody knows."""
-    name = login.lower()
-    if people.named:
-        return name in {one.lower() for one in people.named}
-    role = people.roles.get(name)
-    if role is not None or (people.owner and name == people.owner.lower()):
-        return True if role is None else writes(role)
-    if people.roles:
-        return False if people.is_list_complete else None
-    said = people.associations.get(name)
-    return bool(said & _ASSOCIATED) if said else None
-
-
-def is_associated(association: str | None) -> bool:
-    """Tell whether what GitHub says beside an item (its association) makes its author a maintainer."""
-    return association in _ASSOCIATED
-
-
-def writes(role: str) -> bool | None:
-    """Tell whether a role may write to the project; None for one that an organisation has made up."""
-    return True if role.lower() in _WRITES else False if role.lower() in _READS else None

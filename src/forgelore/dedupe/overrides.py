@@ -3,9 +3,10 @@
 from typing import Literal
 
 from forgelore.errors import InvalidValue
+from forgelore.records import Override
 from forgelore.store.closings import load_plan_items
 from forgelore.store.database import Store
-from forgelore.store.decisions import Override, save_override
+from forgelore.store.decisions import save_override
 
 OverrideAction = Literal["accept", "reject", "split", "canonical"]
 

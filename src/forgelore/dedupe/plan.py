@@ -1,56 +1,44 @@
-"""Plan: which items of the clusters would be closed, onto which, and why the others not. Nothing is sent anywhere.
+"""Clusters and plans as they are kept: what accepted decisions connect, and which items would be closed onto which.
 
-A plan reads what is stored; `apply` asks the forge again before each write.
+    accepted edges + what people said → `canonicalize` → clusters, kept → `plan_closings` → a line for each item, kept
 
-Canonicalize: accepted decisions and what people said become clusters with a canonical each, and are kept.
-
-Maintainers of a project: who may write to it, from what was synced, or from the settings.
-
-Graces of a project: which items wait for their closing by an earlier run, or were spoken for while they did.
+Nothing is sent anywhere: a plan reads what is stored, and `apply` asks the forge again before each write. An item that
+stays open has a reason, such as the hours of grace that an earlier run gave it.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, get_args
 
 import msgspec
 
 from forgelore.context import JobContext
-from forgelore.dedupe.closing_rules import SeenItem, find_grace_periods
+from forgelore.dedupe.closing_rules import SeenItem, find_waiting, why_waiting
 from forgelore.dedupe.clusters import (
     BOUND,
-    Choice,
-    Closing,
-    ClosingItem,
     ClusterItem,
     Edge,
     EffectiveEdges,
-    HumanWord,
-    People,
     TargetPolicy,
     apply_overrides,
     choose_canonical,
     cluster_edges,
     is_english,
-    is_maintainer,
     plan_cluster,
-    writes,
 )
 from forgelore.dedupe.gates import MIN_CLOSE
+from forgelore.dedupe.maintainers import find_maintainers
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
+from forgelore.records import EdgeJudge, PlannedClosing
 from forgelore.store.candidates import StoredCluster, list_clusters, replace_clusters
 from forgelore.store.closings import (
-    EdgeJudge,
     PlanItem,
-    PlannedClosing,
     list_closings,
     list_graces,
     list_judges,
-    load_associations,
     load_closed_onto,
     load_plan_items,
-    load_roles,
     save_closings,
 )
 from forgelore.store.database import Store
@@ -65,43 +53,6 @@ from forgelore.store.decisions import (
     save_counters,
 )
 from forgelore.store.projects import StoredProject
-
-
-class Maintainers(NamedTuple):
-    """Who maintains a project, and how that is known: settings, members, associations, or nothing."""
-
-    logins: list[str]
-    known_by: str
-
-
-def load_people(store: Store, project: StoredProject, logins: Iterable[str], *, named: Sequence[str] = ()) -> People:
-    """Return what is known of these people."""
-    roles = load_roles(store, project.id)
-    # Forgejo lists collaborators alone; owners and members of teams may write as well.
-    is_partial = set(roles.values()) == {"collaborator"}
-    return People(
-        roles, {} if roles else load_associations(store, project.id, logins), is_list_complete=not is_partial,
-        owner=project.name.path.partition("/")[0] if is_partial else "", named=tuple(named),
-    )  # fmt: skip
-
-
-def find_maintainers(
-    store: Store, project: StoredProject, logins: Iterable[str], *, named: Sequence[str] = ()
-) -> dict[str, bool | None]:
-    """Return login -> whether they maintain the project; None: nobody knows."""
-    wanted = sorted(set(logins))
-    people = load_people(store, project, wanted, named=named)
-    return {login: is_maintainer(people, login) for login in wanted}
-
-
-def list_maintainers(store: Store, project: StoredProject, *, named: Sequence[str] = ()) -> Maintainers:
-    """Return the maintainers that are known by name."""
-    if named:
-        return Maintainers(sorted(named), "settings")
-    roles = load_roles(store, project.id)
-    found = sorted(login for login, role in roles.items() if writes(role))
-    return Maintainers(found, "members" if roles else "associations")
-
 
 CLUSTERED = ("issue", "change")
 
@@ -153,13 +104,13 @@ def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: boo
     edges = 0
     for kind in CLUSTERED:
         standing = load_edges(store, project.id, kind)
-        found = cluster_edges(standing.edges, bound=settings.bound, alone=standing.alone)
+        clusters, refused = cluster_edges(standing.edges, bound=settings.bound, alone=standing.alone)
         items = load_plan_items(store, [number for edge in standing.edges for number in edge[:2]])
         makers = _Chooser(store, project, settings, items, standing.chosen)
-        choices = [(makers.choose(members), members) for members in found.clusters]
-        kept[kind] = [(one.member.item_id, one.chosen_by, members) for one, members in choices]
+        choices = [(makers.choose(members), members) for members in clusters]
+        kept[kind] = [(one.item_id, chosen_by, members) for (one, chosen_by), members in choices]
         shown += [_show_cluster(kind, one, members, items) for one, members in choices]
-        left_out += [LeftOutEdge(kind, *_numbers(edge, items), edge.confidence) for edge in found.left_out]
+        left_out += [LeftOutEdge(kind, *_numbers(edge, items), edge.confidence) for edge in refused]
         edges += len(standing.edges)
     shown.sort(key=lambda one: (-len(one.numbers), one.kind, one.canonical))
     run = None if dry_run else _save_clusters(context, settings, kept, len(left_out), edges)
@@ -168,7 +119,7 @@ def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: boo
 
 def load_edges(store: Store, project_id: int, kind: str) -> EffectiveEdges:
     """Return the edges of a kind that count: what judges accepted, with the words of people laid over it."""
-    words = [HumanWord(one.item_id, one.action, one.target_id) for one in each_override(store, project_id)]
+    words = list(each_override(store, project_id))
     named = load_plan_items(store, [number for word in words for number in (word.item_id, word.target_id) if number])
     ours = [word for word in words if word.item_id in named and named[word.item_id].kind == kind]
     ours = [word for word in ours if not word.target_id or word.target_id in named]
@@ -176,7 +127,7 @@ def load_edges(store: Store, project_id: int, kind: str) -> EffectiveEdges:
     return apply_overrides(accepted, ours)
 
 
-def is_open_now(item: PlanItem, closed_onto: dict[int, int]) -> bool:
+def is_open_now(item: PlanItem, closed_onto: Mapping[int, int]) -> bool:
     """Tell whether an item is open, by what was stored and by what we closed since."""
     return item.state == "open" and item.id not in closed_onto
 
@@ -193,7 +144,7 @@ class _Chooser:
         authors = {item.author for item in items.values() if item.author}
         self._maintainers = find_maintainers(store, project, authors, named=settings.maintainers)
 
-    def choose(self, members: Sequence[int]) -> Choice:
+    def choose(self, members: Sequence[int]) -> tuple[ClusterItem, str]:
         return choose_canonical([self._as_member(self._items[number]) for number in members if number in self._items])
 
     def _as_member(self, item: PlanItem) -> ClusterItem:
@@ -205,9 +156,12 @@ class _Chooser:
         )  # fmt: skip
 
 
-def _show_cluster(kind: str, choice: Choice, members: Sequence[int], items: dict[int, PlanItem]) -> ShownCluster:
+def _show_cluster(
+    kind: str, choice: tuple[ClusterItem, str], members: Sequence[int], items: dict[int, PlanItem]
+) -> ShownCluster:
+    canonical, chosen_by = choice
     numbers = sorted(items[one].number for one in members if one in items)
-    return ShownCluster(kind, choice.member.number, choice.chosen_by, numbers, items[choice.member.item_id].title)
+    return ShownCluster(kind, canonical.number, chosen_by, numbers, items[canonical.item_id].title)
 
 
 def _numbers(edge: Edge, items: dict[int, PlanItem]) -> tuple[int, int]:
@@ -230,11 +184,10 @@ def _save_clusters(
     return run_id
 
 
-def load_graces(store: Store, project_id: int, *, except_run: int | None = None) -> dict[int, ReasonCode]:
+def load_waiting(store: Store, project_id: int, *, except_run: int | None = None) -> dict[int, ReasonCode]:
     """Return item -> why no other run than the one that gave it hours of grace may close it."""
     accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.action == "accept"}
-    graces = [one for one in list_graces(store, project_id) if one.run_id != except_run]
-    return find_grace_periods(graces, accepted_at)
+    return find_waiting([one for one in list_graces(store, project_id) if one.run_id != except_run], accepted_at)
 
 
 class PlanSettings(NamedTuple):
@@ -319,21 +272,25 @@ def _plan_kind(
     closed_onto = load_closed_onto(store, project.id)
     people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
     maintainers = find_maintainers(store, project, people, named=settings.maintainers)
-    facts = _PlanFacts(items, closed_onto, load_graces(store, project.id))
+    waiting = load_waiting(store, project.id)
     lines: list[PlannedClosing] = []
     for cluster in clusters:
         found = plan_cluster(
-            [_as_closing_item(items[one], closed_onto) for one in cluster.members if one in items],
+            [_as_cluster_item(items[one], closed_onto) for one in cluster.members if one in items],
             cluster.canonical_id, _within(standing, cluster), maintainers, policy=settings.target_policy,
             min_close=settings.min_close, targets_of_others=closed_onto,
         )  # fmt: skip
-        lines += [_as_line(one, cluster, facts) for one in found]
+        for one in found:
+            reason = _object_to(one, items, closed_onto, waiting)
+            lines.append(_as_line(one._replace(reason=reason or "", cluster_id=cluster.id), items))
     return lines, items, standing.by_people
 
 
-def _as_closing_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClosingItem:
-    is_open = is_open_now(item, dict(closed_onto))
-    return ClosingItem(item.id, item.number, is_open, item.is_marked, item.author, item.assignees)
+def _as_cluster_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClusterItem:
+    is_open = is_open_now(item, closed_onto)
+    return ClusterItem(
+        item.id, item.number, is_open, is_duplicate=item.is_marked, author=item.author, assignees=item.assignees
+    )
 
 
 def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
@@ -346,36 +303,27 @@ def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
     ]
 
 
-class _PlanFacts(NamedTuple):
-    """What is known of the items of a kind, beside the clusters."""
-
-    items: Mapping[int, PlanItem]
-    closed_onto: Mapping[int, int]
-    graces: Mapping[int, ReasonCode]
-
-    def object_to(self, line: Closing) -> ReasonCode | None:
-        """Return why an item stays open. One that we closed before and that is open again in the store was reopened by
-        somebody: that stands. So do hours of grace, its own or its target's.
-        """
-        item, target = self.items[line.item_id], self.items.get(line.target_id or 0)
-        if line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in self.closed_onto:
-            return ReasonCode.REOPENED_SINCE_PLAN
-        if line.reason:
-            return line.reason
-        if item.is_confidential or (target and target.is_confidential):
-            return ReasonCode.CONFIDENTIAL
-        is_target_waiting = self.graces.get(line.target_id or 0) == ReasonCode.IN_GRACE
-        return self.graces.get(item.id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
+def _object_to(
+    line: PlannedClosing, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int],
+    waiting: Mapping[int, ReasonCode],
+) -> str | None:  # fmt: skip
+    """Return why an item stays open. One that we closed before and that is open again in the store was reopened by
+    somebody: that stands. So do hours of grace, its own or its target's.
+    """
+    item, target = items[line.item_id], items.get(line.target_id or 0)
+    if line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in closed_onto:
+        return ReasonCode.REOPENED_SINCE_PLAN
+    if line.reason:
+        return line.reason
+    if item.is_confidential or (target and target.is_confidential):
+        return ReasonCode.CONFIDENTIAL
+    return why_waiting(waiting, item.id, line.target_id)
 
 
-def _as_line(line: Closing, cluster: StoredCluster, facts: _PlanFacts) -> PlannedClosing:
-    reason = facts.object_to(line)
-    target = facts.items.get(line.target_id) if line.target_id is not None else None
-    seen = {"item": _seen(facts.items[line.item_id]), "target": _seen(target) if target else None}
-    return PlannedClosing(
-        line.item_id, line.target_id, cluster.id, "skip" if reason else "close", reason or "", line.confidence,
-        json.dumps(seen),
-    )  # fmt: skip
+def _as_line(line: PlannedClosing, items: Mapping[int, PlanItem]) -> PlannedClosing:
+    target = items.get(line.target_id) if line.target_id is not None else None
+    seen = {"item": _seen(items[line.item_id]), "target": _seen(target) if target else None}
+    return line._replace(action="skip" if line.reason else "close", seen=json.dumps(seen))
 
 
 def _seen(item: PlanItem) -> dict[str, object]:

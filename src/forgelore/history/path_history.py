@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.dedupe.plan import find_maintainers, list_maintainers
+from forgelore.dedupe.maintainers import find_maintainers, list_maintainers
 from forgelore.errors import NotFound
 from forgelore.history.decisions import (
     CLOSER_MS,

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from forgelore.model import ItemKey
-from forgelore.records import GracePeriod
+from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
 
 
@@ -110,18 +110,6 @@ def load_associations(store: Store, project_id: int, logins: Iterable[str]) -> d
     return found
 
 
-class PlannedClosing(NamedTuple):
-    """One line. In a plan `action` is close or skip; in an apply closed, skip or wait (its days of grace run)."""
-
-    item_id: int
-    target_id: int | None
-    cluster_id: int | None
-    action: str
-    reason: str
-    confidence: float | None
-    seen: str  # JSON; of the item and of its target
-
-
 def save_closings(store: Store, run_id: int, lines: Iterable[PlannedClosing]) -> None:
     """Keep lines of a run; one of the same item is replaced. In a transaction."""
     names = ", ".join(PlannedClosing._fields)
@@ -149,16 +137,6 @@ def find_run_of(store: Store, run_id: int, step: str) -> int | None:
     sql = "SELECT max(id) FROM dedupe_runs WHERE of_run = ? AND step = ?"
     found: int | None = store.value(sql, run_id, step)
     return found
-
-
-class EdgeJudge(NamedTuple):
-    """Who accepted edges of a kind, and the lowest thresholds that they had to pass; 0 where nobody kept them."""
-
-    judge: str
-    model: str
-    kind: str
-    min_edge: float
-    min_gap: float
 
 
 def list_judges(store: Store, item_ids: Iterable[int]) -> list[EdgeJudge]:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from forgelore.errors import NotFound
-from forgelore.records import JudgedItem, LaneAnswer
+from forgelore.records import JudgedItem, LaneAnswer, Override
 from forgelore.store.database import Store
 
 # Both texts are those that were judged: an edge rests on nothing else.
@@ -54,16 +54,6 @@ class AcceptedEdge(NamedTuple):
     target_id: int
     confidence: float
     judge: str
-
-
-class Override(NamedTuple):
-    """What a person said: accept or reject a pair, take an item out of its cluster, make it the canonical."""
-
-    item_id: int
-    action: str
-    target_id: int
-    said_by: str
-    said_at: int
 
 
 def save_decision(store: Store, new: NewDecision, now_ms: int) -> int:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from forgelore.dedupe.closing_rules import LiveItem, RecheckCase, SeenItem, WaitingNote, build_note, parse_note, recheck
-from forgelore.dedupe.clusters import People, is_maintainer, protects
+from forgelore.dedupe.clusters import protects
 from forgelore.dedupe.detect_new import detect_new
 from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.maintainers import is_maintainer, people_of
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.errors import NotFound
 from forgelore.model import Cursor, Item, ItemKey, Project
@@ -109,9 +110,7 @@ class WaitingItems:
         said = load_associations(self._context.store, self._context.project_id, logins)
         if item.author and item.author_role:
             said[item.author.lower()] = said.get(item.author.lower(), frozenset()) | {item.author_role}
-        is_partial = set(self._roles.values()) == {"collaborator"}
-        owner = self._project.name.path.partition("/")[0] if is_partial else ""
-        people = People(self._roles, {} if self._roles else said, not is_partial, owner)
+        people = people_of(self._project.name, self._roles, {} if self._roles else said)
         return protects(item.author, item.assignees, {login: is_maintainer(people, login) for login in logins})
 
     def _fetch_roles(self) -> dict[str, str]:

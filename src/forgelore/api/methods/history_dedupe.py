@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from forgelore.dedupe.clusters import TargetPolicy
     from forgelore.dedupe.detect_new import Detection
     from forgelore.dedupe.judge import DecisionsMade
+    from forgelore.dedupe.maintainers import Maintainers
     from forgelore.dedupe.overrides import OverrideAction
-    from forgelore.dedupe.plan import Canonicalized, ClosingPlan, Maintainers
+    from forgelore.dedupe.plan import Canonicalized, ClosingPlan
     from forgelore.dedupe.rollback import RolledBack, RolledBackItem
     from forgelore.ports.progress import Watcher
     from forgelore.store.decisions import DedupeRun
@@ -80,7 +81,7 @@ class DedupingHistory(FindingHistory):
 
     def list_maintainers(self, *, project: str | None = None) -> "Maintainers":
         """Return whose items are never closed, and how that is known."""
-        from forgelore.dedupe.plan import list_maintainers
+        from forgelore.dedupe.maintainers import list_maintainers
 
         return list_maintainers(self.app.store(), require_project(self.app, project), named=self.app.config.maintainers)
 
