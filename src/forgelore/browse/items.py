@@ -1,7 +1,4 @@
-"""`show`: one item with its labels, files, links and conversation.
-
-Reading windows on items: one item's reading text, and the part of it that is asked for.
-"""
+"""`show`: one item with its labels, files, links and conversation, and windows on its reading text."""
 
 import datetime as dt
 import json
@@ -14,8 +11,8 @@ from forgelore.store.code import load_commit_hits, load_commit_paths, load_read_
 from forgelore.store.commits import CommitFacts, list_commits_of, load_commit_facts, load_renames_of
 from forgelore.store.database import Store
 from forgelore.store.item_lists import (
-    ShownRow,
-    find_shown,
+    StoredItem,
+    find_items,
     load_backlinks,
     load_files_of,
     load_labels_of,
@@ -280,13 +277,13 @@ def _change_of(store: Store, facts: CommitFacts, forge: str, *, is_public: bool)
     if facts.number is None:
         return []
     named: dict[str, str | int] = {"project_id": facts.project_id, "kind": "change", "number": facts.number}
-    if is_public and any(row.is_confidential for row in find_shown(store, named)):
+    if is_public and any(row.is_confidential for row in find_items(store, named)):
         return []
     ref = shown_ref(forge, "change", facts.number)
     return [ShownLink("part_of", "", "change", facts.number, "commit", is_withdrawn=False, ref=ref)]
 
 
-def _commits(store: Store, row: ShownRow) -> tuple[ShownCommit, ...]:
+def _commits(store: Store, row: StoredItem) -> tuple[ShownCommit, ...]:
     ids = list_commits_of(store, row.project_id, row.number, _MAX_COMMITS)
     rows = load_commit_hits(store, ids)
     return tuple(
@@ -297,32 +294,33 @@ def _commits(store: Store, row: ShownRow) -> tuple[ShownCommit, ...]:
     )  # fmt: skip
 
 
-def _reviewers(store: Store, row: ShownRow, *, is_public: bool) -> list[ShownReviewer]:
+def _reviewers(store: Store, row: StoredItem, *, is_public: bool) -> list[ShownReviewer]:
     return [
         ShownReviewer(one.login, one.verdict, as_time(one.reviewed_at), bool(one.is_awaited))
         for one in load_reviewers(store, row.id, is_public=is_public)
     ]
 
 
-def _links(store: Store, row: ShownRow, *, is_public: bool) -> list[ShownLink]:
+def _links(store: Store, row: StoredItem, *, is_public: bool) -> list[ShownLink]:
     return [
         ShownLink(
-            *link[:5], is_withdrawn=bool(link.is_withdrawn),
-            ref=link.project + shown_ref(row.forge, link.kind or "", link.number),
+            relation, project, kind, number, source, bool(withdrawn), project + shown_ref(row.forge, kind or "", number)
         )
-        for link in load_links(store, row.id, is_public=is_public)
-    ]  # fmt: skip
-
-
-def _backlinks(store: Store, row: ShownRow, *, is_public: bool) -> list[Backlink]:
-    """Return who in the same project points here."""
-    return [
-        Backlink(link.relation, link.kind, link.number, link.title, shown_ref(row.forge, *link[1:3], link.tag))
-        for link in load_backlinks(store, row.project_id, row.kind, row.number, is_public=is_public)
+        for relation, project, kind, number, source, withdrawn in load_links(store, row.id, is_public=is_public)
     ]
 
 
-def _threads(store: Store, item: ShownRow, *, is_public: bool) -> list[ShownThread]:
+def _backlinks(store: Store, row: StoredItem, *, is_public: bool) -> list[Backlink]:
+    """Return who in the same project points here."""
+    return [
+        Backlink(relation, kind, number, title, shown_ref(row.forge, kind, number, tag))
+        for relation, kind, number, title, tag in load_backlinks(
+            store, row.project_id, row.kind, row.number, is_public=is_public
+        )
+    ]
+
+
+def _threads(store: Store, item: StoredItem, *, is_public: bool) -> list[ShownThread]:
     """Return the threads in the order of their first notes."""
     threads: dict[int, ShownThread] = {}
     for row in load_notes_of(store, item.id):

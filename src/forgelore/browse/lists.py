@@ -9,7 +9,7 @@ from forgelore.errors import InvalidValue
 from forgelore.store.conversations import ThreadRow, count_discussion_threads, load_discussion_threads
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
-from forgelore.store.item_lists import SORTS, ListedRow, count_by_group, load_labels_of, load_listed
+from forgelore.store.item_lists import SORTS, StoredItem, count_by_group, load_labels_of, load_listed
 from forgelore.text.dates import as_time
 from forgelore.text.refs import note_page, shown_ref
 from forgelore.text.values import check_whole
@@ -67,7 +67,7 @@ def list_items(
 ) -> ListedItems:
     """Return matching items, newest first, without their bodies."""
     _check(sort, limit)
-    rows = load_listed(store, filters, sort=sort, limit=limit, is_ascending=is_ascending)
+    rows = [row for _, row in load_listed(store, filters, sort=sort, limit=limit, is_ascending=is_ascending)]
     labels_of = load_labels_of(store, [row.id for row in rows])
     return ListedItems(_listed_item(row, labels_of.get(row.id, ())) for row in rows)
 
@@ -77,16 +77,18 @@ def list_discussions(
 ) -> ListedItems:
     """Return matching discussions, newest first: those that are items, and the threads of forges that call these so."""
     _check(sort, limit)
-    rows: list[ListedRow | ThreadRow] = [
+    threads = load_discussion_threads(store, filters, sort=sort, limit=limit, is_ascending=is_ascending)
+    ranked: list[tuple[int, StoredItem | ThreadRow]] = [
         *load_listed(store, filters, sort=sort, limit=limit, is_ascending=is_ascending),
-        *load_discussion_threads(store, filters, sort=sort, limit=limit, is_ascending=is_ascending),
+        *((row.rank, row) for row in threads),
     ]
-    rows = sorted(rows, key=lambda row: row.rank, reverse=not is_ascending)[:limit]
-    labels_of = load_labels_of(store, [row.id if isinstance(row, ListedRow) else row.item_id for row in rows])
+    ranked = sorted(ranked, key=lambda one: one[0], reverse=not is_ascending)
+    rows = [row for _, row in ranked[:limit]]
+    labels_of = load_labels_of(store, [row.item_id if isinstance(row, ThreadRow) else row.id for row in rows])
     return ListedItems(
-        _listed_item(row, labels_of.get(row.id, ()))
-        if isinstance(row, ListedRow)
-        else _listed_thread(row, labels_of.get(row.item_id, ()))
+        _listed_thread(row, labels_of.get(row.item_id, ()))
+        if isinstance(row, ThreadRow)
+        else _listed_item(row, labels_of.get(row.id, ()))
         for row in rows
     )
 
@@ -98,7 +100,7 @@ def _check(sort: str, limit: int) -> None:
         raise InvalidValue(f"{str(sort)[:60]!r} is no order of a list", hint=hint)
 
 
-def _listed_item(row: ListedRow, labels: Iterable[str]) -> ListedItem:
+def _listed_item(row: StoredItem, labels: Iterable[str]) -> ListedItem:
     return ListedItem(
         shown_ref(row.forge, row.kind, row.number, row.tag), row.kind, row.number, row.title, row.state,
         row.state_reason, row.author, as_time(row.created_at), as_time(row.updated_at), row.url,

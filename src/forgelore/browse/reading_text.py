@@ -10,7 +10,7 @@ from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.code import find_files_at, load_commit_hits, load_commit_paths, load_read_file
 from forgelore.store.database import Store
 from forgelore.store.documents import ReadNoteRow, load_read_items, load_read_notes
-from forgelore.store.item_lists import ShownRow, load_labels_of
+from forgelore.store.item_lists import StoredItem, load_labels_of
 from forgelore.text.dates import format_ms
 from forgelore.text.documents import ShownHeader, build_header
 from forgelore.text.markdown import is_report
@@ -78,7 +78,7 @@ def load_item_lines(store: Store, item_ids: Iterable[int], *, with_threads: Iter
     }
 
 
-def _build(row: ShownRow, labels: list[str], threads: list[ReadThread]) -> ReadingText:
+def _build(row: StoredItem, labels: list[str], threads: list[ReadThread]) -> ReadingText:
     lines, sections = build_lines(_header(row, labels), row.body or "", threads)
     return ReadingText(
         f"item:{row.id}", row.kind, _ref(row), row.title, row.url, lines, hash_lines(lines), sections,
@@ -87,7 +87,7 @@ def _build(row: ShownRow, labels: list[str], threads: list[ReadThread]) -> Readi
     )  # fmt: skip
 
 
-def _header(row: ShownRow, labels: list[str]) -> str:
+def _header(row: StoredItem, labels: list[str]) -> str:
     branches = (row.source_branch, row.target_branch) if row.source_branch and row.target_branch else None
     return build_header(
         ShownHeader(
@@ -97,11 +97,11 @@ def _header(row: ShownRow, labels: list[str]) -> str:
     )  # fmt: skip
 
 
-def _ref(row: ShownRow) -> str:
+def _ref(row: StoredItem) -> str:
     return shown_ref(row.forge, row.kind, row.number, row.tag)
 
 
-def _threads(item: ShownRow, rows: list[ReadNoteRow]) -> list[ReadThread]:
+def _threads(item: StoredItem, rows: list[ReadNoteRow]) -> list[ReadThread]:
     """Return the threads in the order of their first notes, those that people wrote in."""
     threads: dict[str, ReadThread] = {}
     for row in rows:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.store.commits import find_commits
 from forgelore.store.database import Store
-from forgelore.store.item_lists import ShownRow, find_shown
+from forgelore.store.item_lists import StoredItem, find_items
 from forgelore.store.paths import PathScope, load_known_paths
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
 from forgelore.text.refs import Hosts, Ref, parse_commit_name, parse_ref, split_line
@@ -60,7 +60,7 @@ def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Host
 
 def find_row(
     store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
-) -> ShownRow:
+) -> StoredItem:
     """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart). `is_public`: a
     confidential item is not there, in the same words as any other that is not.
     """
@@ -74,7 +74,7 @@ def find_row(
         "tag": ref.tag or None, "number": None if ref.tag else ref.number, "kind": None if ref.tag else ref.kind,
         "project_id": project.id if project else None,
     } if not ref.key else {"id": int(ref.key.partition(":")[2])}  # fmt: skip
-    rows = find_shown(store, {name: value for name, value in given.items() if value is not None})
+    rows = find_items(store, {name: value for name, value in given.items() if value is not None})
     rows = [row for row in rows if not (is_public and row.is_confidential)]
     shown = ref.key or ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
     if not rows and ref.sha:

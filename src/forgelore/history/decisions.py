@@ -41,7 +41,7 @@ from forgelore.history.statements import (
 )
 from forgelore.profiles import profile_of
 from forgelore.store.database import Store
-from forgelore.store.item_lists import ShownRow
+from forgelore.store.item_lists import StoredItem
 from forgelore.store.paths import ItemWeight, list_code_paths, load_last_touch
 from forgelore.store.project_decisions import KeptDecision, load_edges_to, load_kept_decisions
 from forgelore.store.projects import StoredProject
@@ -192,7 +192,7 @@ def find_in_records(store: Store, project: StoredProject, meant: MeantPath) -> I
             )
 
 
-def item_names(project: StoredProject, row: ShownRow, shas: Iterable[str] = ()) -> frozenset[str]:
+def item_names(project: StoredProject, row: StoredItem, shas: Iterable[str] = ()) -> frozenset[str]:
     """Return what edges may call an item: #12, acme/web#12, github.com/acme/web#12, the commits that it became. Where
     issues and changes are numbered apart, !12 is another one than #12.
     """
@@ -235,7 +235,7 @@ def _weigh(reader: ItemReader, item: SourceItem, sentence: Sentence, others: int
     return math.log2(1 + others) + 0.25 * math.log2(1 + min(known.files if known else 0, 16)) + is_named
 
 
-def may_decide(reader: ItemReader, row: ShownRow, part: WrittenPart) -> bool:
+def may_decide(reader: ItemReader, row: StoredItem, part: WrittenPart) -> bool:
     """Whether words count that a model calls a decision: a maintainer's; who merges a change agrees with its body.
     Where no maintainer is known at all, anybody's, and the answer says that the role is unknown.
     """

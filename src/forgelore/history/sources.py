@@ -22,7 +22,7 @@ from forgelore.store.code import CommitHitRow, load_commit_hits
 from forgelore.store.database import Store
 from forgelore.store.documents import load_document_places, load_read_items
 from forgelore.store.filters import Filters, build_allowed
-from forgelore.store.item_lists import ShownRow
+from forgelore.store.item_lists import StoredItem
 from forgelore.store.paths import (
     PathScope,
     list_closed_by,
@@ -165,7 +165,7 @@ class SourceItem(NamedTuple):
     line that names it.
     """
 
-    row: ShownRow
+    row: StoredItem
     text: ReadingText
     is_touching: bool
     is_linked: bool
@@ -210,7 +210,7 @@ def load_sources(store: Store, scope: PathScope, meant: MeantPath) -> PathSource
     return PathSources(items, _load_commits(store, commits[:MAX_COMMITS]), is_cut)
 
 
-def _load_items(store: Store, ids: list[int]) -> Iterable[tuple[ShownRow, ReadingText]]:
+def _load_items(store: Store, ids: list[int]) -> Iterable[tuple[StoredItem, ReadingText]]:
     for at in range(0, len(ids), _BATCH):
         batch = ids[at : at + _BATCH]
         rows = {row.id: row for row in load_read_items(store, batch)}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
-from forgelore.store.item_lists import ShownRow, grouped, load_labels_of
+from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped, load_labels_of
 from forgelore.store.jobs import queue_jobs
 from forgelore.store.sqlite.fulltext import add_text, remove_text
 from forgelore.store.sqlite.vector_rows import drop_document_vectors
@@ -324,7 +324,7 @@ def _within(allowed: Allowed | None) -> str:
 
 
 _READING_ITEMS = f"""
-    SELECT {", ".join(f"i.{name}" for name in ShownRow._fields[:-3])}, p.forge, p.host, p.path
+    SELECT {ITEM_COLUMNS}
     FROM items i
     JOIN projects p ON p.id = i.project_id
     WHERE i.id IN (SELECT value FROM json_each(?))
@@ -353,9 +353,9 @@ class ReadNoteRow(NamedTuple):
     url: str | None
 
 
-def load_read_items(store: Store, item_ids: Iterable[int]) -> list[ShownRow]:
+def load_read_items(store: Store, item_ids: Iterable[int]) -> list[StoredItem]:
     """Return the rows of items, also of those that are gone from their forge: what is here can be read."""
-    return [ShownRow._make(row) for row in store.rows(_READING_ITEMS, json.dumps(list(item_ids)))]
+    return [StoredItem._make(row) for row in store.rows(_READING_ITEMS, json.dumps(list(item_ids)))]
 
 
 def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[ReadNoteRow]]:

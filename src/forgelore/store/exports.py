@@ -5,42 +5,7 @@ from typing import NamedTuple
 
 from forgelore.model import Relation
 from forgelore.store.database import Store
-from forgelore.store.item_lists import grouped
-
-
-class ExportedItem(NamedTuple):
-    """An item's own columns. Times are milliseconds; `assignees` is a JSON list of names."""
-
-    id: int
-    kind: str
-    number: int
-    title: str
-    body: str | None
-    state: str | None
-    state_reason: str | None
-    author: str | None
-    created_at: int | None
-    updated_at: int | None
-    closed_at: int | None
-    merged_at: int | None
-    url: str | None
-    source_branch: str | None
-    target_branch: str | None
-    tag: str | None
-    category: str | None
-    is_draft: int
-    is_confidential: int
-    assignees: str
-
-
-class StatedLink(NamedTuple):
-    """What a forge says of an item and another. `project` is "" for one of the same project."""
-
-    relation: Relation
-    number: int
-    kind: str | None
-    project: str
-    is_withdrawn: int
+from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped
 
 
 class ExportedNote(NamedTuple):
@@ -59,21 +24,24 @@ class ExportedNote(NamedTuple):
 
 def next_exported(
     store: Store, project_id: int, after: tuple[int, str], limit: int, *, include_internal: bool
-) -> list[ExportedItem]:
+) -> list[StoredItem]:
     """Return the next live items behind (number, kind)."""
-    hidden = "" if include_internal else "AND is_confidential = 0"
+    hidden = "" if include_internal else "AND i.is_confidential = 0"
     sql = f"""
-        SELECT {", ".join(ExportedItem._fields)}
-        FROM items
-        WHERE project_id = ? AND deleted_at IS NULL AND (number, kind) > (?, ?) {hidden}
-        ORDER BY number, kind
+        SELECT {ITEM_COLUMNS}
+        FROM items i
+        JOIN projects p ON p.id = i.project_id
+        WHERE i.project_id = ? AND i.deleted_at IS NULL AND (i.number, i.kind) > (?, ?) {hidden}
+        ORDER BY i.number, i.kind
         LIMIT ?
     """
-    return [ExportedItem._make(row) for row in store.rows(sql, project_id, *after, limit)]
+    return [StoredItem._make(row) for row in store.rows(sql, project_id, *after, limit)]
 
 
-def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[StatedLink]]:
-    """Return item -> its links that are not read from its text, sorted; items without are missing."""
+def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[tuple[Relation, int, str | None, str, int]]]:
+    """Return item -> its links that are not read from its text, sorted, as (relation, number, kind, project,
+    is_withdrawn); items without are missing.
+    """
     sql = """
         SELECT item_id, relation, target_number, target_kind, target_project, is_withdrawn
         FROM item_links
@@ -81,7 +49,7 @@ def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[State
         ORDER BY relation, target_project, target_number, target_kind, is_withdrawn
     """
     rows = store.each(sql, json.dumps(item_ids))
-    return grouped((item_id, StatedLink(*rest)) for item_id, *rest in rows)
+    return grouped((item_id, tuple(rest)) for item_id, *rest in rows)
 
 
 def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) -> dict[int, list[ExportedNote]]:

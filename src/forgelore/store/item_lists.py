@@ -1,14 +1,7 @@
-"""Rows that `list`, `count` and `show` load. How they are shown is `flows/browse`.
+"""Items as `list`, `count`, `show`, exports and walks over all of them read them: one record, `StoredItem`.
 
-Parts of items that hang on them as rows of their own: labels and files, of many items with one query.
-
-Lists of live items, by age and by number, and what is asked of a single one.
-
-Live is what its forge has not deleted. Ids are those of rows.
-
-Batches of item ids in their order: how everything is walked through without being in memory at once.
-
-Counts of items, and the numbers of those that are there: an item that is gone from its forge keeps its row.
+Live items are those that their forge has not deleted; one that is gone keeps its row. Labels and files hang on items as
+rows of their own, and are loaded for many items with one query. Ids are those of rows.
 """
 
 import json
@@ -37,30 +30,10 @@ _COUNTED = {
 }
 
 
-class ListedRow(NamedTuple):
-    """An item without its body. `forge`, `host` and `path` name its project; `rank` is what it is sorted by."""
-
-    id: int
-    kind: str
-    number: int
-    title: str
-    state: str | None
-    state_reason: str | None
-    author: str | None
-    created_at: int | None
-    updated_at: int | None
-    url: str | None
-    source_branch: str | None
-    target_branch: str | None
-    tag: str | None
-    forge: str
-    host: str
-    path: str
-    rank: int
-
-
-class ShownRow(NamedTuple):
-    """An item with all its columns; `assignees` is a JSON list; the last three name its project."""
+class StoredItem(NamedTuple):
+    """An item with all its columns; `assignees` is a JSON list; the last three name its project. Whatever shows, lists
+    or exports an item reads this.
+    """
 
     id: int
     project_id: int
@@ -91,25 +64,8 @@ class ShownRow(NamedTuple):
     path: str
 
 
-class StoredLink(NamedTuple):
-    """What an item points to; `project` is empty for its own."""
-
-    relation: str
-    project: str
-    kind: str | None
-    number: int
-    source: str
-    is_withdrawn: int
-
-
-class BacklinkRow(NamedTuple):
-    """An item that points here."""
-
-    relation: str
-    kind: str
-    number: int
-    title: str
-    tag: str | None
+ITEM_COLUMNS = f"{', '.join(f'i.{name}' for name in StoredItem._fields[:-3])}, p.forge, p.host, p.path"
+_WITHOUT_BODY = ITEM_COLUMNS.replace("i.body", "NULL")  # a list of a million items shows none
 
 
 class NoteRow(NamedTuple):
@@ -140,20 +96,21 @@ class NoteRow(NamedTuple):
 
 def load_listed(
     store: Store, filters: Filters, *, sort: str, limit: int, is_ascending: bool = False
-) -> list[ListedRow]:
-    """Return matching live items in the order of one of `SORTS`, newest or most first."""
+) -> list[tuple[int, StoredItem]]:
+    """Return matching live items without their bodies in the order of one of `SORTS`, newest or most first, each with
+    what it is sorted by.
+    """
     where, values = build_where(filters, ITEMS)
     direction = "ASC" if is_ascending else "DESC"
     sql = f"""
-        SELECT i.id, i.kind, i.number, i.title, i.state, i.state_reason, i.author, i.created_at, i.updated_at,
-          i.url, i.source_branch, i.target_branch, i.tag, p.forge, p.host, p.path, {SORTS[sort]} AS rank
+        SELECT {SORTS[sort]} AS rank, {_WITHOUT_BODY}
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE i.deleted_at IS NULL AND {where}
         ORDER BY rank {direction}, i.project_id, i.number {direction}
         LIMIT ?
     """
-    return [ListedRow._make(row) for row in store.rows(sql, *values, limit)]
+    return [(rank, StoredItem._make(row)) for rank, *row in store.rows(sql, *values, limit)]
 
 
 def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
@@ -169,24 +126,28 @@ def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
     return dict(store.rows(sql, *values))
 
 
-def find_shown(store: Store, named: dict[str, str | int]) -> list[ShownRow]:
+def find_items(store: Store, named: dict[str, str | int]) -> list[StoredItem]:
     """Return the items whose columns are these: live ones first, issues before changes."""
     sql = f"""
-        SELECT {", ".join(f"i.{name}" for name in ShownRow._fields[:-3])}, p.forge, p.host, p.path
+        SELECT {ITEM_COLUMNS}
         FROM items i
         JOIN projects p ON p.id = i.project_id
         WHERE {" AND ".join(f"i.{name} = ?" for name in named)}
         ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END
     """
-    return [ShownRow._make(row) for row in store.rows(sql, *named.values())]
+    return [StoredItem._make(row) for row in store.rows(sql, *named.values())]
 
 
 # A link of an item is said by its text, its forge or one of its notes.
 _SAID_INTERNALLY = "EXISTS (SELECT 1 FROM notes n WHERE n.id = l.note_id AND n.is_internal)"
 
 
-def load_links(store: Store, item_id: int, *, is_public: bool = False) -> list[StoredLink]:
-    """Return what an item points to, each once. `is_public`: without what only internal notes say."""
+def load_links(
+    store: Store, item_id: int, *, is_public: bool = False
+) -> list[tuple[str, str, str | None, int, str, int]]:
+    """Return what an item points to, each once, as (relation, project, kind, number, source, is_withdrawn); the project
+    is empty for its own. `is_public`: without what only internal notes say.
+    """
     sql = f"""
         SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
         FROM item_links l
@@ -194,13 +155,15 @@ def load_links(store: Store, item_id: int, *, is_public: bool = False) -> list[S
         GROUP BY 1, 2, 3, 4
         ORDER BY relation, target_project, target_number
     """
-    return [StoredLink._make(row) for row in store.rows(sql, item_id)]
+    return list(store.rows(sql, item_id))
 
 
 def load_backlinks(
     store: Store, project_id: int, kind: str, number: int, *, is_public: bool = False
-) -> list[BacklinkRow]:
-    """Return live items of the same project that point to an item. `is_public`: without confidential ones."""
+) -> list[tuple[str, str, int, str, str | None]]:
+    """Return live items of the same project that point to an item, as (relation, kind, number, title, tag).
+    `is_public`: without confidential ones.
+    """
     hidden = f"AND NOT i.is_confidential AND NOT {_SAID_INTERNALLY}" if is_public else ""
     sql = f"""
         SELECT l.relation, i.kind, i.number, i.title, i.tag
@@ -213,7 +176,7 @@ def load_backlinks(
         GROUP BY 1, 2, 3
         ORDER BY i.number
     """
-    return [BacklinkRow._make(row) for row in store.rows(sql, project_id, number, kind, kind, number)]
+    return list(store.rows(sql, project_id, number, kind, kind, number))
 
 
 def load_notes_of(store: Store, item_id: int) -> list[NoteRow]:

@@ -27,14 +27,13 @@ from forgelore.errors import InvalidValue, LoreError, NotFound, Refused, StoreEr
 from forgelore.model import ItemKey, Kind, Project, ProjectName
 from forgelore.store.database import Store
 from forgelore.store.exports import (
-    ExportedItem,
     ExportedNote,
     count_internal,
     load_notes_of,
     load_stated_links,
     next_exported,
 )
-from forgelore.store.item_lists import load_files_of, load_labels_of
+from forgelore.store.item_lists import StoredItem, load_files_of, load_labels_of
 from forgelore.store.items import save_files, save_items
 from forgelore.store.notes import drop_threads, save_threads
 from forgelore.store.project_rows import save_project
@@ -325,7 +324,7 @@ class _Parts:
         self._links = load_stated_links(store, ids)
         self._notes = load_notes_of(store, ids, include_internal=include_internal)
 
-    def line(self, item: ExportedItem) -> bytes:
+    def line(self, item: StoredItem) -> bytes:
         always = {
             "kind": item.kind,
             "number": item.number,
