@@ -29,7 +29,3 @@ class JobContext(NamedTuple):
     watcher: Watcher = Watcher()
     should_stop: Callable[[], bool] = never
     sleep: Callable[[float], None] = time.sleep
-
-    @property
-    def project_id(self) -> int:
-        return self.project.id

@@ -23,7 +23,6 @@ from forgelore.dedupe.journal import (
     LiveState,
     Write,
     WriteContext,
-    as_live,
     before_closing,
     closing_answer,
     fetch_live,
@@ -78,8 +77,10 @@ def _recheck(
     newest = find_newest_comment(context, state, closing_marker(context.run_id, line.item_id))
     case = RecheckCase(
         msgspec.convert(seen["item"], SeenItem),
-        as_live(state, own_comments=own_comments, newest_comment=newest),
-        msgspec.convert(seen["target"], SeenItem), as_live(target),
+        state and state.as_live(
+            comments=state.item.comment_count, own_comments=own_comments, newest_comment=newest
+        ),
+        msgspec.convert(seen["target"], SeenItem), target and target.as_live(comments=target.item.comment_count),
     )  # fmt: skip
     return recheck(case)
 

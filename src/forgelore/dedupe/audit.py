@@ -155,7 +155,7 @@ def recording(
     """Write an audit down, and how it ended: one that was stopped or failed proves nothing."""
     with context.store.transaction():
         run_id = begin_run(
-            context.store, context.project_id, "audit", {"against": against, **parameters}, context.now_ms()
+            context.store, context.project.id, "audit", {"against": against, **parameters}, context.now_ms()
         )
     recorder = AuditRecorder(context, run_id, against)
     is_stopped = True
@@ -225,9 +225,9 @@ def audit_lanes(context: JobContext, cheap: AnyJudge, strong: AnyJudge, setting:
     """Ask both judges about a sample, keep what they said, and return where they agree."""
     store, policy = context.store, audit_policy(setting)
     setting = setting._replace(sample=setting.sample or SAMPLE)
-    sets = sample_sets(store, context.project_id, setting)
+    sets = sample_sets(store, context.project.id, setting)
     parameters = as_parameters(cheap, setting) | {"strong_judge": strong.name, "strong_model": strong.model}
-    first, second = (Decider(store, context.project_id, judge, policy) for judge in (cheap, strong))
+    first, second = (Decider(store, context.project.id, judge, policy) for judge in (cheap, strong))
     with recording(context, "strong", parameters) as recorder:
         lane = partial(_ask, context, recorder, sets=sets, workers=setting.workers)
         said = {one.id: as_answer(decided) for one, decided in lane("cheap", first)}
@@ -294,8 +294,8 @@ def audit_history(
     candidates: CandidateSetting = DEFAULTS,
 ) -> AuditReport:  # fmt: skip
     """Measure a judge by the known duplicates of a project. Raises NotFound where nobody knows any."""
-    todo = choose_items(context.store, context.project_id, setting)
-    decider = Decider(context.store, context.project_id, judge, audit_policy(setting))
+    todo = choose_items(context.store, context.project.id, setting)
+    decider = Decider(context.store, context.project.id, judge, audit_policy(setting))
     parameters = as_parameters(judge, setting) | candidates._asdict() | {"others": setting.others}
     with recording(context, "history", parameters) as recorder:
         replay = _Replay(retriever, decider, candidates, recorder)

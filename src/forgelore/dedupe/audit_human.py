@@ -125,7 +125,7 @@ def save_pair_labels(
 
 def audit_human(context: JobContext, judge: AnyJudge, setting: AuditSetting) -> AuditReport:
     """Measure the decisions of a judge by every label that there is of their pairs."""
-    store, project_id = context.store, context.project_id
+    store, project_id = context.store, context.project.id
     setting = setting._replace(sample=setting.sample or SAMPLE)
     labels, policy = _load_labels(store, project_id), audit_policy(setting)
     todo = [one for one in _list_decided(store, project_id, judge, setting) if _key(one) in labels]

@@ -237,7 +237,7 @@ def make_candidates(
     """Find and keep the candidates of every open item that has no fresh set of them; of all with `full`. More than one
     of `workers` needs a way to open further retrievers.
     """
-    store, project_id = context.store, context.project_id
+    store, project_id = context.store, context.project.id
     learn_boilerplate(store, project_id, now_ms=context.now_ms)
     sources = [one.item_id for one in list_sources(store, project_id, kind)]
     settled = set[int]() if full else _list_settled(retriever, project_id, kind, setting)

@@ -102,8 +102,8 @@ def make_cards(
     some states, or of these. When a `budget` of tokens is spent nothing more is asked.
     """
     store, watcher, part = context.store, context.watcher, f"cards of {kind}s"
-    learn_boilerplate(store, context.project_id, now_ms=context.now_ms)
-    items = list_card_items(store, context.project_id, kind, states) if item_ids is None else item_ids
+    learn_boilerplate(store, context.project.id, now_ms=context.now_ms)
+    items = list_card_items(store, context.project.id, kind, states) if item_ids is None else item_ids
     todo = list(items) if full else find_outdated_cards(store, items, maker)
     done = CardsMade(kind, maker.model, None, len(items), len(items) - len(todo))
     if not todo:
@@ -112,7 +112,7 @@ def make_cards(
         "kind": kind, "model": maker.model, "prompt": maker.prompt_version, "is_full": full,
     }  # fmt: skip
     with store.transaction():
-        run_id = begin_run(store, context.project_id, "intent", parameters, context.now_ms())
+        run_id = begin_run(store, context.project.id, "intent", parameters, context.now_ms())
     run = _CardRun(context, kind, maker, run_id)
     watcher.begin(part, part, len(todo))
     is_stopped = True
@@ -176,7 +176,7 @@ class _CardRun:
 
     def __init__(self, context: JobContext, kind: str, maker: CardMaker, run_id: int) -> None:
         self._context, self._store, self._maker, self._id = context, context.store, maker, run_id
-        self._lines = load_boilerplate(context.store, context.project_id, kind)
+        self._lines = load_boilerplate(context.store, context.project.id, kind)
         self.counts: Counter[str] = Counter(made=0, fallbacks=0)
         self.errors: Counter[str] = Counter()
         self.tokens = (0, 0)
@@ -211,7 +211,7 @@ class _CardRun:
         origin = origin_of(source, self._maker)
         status = "fallback" if answer.error else origin.status
         return NewCard(
-            item_id, self._context.project_id, *origin[:4], status, answer.error, encode_card(answer.card),
+            item_id, self._context.project.id, *origin[:4], status, answer.error, encode_card(answer.card),
             card_text(answer.card),
         )  # fmt: skip
 

@@ -2,23 +2,17 @@
 
     written down as sent → sent to the forge → written down as done
 
-Killed before the second arrow is over, the entry says that a write may have happened; `reconcile` then asks the forge.
-So it does when an answer is lost: it looks several times, with longer and longer pauses, because a forge may show a
-write later than it took it. What is not there in the end is sent once more; lost again, the entry stays as sent, and
-the next run asks. A refusal that surely left nothing behind ends as failed.
+Killed before the second arrow is over, the entry says that a write may have happened; `settle_item` then asks the forge
+(`look_up`). So it does when an answer is lost: it looks several times, with longer and longer pauses, because a forge
+may show a write later than it took it. What is not there in the end is sent once more; lost again, the entry stays as
+sent, and the next run asks. A refusal that surely left nothing behind ends as failed. What tells that it is done:
 
-Live state: an item and its target as the forge shows them now, before anything is written; and whose closing it is
-that it shows.
+    close      the account that sent it was the last to close it since it was last read, also where it was reopened
+    comment    a comment of that account with the entry's marker is there
+    label      the labels are there
+    reopen, uncomment, unlabel, unmark, unlink    what they take away is away
 
-Reconciling: a write that was sent and of which nobody knows the answer. The forge is asked, and its state decides.
-
-close      done if the account that sent it was the last to close it since it was last read, also where somebody has
-           reopened it
-comment    done if a comment of that account with the entry's marker is there
-label      done if the labels are there
-reopen, uncomment, unlabel, unmark, unlink    done if what they take away is away
-
-Runs that write to a forge: one at a time in a project, resumed where an earlier one was stopped or killed.
+Runs that write are one at a time in a project, resumed where an earlier one was stopped or killed.
 """
 
 import contextlib
@@ -73,7 +67,7 @@ class WriteContext(NamedTuple):
 
     @property
     def project_id(self) -> int:
-        return self.job.project_id
+        return self.job.project.id
 
     def now_ms(self) -> int:
         return self.job.now_ms()
@@ -143,12 +137,27 @@ def _begin(context: WriteContext, write: Write) -> JournalEntry:
 
 
 class LiveState(NamedTuple):
+    """An item as the forge shows it now. Of the bot's waiting items also the comments that are not its own, and its
+    note.
+    """
+
     item: Item
     facts: ClosingFacts
+    others: tuple[int, ...] = ()
+    note: Comment | None = None
 
     @property
     def is_open(self) -> bool:
         return self.item.state == "open"
+
+    def as_live(self, *, comments: int | None, own_comments: int = 0, newest_comment: int | None = None) -> LiveItem:
+        """Return what the recheck looks at. `comments`: how many there are, `own_comments` of them are ours."""
+        item, facts = self.item, self.facts
+        return LiveItem(
+            self.is_open, content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), comments,
+            item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
+            own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
+        )  # fmt: skip
 
 
 def fetch_live(context: WriteContext, key: ItemKey) -> LiveState | None:
@@ -176,18 +185,6 @@ def is_own_comment(comment: Comment, marker: str, accounts: Collection[str | Non
     """
     is_ours = None in accounts or any(account and _is_same(comment.author, account) for account in accounts)
     return is_ours and has_marker(comment.body, marker)
-
-
-def as_live(state: LiveState | None, *, own_comments: int = 0, newest_comment: int | None = None) -> LiveItem | None:
-    """Return what the recheck looks at."""
-    if state is None:
-        return None
-    item, facts = state
-    return LiveItem(
-        state.is_open, content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), item.comment_count,
-        item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
-        own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
-    )  # fmt: skip
 
 
 def before_closing(state: LiveState, target: Item) -> JournalValues:

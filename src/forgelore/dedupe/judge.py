@@ -322,7 +322,7 @@ def judge_sets(context: JobContext, kind: str, judge: AnyJudge, setting: JudgeSe
     """Decide on the latest set of every open item that this judge has not decided on yet. Raises what keeps a judge
     from answering at all; what was decided before is kept.
     """
-    store, project_id, watcher = context.store, context.project_id, context.watcher
+    store, project_id, watcher = context.store, context.project.id, context.watcher
     made_by = {None: None, "raw": ("raw",), "intent": ("intent", FALLBACK)}[setting.source]
     latest = each_latest_set(store, project_id, kind, representations=made_by, allows_stale=setting.allows_stale)
     sets = list(latest)

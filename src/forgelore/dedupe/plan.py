@@ -172,7 +172,7 @@ def _save_clusters(
     context: JobContext, settings: ClusterSettings, kept: dict[str, list[tuple[int, str, list[int]]]], left_out: int,
     edges: int,
 ) -> int:  # fmt: skip
-    store, project_id, now_ms = context.store, context.project_id, context.now_ms()
+    store, project_id, now_ms = context.store, context.project.id, context.now_ms()
     with store.transaction():
         parameters: dict[str, RunValue] = {"bound": settings.bound, "language": settings.language}
         run_id = begin_run(store, project_id, "canonicalize", parameters, now_ms)
@@ -360,7 +360,7 @@ def _save_plan(
         "judges": json.dumps(sorted(judges)),
     }  # fmt: skip
     with store.transaction():
-        run_id = begin_run(store, context.project_id, "plan", parameters, now_ms)
+        run_id = begin_run(store, context.project.id, "plan", parameters, now_ms)
         save_closings(store, run_id, lines)
         save_counters(store, run_id, counters)
         end_run(store, run_id, "done", now_ms)

@@ -1,4 +1,4 @@
-"""ReasonCode codes: why a decision, a closing or an answer is not what it might have been. One enum for every layer.
+"""Reason codes: why a decision, a closing or an answer is not what it might have been. One enum for every layer.
 
 A code is stored, printed, counted and read by programs, so it never changes its meaning. `MEANINGS` says it to people.
 """

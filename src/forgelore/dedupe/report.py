@@ -1,6 +1,5 @@
-"""`dedupe report`: an audit as it was kept, and what stricter gates would have made of it. Nobody is asked again.
-
-Overview of deduplication for reviewers: clusters with the evidence of each edge, the newest plan, the audits.
+"""`dedupe report`: an audit as it was kept, with what stricter gates would have made of it; and what reviewers look at:
+clusters with the evidence of each edge, the newest plan, the audits. Nobody is asked again.
 """
 
 from collections.abc import Mapping

@@ -1,25 +1,13 @@
 """One run of the bot: an event in, one honest comment (or none) out, and an index that is true afterwards.
 
-    pull the index -> the event's item -> read what changed -> look -> post -> those whose events were missed -> push
+    pull the index → the event's item → read what changed → look → post → those whose events were missed → push
 
-Each step for itself: a problem is told and does not stop the rest. A comment that cannot be posted must not lose the
-index, and an index that cannot be pushed must not lose the comment. Comments are found by their marker, so a repeated
-run never posts twice; what a run left undone is seen in the index, and made good by the next.
+Each step for itself: a problem is reported and does not stop the rest. A comment that cannot be posted must not lose
+the index, and an index that cannot be pushed must not lose the comment. Comments are found by their marker, so a
+repeated run never posts twice; what a run left undone is seen in the index, and made good by the next.
 
-What the bot learns of its project between comments: template lines, how near items usually are, labels it may trust.
-
-An ordinary event adds a few numbers. On a first run the author waits for the first hundred only; the rest comes after
-the comment, and what a run has no time for is left to the next.
-
-Reports that are remembered: what the last look at an item said, and whether another one says something new.
-
-Second opinion of a judge on a warning: what the reader of split mode asks before it writes its judgement.
-
-A judge may take the warning away and do nothing else. It is asked where there is one, about open items alone, by the
-rules of `dedupe detect-new`; what says nothing (no answer, prose, a number that was not offered) leaves it as it is.
-Nobody who holds a token that writes asks: a model reads strangers' words.
-
-Judgements between two jobs: what the reader says, and all that the writer believes of it.
+In split mode a reader without rights looks, may ask a judge, and writes a judgement; the writer believes of it only
+what takes a warning away.
 """
 
 import re
@@ -92,7 +80,11 @@ _GROWTH = 1.1  # of the labelled items before their labels are learned again
 
 
 def prepare(context: TriageContext, *, is_late: Callable[[], bool], watcher: Watcher | None = None) -> None:
-    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are."""
+    """Learn what a first comment needs: which lines are everybody's, and how near items of each kind are.
+
+    On a first run the author waits for the first hundred only; the rest comes after the comment (`learn_more`), and
+    what a run has no time for is left to the next.
+    """
     learn_boilerplate(context.store, context.project_id, now_ms=context.now_ms)
     for kind in KINDS:
         build_sample(context.retriever, context.project_id, kind, size=FIRST, watcher=watcher, should_stop=is_late)
@@ -143,7 +135,12 @@ def build_stored(
 
 
 def ask_judge(context: TriageContext, found: TriageResult, judge: AnyJudge) -> TriageResult:
-    """Return what was found, without its warning where the judge does not agree."""
+    """Return what was found, without its warning where the judge does not agree.
+
+    The judge is asked by the rules of `dedupe detect-new`, about open items alone. What says nothing (no answer, prose,
+    a number that was not offered) leaves the warning. Nobody who holds a token that writes asks: a model reads
+    strangers' words.
+    """
     number = found.first_number
     if found.outcome != "duplicate" or number is None:
         return found
@@ -424,11 +421,11 @@ class BotRun:
 
     def _drop_missing(self) -> None:
         context, bot = self.context, self.bot
-        dropped = drop_missing(
+        forgotten, warnings = drop_missing(
             context.store, bot.forge, bot.project, context.project_id, budget=self._budget, kinds=self._kinds
         )
-        self.outcome.removed += dropped.forgotten
-        self.outcome.warnings += dropped.warnings
+        self.outcome.removed += forgotten
+        self.outcome.warnings += warnings
 
 
 MAX_BYTES = 100_000

@@ -1,4 +1,4 @@
-"""Events of a forge, and what each asks for. Strangers write the payload: nothing in it is trusted to have a shape.
+"""Events of a forge and inputs of a workflow: what a CI run was started for, and what its owner has set.
 
     triage    look at the item and tell its author what it repeats
     update    the item changed in a way that its report does not depend on: keep the index true
@@ -7,21 +7,8 @@
     ignore    nothing that concerns us
 
 GitHub: GITHUB_EVENT_NAME and the file at GITHUB_EVENT_PATH. GitLab: the body of a project's webhook, which a pipeline
-trigger hands on as a file (TRIGGER_PAYLOAD), or the variables of a merge request's pipeline.
-
-Inputs of a workflow: what it may set of triage, and by which names.
-
-A value that makes no sense is a warning and the default: a typing error in a workflow must not silence the bot, nor
-make it loud.
-
-    similarity-threshold   INPUT_SIMILARITY_THRESHOLD   0.75          an item this close is worth a row
-    duplicate-threshold    INPUT_DUPLICATE_THRESHOLD    0.92          the first one this close is worth a warning
-    max-results            INPUT_MAX_RESULTS            3             rows, 1 to 20
-    index-branch           INPUT_INDEX_BRANCH           triage-index  where the index lives between runs
-    apply-labels           INPUT_APPLY_LABELS           false         set suggested labels instead of naming them
-    also                   INPUT_ALSO                                 sibling projects, separated by commas
-    dry-run                INPUT_DRY_RUN                false         say what would be posted, write nothing
-    close-after            INPUT_CLOSE_AFTER            0             hours until a sure duplicate is closed; 0: never
+trigger hands on as a file (TRIGGER_PAYLOAD), or the variables of a merge request's pipeline. Strangers write the
+payload: nothing in it is trusted to have a shape.
 """
 
 import json
@@ -182,16 +169,16 @@ _PROJECT = re.compile(r"[A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)+")
 
 
 class Inputs(NamedTuple):
-    """What the owner of a project has set for triage."""
+    """What the owner of a project has set for triage, as INPUT_SIMILARITY_THRESHOLD and so on."""
 
-    similarity_threshold: float = 0.75
-    duplicate_threshold: float = 0.92
-    max_results: int = 3
-    index_branch: str = "triage-index"
-    apply_labels: bool = False
-    also: tuple[str, ...] = ()
-    dry_run: bool = False
-    close_after: int = 0
+    similarity_threshold: float = 0.75  # an item this close is worth a row
+    duplicate_threshold: float = 0.92  # the first one this close is worth a warning
+    max_results: int = 3  # rows, 1 to 20
+    index_branch: str = "triage-index"  # where the index lives between runs
+    apply_labels: bool = False  # set suggested labels instead of naming them
+    also: tuple[str, ...] = ()  # sibling projects, separated by commas
+    dry_run: bool = False  # say what would be posted, write nothing
+    close_after: int = 0  # hours until a sure duplicate is closed; 0: never
 
 
 class _Text(NamedTuple):
@@ -206,7 +193,9 @@ class _Text(NamedTuple):
 
 
 def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:
-    """Return the inputs and one warning for each that was not understood."""
+    """Return the inputs and one warning for each that was not understood: the default is used for it, because a typing
+    error in a workflow must not silence the bot, nor make it loud.
+    """
     warnings: list[str] = []
 
     def text(name: str) -> _Text:

@@ -5,13 +5,9 @@ is pushed again. An index that cannot be read is begun anew: all of it can be re
 is set aside would go on showing what was deleted since. One that a newer program wrote, or a branch that holds
 something else, is left as it is.
 
-Where the branch does not take the index, it is kept in a folder of the runner's, so that the next run need not read the
-whole history again. Of the two the newer one counts. Both hold what every reader of the branch may read, nothing else.
-
-The runner's cache: a folder that a runner keeps between runs, for an index that the branch does not take.
-
-The files are those of the branch. After a push that worked only a note is left in it: a runner that saves the folder
-under one name (GitLab's) then replaces what it kept before.
+Where the branch does not take the index, it is kept in a folder that the runner keeps between runs, so that the next
+run need not read the whole history again. Of the two the newer one counts. After a push that worked only a note is left
+there: a runner that saves the folder under one name (GitLab's) then replaces what it kept before.
 """
 
 import contextlib

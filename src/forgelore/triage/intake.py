@@ -1,20 +1,11 @@
-"""How triage comes to know a project: its issues and changes by sync's page loop, without conversations and payloads.
+"""What the bot's index takes in, and what must leave it: items by sync's page loop, files of changes, what is gone.
 
 A first run reads the whole history, as far as the forge's limits go, and the next event goes on where it stopped; later
 runs read what changed since. So an event that never started a workflow, or whose run failed, is caught up by the next.
 Requests are other workflows' too: half of what was left at the start stays for them.
 
-The files of the changes in the bot's index: read in bulk, the newest changes first, within what a run may spend.
-
-An event brings the paths of its own change; its history must have them too, or only one side of a pair would. What a
-run leaves waits as jobs in the index, and the next one goes on.
-
-What must leave the bot's index: whatever some reader of its branch cannot read on the forge (triage/readers).
-
-It is asked of every index that is opened and again of every one that is pushed, whoever wrote it: a level may have
-changed since, and older versions did not look at levels at all.
-
-Problems of a run: an error of ours becomes a line of what went wrong, and what follows still happens.
+What some reader of the branch cannot read on the forge leaves the index (triage/readers). That is asked of every index
+that is opened and again of every one that is pushed, whoever wrote it: a level may have changed since.
 """
 
 from collections.abc import Callable, Collection
@@ -153,11 +144,6 @@ def make_searchable(
         raise update.failure
 
 
-class Dropped(NamedTuple):
-    forgotten: int = 0
-    warnings: tuple[str, ...] = ()
-
-
 def drop_missing(
     store: Store,
     forge: ForgeReader,
@@ -166,14 +152,15 @@ def drop_missing(
     *,
     budget: Budget,
     kinds: tuple[Kind, ...] = KINDS,
-) -> Dropped:
-    """Forget what the forge no longer has: an item's deletion may have started no workflow.
+) -> tuple[int, list[str]]:
+    """Forget what the forge no longer has; returns how many items that were, and warnings. An item's deletion may have
+    started no workflow.
 
     The forge's total may count what the index must not hold, so any difference is a reason to compare the numbers.
     """
     counts = forge.counts(project)
     known = KnownStore(store, project_id)
-    forgotten, warnings = 0, []
+    forgotten, warnings = 0, list[str]()
     for kind in kinds:
         total = counts.get(kind)
         if total is None or total == known.live_count(kind) or total > MAX_SWEPT or budget.spent():
@@ -186,7 +173,7 @@ def drop_missing(
         looks = [forge.look(project, key) for key in found.gone[:MAX_LOOKS]]
         with store.transaction():
             forgotten += forget_items(store, project_id, [one.key for one in looks if one.is_gone])
-    return Dropped(forgotten, tuple(warnings))
+    return forgotten, warnings
 
 
 # Requests of a run for files; one is 50 changes on GitHub and a single one on GitLab. The author of an event waits.
@@ -197,7 +184,9 @@ def read_files(
     store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, now_ms: Callable[[], int],
     most: int = MOST_REQUESTS, known: Collection[ItemKey] = (), watcher: Watcher | None = None,
 ) -> list[str]:  # fmt: skip
-    """Read the files of changes that wait for it, but for those of `known`, which this run has read already.
+    """Read the files of changes that wait for it, the newest first, but for those of `known`, which this run has read
+    already: an event brings the paths of its own change, and its history must have them too. What is left waits as
+    jobs in the index.
 
     Returns what should be told: lists that the forge cuts, and why reading ended if something went wrong.
     """

@@ -1,15 +1,13 @@
 """`triage`: one item, looked at as its author would want it looked at: does it repeat something?
 
-    fetch -> save, index, embed -> rank earlier items of its kind -> decide -> report
+    fetch → save, index, embed → rank earlier items of its kind → decide → report
 
 Deciding is by position: at the default thresholds about 8 % of ordinary items get a warning and 25 % any comment,
-whatever the project (compare/calibration). Silence is the usual outcome. Items of the other kind are "related",
-never "duplicates"; what the author already refers to is not repeated; a text of two words says nothing about request.
+whatever the project (compare/calibration). Silence is the usual outcome. Items of the other kind are "related", never
+"duplicates"; what the author already refers to is not repeated; a text of two words is not compared.
 
-Rows of a report from ranked matches: which copy comes first, and how each item ended.
-
-Copies of one text come before what is merely similar: open ones first, of those the earliest, because that is where
-the discussion is. What was closed as a duplicate leads to the original at the end of its chain.
+Copies of one text come before what is merely similar: open ones first, of those the earliest, because that is where the
+discussion is. What was closed as a duplicate leads to the original at the end of its chain.
 """
 
 from collections.abc import Callable, Iterable

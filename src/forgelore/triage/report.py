@@ -1,27 +1,13 @@
-"""The triage comment, as Markdown of its forge.
+"""The triage comment, as Markdown of its forge: what an item repeats, how that ended, and what its author can do.
 
 Words follow what is known: "the same text" where it is the same, "possible duplicate" only where at least half of such
 matches were duplicates, else "related or duplicate": of 50 such pairs that people read, 14 were duplicates that nobody
 had marked, 23 were closely related, and 13 had nothing to do with each other. Percentages are rounded down, and a
-chance below one in a hundred is not told. Nothing in it notifies a person, marks a duplicate or leaves a trace on the
-pages it links to (docs/decisions/0008-comment.md). Equal reports give equal bytes.
+chance below one in a hundred is left out. Closed is not fixed: GitHub's default reason is `completed`, whatever the
+reason was, so only a merged change that closed an item says that it was fixed.
 
-Rows of the triage comment: an earlier item, how it ended, and how it is named, linked and shown there.
-
-Closed is not fixed: GitHub's default reason is `completed`, whatever the reason was. Only a merged change that closed
-an item says that it was fixed.
-
-The warning of the triage comment: what an item repeats, and what its author can do about it.
-
-The claim follows how alike the texts are, the advice follows how the other item ended. Only where a discussion goes on
-is its author sent there: nobody is asked to add something to what was closed as a duplicate or declined.
-
-    same text              This issue has the same text as issue 12 (open).
-    nearly the same text   This issue has nearly the same text as issue 12: … (open).
-    similar                Related or duplicate: issue 12: … (open, 95% similar).
-    ... and likely         Possible duplicate: issue 12: … (open, 95% similar).
-    fixed before           Possible regression: this issue looks very similar to issue 12: … (95% similar), which was
-                           fixed by pull request 45 before this issue was filed.
+Nothing in it notifies a person, marks a duplicate or leaves a trace on the pages it links to
+(docs/decisions/0008-comment.md). Equal reports give equal bytes.
 """
 
 import math
@@ -155,7 +141,16 @@ _BACK = "If the same problem is back, please say so there and leave this {noun} 
 
 
 def build_warning(first: ReportRow, *, forge: str, kind: str, is_likely: bool, chance: str) -> str:
-    """Return the warning, the block that is seen first."""
+    """Return the warning, the block that is seen first. The claim follows how alike the texts are, the advice how the
+    other item ended; only where a discussion goes on is the author sent there.
+
+        same text              This issue has the same text as issue 12 (open).
+        nearly the same text   This issue has nearly the same text as issue 12: … (open).
+        similar                Related or duplicate: issue 12: … (open, 95% similar).
+        ... and likely         Possible duplicate: issue 12: … (open, 95% similar).
+        fixed before           Possible regression: this issue looks very similar to issue 12: … (95% similar), which
+                               was fixed by pull request 45 before this issue was filed.
+    """
     opening = profile_of(forge).alert
     noun = noun_of(forge, kind)
     if is_regression(first):

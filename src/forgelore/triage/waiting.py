@@ -1,4 +1,4 @@
-"""Waiting items: what the bot's writer tells that it will close, and closes when nobody has taken part for some hours.
+"""Waiting items: what the bot's writer says it will close, and closes when nobody has taken part for some hours.
 
     the reader says duplicate, and so does the writer by the builtin judge → note and label → … hours … → closed
 
@@ -8,37 +8,26 @@ asked of the forge again. Whatever people did keeps the item open, and takes the
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from forgelore.dedupe.closing_rules import LiveItem, RecheckCase, SeenItem, WaitingNote, build_note, parse_note, recheck
 from forgelore.dedupe.clusters import protects
 from forgelore.dedupe.detect_new import detect_new
 from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.journal import LiveState
 from forgelore.dedupe.maintainers import is_maintainer, people_of
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.errors import NotFound
 from forgelore.model import Cursor, Item, ItemKey, Project
-from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, Forge
 from forgelore.profiles import profile_of
 from forgelore.store.closings import list_open_labelled, load_associations
 from forgelore.store.items import load_ids
 from forgelore.sync.stored import KnownStore
 from forgelore.text.markdown import GRACE_LABEL, is_report
-from forgelore.text.values import content_hash
 from forgelore.triage.item import TriageContext
 from forgelore.triage.posting import ask_login
 
 MAX_CLOSED = 20  # in one run
-
-
-class LiveThread(NamedTuple):
-    """An item as the forge shows it now, with the comments that are not the bot's, and the bot's own waiting note."""
-
-    item: Item
-    facts: ClosingFacts
-    others: tuple[int, ...]
-    note: Comment | None
 
 
 class WaitingItems:
@@ -95,7 +84,7 @@ class WaitingItems:
         found = detect_new(self._context.retriever, item_id, RuleJudge(), now_ms=self._context.now_ms)
         return (found.outcome, found.target) == ("duplicate", target)
 
-    def _object(self, note: WaitingNote, live: LiveThread, onto: LiveThread | None) -> ReasonCode | None:
+    def _object(self, note: WaitingNote, live: LiveState, onto: LiveState | None) -> ReasonCode | None:
         case = RecheckCase(note.item, _live(live), note.onto, _live(onto) if onto else None)
         if reason := recheck(case) or self._protects(live.item):
             return reason
@@ -118,7 +107,7 @@ class WaitingItems:
         pages = self._forge.pages(self._project, "members", Cursor(), known, self._now_ms)
         return {one.login.lower(): one.role for page in pages for one in page.members or ()}
 
-    def _fetch(self, key: ItemKey) -> LiveThread | None:
+    def _fetch(self, key: ItemKey) -> LiveState | None:
         try:
             item = self._forge.fetch_item(self._project, key)
             facts = self._forge.fetch_closing_facts(self._project, item)
@@ -127,7 +116,7 @@ class WaitingItems:
             return None
         ours = self._find_own(comments)
         others = tuple(one.id for one in comments if one not in ours)
-        return LiveThread(item, facts, others, next((one for one in ours if parse_note(one.body)), None))
+        return LiveState(item, facts, others, next((one for one in ours if parse_note(one.body)), None))
 
     def _find_own(self, comments: Sequence[Comment]) -> list[Comment]:
         """Return the bot's reports and notes. What another workflow wrote with the same token is somebody's word."""
@@ -137,7 +126,7 @@ class WaitingItems:
         return [one for one in marked if (one.author or "").lower() == self._own.lower()]
 
 
-def _seen(live: LiveThread) -> SeenItem:
+def _seen(live: LiveState) -> SeenItem:
     now = _live(live)
     return SeenItem(
         now.content_hash, now.assignees, now.comment_count, now.review_comment_count, live.item.updated_at,
@@ -145,11 +134,5 @@ def _seen(live: LiveThread) -> SeenItem:
     )  # fmt: skip
 
 
-def _live(live: LiveThread) -> LiveItem:
-    item, facts = live.item, live.facts
-    return LiveItem(
-        item.state == "open", content_hash(item.key.kind, item.title, item.body), tuple(item.assignees),
-        len(live.others), item.review_comment_count, facts.reopened_at,
-        bool(facts.duplicate_of) or item.state_reason == "duplicate", 0, max(live.others, default=0),
-        item.is_confidential, item.head_sha or facts.head_sha,
-    )  # fmt: skip
+def _live(live: LiveState) -> LiveItem:
+    return live.as_live(comments=len(live.others), newest_comment=max(live.others, default=0))

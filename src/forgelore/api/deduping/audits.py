@@ -63,7 +63,7 @@ def audit_by_history(
 def list_blind_pairs(app: App, project: str | None, judge: str, setting: AuditSetting) -> list[BlindPair]:
     """Return the pairs that a person is to be asked about."""
     context = make_context(app, project, setting, None)
-    return blind_pairs(context.store, context.project_id, make_lane(app, judge), setting)
+    return blind_pairs(context.store, context.project.id, make_lane(app, judge), setting)
 
 
 def label_pairs(app: App, project: str | None, labels: Iterable[PairLabel]) -> int:
