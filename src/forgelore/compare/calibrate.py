@@ -4,17 +4,9 @@
     every such item, and a sample of others, ranked among earlier items -> strength of the first match, right or wrong
     -> the curve from strength to chance, and precision and recall at the thresholds that people set
 
-Nothing that is fitted is measured on the items it was fitted on. Too little history keeps what came with the program.
-
-Samples of a project's own items: which lines its templates have, how near items usually are to earlier ones.
-
-Both are learned from the stored texts alone, no label is looked at. The sample is of the newest items, because the
-nearest neighbour of a new item grows nearer as a tracker grows: what was usual five years ago is not usual now.
-
-Recalibration: what was learned by an earlier ranking is learned again, by itself and once.
-
-Strengths of two versions of the ranking are never compared, so after an upgrade a project would go on with what comes
-with the program, as if nobody had calibrated it. Whatever updates the index looks here.
+Nothing that is fitted is measured on the items it was fitted on. With too little history the shipped curve stays. The
+sample is of the newest items, without looking at labels: the nearest neighbour of a new item grows nearer as a tracker
+grows, so what was usual five years ago is not usual now.
 """
 
 import contextlib
@@ -331,8 +323,9 @@ def recalibrate(
 ) -> list[str]:  # fmt: skip
     """Calibrate projects anew that an earlier version of the ranking has calibrated; return what to tell of it.
 
-    It is announced before it begins. A run that is stopped keeps its sample and changes nothing else, and the next one
-    goes on.
+    Strengths of two versions of the ranking are never compared, so without this an upgraded project would fall back to
+    what comes with the program. It is announced before it begins. A run that is stopped keeps its sample and changes
+    nothing else, and the next one goes on.
     """
     said: list[str] = []
     for project_id in project_ids:

@@ -1,19 +1,15 @@
 """`evaluate`: the product's own search, asked questions whose answers are known.
 
-An item's query is answered by `similar`, among earlier items of its kind; words are answered by `search`. What is
-measured is what people get, down to the first `DEPTH` hits: there is no second implementation to be right about.
+An item's query is answered by `similar`, among earlier items of its kind; words are answered by `search`, down to the
+first `DEPTH` hits. What cannot be asked is left out and listed: a line that cannot be read, an item that is not in the
+store, answers none of which is. Answers that the protocol hides (later, excluded) count as missed.
 
-What cannot be asked is left out and told: a line nobody understands, an item that is not in the store, answers none of
-which is. Answers that are there but that the protocol hides (later, excluded) were not found and count as missed.
-
-Evaluation of what triage would have said: queries whose answer is known, as if each had just been filed.
-
-Similarity is a position among what was usual when the item was filed, so a sample of the project's items is ranked
-first, without looking at any label, and each query is compared with those that are older than it.
+With a threshold, each query is also decided as triage would have decided it when the item was filed: similarity is a
+position among what was usual then, so a sample of older items is ranked first, without looking at labels.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import BinaryIO, Literal, NamedTuple
 
 from forgelore.browse.refs import find_item
@@ -55,26 +51,16 @@ SIZE = 800  # items that are ranked to know what is usual, spread over the proje
 WINDOW = 250  # of them that make a query's distribution: the newest that are older than it
 
 
-class DecidedCase(NamedTuple):
-    """A query that was ranked among earlier items. `first` None: nothing was found."""
-
-    created_at: int
-    first: Match | None
-    is_right: bool
-    has_gold: bool
-
-
 def decide_queries(
-    retriever: Retriever, scope: CalibrationScope, asked: Iterable[DecidedCase], *, threshold: float, watcher: Watcher
+    retriever: Retriever, scope: CalibrationScope, asked: "Sequence[_Asked]", *, threshold: float, watcher: Watcher
 ) -> DecisionScores:
     """Return what a threshold on similarity would have done with the queries of one kind."""
-    queries = list(asked)
     past = _rank_past(retriever, scope, watcher)
     decided = []
-    for query in queries:
+    for query in asked:
         similarity = _similarity(past, scope, query)
         decided.append(Decided(similarity, similarity >= threshold, query.has_gold, query.is_right))
-    duplicates = sum(query.has_gold for query in queries)
+    duplicates = sum(query.has_gold for query in asked)
     items = count_live(retriever.store, scope.project_id, scope.kind)
     return score_decisions(decided, threshold=threshold, prevalence=duplicates / items if items else None)
 
@@ -98,7 +84,7 @@ def _rank_past(retriever: Retriever, scope: CalibrationScope, watcher: Watcher) 
     return found
 
 
-def _similarity(past: list[tuple[int, BestMatch]], scope: CalibrationScope, query: DecidedCase) -> float:
+def _similarity(past: list[tuple[int, BestMatch]], scope: CalibrationScope, query: "_Asked") -> float:
     if query.first is None:
         return 0.0
     end = bisect_left(past, (query.created_at,))
@@ -231,6 +217,14 @@ class _Asked(NamedTuple):
     has_gold: bool = True
     scope: CalibrationScope | None = None
 
+    @property
+    def first(self) -> Match | None:
+        return self.matches[0] if self.matches else None
+
+    @property
+    def is_right(self) -> bool:
+        return self.first is not None and self.first.hit.row.item_id in self.expected
+
 
 class _Run:
     """One evaluation on one store: the retriever keeps its vectors in memory from query to query."""
@@ -241,7 +235,7 @@ class _Run:
         self.outcomes: list[QueryResult] = []
         self.left_out: list[BadLine] = []
         self.modes: set[SearchMode] = set()
-        self._decided: dict[Group, list[DecidedCase]] = {}
+        self._decided: dict[Group, list[_Asked]] = {}
         self._scopes: dict[Group, CalibrationScope] = {}
         # Each once: a missing embedder would be told by every query.
         projects = (setting.project.id,) if setting.project else ()
@@ -267,12 +261,8 @@ class _Run:
     def _keep_for_decision(self, asked: _Asked) -> None:
         if self._setting.threshold is None or asked.scope is None or asked.created_at is None:
             return
-        first = next(iter(asked.matches), None)
-        is_right = first is not None and first.hit.row.item_id in asked.expected
         self._scopes[asked.group] = asked.scope
-        self._decided.setdefault(asked.group, []).append(
-            DecidedCase(asked.created_at, first, is_right=is_right, has_gold=asked.has_gold)
-        )
+        self._decided.setdefault(asked.group, []).append(asked)
 
     def decide(self) -> dict[Group, DecisionScores]:
         """Return what the threshold would have done, by group; golden queries are not decided on."""

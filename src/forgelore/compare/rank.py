@@ -1,16 +1,10 @@
 """Ranking of what an item may repeat: the candidates, each pair's evidence, and how sure one may be.
 
-    candidates -> evidence of each pair -> strength -> best first
+    candidates -> evidence of each pair (texts, history, paths) -> strength -> best first
     strength -> similarity: a position among the best strengths of the project's own items
     strength of the first -> chance that it is a duplicate
 
 `similar`, `search --similar-to`, `triage` and `evaluate` all rank here.
-
-Path evidence of a ranking: which of its candidates touch the same files as the change that asks.
-
-Read with three queries for all candidates. An issue touches nothing, and paths of another project are other files.
-
-Evidence of texts: what a question and each of its candidates have in common, with their places in both lists.
 """
 
 from collections import Counter
@@ -96,7 +90,9 @@ class PathEvidence(NamedTuple):
 
 
 def load_path_evidence(store: Store, subject: Subject, item_ids: Collection[int]) -> PathEvidence:
-    """Return the path evidence of an item and these candidates; empty for what touches no files."""
+    """Return the path evidence of an item and these candidates, by three queries for all; empty for what touches no
+    files: an issue does not. Paths of another project are other files.
+    """
     if subject.kind != "change" or not subject.item_id:
         return PathEvidence()
     mine = load_paths_of(store, subject.project_id, [subject.item_id]).get(subject.item_id)
@@ -112,17 +108,6 @@ def load_path_evidence(store: Store, subject: Subject, item_ids: Collection[int]
 _LONG = 50  # candidates of a list whose spread speaks for itself
 
 
-class _Spread(NamedTuple):
-    """How the scores of a list are spread, and how far a position among them may be trusted."""
-
-    scale: Scale
-    trust: float
-
-    @classmethod
-    def of(cls, scores: list[float]) -> "_Spread":
-        return cls(Scale.of(scores), min(1.0, len(scores) / _LONG))
-
-
 class TextEvidence:
     """Compares the candidates of one shortlist. `usual`: mean and deviation of the embedder's cosines in a list, where
     they are known; `is_rescored`: another embedder than that of the lists gave the cosines.
@@ -132,20 +117,21 @@ class TextEvidence:
         self, retriever: Retriever, found: Shortlist, *, usual: tuple[float, float] | None, is_rescored: bool
     ) -> None:
         self._retriever, self._found, self._usual = retriever, found, usual
-        words, near = (_Spread.of([score for _, score in ranked[:DEPTH]]) for ranked in found.lists.as_ranked())
-        # Candidates that others chose are no list of neighbours. By positions among them, 14 of 450 ordinary issues
-        # had a similarity of 0.92 or more, by the embedder's usual cosines 35, and 36 are meant to.
-        self._words, self._near = words, near._replace(trust=0.0) if is_rescored else near
+        words, near = ([score for _, score in ranked[:DEPTH]] for ranked in found.lists.as_ranked())
+        # How the scores of a list are spread, and how far a position among them may be trusted.
+        self._words, self._words_trust = Scale.of(words), min(1.0, len(words) / _LONG)
+        # Candidates that others chose are not a list of neighbours. By positions among them, 14 of 450 ordinary issues
+        # had a similarity of 0.92 or more, by the embedder's usual cosines 35; 36 should have.
+        self._near, self._near_trust = Scale.of(near), 0.0 if is_rescored else min(1.0, len(near) / _LONG)
 
     def compare(self, asked: QueryProfile, candidates: Sequence[tuple[Fused, Profile]]) -> list[dict[str, float]]:
         """Return the numbers of each candidate."""
         cosines, pairs = self._cosines([one for one, _ in candidates]), []
-        words, near = self._words, self._near
         for one, profile in candidates:
             cosine = cosines.get(one.id)
             signals = Signals(
-                cosine, near.scale.standardise(cosine), words.scale.standardise(one.scores[0]), near.trust, words.trust,
-                self._usual_position(cosine),
+                cosine, self._near.standardise(cosine), self._words.standardise(one.scores[0]), self._near_trust,
+                self._words_trust, self._usual_position(cosine),
             )  # fmt: skip
             pairs.append(compare(asked, profile, signals))
         return pairs

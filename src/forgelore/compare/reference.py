@@ -1,13 +1,10 @@
-"""The reference that a pair is measured by: the model that fits the vectors, the project's distribution, its curve.
+"""The reference distribution that a pair is measured by: the model that fits the vectors, the project's curve.
 
 What the project has of its own is used as soon as there is enough of it; what comes with the program until then.
 
-Second opinion: how near another embedder puts an item to its candidates, by vectors that are stored beside.
-
-    second vectors of the item and of its candidates -> cosines -> positions among the candidates
-
-Candidates are found without it; it has a say in their order alone. Either all candidates have a second vector, or none
-is looked at: strengths with and without it belong to two models, and are never compared.
+A second embedder, whose vectors are stored beside, says how near it puts an item to its candidates. They are found
+without it; it only affects their order. Either all candidates have a second vector, or none is looked at: strengths
+with and without it belong to two models and are never compared.
 """
 
 from collections.abc import Mapping

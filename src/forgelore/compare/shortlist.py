@@ -1,13 +1,8 @@
 """The shortlist of items that an item could repeat: both lists, joined by scores and age, each item once.
 
-This step is for recall: what is not among its candidates is never compared.
-
-Ranked lists of an item as the query: its telling terms in full text, and how such lists are joined.
-
-The shortlist by cards: the items whose intent cards are nearest to an item's own.
-
-Cards choose who is compared, and nothing else. What two items share is then read in what people wrote, as it is for
-every other shortlist, so that strength, similarity and every threshold on them mean the same.
+The item's distinctive terms are ORed in full text, and its vector is compared. This step is for recall: what is not
+among its candidates is never compared. Intent cards, where asked for, only choose who is compared: what two items share
+is then read in what people wrote, so that strength, similarity and thresholds mean the same.
 """
 
 from collections.abc import Mapping

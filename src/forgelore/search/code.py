@@ -1,14 +1,7 @@
-"""Answers from code: the files or the commits that a search finds, each with its best line.
+"""Search in code and commits: full text finds chunks, which are ranked again and shown with their best line.
 
-Code and commits ranked for a query: full text finds them, `search/code` puts chunks in order.
-
-Hits for code and commits: what is shown of a file or a commit that was found, with its line.
-
-Ranking of code: how well a chunk answers a query, beyond how often it has its words.
-
-Full text gives the candidates. What tells a good one is how much of the query it has (in its text, its names and its
-path together), whether it defines what the query names, and whether it is a test, which says the same words about
-something else.
+Full text gives the candidates. A good one has much of the query (in its text, its names and its path together),
+defines what the query names, and is not a test, which says the same words about something else.
 """
 
 import math
@@ -76,8 +69,8 @@ TEST = 0.5  # what the score of a test is worth, where nobody asks for tests
 SECOND = 0.15  # what the second best chunk of a file adds
 
 
-class FoundChunk(NamedTuple):
-    """A chunk that full text found: its words' score, its file, and what it defines."""
+class Chunk(NamedTuple):
+    """A chunk that full text found: its score, its file, and what it defines."""
 
     id: int
     file_id: int
@@ -85,18 +78,10 @@ class FoundChunk(NamedTuple):
     path: str
     names: Sequence[str]
     stems: Collection[str]  # of path, names and text, as far as the query asks for them
+    coverage: float = 0.0  # how much of the query it has, 0 to 1, rare words counting more
 
 
-class RankedChunk(NamedTuple):
-    id: int
-    file_id: int
-    score: float
-    coverage: float  # how much of the query it has, 0 to 1, rare words counting more
-
-
-def rank_chunks(
-    found: Sequence[FoundChunk], weights: Mapping[str, float], identifiers: Collection[str]
-) -> list[RankedChunk]:
+def rank_chunks(found: Sequence[Chunk], weights: Mapping[str, float], identifiers: Collection[str]) -> list[Chunk]:
     """Return the best chunk of each file, best first. `weights`: what each stem of the query tells; `identifiers`: its
     words as typed, folded.
     """
@@ -108,7 +93,7 @@ def rank_chunks(
         score = one.score * (1 + COVERED * coverage + DEFINED * _defines(one.names, identifiers))
         if is_test(one.path) and not asks_for_tests:
             score *= TEST
-        ranked.append(RankedChunk(one.id, one.file_id, score, coverage))
+        ranked.append(one._replace(score=score, coverage=coverage))
     return _best_of_files(sorted(ranked, key=lambda one: (-one.score, one.id)))
 
 
@@ -121,8 +106,8 @@ def _defines(names: Sequence[str], identifiers: Collection[str]) -> bool:
     return any(name.lower() in identifiers or name.lower().rpartition(".")[2] in identifiers for name in names)
 
 
-def _best_of_files(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
-    best: dict[int, RankedChunk] = {}
+def _best_of_files(ranked: Sequence[Chunk]) -> list[Chunk]:
+    best: dict[int, Chunk] = {}
     seconds: dict[int, float] = {}
     for one in ranked:
         if one.file_id in best:
@@ -139,28 +124,20 @@ DEPTH = 200  # chunks that are looked at more closely
 _OR_SHARE, _MIN_OR = 0.25, 20_000  # of rows that the OR of rare words may touch
 
 
-class RankedCode(NamedTuple):
-    """The best chunk of each file, best first, with their rows. `is_complete`: there are no others."""
-
-    chunks: list[RankedChunk]
-    rows: dict[int, CodeHitRow]
-    is_complete: bool
-
-
-def rank_code(retriever: Retriever, query: Query, words: Sequence[Word], depth: int = DEPTH) -> RankedCode:
-    """Return the files that answer a query, best first."""
-    found = _find(retriever, "code", query, words, depth)
+def rank_code(
+    retriever: Retriever, query: Query, words: Sequence[Word]
+) -> tuple[list[Chunk], dict[int, CodeHitRow], bool]:
+    """Return the best chunk of each file that answers a query, best first, their rows, and whether these are all."""
+    found = _find(retriever, "code", query, words, DEPTH)
     rows = load_code_hits(retriever.store, [one.document_id for one in found])
     weights = _weigh(retriever, "code", words)
     identifiers = {word.text.lower() for word in words}
     chunks = [
-        FoundChunk(
-            one.document_id, row.file_id, one.score, row.path, row.names.split("\n"), _stems(retriever, row, weights)
-        )
+        Chunk(one.document_id, row.file_id, one.score, row.path, row.names.split("\n"), _stems(retriever, row, weights))
         for one in found
         if (row := rows.get(one.document_id))
     ]
-    return RankedCode(rank_chunks(chunks, weights, identifiers), rows, len(found) < depth)
+    return rank_chunks(chunks, weights, identifiers), rows, len(found) < DEPTH
 
 
 def _find(retriever: Retriever, index: CodeWords, query: Query, words: Sequence[Word], depth: int) -> list[Found]:
@@ -327,15 +304,15 @@ def _find_files(
             build_file_hit(retriever, row, wanted, rank=at, score=0, relevance=1) for at, row in enumerate(shown, 1)
         ]
         return hits, len(ids) <= query.end
-    ranked = rank_code(retriever, query, words)
-    best = ranked.chunks[0].score if ranked.chunks else 1.0
+    chunks, rows, is_complete = rank_code(retriever, query, words)
+    best = chunks[0].score if chunks else 1.0
     hits = [
         build_file_hit(
-            retriever, ranked.rows[one.id], wanted, rank=at, score=one.score / best, relevance=one.coverage
+            retriever, rows[one.id], wanted, rank=at, score=one.score / best, relevance=one.coverage
         )
-        for at, one in enumerate(ranked.chunks, 1)
+        for at, one in enumerate(chunks, 1)
     ]  # fmt: skip
-    return hits, ranked.is_complete
+    return hits, is_complete
 
 
 def _find_commits(
