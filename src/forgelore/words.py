@@ -11,6 +11,16 @@ from typing import Literal, NamedTuple, TypedDict
 from forgelore.profiles import DEFAULT, PROFILES
 
 Kind = Literal["issue", "change", "discussion", "release"]
+Representation = Literal["item", "thread", "intent"]  # the part of an item that a document holds; intent: its card
+Source = Literal["raw", "intent"]  # what is searched: what people wrote, or intent cards
+
+
+def source_of(representation: Representation | None) -> Source:
+    """Return which of the two lists, of full text and of vectors, keeps a document. That of none (its document is gone)
+    is taken for one that people wrote.
+    """
+    return "intent" if representation == "intent" else "raw"
+
 
 KINDS: tuple[Kind, ...] = ("issue", "change", "discussion", "release")
 

@@ -274,23 +274,23 @@ def test_cards_are_searched_where_that_is_asked_for_and_nothing_else_is(tracker,
     cards(tracker, kind="change")
     retriever = Retriever(tracker, Hashed())
     for filters in (Filters(), Filters(types=("issue",)), Filters(states=("open",), types=("issue",))):
-        found = search(retriever, Query("folders sync settings", mode, filters, of_cards=True, limit=50))
+        found = search(retriever, Query("folders sync settings", mode, filters, source="intent", limit=50))
         assert {hit.row.representation for hit in found.hits} == {"intent"}
         assert {101, 102, 103} <= {hit.number for hit in found.hits}
         assert len({hit.number for hit in found.hits}) == len(found.hits)
-    closed = Query("folders sync", mode, Filters(states=("closed",)), of_cards=True)
+    closed = Query("folders sync", mode, Filters(states=("closed",)), source="intent")
     assert search(retriever, closed).hits == []
 
 
 def test_a_search_in_cards_knows_no_other_order_and_no_fields(tracker):
     cards(tracker)
     for request in (
-        Query("folders", sort=SortOrder("created"), of_cards=True),
-        Query("folders", fields=("title",), of_cards=True),
+        Query("folders", sort=SortOrder("created"), source="intent"),
+        Query("folders", fields=("title",), source="intent"),
     ):
         with pytest.raises(InvalidValue):
             search(Retriever(tracker), request)
-    phrase = Query("folders", "lexical", required=(('"folder left to sync"',),), of_cards=True)
+    phrase = Query("folders", "lexical", required=(('"folder left to sync"',),), source="intent")
     assert {hit.number for hit in search(Retriever(tracker), phrase).hits} == {*COPIES}
 
 

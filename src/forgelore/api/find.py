@@ -15,7 +15,7 @@ from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.text.values import check_filled, check_text
-from forgelore.words import FilterWords
+from forgelore.words import FilterWords, Source
 
 if TYPE_CHECKING:
     from forgelore.compare.evaluate import Suite
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forgelore.search.hits import Hit
 
 MAX_NAMED = 1_000  # characters of a commit's name or page
-SOURCES = ("raw", "intent")  # what people wrote, or cards
+SOURCES = get_args(Source)
 _MODES = {"fts": "lexical", "vector": "semantic"}
 
 
@@ -37,10 +37,11 @@ def read_mode(mode: str) -> SearchMode:
     return cast(SearchMode, named)
 
 
-def check_source(source: str) -> None:
-    """Refuse a source that there is not."""
+def read_source(source: str) -> Source:
+    """Return what to search; raises InvalidValue for anything else."""
     if source not in SOURCES:
-        raise InvalidValue(f"{source!r} is no source", hint=f"use {' or '.join(SOURCES)}")
+        raise InvalidValue(f"unknown source: {source!r}", hint=f"use {' or '.join(SOURCES)}")
+    return cast(Source, source)
 
 
 def make_retriever(app: App, name: str) -> Retriever:

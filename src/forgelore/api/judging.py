@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple, get_args
 
 from forgelore.api.dedupe import check_cards, make_card
-from forgelore.api.find import check_source, make_retriever
+from forgelore.api.find import make_retriever, read_source
 from forgelore.api.patches import PatchReader, make_patch_reader
 from forgelore.api.projects import load_project
 from forgelore.app import App
@@ -71,7 +71,7 @@ def judge_candidates(
     """Decide on the candidates of every open item of the kinds that are meant."""
     check_share("the least confidence", setting.min_edge)
     if setting.source is not None:
-        check_source(setting.source)
+        read_source(setting.source)
     check_workers(setting.workers)
     judge = make_judge(
         app, choice.name, profile=choice.profile, trusts_statements=choice.trusts_statements, budget=setting.budget,
@@ -178,7 +178,7 @@ def check_setting(setting: CandidateSetting) -> None:
     if not 1 <= setting.k <= MAX_CANDIDATES:
         raise InvalidValue(f"k is {setting.k}", hint=f"1 to {MAX_CANDIDATES} candidates")
     check_share("the least similarity", setting.min_score)
-    check_source(setting.representation)
+    read_source(setting.representation)
     if setting.states not in get_args(TargetStates):
         raise InvalidValue(f"{setting.states!r} are no states", hint=f"use {', '.join(get_args(TargetStates))}")
 

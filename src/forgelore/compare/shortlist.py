@@ -20,6 +20,7 @@ from forgelore.store.database import Store
 from forgelore.store.filters import Allowed, Filters
 from forgelore.store.hits import Subject, load_created, load_item_documents, load_items_of
 from forgelore.store.sqlite.fulltext import Found, estimate_documents, load_document_counts, search_words
+from forgelore.words import Source
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
@@ -32,14 +33,14 @@ Terms = list[tuple[str, int]]
 
 
 def search_terms(
-    store: Store, terms: Terms, depth: int, allowed: Allowed | None, *, of_cards: bool = False
+    store: Store, terms: Terms, depth: int, allowed: Allowed | None, *, source: Source = "raw"
 ) -> list[Found]:
     """Return the documents that hold the most of these terms, or the cards that do."""
     if not terms:
         return []
     # A word that is repeated counts as often: FTS5 adds up the phrases of an OR.
     expression = " OR ".join(f'"{term.replace(chr(34), chr(34) * 2)}"' for term, times in terms for _ in range(times))
-    return search_words(store, expression, depth, allowed, of_cards=of_cards)
+    return search_words(store, expression, depth, allowed, source=source)
 
 
 def fuse_by_age(store: Store, subject: Subject, lists: RankedLists) -> list[Fused]:
@@ -82,8 +83,8 @@ def _rank_cards(
     scope = retriever.scope(filters, with_vectors=vector is not None)
     depth = DEPTH
     while True:
-        near = [] if vector is None else retriever.by_vector(vector, depth, scope, of_cards=True)
-        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed, of_cards=True), near)
+        near = [] if vector is None else retriever.by_vector(vector, depth, scope, source="intent")
+        lists = RankedLists(search_terms(retriever.store, terms, depth, scope.allowed, source="intent"), near)
         fused = first_of_items(retriever.store, fuse_by_age(retriever.store, request.subject, lists))
         if len(fused) >= wanted or not lists.is_cut(depth):
             return fused[:wanted]

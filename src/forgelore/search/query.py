@@ -48,7 +48,7 @@ from forgelore.store.sqlite.fulltext import (
     list_with_words,
 )
 from forgelore.text.refs import Hosts, Ref, page_in_url, parse_ref, shown_ref
-from forgelore.words import KIND_WORDS, FilterWords, Kind
+from forgelore.words import KIND_WORDS, FilterWords, Kind, Source
 
 NamedRef = tuple[
     Ref, str
@@ -101,7 +101,7 @@ class Query(NamedTuple):
     notes: tuple[str, ...] = ()  # how the query was understood
     offset: int = 0  # where the page begins
     seal: str = ""  # the hash of what comes before it; "": nobody asks
-    of_cards: bool = False  # in intent cards, and in nothing that people wrote
+    source: Source = "raw"
     code_keys: tuple[str, ...] = ()  # of commits and files that the query names: commit:9
 
     @property
@@ -439,11 +439,11 @@ def build_text_conditions(query: Query, words: Sequence[Word]) -> list[Condition
     what must occur must do so in a card; what must not, in nothing that people wrote.
     """
     required = [expression for group in query.required if (expression := build_any_of(group, _PROSE))]
-    found = [has_words(expression, of_cards=query.of_cards) for expression in required]
+    found = [has_words(expression, source=query.source) for expression in required]
     excluded = build_any_of(query.excluded, _PROSE)
     if excluded:
         found.append(lacks_words(excluded))
-    if query.fields and query.of_cards:
+    if query.fields and query.source == "intent":
         raise InvalidValue(
             "a card has no title, body or comments of its own", hint="leave in: out, or search in what people wrote"
         )

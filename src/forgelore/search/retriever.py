@@ -38,6 +38,7 @@ from forgelore.store.sqlite.fulltext import (
     search_words,
 )
 from forgelore.text.vectors import check_vector
+from forgelore.words import Source
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
@@ -79,7 +80,7 @@ class Retriever:
         self.store, self.embedder, self._problem, self._find_second = store, embedder, problem, find_second
         self.stem: Stemmer = make_stemmer(store)
         self.stems = make_stems(store)
-        self._vectors: dict[bool, VectorCache] = {}  # of cards, and of what people wrote
+        self._vectors: dict[Source, VectorCache] = {}
         self._scopes: QueryCache[object, SearchScope] = QueryCache(store, _MAX_SCOPES)
         self._counts: QueryCache[str, int] = QueryCache(store, _MAX_COUNTS)
         self.acronyms: QueryCache[tuple[str, bool], str] = QueryCache(store, _MAX_COUNTS)
@@ -89,20 +90,20 @@ class Retriever:
         return self._find_second()
 
     def by_words(
-        self, words: Sequence[Word], depth: int, enough: int, allowed: Allowed | None, *, of_cards: bool = False
+        self, words: Sequence[Word], depth: int, enough: int, allowed: Allowed | None, *, source: Source = "raw"
     ) -> list[Found]:
         """Return documents with every word, then, when those are not `enough`, documents with any of them."""
         expression = build_and(words)
         if expression is None:
             return []
-        found = search_words(self.store, expression, depth, allowed, of_cards=of_cards)
+        found = search_words(self.store, expression, depth, allowed, source=source)
         if len(found) >= enough:
             return found
         seen = {one.document_id for one in found}
         rare = build_or(self._rare(loosen(words)))
         if not rare or rare == expression:
             return found
-        more = search_words(self.store, rare, depth, allowed, of_cards=of_cards)
+        more = search_words(self.store, rare, depth, allowed, source=source)
         return [*found, *(one for one in more if one.document_id not in seen)][:depth]
 
     def count_items(
@@ -112,7 +113,7 @@ class Retriever:
         allowed: Allowed | None,
         *,
         raw: str | None = None,
-        of_cards: bool = False,
+        source: Source = "raw",
     ) -> tuple[int, bool]:
         """Return how many items `by_words` lists, however deep it looks, and whether that is exact. `raw`: of FTS5
         syntax instead.
@@ -120,11 +121,11 @@ class Retriever:
         expression = raw or build_and(words)
         if expression is None:
             return 0, True
-        _, is_too_little = count_items(self.store, expression, allowed, of_cards=of_cards, most=enough)
+        _, is_too_little = count_items(self.store, expression, allowed, source=source, most=enough)
         if is_too_little and not raw:
             rare = build_or(self._rare(loosen(words)))
             expression = f"({expression}) OR ({rare})" if rare else expression
-        return count_items(self.store, expression, allowed, of_cards=of_cards)
+        return count_items(self.store, expression, allowed, source=source)
 
     def _rare(self, words: list[Word]) -> list[Word]:
         total = estimate_documents(self.store)
@@ -179,23 +180,23 @@ class Retriever:
         return SearchScope(allowed._replace(marks=marks.tobytes()), ids)
 
     def begin_by_vector(
-        self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False
+        self, vector: "Vector", depth: int, scope: SearchScope, *, source: Source = "raw"
     ) -> "Callable[[], list[Near]]":
         """Begin to look for the nearest documents, or the nearest cards, and return what waits for them."""
         from forgelore.store.sqlite.vectors import VectorCache
 
         stored = self.stored_embedder()
-        vectors = self._vectors.get(of_cards)
+        vectors = self._vectors.get(source)
         if vectors is None or vectors.embedder != stored:
-            vectors = self._vectors[of_cards] = VectorCache(self.store, stored, of_cards=of_cards)
+            vectors = self._vectors[source] = VectorCache(self.store, stored, source=source)
         vectors.refresh()
         if vectors.rows.total >= _WORTH_A_THREAD and _has_core_to_spare():
             return _begin(vectors.prepare(vector, depth, scope.ids))
         return partial(vectors.nearest, vector, depth, scope.ids)
 
-    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, of_cards: bool = False) -> "list[Near]":
+    def by_vector(self, vector: "Vector", depth: int, scope: SearchScope, *, source: Source = "raw") -> "list[Near]":
         """Return the nearest documents, or the nearest cards."""
-        return self.begin_by_vector(vector, depth, scope, of_cards=of_cards)()
+        return self.begin_by_vector(vector, depth, scope, source=source)()
 
     def query_vector(self, text: str) -> "Vector":
         """Return the vector of what a person typed. Raises LoreError when there is none to be had."""
@@ -324,10 +325,10 @@ def list_by_words(
     """
     if query.is_raw:
         with raw_query_errors(query.text):
-            return search_words(retriever.store, query.text, depth, allowed, of_cards=query.of_cards)
+            return search_words(retriever.store, query.text, depth, allowed, source=query.source)
     if literal is None:
-        return retriever.by_words(words, depth, STEP, allowed, of_cards=query.of_cards)
-    found = retriever.by_words(words, max(depth, LITERAL_DEPTH), STEP, allowed, of_cards=query.of_cards)
+        return retriever.by_words(words, depth, STEP, allowed, source=query.source)
+    found = retriever.by_words(words, max(depth, LITERAL_DEPTH), STEP, allowed, source=query.source)
     named = list_by_names(retriever, query, literal, depth, allowed)
     known = {one.document_id for one in named}
     found = [*named, *(one for one in found if one.document_id not in known)]
@@ -347,7 +348,7 @@ def list_by_names(
     best: dict[int, Found] = {}
     for name in reversed(names):
         expression = build_and(parse_words(name))
-        found = search_words(retriever.store, expression or '""', depth, allowed, of_cards=query.of_cards)
+        found = search_words(retriever.store, expression or '""', depth, allowed, source=query.source)
         holding = load_holding(retriever.store, [one.document_id for one in found], name)
         for one in found:
             best.setdefault(one.document_id, one)

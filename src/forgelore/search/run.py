@@ -118,7 +118,7 @@ def search(retriever: Retriever, query: Query, *, rescorer: "Embedder | None" = 
     total, is_exact = len(fused), ranked.is_complete
     if mode == "lexical" and not is_exact and not known.document_ids:
         total, is_exact = retriever.count_items(
-            words, STEP, allowed, raw=query.text if query.is_raw else None, of_cards=query.of_cards
+            words, STEP, allowed, raw=query.text if query.is_raw else None, source=query.source
         )
     known_count = len(known.document_ids[query.offset : query.end])
     notes = (*query.notes, *known.notes)
@@ -172,12 +172,11 @@ def _rank(
             warn_of_gaps(retriever.store, query.filters, warnings)
     further = build_text_conditions(query, words)
     # A filter of kinds means items and not their threads: of cards it means the kind of their item.
-    filters = query.filters._replace(with_threads=True) if query.of_cards else query.filters
+    filters = query.filters._replace(with_threads=True) if query.source == "intent" else query.filters
     scope = retriever.scope(filters, further, with_vectors=vector is not None)
 
     def gather(depth: int) -> RankedLists:
-        cards = query.of_cards
-        wait = None if vector is None else retriever.begin_by_vector(vector, depth, scope, of_cards=cards)
+        wait = None if vector is None else retriever.begin_by_vector(vector, depth, scope, source=query.source)
         found: list[Found] = []
         if mode != "semantic":
             found = list_by_words(retriever, query, words, depth, scope.allowed, weighed.literal)
@@ -203,7 +202,7 @@ def _rank(
 
 def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], warnings: list[str]) -> SearchAnswer:
     """Return what has every word and meets every condition, in the order that was asked for."""
-    if query.of_cards:
+    if query.source == "intent":
         raise InvalidValue(
             "cards come in the order of relevance", hint="leave the order out, or search in what people wrote"
         )
@@ -230,7 +229,7 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
 def _has_known_word(retriever: Retriever, words: Sequence[Word], query: Query) -> bool:
     """Whether any document holds a word of the query, within the filters or not; of those its reader may see."""
     readable = build_allowed(Filters(is_public=query.filters.is_public))
-    return retriever.count_items(words, 1, readable, of_cards=query.of_cards)[0] > 0
+    return retriever.count_items(words, 1, readable, source=query.source)[0] > 0
 
 
 def _unranked(document_id: int) -> Fused:

@@ -23,7 +23,7 @@ from forgelore.store.sqlite.vector_rows import drop_document_vectors
 from forgelore.text.documents import Document, DocumentNote, DocumentSource, Facts
 from forgelore.text.markdown import is_report
 from forgelore.text.terms import build_terms
-from forgelore.words import JobKind
+from forgelore.words import JobKind, source_of
 
 _FACTS = ", ".join(Facts._fields)
 _MARKS = ", ".join("?" * len(Facts._fields))
@@ -195,20 +195,20 @@ def _save_text(store: Store, document_id: int, document: Document) -> None:
     """Store a text and make it findable."""
     row = (document_id, document.title, document.text, build_terms(document.title, document.text))
     store.run("INSERT INTO document_texts (id, title, text, terms) VALUES (?, ?, ?, ?)", *row)
-    add_text(store, *row, is_card=document.representation == "intent")
+    add_text(store, *row, source=source_of(document.representation))
 
 
 def drop_text(store: Store, document_id: int) -> None:
     """Take a text out of the index."""
     sql = """
-        SELECT t.title, t.text, t.terms, d.representation IS 'intent'
+        SELECT t.title, t.text, t.terms, d.representation
         FROM document_texts t
         LEFT JOIN documents d ON d.id = t.id
         WHERE t.id = ?
     """
     old = store.row(sql, document_id)
     if old is not None:
-        remove_text(store, document_id, *old[:3], is_card=bool(old[3]))
+        remove_text(store, document_id, *old[:3], source=source_of(old[3]))
         store.run("DELETE FROM document_texts WHERE id = ?", document_id)
 
 

@@ -29,6 +29,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from forgelore.words import Representation
+
 MAX_CHARS = 32_000  # about 8,000 tokens: what a model can still read whole
 _BETWEEN = "\n\n"
 _CUT = "\n[truncated]"
@@ -87,7 +89,7 @@ class Facts(NamedTuple):
 
 
 class Document(NamedTuple):
-    representation: Literal["item", "thread", "intent"]
+    representation: Representation
     thread_key: str
     title: str
     text: str
@@ -103,7 +105,7 @@ def build_documents(source: DocumentSource) -> list[Document]:
     return [_own_document(source, "item", source.body or ""), *threads, *cards]
 
 
-def _own_document(source: DocumentSource, representation: Literal["item", "intent"], text: str) -> Document:
+def _own_document(source: DocumentSource, representation: Representation, text: str) -> Document:
     facts = Facts(
         source.kind, source.state, source.author, source.created_at, source.updated_at, source.url,
         source.is_confidential, 0, None, content_hash(source.title, text), _list_hash(source.labels),

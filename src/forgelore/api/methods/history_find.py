@@ -39,15 +39,14 @@ class FindingHistory:
         syntax. `source`: raw, what people wrote; intent, the cards of `make_intent_cards`, which programs wrote.
         Without `with_lines`, hits of items do not say at which line of their reading text they were found.
         """
-        from forgelore.api.find import build_search, check_source, name_hits, read_mode
+        from forgelore.api.find import build_search, name_hits, read_mode, read_source
         from forgelore.search.hits import name_hit_fits
         from forgelore.search.run import search_everything
 
-        check_source(source)
         request = build_search(
             self.app, text, filters, mode=read_mode(mode), limit=limit, offset=offset, is_literal=is_literal,
             is_raw=is_raw, sort=sort,
-        )._replace(of_cards=source == "intent")  # fmt: skip
+        )._replace(source=read_source(source))  # fmt: skip
         rescorer = self._find_rescorer(embedder) if is_rescored else None
         retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
         answer = search_everything(retriever, request, rescorer=rescorer, with_lines=with_lines)

@@ -70,7 +70,7 @@ with modules that give the same names; a test compares this list with what other
                      load_schema, expected_schema,          the tables a file has beside those it should have
                      find_gaps, SchemaGap, SOURCES, DERIVED
 
-Intent cards are documents of which both keep a list of their own (`is_card`, `of_cards`): no search in what people
+Intent cards are documents of which both keep a list of their own (`Source`): no search in what people
 wrote finds one, and none of its counts and distances depends on them.
 
 Nobody outside names one of its tables, which are made by the migrations. Expressions are those of

@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.store.database import Store
-from forgelore.store.sqlite.files import CARD_TEXT, FULL_TEXT, SHADOWS, texts_of
+from forgelore.store.sqlite.files import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
 from forgelore.text.vectors import PackedVector
+from forgelore.words import source_of
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair
 _NOT_RARE = 20  # documents: such words fill pages of the index almost by themselves
@@ -32,7 +33,7 @@ _WORDS, _CHARS = 5, 4_000  # asked for of a document, from its beginning
 
 def find_word_damage(store: Store) -> list[str]:
     """Return why full text does not fit its texts, that of people or that of cards."""
-    return [line for name in (FULL_TEXT, CARD_TEXT) for line in _find_damage(store, name)]
+    return [line for name in FULL_TEXTS.values() for line in _find_damage(store, name)]
 
 
 def _find_damage(store: Store, name: str) -> list[str]:
@@ -99,16 +100,16 @@ def find_unmatched(store: Store, size: int) -> tuple[list[tuple[int, str]], int]
     stem = make_stemmer(store)
     missed: list[tuple[int, str]] = []
     sql = """
-        SELECT t.id, t.title || char(10) || substr(t.text, 1, ?), d.representation IS 'intent'
+        SELECT t.id, t.title || char(10) || substr(t.text, 1, ?), d.representation
         FROM document_texts t
         LEFT JOIN documents d ON d.id = t.id
         WHERE t.id IN (SELECT id FROM document_texts ORDER BY random() LIMIT ?)
     """
     rows = store.rows(sql, _CHARS, size)
-    for document_id, text, is_card in rows:
+    for document_id, text, representation in rows:
         words = list(dict.fromkeys(text[start:end] for start, end, _ in stem(text)))
         for word in random.sample(words, min(_WORDS, len(words))):
-            if not _is_found(store, CARD_TEXT if is_card else FULL_TEXT, document_id, word):
+            if not _is_found(store, FULL_TEXTS[source_of(representation)], document_id, word):
                 missed.append((document_id, word))
                 break
     return missed, len(rows)

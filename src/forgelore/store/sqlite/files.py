@@ -23,6 +23,7 @@ from typing import NamedTuple
 import apsw
 
 from forgelore.errors import StoreError
+from forgelore.words import Source
 
 _WITHOUT_LOCKS = ("unix-none", "win32-none")
 _COPY = "copy it to a folder that can be written"
@@ -127,6 +128,7 @@ def _size_and_time(path: str) -> tuple[int, int]:
 
 FULL_TEXT = "documents_fts"
 CARD_TEXT = "cards_fts"  # that of cards, which count for nothing in the other
+FULL_TEXTS: dict[Source, str] = {"raw": FULL_TEXT, "intent": CARD_TEXT}
 VOCABULARY = "documents_vocab"  # its words, as a table
 SHADOWS = ("data", "idx", "docsize", "config")  # tables that FTS5 keeps for each, behind an underscore
 VECTORS = "chunks"

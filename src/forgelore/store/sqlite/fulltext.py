@@ -20,9 +20,18 @@ import apsw
 from forgelore.errors import InvalidValue, StoreError
 from forgelore.store.database import Store
 from forgelore.store.filters import Allowed, Condition
-from forgelore.store.sqlite.files import CARD_TEXT, CODE_REMADE, CODE_TEXTS, FULL_TEXT, REMADE, SHADOWS, texts_of
+from forgelore.store.sqlite.files import (
+    CODE_REMADE,
+    CODE_TEXTS,
+    FULL_TEXT,
+    FULL_TEXTS,
+    REMADE,
+    SHADOWS,
+    texts_of,
+)
 from forgelore.store.sqlite.schema import expected_schema
 from forgelore.text.terms import TOKENIZER, char_offsets
+from forgelore.words import Source
 
 # What a word is worth in the title, in the text, and among the split terms.
 TITLE_WEIGHT, TEXT_WEIGHT, TERMS_WEIGHT = 3.0, 1.0, 0.5
@@ -34,18 +43,18 @@ class Found(NamedTuple):
     score: float  # BM25, larger is better
 
 
-def add_text(store: Store, document_id: int, title: str, text: str, terms: str, *, is_card: bool = False) -> None:
+def add_text(store: Store, document_id: int, title: str, text: str, terms: str, *, source: Source = "raw") -> None:
     """Make a document findable by its words."""
     sql = f"""
-        INSERT INTO {_table(is_card)} (rowid, title, text, terms)
+        INSERT INTO {FULL_TEXTS[source]} (rowid, title, text, terms)
         VALUES (?, ?, ?, ?)
     """
     store.run(sql, document_id, title, text, terms)
 
 
-def remove_text(store: Store, document_id: int, title: str, text: str, terms: str, *, is_card: bool = False) -> None:
+def remove_text(store: Store, document_id: int, title: str, text: str, terms: str, *, source: Source = "raw") -> None:
     """Take a document out. FTS5 must be told the *old* text, or its terms stay behind."""
-    table = _table(is_card)
+    table = FULL_TEXTS[source]
     sql = f"""
         INSERT INTO {table} ({table}, rowid, title, text, terms)
         VALUES ('delete', ?, ?, ?, ?)
@@ -53,29 +62,23 @@ def remove_text(store: Store, document_id: int, title: str, text: str, terms: st
     store.run(sql, document_id, title, text, terms)
 
 
-def _table(is_card: bool) -> str:  # noqa: FBT001 - the only thing it is asked
-    return CARD_TEXT if is_card else FULL_TEXT
-
-
 def compact_words(store: Store) -> None:
     """Write the index anew, without anything that was removed from it."""
-    for table in (FULL_TEXT, CARD_TEXT):
+    for table in FULL_TEXTS.values():
         store.run(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
 def overwrite_words(store: Store) -> None:
     """Overwrite from now on what is removed."""
-    for table in (FULL_TEXT, CARD_TEXT):
+    for table in FULL_TEXTS.values():
         store.run(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)")
 
 
 def search_words(
-    store: Store, expression: str, limit: int, allowed: Allowed | None = None, *, of_cards: bool = False
+    store: Store, expression: str, limit: int, allowed: Allowed | None = None, *, source: Source = "raw"
 ) -> list[Found]:
-    """Return matching documents, best first; equal scores in the order of their ids. `of_cards`: cards, and nothing
-    that people wrote; otherwise no cards.
-    """
-    table = _table(of_cards)
+    """Return matching documents, best first; equal scores in the order of their ids."""
+    table = FULL_TEXTS[source]
     within = _within(table, allowed)
     sql = f"""
         SELECT rowid, -bm25({table}, {TITLE_WEIGHT}, {TEXT_WEIGHT}, {TERMS_WEIGHT}) AS score
@@ -101,12 +104,12 @@ def list_with_words(store: Store, expression: str, limit: int, allowed: Allowed 
 
 
 def count_items(
-    store: Store, expression: str, allowed: Allowed | None = None, *, of_cards: bool = False, most: int = MAX_COUNTED
+    store: Store, expression: str, allowed: Allowed | None = None, *, source: Source = "raw", most: int = MAX_COUNTED
 ) -> tuple[int, bool]:
     """Return how many items have matching documents, and whether that is exact: `most` documents are looked at, no
     more, since counting takes as long for a common word as the search.
     """
-    table = _table(of_cards)
+    table = FULL_TEXTS[source]
     within = _within(table, allowed)
     sql = f"""
         SELECT count(*), count(DISTINCT d.item_id)
@@ -135,9 +138,9 @@ def match_id(table: str) -> str:
     return f"+{table}.rowid"
 
 
-def has_words(expression: str, *, of_cards: bool = False) -> Condition:
+def has_words(expression: str, *, source: Source = "raw") -> Condition:
     """The condition on documents `d` that they match an expression."""
-    table = _table(of_cards)
+    table = FULL_TEXTS[source]
     return Condition(f"d.id IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)", (expression,))
 
 
@@ -398,11 +401,11 @@ def remake_full_text(store: Store) -> None:
         store.run("DELETE FROM main.sqlite_schema WHERE name IN (?, ?, ?)", *REMADE)
         store.run("PRAGMA writable_schema=RESET")
         for shadow in SHADOWS:
-            store.run(f"DROP TABLE IF EXISTS {FULL_TEXT}_{shadow}")
-            store.run(f"DROP TABLE IF EXISTS {CARD_TEXT}_{shadow}")
+            for name in FULL_TEXTS.values():
+                store.run(f"DROP TABLE IF EXISTS {name}_{shadow}")
         for name in REMADE:
             store.run(expected[name].sql)
-        for name in (FULL_TEXT, CARD_TEXT):  # FTS5's own 'rebuild' would give each the texts of both
+        for name in FULL_TEXTS.values():  # FTS5's own 'rebuild' would give each the texts of both
             store.run(f"INSERT INTO {name} (rowid, title, text, terms) {texts_of(name)}")
 
 

@@ -38,6 +38,7 @@ import msgspec
 from forgelore.store.database import Store
 from forgelore.store.stats import StoredEmbedder
 from forgelore.text.dates import machine_ms
+from forgelore.words import Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,7 +151,7 @@ _READ = """
 """
 # Asked in words that indexes answer: looking at the columns themselves would read every vector.
 _FIRST_ONES = "+id <= ? AND embedder_id = ?"
-_WHOSE = {True: "is_card", False: "id NOT IN (SELECT id FROM chunks WHERE is_card)"}
+_WHOSE: dict[Source, str] = {"intent": "is_card", "raw": "id NOT IN (SELECT id FROM chunks WHERE is_card)"}
 
 
 class VectorRows(NamedTuple):
@@ -207,19 +208,19 @@ def no_rows() -> VectorRows:
     return VectorRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32), ())
 
 
-def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0, of_cards: bool = False) -> VectorRows:
+def load_rows(store: Store, embedder: StoredEmbedder, *, after: int = 0, source: Source = "raw") -> VectorRows:
     """Read the chunks with larger ids: those of cards, or those of what people wrote."""
-    return _together([no_rows(), *each_block(store, embedder, after=after, of_cards=of_cards)])
+    return _together([no_rows(), *each_block(store, embedder, after=after, source=source)])
 
 
 def each_block(
-    store: Store, embedder: StoredEmbedder, *, after: int = 0, of_cards: bool = False
+    store: Store, embedder: StoredEmbedder, *, after: int = 0, source: Source = "raw"
 ) -> "Iterator[VectorRows]":
     """Read the same block by block."""
     import numpy as np
 
     while (after := _before_next(store, after)) >= 0:
-        bindings = (after, after + _BLOCK, embedder.id, of_cards, embedder.dimension)
+        bindings = (after, after + _BLOCK, embedder.id, source == "intent", embedder.dimension)
         ids, documents, vectors = store.row(_READ, *bindings) or ("", "", b"")
         after += _BLOCK
         if ids:
@@ -232,19 +233,19 @@ def cut_blocks(vectors: "Block") -> "tuple[Block, ...]":
     return tuple(vectors[at : at + _LARGE_BLOCK] for at in range(0, len(vectors), _LARGE_BLOCK))
 
 
-def load_ids(store: Store, embedder: StoredEmbedder, *, upto: int, of_cards: bool = False) -> "Ids":
+def load_ids(store: Store, embedder: StoredEmbedder, *, upto: int, source: Source = "raw") -> "Ids":
     """Return which of the chunks up to an id are there, in any order."""
-    sql = f"SELECT group_concat(id) FROM chunks WHERE {_FIRST_ONES} AND {_WHOSE[of_cards]}"
+    sql = f"SELECT group_concat(id) FROM chunks WHERE {_FIRST_ONES} AND {_WHOSE[source]}"
     return _numbers(store.value(sql, upto, embedder.id) or "")
 
 
-def count_up_to(store: Store, embedder: StoredEmbedder, upto: int, *, of_cards: bool = False) -> int:
+def count_up_to(store: Store, embedder: StoredEmbedder, upto: int, *, source: Source = "raw") -> int:
     """Return how many of the chunks up to an id are there.
 
     SQLite counts a whole table by its pages, forty times as fast as it counts rows: so the few others are subtracted.
     """
-    if of_cards or store.value("SELECT EXISTS (SELECT 1 FROM embedders WHERE id <> ?)", embedder.id):
-        sql = f"SELECT count(*) FROM chunks WHERE {_FIRST_ONES} AND {_WHOSE[of_cards]}"
+    if source == "intent" or store.value("SELECT EXISTS (SELECT 1 FROM embedders WHERE id <> ?)", embedder.id):
+        sql = f"SELECT count(*) FROM chunks WHERE {_FIRST_ONES} AND {_WHOSE[source]}"
         return int(store.value(sql, upto, embedder.id))
     sql = """
         SELECT (SELECT count(*) FROM chunks)

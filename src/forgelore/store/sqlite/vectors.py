@@ -32,6 +32,7 @@ from forgelore.store.sqlite.vector_memory import (
 )
 from forgelore.store.stats import StoredEmbedder
 from forgelore.text.vectors import PackedVector, pack_vector
+from forgelore.words import Source, source_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,11 +191,11 @@ def save_chunks(
     chunks: "Sequence[tuple[Chunk, PackedVector]]",
 ) -> bool:
     """Replace a document's vectors, unless its text changed meanwhile; returns whether it did. In a transaction."""
-    sql = "SELECT project_id, content_hash, representation = 'intent' FROM documents WHERE id = ?"
+    sql = "SELECT project_id, content_hash, representation FROM documents WHERE id = ?"
     row = store.row(sql, document_id)
     if row is None or row[1] != content_hash:
         return False
-    is_card, digest = row[2], content_hash[:_HASH_BYTES]
+    is_card, digest = source_of(row[2]) == "intent", content_hash[:_HASH_BYTES]
     store.run("DELETE FROM chunks WHERE document_id = ? AND embedder_id = ?", document_id, embedder_id)
     store.run_many(
         """
@@ -252,8 +253,8 @@ class VectorCache:
     `refresh` is cheap when nothing changed. Not shared between threads: each keeps its own, or takes turns.
     """
 
-    def __init__(self, store: Store, embedder: StoredEmbedder, *, of_cards: bool = False) -> None:
-        self._store, self.embedder, self._of_cards = store, embedder, of_cards
+    def __init__(self, store: Store, embedder: StoredEmbedder, *, source: Source = "raw") -> None:
+        self._store, self.embedder, self._source = store, embedder, source
         self._version: tuple[int, int, int] | None = None
         self.rows = no_rows()
         self._live: Mask | None = None  # which rows are still there; None: all
@@ -263,22 +264,22 @@ class VectorCache:
         version = self._store.version
         if version == self._version:
             return
-        if not self.rows.total and not self._of_cards:
+        if not self.rows.total and self._source == "raw":
             self.rows = load_file(self._store, self.embedder) or self.rows
         last = int(self.rows.chunk_ids[-1]) if self.rows.total else 0
         if last:
             self._forget_gone(last)
-        self._add(load_rows(self._store, self.embedder, after=last, of_cards=self._of_cards))
+        self._add(load_rows(self._store, self.embedder, after=last, source=self._source))
         self._version = version
 
     def _forget_gone(self, last: int) -> None:
         """Mark rows that are gone; where they are many, leave them out for good, which copies the others."""
         import numpy as np
 
-        kept = count_up_to(self._store, self.embedder, last, of_cards=self._of_cards)
+        kept = count_up_to(self._store, self.embedder, last, source=self._source)
         if kept == (self.rows.total if self._live is None else int(self._live.sum())):
             return
-        ids = load_ids(self._store, self.embedder, upto=last, of_cards=self._of_cards)
+        ids = load_ids(self._store, self.embedder, upto=last, source=self._source)
         self._live = _is_member(self.rows.chunk_ids, ids)
         if kept < (1 - _MANY_GONE) * self.rows.total:
             self.rows, self._live = self.rows.take(np.flatnonzero(self._live)), None
