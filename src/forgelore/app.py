@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
 from forgelore.errors import ConfigError, InvalidValue, LoreError, StoreError, UsageError
@@ -31,6 +31,9 @@ if TYPE_CHECKING:  # reading commands never need a forge
     from forgelore.ports.embedder import Embedder
     from forgelore.ports.forge import Forge, IndexBranch, PayloadReader
     from forgelore.ports.progress import Watcher
+    from forgelore.tasks import Task
+
+Result = TypeVar("Result")
 
 
 class App:
@@ -47,7 +50,8 @@ class App:
         self.for_reading = for_reading  # the store can then not be written by anything that is asked here
         self.config: Config = load_config(environ, cwd=cwd, db=db)
         self.hosts: Hosts = hosts_of(self.config, environ)
-        self.stop = threading.Event()
+        self._task: Task[Any] | None = None
+        self._is_task_carried_out = False
         # Time and chance, for tests to replace: every client is made with these four.
         self.sleep: Callable[[float], None] = self._sleep
         self.clock: Callable[[], float] = time.monotonic
@@ -99,9 +103,18 @@ class App:
         store with `create=True` before.
         """
         from forgelore.context import JobContext
+
+        return JobContext(self.store(), project, self.now_ms, self.watch(watcher), self.stop.is_set, self.sleep)
+
+    def watch(self, watcher: "Watcher | None") -> "Watcher":
+        """Return who is told of progress: the task that is carried out, and through it the watcher of the call."""
+        if self._is_task_carried_out:
+            if watcher is not None and watcher is not self.task:
+                self.task.listen(watcher.tell)
+            return self.task
         from forgelore.ports.progress import Watcher
 
-        return JobContext(self.store(), project, self.now_ms, watcher or Watcher(), self.stop.is_set, self.sleep)
+        return watcher or Watcher()
 
     def close_replaced(self) -> bool:
         """Close the store where its file is gone, or is another one now; whatever is asked next opens what is there. It
@@ -128,9 +141,37 @@ class App:
         """True while this thread is inside a transaction."""
         return self._store is not None and self._store.is_in_transaction
 
+    @property
+    def task(self) -> "Task[Any]":
+        """What is being done now; outside `carry_out` one task stands for every call."""
+        if self._task is None:
+            from forgelore.tasks import Task  # here: commands that only read need none
+
+            self._task = Task()
+        return self._task
+
+    @property
+    def stop(self) -> threading.Event:
+        """Set as soon as the task is cancelled."""
+        return self.task.stop
+
+    def carry_out(self, task: "Task[Result]", work: "Callable[[], Result]") -> "Result":
+        """Do work as a task: cancelling it, from any thread, ends the work after its transaction and does not wait for
+        the answer of a language model.
+        """
+        before = self._task, self._is_task_carried_out
+        self._task, self._is_task_carried_out = task, True
+        try:
+            return task.run(work, cut_off=self._cut_off_models)
+        finally:
+            self._task, self._is_task_carried_out = before
+
     def interrupt(self) -> None:
-        """End what is running, from another thread: after its transaction, and a model's answer is not waited for."""
-        self.stop.set()
+        """End what is running, from another thread, whether it is a task of its own or not."""
+        self.task.cancel()
+        self._cut_off_models()
+
+    def _cut_off_models(self) -> None:
         for model in list(self._chat_models.values()):
             model.interrupt()
 
@@ -336,9 +377,8 @@ class App:
         )
 
     def _sleep(self, seconds: float) -> None:
-        """Sleep in a way that Ctrl-C ends at once, in every thread."""
-        if self.stop.wait(seconds):
-            raise KeyboardInterrupt
+        """Sleep in a way that a cancelled task ends at once, in every thread."""
+        self.task.sleep(seconds)
 
     def _probe(self, host: str) -> str:
         """Return which forge a host is: from the store, else by asking it."""

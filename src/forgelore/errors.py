@@ -33,7 +33,7 @@
           PromptTooLong              16   ... more text than its context holds
       Refused                        20   a safety rule
         Unproven                     20   ... no audit has shown that closings would be right
-      Stopped                       130   the user pressed Ctrl-C
+    Stopped                         130   the user pressed Ctrl-C, or a task was cancelled (no LoreError)
 
 A reader that leaves early (`| head`) is no error.
 
@@ -203,6 +203,17 @@ class Unproven(Refused):
     code = "unproven"
 
 
-class Stopped(LoreError):
+class Stopped(BaseException):
+    """Work was cancelled and ended after its transaction. No LoreError, so that nobody who deals with a failure of one
+    item, page or server swallows it.
+    """
+
     code = "interrupted"
     exit_code = 130
+
+    def __init__(
+        self, message: str = "stopped", *, hint: str = "what was saved is kept; run the same command to go on"
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -6,7 +6,7 @@ import pytest
 
 import forgelore
 from forgelore.api import BuiltDocuments
-from forgelore.errors import ConfigError, InvalidValue, NotFound
+from forgelore.errors import ConfigError, InvalidValue, NotFound, Stopped
 from servers.embedding import EmbeddingServer
 
 
@@ -102,6 +102,6 @@ def test_a_check_says_why_no_vector_was_made_again(history):
 
 def test_what_is_running_can_be_stopped(history):
     history.stop.set()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         history.update_index()
     assert not history.is_writing

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from ask.conftest import QUOTE, READ, answer, broken, cite, results
-from forgelore.errors import InvalidValue, Refused
+from forgelore.errors import InvalidValue, Refused, Stopped
 from servers.base import Response
 from servers.chat import call, prompt_of, stall
 
@@ -203,7 +203,7 @@ def test_a_run_that_is_killed_leaves_its_steps(history, server):
         if step.number == 2:
             history.app.stop.set()
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         history.ask("why?", on_step=stop)
     history.app.stop.clear()
     (kept,) = history.list_asked()

@@ -9,7 +9,7 @@ import forgelore
 import forgelore.index.code as files_flow
 from clones.conftest import FILES
 from clones.repositories import commit_entries, commit_files, git, make_repository, write_blob
-from forgelore.errors import AuthError, ConfigError, InvalidValue, NotFound
+from forgelore.errors import AuthError, ConfigError, InvalidValue, NotFound, Stopped
 from servers.githttp import GitServer, has_backend
 
 
@@ -93,7 +93,7 @@ def test_a_run_that_is_cut_off_goes_on(lore, repository, tmp_path, monkeypatch, 
     monkeypatch.setattr(files_flow, "_BATCH_FILES", 1)
     asked = iter(range(stop_after + 1))
     monkeypatch.setattr(lore.app.stop, "is_set", lambda: next(asked, None) is None)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(Stopped):
         lore.index_code(str(repository), project="acme/web")
     monkeypatch.undo()
     lore.index_code(str(repository), project="acme/web")

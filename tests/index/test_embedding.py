@@ -5,7 +5,7 @@ import math
 import pytest
 
 import engine_tables
-from forgelore.errors import EmbedderUnreachable, EmbeddingFailed
+from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, Stopped
 from forgelore.index.vectors import MAX_ATTEMPTS, embed_documents
 from forgelore.store.sqlite.check import packed_size
 from forgelore.store.sqlite.vector_rows import count_vectors
@@ -231,7 +231,7 @@ def test_a_stop_ends_between_transactions_and_the_next_run_goes_on(tracker):
     for number in range(1, 101):
         tracker.add(number, f"Title {number}", f"word{number}")
     tracker.index()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         embed(tracker, Hashed(), should_stop=lambda: True)
     assert 0 < waiting(tracker) < 100
     assert embed(tracker, Hashed()).waiting == 0

@@ -185,11 +185,11 @@ def test_a_changed_title_is_not_copied_into_the_index(sound):
 def test_a_watcher_is_told_how_far_a_check_is(sound):
     told = []
 
-    class Listening(Watcher):
-        def begin(self, resource, title, total):
-            told.append((title, total))
+    def hear(event):
+        if not event.done:
+            told.append((event.title, event.expected))
 
-    check_all(sound.store, CheckRequest(embedder=Hashed(), watcher=Listening()))
+    check_all(sound.store, CheckRequest(embedder=Hashed(), watcher=Watcher(hear)))
     assert told == [
         ("items compared with their answers", 11), ("texts compared", 22), ("items compared with their documents", 11),
         ("vectors made again", 22),

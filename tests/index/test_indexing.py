@@ -2,7 +2,7 @@
 
 import pytest
 
-from forgelore.errors import StoreError
+from forgelore.errors import Stopped, StoreError
 from forgelore.index import update as indexing
 from forgelore.index.update import count_indexed, index_items, reindex_items
 from forgelore.index.vectors import embed_documents
@@ -251,7 +251,7 @@ def test_a_stop_ends_between_batches_and_the_next_run_goes_on(tracker, monkeypat
     monkeypatch.setattr(indexing, "BATCH", 2)
     for number in range(1, 6):
         tracker.add(number)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         index(tracker.store, [1], should_stop=lambda: True)
     assert tracker.value("SELECT count(*) FROM documents") == 2
     assert index(tracker.store, [1]).new == 3
@@ -260,14 +260,9 @@ def test_a_stop_ends_between_batches_and_the_next_run_goes_on(tracker, monkeypat
 def test_progress_tells_the_total_and_adds_up(tracker):
     told = []
 
-    class Telling(Watcher):
-        def begin(self, resource, title, total):
-            told.append((resource, total))
-
-        def saved(self, resource, rows):
-            told.append((resource, rows))
-
     for number in range(1, 4):
         tracker.add(number)
-    tracker.index(watcher=Telling())
-    assert told == [("documents", 3), ("documents", 3)]
+    tracker.index(watcher=Watcher(told.append))
+    assert [(event.done, event.expected, event.is_finished) for event in told] == [
+        (0, 3, False), (3, 3, False), (3, 3, True),
+    ]  # fmt: skip

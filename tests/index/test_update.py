@@ -2,7 +2,7 @@
 
 import pytest
 
-from forgelore.errors import ConfigError, EmbedderUnreachable, StoreError
+from forgelore.errors import ConfigError, EmbedderUnreachable, Stopped, StoreError
 from forgelore.index.update import update_index
 from forgelore.ports.progress import Watcher
 from index.embedder import DIMENSION, Hashed
@@ -12,10 +12,12 @@ class Parts(Watcher):
     """Remembers which parts were begun."""
 
     def __init__(self):
+        super().__init__(self.hear)
         self.begun = []
 
-    def begin(self, resource, title, total):
-        self.begun.append((resource, total))
+    def hear(self, event):
+        if not event.done:
+            self.begun.append((event.stage, event.expected))
 
 
 @pytest.fixture
@@ -98,7 +100,7 @@ def test_what_is_wrong_with_the_store_is_raised(filled):
 
 
 def test_a_stop_ends_the_update_between_two_batches(filled):
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         update(filled, should_stop=lambda: True)
     assert filled.value("SELECT count(*) FROM documents") == 3
     assert filled.count_vectors() == 0

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from forgelore.compare.calibrate import recalibrate
 from forgelore.compare.shipped import VERSION
+from forgelore.ports.progress import Watcher
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_duplicates
 from forgelore.store.sqlite.schema import open_store
-from forgelore.surfaces.cli.progress import LogWatcher
+from forgelore.surfaces.cli.progress import ProgressLog
 
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "haven", "inlet", "jetty", "knoll", "larch")
 
@@ -155,22 +156,20 @@ def test_what_an_older_ranking_learned_is_learned_anew_once_and_told(load, tmp_p
     )
 
 
-class Recorder(LogWatcher):
+class Recorder(Watcher):
     """Writes down what it is told, and stops the run at one of the duplicates."""
 
     def __init__(self, stop_at):
-        super().__init__("p")
+        super().__init__(self.hear)
         self.told, self.ranked, self.stop_at = [], 0, stop_at
 
-    def announce(self, text):
-        self.told.append(text)
-
-    def begin(self, resource, title, total):
-        super().begin(resource, title, total)
-        self.told.append((resource, total))
-
-    def saved(self, resource, rows):
-        self.ranked += rows if resource == "issue duplicates" else 0
+    def hear(self, event):
+        if event.note:
+            self.told.append(event.note)
+        elif not event.done and not event.is_finished:
+            self.told.append((event.stage, event.expected))
+        if event.stage == "issue duplicates":
+            self.ranked = event.done
 
     def should_stop(self):
         return self.ranked >= self.stop_at
@@ -255,11 +254,12 @@ def test_no_progress_line_counts_more_than_there_are(load, monkeypatch, capsys):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 900)), max_size=8), st.integers(0, 800))
 def test_whatever_total_a_forge_tells_no_more_than_that_is_counted(capsys, saved, total):
-    watcher = LogWatcher("p")
+    log = ProgressLog("p")
+    watcher = Watcher(log.show)
     for name in "ab":
         watcher.begin(name, name, total)
     for name, rows in saved:
-        watcher._last = -100.0  # ten seconds have passed
+        log._last = -100.0  # ten seconds have passed
         watcher.saved(name, rows)
         watcher.done(name)
     said = capsys.readouterr().err.replace(",", "")

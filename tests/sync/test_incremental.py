@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from forgelore.errors import ForgeError
+from forgelore.errors import ForgeError, Stopped
 from forgelore.store.sync import load_cursor
 from forgelore.sync import run as sync_flow
 from forgelore.sync.pages import PageSaver
@@ -271,7 +271,7 @@ def test_ctrl_c_ends_a_run_that_can_be_continued(lab):
     lab.populate()
     stop = sync_flow.threading.Event()
     stop.set()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         lab.sync(stop=stop)
     assert lab.value("SELECT status FROM sync_runs") == "interrupted"
     lab.sync()

@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from forgelore.index.stats import VectorStats as VectorStats
     from forgelore.index.update import Indexed as Indexed
     from forgelore.index.vectors import Embedded as Embedded
+    from forgelore.ports.progress import Progress as Progress
     from forgelore.ports.progress import Watcher as Watcher
     from forgelore.profiles import FORGE_NAMES as FORGE_NAMES
     from forgelore.profiles import NAMING as NAMING
@@ -149,6 +150,7 @@ if TYPE_CHECKING:
     from forgelore.sync.status import SyncEstimate as SyncEstimate
     from forgelore.sync.status import SyncRun as SyncRun
     from forgelore.sync.status import SyncStatus as SyncStatus
+    from forgelore.tasks import Task as Task
     from forgelore.text.markdown import check_page as check_page
     from forgelore.text.reading import LinePart as LinePart
     from forgelore.text.reading import ReadingText as ReadingText
@@ -327,6 +329,8 @@ _HOMES = {
     "VectorStats": "forgelore.index.stats",
     "WaitingError": "forgelore.store.stats",
     "WaitingQueue": "forgelore.store.stats",
+    "Progress": "forgelore.ports.progress",
+    "Task": "forgelore.tasks",
     "Watcher": "forgelore.ports.progress",
     "check_filled": "forgelore.text.values",
     "check_page": "forgelore.text.markdown",

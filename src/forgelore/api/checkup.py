@@ -18,6 +18,7 @@ from forgelore.errors import CorruptStore, ForgeError, LoreError, StoreError
 from forgelore.index.stats import look_at_search
 from forgelore.llm_settings import LlmProfile
 from forgelore.ports.chat import ChatMessage
+from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
 from forgelore.store.jobs import count_jobs
 from forgelore.store.projects import find_project, list_projects
@@ -65,11 +66,15 @@ class DoctorCheck(NamedTuple):
     fault: type[LoreError] = StoreError
 
 
-def check_up(app: App, *, is_offline: bool, on_ask: Callable[[str], None] | None = None) -> Iterator[DoctorCheck]:
-    """Yield each check as soon as it is done: servers may take a while to answer. `on_ask` is called with the name of
-    each before it is asked.
+def check_up(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> Iterator[DoctorCheck]:
+    """Yield each check as soon as it is done: servers may take a while to answer. The
+    watcher hears the name of each before it is asked.
     """
-    on_ask = on_ask or (lambda _server: None)
+    watcher = watcher or Watcher()
+
+    def on_ask(server: str) -> None:
+        watcher.announce(f"asking {server} …")
+
     yield from _machine()
     yield _settings(app)
     yield from _database(app)

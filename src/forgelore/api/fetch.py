@@ -62,8 +62,8 @@ def sync(
     """Fetch what is new and update the index. What came before a failure is kept, and can be found: what the index has
     to say of it is noted on the error.
     """
-    name = name_on_forge(app, project)
-    forge = app.forge(name, on_wait=watcher.waiting if watcher else None)
+    name, watcher = name_on_forge(app, project), app.watch(watcher)
+    forge = app.forge(name, on_wait=watcher.waiting)
     store = app.store(create=True) if app.has_store else partial(app.store, create=True)
     options = _options(app, [parse_kind(word) for word in kinds], full=full, force=force)
     try:
@@ -81,7 +81,8 @@ def refresh(
     watcher: Watcher | None,
 ) -> SyncedProject:  # fmt: skip
     """Fetch the issues and changes of a stored project that are new, or those that changed as well."""
-    forge = app.forge(project.name, on_wait=watcher.waiting if watcher else None)
+    watcher = app.watch(watcher)
+    forge = app.forge(project.name, on_wait=watcher.waiting)
     options = SyncOptions(
         force=force, kinds=("issue", "change"), workers=app.config.workers, command="refresh", new_only=not known,
         since=since,
@@ -119,7 +120,7 @@ def replay(
     done = replay_project(
         app.store(), app.payload_reader(project.name), project,
         kinds=tuple(dict.fromkeys(parse_kind(word) for word in kinds)), force=force,
-        watcher=watcher, should_stop=app.stop.is_set, now=app.now_ms,
+        watcher=app.watch(watcher), should_stop=app.stop.is_set, now=app.now_ms,
     )  # fmt: skip
     updated = update_index(app, [project.id], index, watcher)
     return ReplayedProject(

@@ -8,7 +8,7 @@ that needs them. What finds, fetches, indexes, dedupes and answers stands in `me
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack
 
 from forgelore.api.deduping.history_audit import AuditingHistory
 from forgelore.api.methods.history_fetch import FetchingHistory
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from forgelore.browse.items import ReadItem, ShownItem
     from forgelore.browse.lists import ListedItems, RowCount
     from forgelore.history.people import LabelCount
+    from forgelore.ports.progress import Watcher
+    from forgelore.tasks import Task
     from forgelore.text.reading import ReadingText, ScrollDirection
     from forgelore.triage.bot import BotResult
     from forgelore.triage.events import Event, Inputs
 
+Result = TypeVar("Result")
 Sort = Literal[
     "updated", "created", "number", "comments", "updated-asc", "created-asc", "number-asc", "comments-asc",
 ]  # fmt: skip
@@ -236,15 +239,13 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
         return add_host(self.app, host, kind=kind, token_env=token_env)
 
-    def check_up(
-        self, *, is_offline: bool = False, on_ask: Callable[[str], None] | None = None
-    ) -> "Iterator[DoctorCheck]":
+    def check_up(self, *, is_offline: bool = False, watcher: "Watcher | None" = None) -> "Iterator[DoctorCheck]":
         """Yield what is in place and what is not, one check after another. Each forge is asked once, for 5 seconds at
-        most, and `on_ask` is called with the name of a server before it is asked.
+        most, and the watcher hears the name of a server before it is asked.
         """
         from forgelore.api.checkup import check_up
 
-        return check_up(self.app, is_offline=is_offline, on_ask=on_ask)
+        return check_up(self.app, is_offline=is_offline, watcher=watcher)
 
     def find_token_owner(self, project: str | None = None) -> "TokenOwner":
         """Ask the forge of a project, or of the first that would be synced, whose token is used there."""
@@ -282,14 +283,24 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
 
     @property
     def stop(self) -> threading.Event:
-        """Set it, and whatever is running ends after its transaction, with a KeyboardInterrupt."""
+        """Set it, and whatever is running ends after its transaction and raises Stopped."""
         return self.app.stop
 
     def interrupt(self) -> None:
-        """End what is running, from another thread: at its next step, with a KeyboardInterrupt, and a running request
-        to a language model at once. Clear `stop` before anything else is asked.
+        """End what is running, from another thread: it raises Stopped at its next step, and a running request to a
+        language model ends at once. Clear `stop` before anything else is asked.
         """
         self.app.interrupt()
+
+    def run(self, task: "Task[Result]", work: "Callable[[Self], Result]") -> "Result":
+        """Do work with this history as a task, which other threads may watch, cancel and wait for. Each history runs
+        one task at a time:
+
+            task = forgelore.Task()
+            threading.Thread(target=history.run, args=(task, lambda history: history.sync("acme/web"))).start()
+            task.cancel()
+        """
+        return self.app.carry_out(task, lambda: work(self))
 
     @property
     def is_writing(self) -> bool:

@@ -54,6 +54,7 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
     """Build what waits. An embedder that is missing or fails is a warning: words find everything without it. What an
     earlier version of the ranking has learned of the projects is learned anew.
     """
+    watcher = app.watch(watcher)
     from forgelore.api.find import make_retriever
     from forgelore.compare.calibrate import recalibrate
 
@@ -93,8 +94,8 @@ def _embed_beside(
     return done, ()
 
 
-def _wanted_embedder(app: App, parts: IndexParts, watcher: Watcher | None) -> Embedder | None:
-    return app.embedder(on_wait=watcher.waiting if watcher else None) if parts == "all" else None
+def _wanted_embedder(app: App, parts: IndexParts, watcher: Watcher) -> Embedder | None:
+    return app.embedder(on_wait=watcher.waiting) if parts == "all" else None
 
 
 def _warnings(done: IndexUpdate) -> tuple[str, ...]:
@@ -110,6 +111,7 @@ def _warnings(done: IndexUpdate) -> tuple[str, ...]:
 
 def build_documents(app: App, projects: list[int], *, full: bool, watcher: Watcher | None) -> BuiltDocuments:
     """Build the documents of changed items, or of all."""
+    watcher = app.watch(watcher)
     store, build = app.store(), reindex_items if full else index_items
     done = build(store, projects, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
     total, truncated = count_indexed(store, projects)
@@ -121,8 +123,9 @@ def embed(
     app: App, projects: list[int], *, full: bool, retry: bool, embedder: str | None, watcher: Watcher | None
 ) -> Embedded:
     """Make the vectors that are missing, those that failed before, or all. Raises ConfigError without an embedder."""
+    watcher = app.watch(watcher)
     store = app.store()
-    chosen = app.embedder(embedder, on_wait=watcher.waiting if watcher else None)
+    chosen = app.embedder(embedder, on_wait=watcher.waiting)
     if chosen is None:
         hint = "choose one: forgelore embed --embedder lore"
         raise ConfigError("embedding is switched off (embedder = none)", hint=hint)
@@ -141,7 +144,7 @@ def make_check(app: App, sample: int | None, watcher: Watcher | None) -> CheckRe
 
     embedder, reason = _find_embedder(app, sample)
     second = find_second_embedder(app, app.config.embedder) if sample else None
-    return CheckRequest(embedder, second, reason, app.payload_reader, sample, watcher or Watcher(), app.now_ms)
+    return CheckRequest(embedder, second, reason, app.payload_reader, sample, app.watch(watcher), app.now_ms)
 
 
 def _find_embedder(app: App, sample: int) -> tuple[Embedder | None, str]:
@@ -179,6 +182,7 @@ class IndexedCode(Struct, frozen=True):
 
 def index_code(app: App, request: CodeRequest, watcher: Watcher | None) -> IndexedCode:
     """Bring the files and commits of a project up to date with a clone."""
+    watcher = app.watch(watcher)
     if not 1 <= request.depth <= 1_000_000:
         raise InvalidValue(f"a depth of {request.depth} is out of range", hint="use 1 to 1,000,000")
     name, clone = _find_clone(app, request)
@@ -189,9 +193,7 @@ def index_code(app: App, request: CodeRequest, watcher: Watcher | None) -> Index
     if head is None:
         said = f"{clone.folder} has no commits yet: nothing was indexed"
         return IndexedCode(str(name), clone.folder, clone.is_shallow, IndexedFiles(), None, (said,))
-    setup = CodeSetup(
-        clone, project.id, app.config.code_max_kb * 1000, watcher or Watcher(), app.stop.is_set, app.now_ms
-    )
+    setup = CodeSetup(clone, project.id, app.config.code_max_kb * 1000, watcher, app.stop.is_set, app.now_ms)
     files = index_files(store, setup, head)
     commits = index_commits(store, setup, head) if request.with_commits else None
     with store.transaction():

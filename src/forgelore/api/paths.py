@@ -45,7 +45,7 @@ def extract_decisions(
         hint = f"{_BUDGET[0]:,} to {_BUDGET[1]:,} tokens"
         raise InvalidValue(f"a budget of {str(budget)[:60]!r} tokens is no budget", hint=hint)
     request = make_request(app, path, after=None, before=None, limit=1)
-    setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, watcher)
+    setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, app.watch(watcher))
     store, meant = app.store(create=True), require_project(app, project)
     is_public = not app.include_internal
     return extract_history(store, meant, request, setting, is_public=is_public, include_internal=include_internal)

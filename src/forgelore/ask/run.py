@@ -22,7 +22,7 @@ from forgelore.ask.tool_calls import (
     read_observations,
     read_written,
 )
-from forgelore.errors import LoreError, PromptTooLong, ToolsRefused
+from forgelore.errors import LoreError, PromptTooLong, Stopped, ToolsRefused
 from forgelore.ports.chat import ChatModel, ChatReply, ToolCall
 
 MAX_WRONG = 4  # wrong calls in a row, then the run ends
@@ -101,7 +101,7 @@ class _Run:
     def check_limits(self) -> None:
         """End the run where a limit is met; say it beforehand where one is near."""
         if self.setting.should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
         if len(self.steps) >= self.request.steps:
             raise _Ended("steps")
         if self.is_late:

@@ -18,6 +18,7 @@ from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.reference import STRENGTHS, load_distribution, scope_of, shipped_curve
 from forgelore.compare.sameness import READ, learn
 from forgelore.compare.shipped import VERSION
+from forgelore.errors import Stopped
 from forgelore.ports.progress import Watcher
 from forgelore.records import BestMatch
 from forgelore.search.retriever import Retriever
@@ -170,7 +171,7 @@ def calibrate(
 ) -> list[Calibrated]:  # fmt: skip
     """Return what was learned of each kind that has items, and store it. A dry run says the same and stores nothing.
 
-    Raises KeyboardInterrupt when it is to stop: the sample is kept, and whatever was calibrated before stays.
+    Raises Stopped when it is to stop: the sample is kept, and whatever was calibrated before stays.
     """
     rehearsal = rehearsing(retriever.store, LEARNED) if is_dry else contextlib.nullcontext()
     with rehearsal:
@@ -187,7 +188,7 @@ def _calibrate(
             continue
         build_sample(retriever, project_id, kind, size=SAMPLE_SIZE, watcher=watcher, should_stop=should_stop)
         if should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
         scope = scope_of(retriever, project_id, kind)
         found.append((scope, _calibrate_kind(retriever, scope, watcher, should_stop)))
     with retriever.store.transaction():
@@ -237,7 +238,7 @@ def _rank_known(
     found = []
     for item_id, originals in known.items():
         if should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
         first = next(iter(rank_earlier(retriever, load_subject(retriever.store, item_id)).matches), None)
         if first is not None:
             found.append(_Ranked(first.strength, first.similarity, _is_one_of(first, originals)))
@@ -341,7 +342,7 @@ def recalibrate(
             watcher.announce(_ANNOUNCED.format(kinds=" and ".join(f"{kind}s" for kind in sorted(kinds))))
         try:
             done = calibrate(retriever, project_id, watcher=watcher, should_stop=should_stop, now_ms=now_ms)
-        except KeyboardInterrupt:  # what was asked for, the update of the index, is done
+        except (KeyboardInterrupt, Stopped):  # what was asked for, the update of the index, is done
             return said
         said += [_tell(one) for one in done if one.kind in kinds]
     return said

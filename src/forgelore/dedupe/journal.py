@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import LiveItem
-from forgelore.errors import AuthError, Locked, LoreError, NotFound
+from forgelore.errors import AuthError, Locked, LoreError, NotFound, Stopped
 from forgelore.model import Item, ItemKey, Project
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite
@@ -333,7 +333,7 @@ def _stopped_on_failure(context: WriteContext) -> Iterator[None]:
         yield
     except Locked:
         raise  # whoever took over says how the run ends
-    except (LoreError, KeyboardInterrupt):
+    except (LoreError, KeyboardInterrupt, Stopped):
         with contextlib.suppress(LoreError), context.store.transaction():
             end_run(context.store, context.run_id, "stopped", context.now_ms())
         raise

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from forgelore.dedupe.llm import TokenBudget
-from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, LoreError, PromptTooLong
+from forgelore.errors import AuthError, ChatModelNotFound, ConfigError, LoreError, PromptTooLong, Stopped
 from forgelore.history.extraction import (
     MAX_PAGES,
     MIN_PAGE_CHARS,
@@ -89,7 +89,7 @@ def extract_decisions(
     watcher.begin("decisions", "conversations read", len(todo))
     for at, item in enumerate(todo):
         if setting.should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
         try:
             run.read(item, sorted(paths.get(item.row.id, ())))
         except _OutOfBudget:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from forgelore.errors import Stopped
 from forgelore.index.definitions import cut_code, find_language
 from forgelore.index.left_out import (
     MAX_RULES,
@@ -235,7 +236,7 @@ def _read_files(store: Store, setup: CodeSetup, plan: _Plan, known: dict[str, Kn
             _index_batch(store, setup, batch, sizes, plan, known, result)
             setup.watcher.saved("files", len(batch))
             if setup.should_stop():
-                raise KeyboardInterrupt
+                raise Stopped
     setup.watcher.done("files")
 
 
@@ -322,7 +323,7 @@ def index_commits(store: Store, setup: CodeSetup, commit: str, *, limit: int = M
             save_commits(store, setup.project_id, [NewCommit(*one) for one in batch])
         setup.watcher.saved("commits", len(batch))
         if setup.should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
     if missing:
         setup.watcher.done("commits")
     _complete(store, setup, shas)
@@ -344,7 +345,7 @@ def _complete(store: Store, setup: CodeSetup, shas: list[str]) -> None:
         with store.transaction():
             complete_commits(store, setup.project_id, [NewCommit(*one) for one in batch])
         if setup.should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
 
 
 def _join(store: Store, setup: CodeSetup, head: str) -> None:

@@ -96,11 +96,11 @@ def repair_store(store: Store, request: CheckRequest | None = None) -> Repaired:
     first = checked = check_store(store, request)
     if _OF_FILE & first.rows.keys() and not _HOPELESS & first.rows.keys():
         has_lost_vectors = _mend_file(store, first, notes)
-        request = structs.replace(request, watcher=_NextWatcher(request.watcher))
+        request = structs.replace(request, watcher=_watch_again(request.watcher))
         checked = check_store(store, request)
     found = _counts(checked) | _counts(first)
     if found and not _HOPELESS & found.keys():
-        request = structs.replace(request, watcher=_NextWatcher(request.watcher))
+        request = structs.replace(request, watcher=_watch_again(request.watcher))
         _rebuild(store, request, checked, notes)
         _make_vectors(store, request, notes, may_begin=has_lost_vectors)
         _write_vector_file(store)
@@ -113,20 +113,9 @@ def _counts(checked: Checked) -> dict[str, int]:
     return {finding.name: finding.count for finding in checked.findings}
 
 
-class _NextWatcher(Watcher):
-    """Keeps the parts of a step apart from those of the step before, which have the same names."""
-
-    def __init__(self, watcher: Watcher) -> None:
-        self._watcher = watcher
-
-    def begin(self, resource: str, title: str, total: int | None) -> None:
-        self._watcher.begin(f"{resource}, again", title, total)
-
-    def saved(self, resource: str, rows: int) -> None:
-        self._watcher.saved(f"{resource}, again", rows)
-
-    def done(self, resource: str) -> None:
-        self._watcher.done(f"{resource}, again")
+def _watch_again(watcher: Watcher) -> Watcher:
+    """Keep the stages of a step apart from those of the step before, which have the same names."""
+    return Watcher(lambda event: watcher.tell(event._replace(stage=f"{event.stage}, again" if event.stage else "")))
 
 
 def _mend_file(store: Store, checked: Checked, notes: list[str]) -> bool:

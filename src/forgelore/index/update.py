@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from msgspec import Struct
 
-from forgelore.errors import LoreError, StoreError
+from forgelore.errors import LoreError, Stopped, StoreError
 from forgelore.index.vectors import Embedded, count_unembedded, embed_documents
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
@@ -68,7 +68,7 @@ def index_items(
             _index_batch(store, project_id, jobs, result, now_ms)
             watcher.saved("documents", len(jobs))
             if should_stop():
-                raise KeyboardInterrupt
+                raise Stopped
     watcher.done("documents")
     refresh_common_words(store)
     return result
@@ -125,7 +125,7 @@ def reindex_items(
             _reindex_batch(store, project_id, [one for one in ids if one not in without], result, now_ms)
             watcher.saved("documents", len(ids))
             if should_stop():
-                raise KeyboardInterrupt
+                raise Stopped
     watcher.done("documents")
     refresh_common_words(store)
     return result

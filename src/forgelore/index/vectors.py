@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from forgelore.errors import EmbeddingFailed
+from forgelore.errors import EmbeddingFailed, Stopped
 from forgelore.index.cleaning import build_chunks
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
@@ -101,7 +101,7 @@ def embed_documents(
             run.embed(project_id, jobs)
             watcher.saved("vectors", len(jobs))
             if should_stop():
-                raise KeyboardInterrupt
+                raise Stopped
     watcher.done("vectors")
     run.result.waiting = count_unembedded(store, projects)
     if has_other_embedders(store, run.stored.id) and not count_untired(store, JobKind.EMBED, MAX_ATTEMPTS):
@@ -289,7 +289,7 @@ def embed_items(
             made, after = made + len(texts), texts[-1].document_id
             watcher.saved(_PART, len(texts))
             if should_stop():
-                raise KeyboardInterrupt
+                raise Stopped
     watcher.done(_PART)
     return made
 

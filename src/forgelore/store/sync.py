@@ -1,6 +1,5 @@
-"""The bookkeeping of sync: cursors, runs, and the lock that keeps two syncs of one project apart.
-
-The history of syncs, for `sync-status`: how far each list was read, who holds a lock, how the last runs went.
+"""The bookkeeping of sync: cursors, runs, and the lock that keeps two syncs of one project apart and says how far its
+holder is.
 """
 
 import json
@@ -96,10 +95,16 @@ class Lock:
 
     def __init__(self, store: Store, name: str, owner: str, shown: str = "this project") -> None:
         self._store, self._name, self._owner, self._shown = store, name, owner, shown
+        # How far the holder is, for other processes to show: written by the next `confirm`.
+        self.progress: tuple[str | None, int, int | None] = (None, 0, None)  # stage, rows done, rows expected
 
     def confirm(self, now_ms: int) -> None:
-        sql = "UPDATE locks SET heartbeat_at = ? WHERE name = ? AND owner = ?"
-        if not self._store.run(sql, now_ms, self._name, self._owner):
+        sql = """
+            UPDATE locks
+            SET heartbeat_at = ?, stage = ?, done = ?, expected = ?
+            WHERE name = ? AND owner = ?
+        """
+        if not self._store.run(sql, now_ms, *self.progress, self._name, self._owner):
             raise Locked(f"another process took over {self._shown}", hint="let it finish; what this one saved is kept")
 
     def release(self) -> None:
@@ -175,11 +180,16 @@ class StoredRun(NamedTuple):
 
 
 class LockHolder(NamedTuple):
-    """The process that holds a lock, and when it last said so."""
+    """The process that holds a lock, when it last said so, and how far it was then: rows `done` of `expected` in a
+    stage, as people call it. None: it has not begun, or nobody knows how many there are.
+    """
 
     machine: str
     pid: int
     heartbeat_at: int
+    stage: str | None = None
+    done: int = 0
+    expected: int | None = None
 
 
 def load_positions(store: Store, project_id: int) -> list[ListPosition]:
@@ -227,7 +237,7 @@ def was_interrupted(store: Store, project_id: int) -> bool:
 def find_lock_holder(store: Store, name: str) -> LockHolder | None:
     """Return who holds a lock; None when nobody does."""
     sql = """
-        SELECT machine, pid, heartbeat_at
+        SELECT machine, pid, heartbeat_at, stage, done, expected
         FROM locks
         WHERE name = ?
     """

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import Struct
 
-from forgelore.errors import InvalidValue, LoreError, NotFound, Refused, StoreError
+from forgelore.errors import InvalidValue, LoreError, NotFound, Refused, Stopped, StoreError
 from forgelore.model import ItemKey, Kind, Project, ProjectName
 from forgelore.store.database import Store
 from forgelore.store.exports import (
@@ -177,7 +177,9 @@ def _refuse_a_synced_project(store: Store, project: StoredProject) -> None:
 
 
 def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error: BaseException | None) -> None:
-    status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    status = (
+        "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt | Stopped) else "failed"
+    )
     # A disk that just filled up refuses this row too; the first error is the one to tell.
     with contextlib.suppress(LoreError) if error else contextlib.nullcontext(), store.transaction():
         finish_run(

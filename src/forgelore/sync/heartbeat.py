@@ -1,10 +1,13 @@
-"""Keeping a lock's heartbeat young while nothing is written: a rate limit can take minutes."""
+"""What a lock says while work goes on: that its holder lives, also while a rate limit lets nothing be written, and how
+far it is.
+"""
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
 from forgelore.errors import LoreError
+from forgelore.ports.progress import Progress, Watcher
 from forgelore.store.sync import Lock
 
 EVERY_S = 15.0
@@ -29,3 +32,15 @@ def beating(lock: Lock, now: Callable[[], int]) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def noting_progress(lock: Lock, watcher: Watcher | None) -> Watcher:
+    """Return a watcher that also has the lock say how far the work is, from its next `confirm` on."""
+
+    def note(event: Progress) -> None:
+        if event.stage:
+            lock.progress = (event.title, event.done, event.expected)
+        if watcher is not None:
+            watcher.tell(event)
+
+    return Watcher(note)

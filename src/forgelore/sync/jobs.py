@@ -7,7 +7,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import NamedTuple
 
-from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited
+from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited, Stopped
 from forgelore.model import ItemKey, Project
 from forgelore.ports.forge import MissingPart, Page
 from forgelore.store.database import Store
@@ -150,12 +150,12 @@ def _collect(
                 running[context.pool.submit(fetch, _keys(part))] = part
     if arrived:
         with context.store.transaction():
-            context.lock.confirm(context.now())
             for page, jobs in arrived:
                 context.saver.save(page, kind, context.now())
                 for job in jobs:
                     _settle(context, job, page.missing.get(parse_job_key(job.key)))
-        finished(sum(len(jobs) for _, jobs in arrived))
+            finished(sum(len(jobs) for _, jobs in arrived))
+            context.lock.confirm(context.now())
 
 
 def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None:
@@ -176,7 +176,7 @@ def _settle(context: SyncContext, job: Job, missing: MissingPart | None) -> None
 def _arrived(context: SyncContext, running: dict[Future[Page], list[Job]]) -> set[Future[Page]]:
     while True:
         if context.stop.is_set():
-            raise KeyboardInterrupt
+            raise Stopped
         finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
         if finished:
             return finished

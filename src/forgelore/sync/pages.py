@@ -1,18 +1,8 @@
-"""Saving one page of a forge: rows, follow-up jobs and cursor, inside the caller's transaction.
+"""The page loop: lists of a forge, read from where their cursors stand, each page saved with its cursor.
 
-The policy of a reader: what it keeps of a forge's pages, how it fetches them, and when it stops.
-
-`sync` keeps everything and reads to the end. Who needs something else hands in another policy: the page loop (lists)
-and the saving of a page (page) are the same for all.
-
-The page loop: lists of a forge, read page by page from where their cursors stand, each page saved with its cursor.
-
-One list that this reader may not see is remembered and the others go on. Any other error ends the loop, and so does the
-policy.
-
-Fetching the pages of several lists: side by side, a thread for each, or in turn and not a page too many.
-
-The caller's thread takes what arrives and saves it.
+Lists are fetched side by side, a thread for each, or in turn; the caller's thread takes what arrives and saves rows,
+follow-up jobs and cursor in one transaction. A policy says what is kept and when to stop: `sync` keeps everything and
+reads to the end. A list that this reader may not see is remembered and the others go on; any other error ends the loop.
 """
 
 import contextlib
@@ -25,7 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from msgspec import Struct, field
 
-from forgelore.errors import AuthError, LoreError, NotFound, RateLimited
+from forgelore.errors import AuthError, LoreError, NotFound, RateLimited, Stopped
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project
 from forgelore.ports.forge import ForgeReader, Page, Resource
 from forgelore.ports.progress import Watcher
@@ -258,7 +248,7 @@ def _fetch(
 def _next(handed: "Queue[Arrival]", stop: threading.Event) -> Arrival:
     while True:
         if stop.is_set():
-            raise KeyboardInterrupt
+            raise Stopped
         with contextlib.suppress(Empty):
             return handed.get(timeout=POLL_S)
 
@@ -284,7 +274,7 @@ class ListsRead(Struct):
 class PageLoop:
     """Reads lists of one project by the policy of its saver; `result` grows with every page, also when one fails.
 
-    `confirm` is called in each transaction before anything is written, and raises where this run may not write.
+    `confirm` is called at the end of each transaction, and raises where this run may not write.
     """
 
     def __init__(
@@ -335,13 +325,13 @@ class PageLoop:
 
     def _save(self, resource: Resource, page: Page) -> None:
         with self._saver.store.transaction():
-            self._confirm()
             rows = self._saver.save(page, resource.name, self._now())
+            self._watcher.saved(resource.name, rows)
+            self._confirm()  # last: it writes how far this run is, this page included
         if page.cursor is not None:  # else it holds a warning, and nothing of the list
             self.result.read.add(resource.name)
         self.result.pages += 1
         self.result.warnings += page.warnings
-        self._watcher.saved(resource.name, rows)
 
 
 def are_complete(store: Store, project_id: int, resources: Iterable[Resource]) -> bool:

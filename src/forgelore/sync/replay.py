@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from forgelore.errors import LostPage
+from forgelore.errors import LostPage, Stopped
 from forgelore.model import Item, Note, Project, Thread
 from forgelore.ports.forge import Page, PayloadReader
 from forgelore.ports.progress import Watcher
@@ -35,7 +35,7 @@ from forgelore.store.replay import (
     restore_thread_state,
 )
 from forgelore.store.sync import Lock, acquire_lock
-from forgelore.sync.heartbeat import beating
+from forgelore.sync.heartbeat import beating, noting_progress
 from forgelore.text.dates import machine_ms
 from forgelore.words import JobKind
 
@@ -80,7 +80,7 @@ def work_off_replays(
     should_stop: Callable[[], bool] = lambda: False, now: Callable[[], int] = machine_ms,
 ) -> Replayed:  # fmt: skip
     """Read again what waits for it: a migration has asked, or a replay was cut off. The caller holds the lock."""
-    watcher = watcher or Watcher()
+    watcher = noting_progress(lock, watcher)
     result = Replayed()
     waiting, _ = count_jobs(store, project_id).get(JobKind.REPLAY, (0, 0))
     if not waiting:
@@ -88,16 +88,16 @@ def work_off_replays(
     watcher.begin(JobKind.REPLAY, "items read again", waiting)
     while jobs := ready_jobs(store, project_id, JobKind.REPLAY, now(), BATCH):
         with store.transaction():
-            lock.confirm(now())
             part = replay_items(store, reader, project_id, [int(job.key) for job in jobs])
             for job in jobs:
                 finish_job(store, project_id, job)
+            watcher.saved(JobKind.REPLAY, len(jobs))
+            lock.confirm(now())
         result.read += part.read
         result.restored += part.restored
         result.incomplete += part.incomplete
-        watcher.saved(JobKind.REPLAY, len(jobs))
         if should_stop():
-            raise KeyboardInterrupt
+            raise Stopped
     watcher.done(JobKind.REPLAY)
     return result
 

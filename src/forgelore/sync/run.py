@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, format_error
+from forgelore.errors import AuthError, ForgeError, LoreError, NotFound, Stopped, format_error
 from forgelore.model import Project, ProjectName
 from forgelore.ports.forge import Forge, Resource
 from forgelore.ports.progress import Watcher
@@ -26,7 +26,7 @@ from forgelore.store.project_rows import save_project
 from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync import acquire_lock, finish_run, reset_cursors, start_run
 from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
-from forgelore.sync.heartbeat import beating
+from forgelore.sync.heartbeat import beating, noting_progress
 from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, work_off
 from forgelore.sync.pages import PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
 from forgelore.sync.replay import work_off_replays
@@ -90,7 +90,7 @@ def sync_project(
     context = SyncContext(
         store, project, stored.id, lock, saver, pool, options.workers, now_ms, stop or threading.Event()
     )
-    sync = _Sync(context, forge, stored, options, watcher or Watcher())
+    sync = _Sync(context, forge, stored, options, noting_progress(lock, watcher))
     error: BaseException | None = None
     try:
         with beating(lock, now_ms):
@@ -295,7 +295,13 @@ class _Sync:
         result.failing_jobs = sum(failing for _, failing in waiting.values())
         if error is None:
             result.warnings += [*tell_cut(self.context.saver.cut), *self._missing_parts()]
-        status = "succeeded" if error is None else "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        status = (
+            "succeeded"
+            if error is None
+            else "interrupted"
+            if isinstance(error, KeyboardInterrupt | Stopped)
+            else "failed"
+        )
         summary: dict[str, Any] = {"written": result.written, "deleted": result.deleted, "warnings": result.warnings}
         with self.store.transaction():
             finish_run(

@@ -1,8 +1,7 @@
 """`sync-status`: where each project stands, what waits, and how the last runs went.
 
-`sync --plan`: what a sync would cost, before any quota is spent on it.
-
-Three requests at most are made: the project, its totals. The rest is arithmetic over what the store already has.
+Also `sync --plan`: what a sync would cost. It makes three requests at most (the project and its totals); the rest is
+arithmetic over what the store already has.
 """
 
 import json
@@ -99,9 +98,15 @@ def _status(store: Store, project: StoredProject, runs: int, *, is_public: bool)
             FailedJob(f"{kind} {key}", attempts, error, when)
             for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS, is_public=is_public)
         ],
-        locked_by=find_lock_holder(store, f"project {project.id}"),
+        locked_by=_holder(store, project, is_public=is_public),
         runs=[_run(row, is_public=is_public) for row in load_runs(store, project.id, runs)],
     )
+
+
+def _holder(store: Store, project: StoredProject, *, is_public: bool) -> LockHolder | None:
+    """How many rows came is not for everybody: some of them may be confidential."""
+    holder = find_lock_holder(store, f"project {project.id}")
+    return holder._replace(done=0, expected=None) if holder and is_public else holder
 
 
 def _run(run: StoredRun, *, is_public: bool) -> SyncRun:

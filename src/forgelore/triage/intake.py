@@ -128,6 +128,7 @@ class _OnePart(Watcher):
     """Shows several lists as one part: a forge may have one for issues and changes, or one for each."""
 
     def __init__(self, watcher: Watcher) -> None:
+        super().__init__()
         self._watcher = watcher
 
     def saved(self, resource: str, rows: int) -> None:  # noqa: ARG002 - whichever list it was

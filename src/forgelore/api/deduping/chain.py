@@ -12,7 +12,7 @@ from forgelore.dedupe.clusters import TargetPolicy
 from forgelore.dedupe.gates import MIN_CLOSE
 from forgelore.dedupe.judge import DecisionsMade, JudgeSetting
 from forgelore.dedupe.plan import CLUSTERED, Canonicalized, ClosingPlan, PlanSettings
-from forgelore.errors import Unproven
+from forgelore.errors import Stopped, Unproven
 from forgelore.ports.progress import Watcher
 from forgelore.search.retriever import Retriever
 
@@ -63,7 +63,7 @@ def run_chain(
 def _go_on(app: App) -> None:
     """Half of the candidates make no plan: a stop ends the chain."""
     if app.stop.is_set():
-        raise KeyboardInterrupt
+        raise Stopped
 
 
 def _find_unproven(app: App, plan: ClosingPlan) -> str:

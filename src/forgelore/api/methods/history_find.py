@@ -96,7 +96,9 @@ class FindingHistory:
         suite, excluded = read_queries(path, exclude)
         found, app = find_project(self.app, project), self.app
         setup = EvaluationSetup(found, app.hosts, app.now_ms(), meant, excluded, is_time_ordered, threshold)
-        return evaluate(self.retriever(embedder, is_lexical=meant == "lexical"), suite, setup, watcher=watcher)
+        return evaluate(
+            self.retriever(embedder, is_lexical=meant == "lexical"), suite, setup, watcher=self.app.watch(watcher)
+        )
 
     def calibrate(
         self, *, project: str | None = None, embedder: str | None = None, is_dry: bool = False,
@@ -108,8 +110,8 @@ class FindingHistory:
 
         found = find_calibrated(self.app, find_project(self.app, project))
         return calibrate(
-            self.retriever(embedder), found.id, is_dry=is_dry, watcher=watcher, should_stop=self.app.stop.is_set,
-            now_ms=self.app.now_ms,
+            self.retriever(embedder), found.id, is_dry=is_dry, watcher=self.app.watch(watcher),
+            should_stop=self.app.stop.is_set, now_ms=self.app.now_ms,
         )  # fmt: skip
 
     def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> "Retriever":

@@ -143,8 +143,8 @@ def _run_and_report(arguments: list[str], started: float) -> int:
         return int(ended.code or 0)
     except LoreError as error:
         return report(error, chosen, color)
-    except KeyboardInterrupt:
-        return report(Stopped("stopped", hint="what was saved is kept; run the same command to go on"), chosen, color)
+    except (KeyboardInterrupt, Stopped):
+        return report(Stopped(), chosen, color)
     except Exception as error:
         if os.environ.get("FORGELORE_DEBUG"):
             raise
@@ -250,7 +250,7 @@ def write_envelope(chosen: str, envelope: "JsonValue") -> None:
     print(FORMATS[chosen][1](envelope))
 
 
-def report(error: LoreError, chosen: str | None, color: str | None) -> int:
+def report(error: LoreError | Stopped, chosen: str | None, color: str | None) -> int:
     """Report an error to a person, or to a program in the format it chose. Return its exit code."""
     if chosen:
         from forgelore.surfaces.present.data import present_failure

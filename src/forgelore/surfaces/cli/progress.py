@@ -1,7 +1,7 @@
 """Commands that take longer: progress on standard error, and how Ctrl-C ends them.
 
-In a terminal progress is a bar per resource with counts, rate and time left; in a log a line now and then. rich is
-imported here, by the bars alone.
+On a terminal progress is a bar per stage; in a log a line now and then. Both are shown from the same events. rich is
+imported here, by the bars and the spinner alone.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
-from forgelore.api import Watcher
+from forgelore.api import Progress, Watcher
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -20,100 +20,79 @@ if TYPE_CHECKING:
     from forgelore.surfaces.cli.command import Context
 
 
-class LogWatcher(Watcher):
-    """For pipes and CI: one line when a resource is done, and one every ten seconds while it is not."""
+_LOG_EVERY_S = 10
+_LONG_WAIT_S = 5  # shorter waits are not worth a line in a log
+
+
+class ProgressLog:
+    """For pipes and CI: one line when a stage is done, and one every ten seconds while it is not."""
 
     def __init__(self, project: str) -> None:
         self._project = project
-        self._rows: dict[str, int] = {}
-        self._titles: dict[str, str] = {}
-        self._totals: dict[str, int | None] = {}
         self._last = time.monotonic()
 
-    def begin(self, resource: str, title: str, total: int | None) -> None:
-        self._titles[resource], self._totals[resource] = title, total
-        self._rows.setdefault(resource, 0)
-
-    def saved(self, resource: str, rows: int) -> None:
-        self._rows[resource] = self._rows.get(resource, 0) + rows
-        if time.monotonic() - self._last >= 10:
+    def show(self, event: Progress) -> None:
+        if event.note:
+            self._show_note(event)
+        elif event.is_finished:
+            if event.done:
+                self._print(event, "")
+        elif event.done and time.monotonic() - self._last >= _LOG_EVERY_S:
             self._last = time.monotonic()
-            self._say(resource, " …")
+            self._print(event, " …")
 
-    def done(self, resource: str) -> None:
-        if self._rows.get(resource):
-            self._say(resource, "")
+    def _show_note(self, event: Progress) -> None:
+        if not event.wait_s:
+            print(f"{self._project}: {event.note}", file=sys.stderr)
+        elif event.wait_s >= _LONG_WAIT_S:
+            print(f"{self._project}: waiting {event.wait_s:.0f} s ({event.note})", file=sys.stderr)
 
-    def waiting(self, seconds: float, reason: str) -> None:
-        if seconds >= 5:
-            print(f"{self._project}: waiting {seconds:.0f} s ({reason})", file=sys.stderr)
-
-    def announce(self, text: str) -> None:
-        print(f"{self._project}: {text}", file=sys.stderr)
-
-    def _say(self, resource: str, end: str) -> None:
-        rows, total = self._rows[resource], self._totals[resource]
-        # A forge's total is older than its rows: "740 of 500" would be no news but of a wrong total.
-        of = f" of {total:,}" if total and end and rows <= total else ""
-        print(f"{self._project}: {self._titles[resource]}: {rows:,}{of}{end}", file=sys.stderr)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        return
+    def _print(self, event: Progress, end: str) -> None:
+        # A forge's total is older than its rows: "740 of 500" would only say that the total is wrong.
+        is_told = event.expected and end and event.done <= event.expected
+        of = f" of {event.expected:,}" if is_told else ""
+        print(f"{self._project}: {event.title}: {event.done:,}{of}{end}", file=sys.stderr)
 
 
-class BarWatcher(Watcher):
-    """For people: a bar per resource, with counts, rate and time left."""
+class ProgressBars:
+    """For people: a bar per stage, with counts, rate and time left."""
 
     def __init__(self, project: str) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
 
-        self._bars = Progress(
+        self.bars = Bars(
             SpinnerColumn(finished_text="[green]✓[/]"), TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24), TextColumn("{task.fields[count]}", justify="right"),
             TextColumn("[dim]{task.fields[rate]}[/]", justify="right"), TimeRemainingColumn(elapsed_when_finished=True),
             console=Console(stderr=True),
         )  # fmt: skip
-        self._project = project
+        self.bars.console.print(f"[bold]{project}[/]", highlight=False)
         self._tasks: dict[str, TaskID] = {}
         self._started: dict[str, float] = {}
 
-    def begin(self, resource: str, title: str, total: int | None) -> None:
-        if resource not in self._tasks:
-            self._tasks[resource] = self._bars.add_task(title, total=total, rate="", count="0")
-            self._started[resource] = time.monotonic()
+    def show(self, event: Progress) -> None:
+        if event.wait_s:
+            self.bars.console.print(f"[yellow]waiting {event.wait_s:.0f} s[/] ({event.note})", highlight=False)
+        elif event.note:
+            self.bars.console.print(event.note, highlight=False, markup=False)
+        elif event.stage not in self._tasks:
+            self._tasks[event.stage] = self.bars.add_task(event.title, total=event.expected, rate="", count="0")
+            self._started[event.stage] = time.monotonic()
+        else:
+            self._update(self._tasks[event.stage], event)
 
-    def saved(self, resource: str, rows: int) -> None:
-        task = self._bars.tasks[self._tasks[resource]]
-        done = int(task.completed) + rows
-        total = max(task.total, done) if task.total else None
-        seconds = time.monotonic() - self._started[resource]
+    def _update(self, task: "TaskID", event: Progress) -> None:
+        done = event.done
+        if event.is_finished:
+            self.bars.update(task, total=done or 1, completed=done or 1, count=f"{done:,}")
+            return
+        total = max(event.expected, done) if event.expected else None
+        seconds = time.monotonic() - self._started[event.stage]
         rate = f"{done / seconds:,.0f}/s" if seconds > 0.5 else ""
-        count = f"{done:,}/{int(total):,}" if total else f"{done:,}"
-        self._bars.update(task.id, completed=done, total=total, rate=rate, count=count)
-
-    def done(self, resource: str) -> None:
-        task = self._bars.tasks[self._tasks[resource]]
-        self._bars.update(
-            task.id, total=task.completed or 1, completed=task.completed or 1, count=f"{int(task.completed):,}"
-        )
-
-    def waiting(self, seconds: float, reason: str) -> None:
-        self._bars.console.print(f"[yellow]waiting {seconds:.0f} s[/] ({reason})", highlight=False)
-
-    def announce(self, text: str) -> None:
-        self._bars.console.print(text, highlight=False, markup=False)
-
-    def __enter__(self) -> Self:
-        self._bars.console.print(f"[bold]{self._project}[/]", highlight=False)
-        self._bars.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._bars.stop()
+        count = f"{done:,}/{total:,}" if total else f"{done:,}"
+        self.bars.update(task, completed=done, total=total, rate=rate, count=count)
 
 
 class Spinner:
@@ -123,13 +102,13 @@ class Spinner:
         self._is_shown = is_shown and sys.stderr.isatty()
         self._status: Status | None = None
 
-    def show_asking(self, server: str) -> None:
+    def show(self, event: Progress) -> None:
         self.hide()
         if self._is_shown:
             from rich.console import Console
             from rich.markup import escape
 
-            self._status = Console(stderr=True).status(f"asking {escape(server)} …")
+            self._status = Console(stderr=True).status(escape(event.note))
             self._status.start()
 
     def hide(self) -> None:
@@ -144,12 +123,19 @@ class Spinner:
         self.hide()
 
 
-def make_watcher(project: str, *, is_quiet: bool) -> BarWatcher | LogWatcher:
-    return BarWatcher(project) if sys.stderr.isatty() and not is_quiet else LogWatcher(project)
+@contextlib.contextmanager
+def make_watcher(title: str, *, is_quiet: bool) -> Iterator[Watcher]:
+    """Show progress below a title: bars on a terminal, else lines."""
+    if is_quiet or not sys.stderr.isatty():
+        yield Watcher(ProgressLog(title).show)
+        return
+    shown = ProgressBars(title)
+    with shown.bars:
+        yield Watcher(shown.show)
 
 
 @contextlib.contextmanager
-def watched(context: "Context", title: str) -> Iterator[BarWatcher | LogWatcher]:
+def watched(context: "Context", title: str) -> Iterator[Watcher]:
     """Show progress below a title; Ctrl-C and SIGTERM end the command at once."""
     with stopping_on_interrupt(context), make_watcher(title, is_quiet=context.is_data) as watcher:
         yield watcher
@@ -165,7 +151,7 @@ def stopping_on_interrupt(context: "Context") -> Iterator[None]:
 
     def stop(_signal: int, _frame: object) -> None:
         is_second = history.stop.is_set()
-        history.stop.set()
+        history.stop.set()  # not `interrupt`: a handler must not wait for a lock that its own thread holds
         if is_second or not history.is_writing:
             raise KeyboardInterrupt
 

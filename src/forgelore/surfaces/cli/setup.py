@@ -115,12 +115,13 @@ def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_doctor(context: Context, arguments: argparse.Namespace) -> DoctorData:
+    from forgelore.api import Watcher
     from forgelore.surfaces.cli.progress import Spinner
 
     marks = {"ok": context.style.green("✓"), "warning": context.style.yellow("!"), "error": context.style.red("✗")}
     checks = []
     with Spinner(is_shown=not context.is_data) as spinner:
-        for check in context.history.check_up(is_offline=arguments.offline, on_ask=spinner.show_asking):
+        for check in context.history.check_up(is_offline=arguments.offline, watcher=Watcher(spinner.show)):
             spinner.hide()
             checks.append(check)
             context.print(f"{marks[check.status]} {check.name:<12} {check.message}")

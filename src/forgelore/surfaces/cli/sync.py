@@ -12,6 +12,7 @@ from forgelore.surfaces.present.text import ago
 if TYPE_CHECKING:
     from forgelore.api import (
         IndexParts,
+        LockHolder,
         ProjectName,
         ReplayedProject,
         SyncedProject,
@@ -162,7 +163,9 @@ def _print_status(context: Context, status: "SyncStatus", now: int) -> None:
     counts = ", ".join(f"{number(count)} {kind}s" for kind, count in status.items.items()) or "empty"
     context.print(f"{style.bold(status.project)}  {counts}, {number(status.notes)} notes")
     if holder := status.locked_by:
-        context.print(f"  {style.yellow('a sync is running')} (process {holder.pid} on {holder.machine})")
+        context.print(
+            f"  {style.yellow('a sync is running')} (process {holder.pid} on {holder.machine}){_describe_stage(holder)}"
+        )
     for one in status.runs:
         _print_run(context, one, now)
     for cursor in status.cursors:
@@ -182,6 +185,14 @@ def _print_status(context: Context, status: "SyncStatus", now: int) -> None:
             f"    {error.job}: {clean(error.error)} ({error.attempts} attempts, next"
             f" {'with the next sync' if turn is None else ago(turn, now)})"
         )
+
+
+def _describe_stage(holder: "LockHolder") -> str:
+    """Return how far a running sync is: ": issues 400 of 1,200"."""
+    if not holder.stage:
+        return ""
+    of = f" of {number(holder.expected)}" if holder.expected and holder.done <= holder.expected else ""
+    return f": {holder.stage} {number(holder.done)}{of}"
 
 
 def _print_run(context: Context, run: "SyncRun", now: int) -> None:

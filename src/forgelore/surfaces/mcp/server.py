@@ -21,6 +21,7 @@ from forgelore.errors import (
     LoreError,
     NotFound,
     RateLimited,
+    Stopped,
     StoreError,
 )
 from forgelore.surfaces.mcp.answers import DATA_NOTE, without_commands
@@ -77,7 +78,7 @@ class AgentServer(NamedTuple):
         try:
             threads = self.talking if tool.is_talking else self.histories
             answer = await threads.ask(lambda history: tool.call(history, params.arguments or {}))
-        except LoreError as error:
+        except (LoreError, Stopped) as error:
             return protocol.CallToolResult(content=[_text(_in_words(error))], is_error=True)
         except Exception as error:  # noqa: BLE001 - the surface's outermost line
             return protocol.CallToolResult(content=[_text(_unexpected(error))], is_error=True)
@@ -108,7 +109,7 @@ class AgentServer(NamedTuple):
         uri = str(params.uri)
         try:
             text = await self.histories.ask(lambda history: read_resource(history, uri))
-        except LoreError as error:
+        except (LoreError, Stopped) as error:
             raise MCPError(protocol.INVALID_PARAMS, _in_words(error), {"uri": uri[:1_000]}) from error
         except Exception as error:
             raise MCPError(protocol.INTERNAL_ERROR, _unexpected(error)) from error
@@ -173,7 +174,7 @@ def _text(text: str) -> protocol.TextContent:
     return protocol.TextContent(text=text)
 
 
-def _in_words(error: LoreError) -> str:
+def _in_words(error: LoreError | Stopped) -> str:
     advice = without_commands(error.hint) or next(
         (hint for kind, hint in _ADVICE if isinstance(error, kind)), "a person has to look at it"
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from forgelore.errors import LoreError
+from forgelore.errors import LoreError, Stopped
 from forgelore.surfaces.present.text import clean, printable
 from forgelore.text.dates import as_ms, format_ms
 
@@ -88,7 +88,7 @@ class Envelope(NamedTuple):
     error: ErrorData | Absence = MISSING
 
 
-def present_error(error: LoreError) -> ErrorData:
+def present_error(error: LoreError | Stopped) -> ErrorData:
     return ErrorData(error.code, error.message, error.hint)
 
 
@@ -98,7 +98,7 @@ def present_answer(answer: object, *, warnings: list[str], elapsed_ms: int, fail
     return as_data(Envelope(failure is None, as_data(answer), Meta(elapsed_ms), warnings, error))
 
 
-def present_failure(error: LoreError) -> JsonValue:
+def present_failure(error: LoreError | Stopped) -> JsonValue:
     """Return the envelope of a command that did not."""
     return as_data(Envelope(ok=False, error=present_error(error)))
 
