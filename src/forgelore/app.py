@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
-from forgelore.errors import ConfigError, InvalidValue, LoreError, StoreError, UsageError
+from forgelore.errors import ConfigError, InvalidValue, LoreError, Stopped, StoreError, UsageError
 from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
@@ -50,8 +50,8 @@ class App:
         self.for_reading = for_reading  # the store can then not be written by anything that is asked here
         self.config: Config = load_config(environ, cwd=cwd, db=db)
         self.hosts: Hosts = hosts_of(self.config, environ)
+        self.stop = threading.Event()  # of the task, while one is carried out
         self._task: Task[Any] | None = None
-        self._is_task_carried_out = False
         # Time and chance, for tests to replace: every client is made with these four.
         self.sleep: Callable[[float], None] = self._sleep
         self.clock: Callable[[], float] = time.monotonic
@@ -108,10 +108,10 @@ class App:
 
     def watch(self, watcher: "Watcher | None") -> "Watcher":
         """Return who is told of progress: the task that is carried out, and through it the watcher of the call."""
-        if self._is_task_carried_out:
-            if watcher is not None and watcher is not self.task:
-                self.task.listen(watcher.tell)
-            return self.task
+        if self._task is not None:
+            if watcher is not None and watcher is not self._task:
+                self._task.listen(watcher.tell)
+            return self._task
         from forgelore.ports.progress import Watcher
 
         return watcher or Watcher()
@@ -141,34 +141,20 @@ class App:
         """True while this thread is inside a transaction."""
         return self._store is not None and self._store.is_in_transaction
 
-    @property
-    def task(self) -> "Task[Any]":
-        """What is being done now; outside `carry_out` one task stands for every call."""
-        if self._task is None:
-            from forgelore.tasks import Task  # here: commands that only read need none
-
-            self._task = Task()
-        return self._task
-
-    @property
-    def stop(self) -> threading.Event:
-        """Set as soon as the task is cancelled."""
-        return self.task.stop
-
     def carry_out(self, task: "Task[Result]", work: "Callable[[], Result]") -> "Result":
         """Do work as a task: cancelling it, from any thread, ends the work after its transaction and does not wait for
         the answer of a language model.
         """
-        before = self._task, self._is_task_carried_out
-        self._task, self._is_task_carried_out = task, True
+        before = self._task, self.stop
+        self._task, self.stop = task, task.stop
         try:
             return task.run(work, cut_off=self._cut_off_models)
         finally:
-            self._task, self._is_task_carried_out = before
+            self._task, self.stop = before
 
     def interrupt(self) -> None:
         """End what is running, from another thread, whether it is a task of its own or not."""
-        self.task.cancel()
+        self.stop.set()
         self._cut_off_models()
 
     def _cut_off_models(self) -> None:
@@ -351,7 +337,7 @@ class App:
         if name not in self._embedders:
             from forgelore.embedders.choice import make_embedder
 
-            self._embedders[name] = make_embedder(name, self.config, self.environ, partial(self._manners, on_wait))
+            self._embedders[name] = make_embedder(name, self.config, self.environ, partial(self._options, on_wait))
         return self._embedders[name]
 
     def chat_model(
@@ -364,11 +350,11 @@ class App:
         if name not in self._chat_models:
             from forgelore.llm.chat import make_chat_model
 
-            make_manners = partial(self._manners, on_wait)
-            self._chat_models[name] = make_chat_model(name, self.config.llm, self.environ, make_manners)
+            make_options = partial(self._options, on_wait)
+            self._chat_models[name] = make_chat_model(name, self.config.llm, self.environ, make_options)
         return self._chat_models[name]
 
-    def _manners(self, on_wait: Callable[[float, str], None] | None) -> "HttpOptions":
+    def _options(self, on_wait: Callable[[float, str], None] | None) -> "HttpOptions":
         from forgelore.net.model_server import HttpOptions
 
         config = self.config
@@ -378,7 +364,8 @@ class App:
 
     def _sleep(self, seconds: float) -> None:
         """Sleep in a way that a cancelled task ends at once, in every thread."""
-        self.task.sleep(seconds)
+        if self.stop.wait(seconds):
+            raise Stopped
 
     def _probe(self, host: str) -> str:
         """Return which forge a host is: from the store, else by asking it."""
@@ -386,7 +373,7 @@ class App:
             for project in list_projects(self.store()):
                 if project.name.host == host:
                     return project.name.forge
-        from forgelore.net.probe import probe_forge
+        from forgelore.net.client import probe_forge
 
         return probe_forge(host, self.config.ca_file or None)
 

@@ -44,11 +44,6 @@ class Task(Watcher, Generic[Result]):
         if self.stop.is_set():
             raise Stopped
 
-    def sleep(self, seconds: float) -> None:
-        """Sleep, and raise Stopped as soon as the task is cancelled."""
-        if self.stop.wait(seconds):
-            raise Stopped
-
     @property
     def is_done(self) -> bool:
         return self._ended.is_set()

@@ -57,7 +57,7 @@ def llm_judge(replies, *, budget=None, fetch_patch=None, **settings):
     """A judge that asks a scripted server, which is `judge.server`. Waits take no time."""
     with ChatServer(replies) as server:
         profile = LlmProfile("cheap", **{"base_url": server.v1, "model": "scripted-model", "timeout": 5.0, **settings})
-        chat = ServedChatModel(profile, manners=HttpOptions(sleep=lambda _: None))
+        chat = ServedChatModel(profile, options=HttpOptions(sleep=lambda _: None))
         judge = LlmJudge(chat, budget=TokenBudget(budget), fetch_patch=fetch_patch)
         judge.server = server
         yield judge

@@ -23,7 +23,7 @@ def make(server):
         time = FakeTime(server)
         manners = HttpOptions(sleep=time.sleep, clock=time.clock, wall_clock=time.wall_clock, jitter=lambda: 0.0)
         place = url or (server.v1 if kind is OpenAI else server.url)
-        embedder = kind(place, model, manners=manners, **options)
+        embedder = kind(place, model, options=manners, **options)
         embedder.time = time
         made.append(embedder)
         return embedder

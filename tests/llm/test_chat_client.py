@@ -49,7 +49,7 @@ def make(server):
             sleep=fake.sleep, clock=time.monotonic if real else fake.clock, wall_clock=fake.wall_clock,
             jitter=lambda: 0.0,
         )  # fmt: skip
-        model = ServedChatModel(profile, key=key, manners=manners)
+        model = ServedChatModel(profile, key=key, options=manners)
         model.time = fake
         made.append(model)
         return model

@@ -1,6 +1,7 @@
 """Tasks: a sync that another thread cancels, watches and waits for, and that another process can see."""
 
 import json
+import re
 import threading
 import time
 
@@ -53,16 +54,15 @@ def test_another_process_sees_how_far_a_sync_is(github):
     github.on_request("GET .*/issues/comments", lambda: go_on.wait(PATIENCE_S))
     thread, _ = start(github, task)
     assert moved.wait(PATIENCE_S)
-    holder = wait_for(lambda: github.rows("SELECT stage, done FROM locks WHERE done > 0"))[0]
+    wait_for(lambda: github.rows("SELECT stage FROM locks WHERE done > 0"))
     file = github.app.config.db
     shown = json.loads(github.command("sync-status", "--json", "--db", file).stdout)["data"][0]["locked_by"]
     text = github.command("sync-status", "--db", file).stdout
     go_on.set()
     thread.join(PATIENCE_S)
-    assert shown["stage"] == holder[0]
-    assert shown["done"] >= holder[1] > 0
-    assert f"a sync is running (process {shown['pid']}" in text
-    assert f": {shown['stage']} {shown['done']}" in text
+    assert shown["stage"]
+    assert shown["done"] > 0
+    assert re.search(rf"a sync is running \(process {shown['pid']} on .+\): \w.* \d+", text)
     assert task.is_done
     assert github.value("SELECT count(*) FROM locks") == 0
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def make_embedder(
-    name: str, config: Config, environ: Mapping[str, str], make_manners: "Callable[[], HttpOptions]"
+    name: str, config: Config, environ: Mapping[str, str], make_options: "Callable[[], HttpOptions]"
 ) -> "Embedder":
     """Return the embedder of that name. Raises EmbedderUnreachable for one that is not installed."""
     if name in OWN_EMBEDDERS:
@@ -20,16 +20,16 @@ def make_embedder(
     # Address and model were written for the embedder of the settings: a server that is named instead has its own.
     is_meant = config.embedder in (name, *OWN_EMBEDDERS, "none")
     asked = config if is_meant else config._replace(embedder_url="", embedder_model="")
-    return {"ollama": _make_ollama, "openai": _make_openai}[name](asked, environ, make_manners())
+    return {"ollama": _make_ollama, "openai": _make_openai}[name](asked, environ, make_options())
 
 
-def _make_ollama(config: Config, _environ: Mapping[str, str], manners: "HttpOptions") -> "Embedder":
+def _make_ollama(config: Config, _environ: Mapping[str, str], options: "HttpOptions") -> "Embedder":
     from forgelore.embedders.served import Ollama
 
-    return Ollama(config.embedder_url, config.embedder_model, manners=manners, concurrency=config.embedder_concurrency)
+    return Ollama(config.embedder_url, config.embedder_model, options=options, concurrency=config.embedder_concurrency)
 
 
-def _make_openai(config: Config, environ: Mapping[str, str], manners: "HttpOptions") -> "Embedder":
+def _make_openai(config: Config, environ: Mapping[str, str], options: "HttpOptions") -> "Embedder":
     from forgelore.embedders.served import KEY_ENV, OPENAI_URL, OpenAI
 
     # A key goes to its own host: OpenAI's to OpenAI, any other only where the user says which.
@@ -38,7 +38,7 @@ def _make_openai(config: Config, environ: Mapping[str, str], manners: "HttpOptio
     key = environ.get(key_env, "").strip() if key_env else ""
     return OpenAI(
         config.embedder_url, config.embedder_model, key=key,
-        key_env=key_env or "a variable and name it in embedder_key_env", manners=manners,
+        key_env=key_env or "a variable and name it in embedder_key_env", options=options,
         concurrency=config.embedder_concurrency,
     )  # fmt: skip
 

@@ -1,10 +1,7 @@
-"""Ollama: models on this machine, or behind https://.
+"""Embedders behind a server: Ollama, and any server with OpenAI's `POST /embeddings` (vLLM, llama.cpp, LM Studio …).
 
 https://docs.ollama.com/api/embed and /api/tags. `truncate` should cut what is longer than the context, but releases
 since 0.13.5 answer 400 all the same (ollama/ollama#14186): `serving` halves such a passage.
-
-Any server with OpenAI's `POST /embeddings`: OpenAI itself, vLLM, llama.cpp, LM Studio, text-embeddings-inference …
-
 https://platform.openai.com/docs/api-reference/embeddings. Nothing tells which build of a model answers, so the
 fingerprint names the server too: two servers may call different weights by the same name.
 """
@@ -41,7 +38,7 @@ class Ollama(ServedEmbedder):
     name = "ollama"
 
     def __init__(
-        self, url: str = "", model: str = "", *, manners: HttpOptions | None = None, concurrency: int = 1
+        self, url: str = "", model: str = "", *, options: HttpOptions | None = None, concurrency: int = 1
     ) -> None:
         model = model or OLLAMA_MODEL
         hints = Hints(
@@ -50,7 +47,7 @@ class Ollama(ServedEmbedder):
             auth="Ollama asks for no key; what stands before it at embedder_url does",
         )
         super().__init__(
-            Line(url or OLLAMA_URL, model, hints, manners=manners or HttpOptions()), model, concurrency=concurrency
+            Line(url or OLLAMA_URL, model, hints, options=options or HttpOptions()), model, concurrency=concurrency
         )
         self._hints = hints
         self._digest: str | None = None
@@ -114,7 +111,7 @@ class OpenAI(ServedEmbedder):
 
     def __init__(
         self, url: str = "", model: str = "", *, key: str = "", key_env: str = KEY_ENV,
-        manners: HttpOptions | None = None,
+        options: HttpOptions | None = None,
         concurrency: int = 1,
     ) -> None:  # fmt: skip
         model = model or OPENAI_MODEL
@@ -123,7 +120,7 @@ class OpenAI(ServedEmbedder):
             model="check embedder_model; the server lists its own at /models",
             auth=f"{'check the key in' if key else 'put a key into'} {key_env}",
         )
-        line = Line(url or OPENAI_URL, model, hints, manners=manners or HttpOptions(), key=key)
+        line = Line(url or OPENAI_URL, model, hints, options=options or HttpOptions(), key=key)
         super().__init__(line, model, concurrency=concurrency)
 
     def fingerprint(self) -> str:

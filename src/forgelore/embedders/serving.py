@@ -1,29 +1,14 @@
-"""What every embedder behind a server shares: batches, and finding the one passage that spoils a batch.
+"""What every embedder behind a server shares: batches, retries, errors, and how each model family wants its text.
 
-    a batch fails            each of its passages is asked for by itself
-    one is too long          it is cut in half until it fits
-    one fails by itself      its place in the answer holds an EmbeddingFailed; the others have their vectors
-    ... and so does PROBE    it is not the passage: the error is raised
-
-Several requests may be under way at once (`embedder_concurrency`); what comes back is in the order of the passages.
-What concerns the whole server (unreachable, key, limit, no such model) is raised from anywhere.
-
-Work on several parts side by side, results in the order of the parts: requests under way at a server of a model.
-
-Talking to a server that embeds: waits, what its answers mean, and our words for what goes wrong.
-
-Retries come from the one HTTP client. What is different from a forge:
-
+    a batch fails                        each of its passages is asked for by itself
+    one is too long                      it is cut in half until it fits
+    one fails by itself                  its place in the answer holds an EmbeddingFailed; the others have vectors
+    ... and so does PROBE                it is not the passage: the error is raised
     nobody listens on this machine       at once EmbedderUnreachable: waiting starts no server
     an answer takes too long             at once EmbeddingFailed: the same request would take as long again
-    a refusal that stays one             at once an answer, although it is a 5xx or a 429
-    requests on loopback                 no pace, and no proxy on the way
     a person waits for a query           three attempts in three seconds, and no long limits
 
-How each family of models wants its text: what stands before a passage, what before a query, and how much fits.
-
-The prefixes and contexts are those of the models' own pages (huggingface.co, ollama.com/library). A model that is in
-no row gets no prefix, and chunks that the smallest usual context (512 tokens) holds.
+Several requests may be under way at once (`embedder_concurrency`); results come in the order of the passages.
 """
 
 import math
@@ -138,10 +123,10 @@ class Hints(NamedTuple):
 class EmbeddingClient(ModelClient):
     """The client of a model's server, with the differences above."""
 
-    def __init__(self, url: str, manners: HttpOptions, *, patience: Patience, key: str) -> None:
+    def __init__(self, url: str, options: HttpOptions, *, patience: Patience, key: str) -> None:
         self._patience = patience
-        max_wait_s = min(patience.limit_s, manners.max_wait_s)
-        super().__init__(url, manners, answer_s=patience.answer_s, max_wait_s=max_wait_s, key=key)
+        max_wait_s = min(patience.limit_s, options.max_wait_s)
+        super().__init__(url, options, answer_s=patience.answer_s, max_wait_s=max_wait_s, key=key)
 
     def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         try:
@@ -172,10 +157,10 @@ class EmbeddingClient(ModelClient):
 class Line:
     """A server at one address, for several threads. It connects on first use, once for each patience."""
 
-    def __init__(self, url: str, model: str, hints: Hints, *, manners: HttpOptions, key: str = "") -> None:
+    def __init__(self, url: str, model: str, hints: Hints, *, options: HttpOptions, key: str = "") -> None:
         self.url = check_url(url)
         self.host = urlsplit(self.url).netloc
-        self._model, self._hints, self._manners, self._key = model, hints, manners, key
+        self._model, self._hints, self._options, self._key = model, hints, options, key
         self._clients: dict[Patience, EmbeddingClient] = {}
         self._guard = threading.Lock()
 
@@ -206,7 +191,7 @@ class Line:
     def _client(self, patience: Patience) -> EmbeddingClient:
         with self._guard:
             if patience not in self._clients:
-                self._clients[patience] = EmbeddingClient(self.url, self._manners, patience=patience, key=self._key)
+                self._clients[patience] = EmbeddingClient(self.url, self._options, patience=patience, key=self._key)
             return self._clients[patience]
 
     def _in_our_words(self, error: LoreError) -> LoreError:

@@ -1,18 +1,12 @@
 """The index between two runs: files on a branch that has one commit and no history.
 
 Every push replaces the branch with a new parentless commit, on the condition that the branch is still the one that was
-pulled; who comes second gets StateMoved and starts again from what the first one wrote. So the repository grows by one
-version at most, and no version is lost. Git plumbing in a scratch repository: nothing is checked out, no code of the
-project is ever on the disk, and no hook or filter runs.
+pulled; who comes second gets StateMoved and starts again from what the first one wrote. Git plumbing in a scratch
+repository: nothing is checked out, and no hook or filter runs. A branch that holds folders, links or many files, or
+that somebody else committed to and that lacks the file it is known by, is never replaced.
 
-A branch that holds folders, links or many files was not made here, nor was one that somebody else committed to and that
-lacks the file it is known by. Such a branch is never replaced, whatever the settings say.
-
-What git said when it failed, as an error that says who must act and how.
-
-git has one exit status for everything, so its words are read: its own (in English, LC_ALL=C) and those of the forge,
-which come as `remote:` lines. Both are untrusted text: control characters and secrets are taken out and the length is
-bounded before any of it is shown. The first line of the table that matches decides.
+git has one exit status for everything, so its words are read: its own (in English, LC_ALL=C) and those of the forge
+(`remote:` lines). Both are untrusted: control characters and secrets are taken out before any of it is shown.
 """
 
 import base64

@@ -1,17 +1,12 @@
-r"""Commits as git keeps them: the object's own text, and what `diff-tree --raw -z` says of its paths.
+r"""A clone on this machine: files, contents and commits, read by git; and shallow copies that are fetched and kept.
 
-tree 8f1c…                              :100644 100644 3a1… 9b2… M\0src/net/conn.py\0
-parent 77ad…
-author Ana <ana@example.org> 1700000000 +0100
-committer Ana <ana@example.org> 1700000000 +0100
+Commits come as git keeps them: the object's own text, and what `diff-tree --raw -z` says of its paths.
 
-Subject, then the rest of the message
+    tree 8f1c…                              :100644 100644 3a1… 9b2… M\0src/net/conn.py\0
+    parent 77ad…
+    author Ana <ana@example.org> 1700000000 +0100
 
-A clone on this machine: the files of a commit, their contents, and the commits before it.
-
-A shallow copy of a project's repository on this machine, fetched by git with the token of its host.
-
-The copy is bare, ours, and kept between runs, so that the next fetch brings only what is new.
+    Subject, then the rest of the message
 """
 
 import os

@@ -1,15 +1,12 @@
-"""How git runs for the state branch: with nothing of the user's or the machine's, and the token for one host alone.
+"""How git runs: with nothing of the user's or the machine's, and the token for one host alone.
 
-Every setting travels in the environment of the process (GIT_CONFIG_COUNT, git 2.31 or newer): nothing is read from a
-configuration file, and the token is in no argument, no URL and no file. Redirects are not followed, because git would
-go on sending our header to the new host once it has been redirected: http.<url>.* is chosen by the first address.
+Every setting travels in the environment of the process (GIT_CONFIG_COUNT, git 2.31 or newer); the token is in no
+argument, no URL and no file. Redirects are not followed, because git would go on sending our header to the new host:
+http.<url>.* is chosen by the first address.
 
-How git runs in somebody's clone: read-only, and without running anything that the clone names.
-
-A clone brings its own configuration, and some of its settings are commands. Only plumbing that reads objects is used
-(rev-parse, rev-list, ls-tree, cat-file, diff-tree): no hooks, no filters, no pager, no diff drivers, no working tree.
-What is missing from a partial clone is not fetched, because that would run what its remote names: no protocol is
-allowed. Settings of the user and the machine are left out, as in `forges/git`.
+A clone brings its own configuration, and some of its settings are commands. So in somebody's clone only plumbing that
+reads objects is used (rev-parse, rev-list, ls-tree, cat-file, diff-tree): no hooks, filters, pager, diff drivers or
+working tree. What is missing from a partial clone is not fetched: no protocol is allowed.
 """
 
 import base64

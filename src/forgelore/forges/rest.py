@@ -1,30 +1,30 @@
-"""Addresses of pages that were stored before their project got another name.
+"""What the three forges share: addresses, refusals, diffs, cursors of lists, stored answers, and the meter.
 
-A forge's REST answers: good ones, or what the others mean to a person. The words are each forge's own.
-
-The beginning of a change's diff, as much of it as somebody wants to read.
-
-A diff may have ten megabytes; for comparing changes the first few thousand characters do. GitHub sends plain text,
-GitLab JSON rows with a file each: of a page that was left half-way, what came of its last row is used too.
-
-Full lists, read to their end each time because they have no times: labels, members, releases. Their last page.
-
-The meter of a forge: requests made and left, and the server's clock. Its one client counts them, whichever forge.
-
-From which moment on a list is read again: the overlap under every cursor, and the wider net once a day.
+What a refusal means, each forge says in its own words (`AnswerChecker.refusal`). Lists that have no times (labels,
+members, releases) are read to their end each time; the others from five minutes below their cursor, and from
+`WINDOW_DAYS` back once a day.
 """
 
 import json
 import math
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
+from msgspec import Struct
+
 from forgelore.errors import AuthError, LoreError
-from forgelore.model import Cursor
+from forgelore.model import Cursor, Label, Project
 from forgelore.net.client import Client, HttpAnswer
+from forgelore.net.jsontext import OddValueError, read
+from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Page
+from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
+
+T = TypeVar("T")
 
 
 def below(home: str | None, url: str | None, rest: str) -> str | None:
@@ -66,6 +66,54 @@ class AnswerChecker(ABC):
         """Return what a refused answer means."""
 
 
+def page_at_home(url: str | None, project: Project) -> str | None:
+    """`https://host/owner/name/issues/1` of whatever name -> the same page of the project as it is called now."""
+    parts = (url or "").split("/", 5)
+    return below(project.url, url, parts[5] if len(parts) == 6 else "")
+
+
+def checked_shape(read_stored: Callable[[], T]) -> T:
+    """Return what a stored answer says. Raises OddValueError where it has a shape that no forge sent."""
+    try:
+        return read_stored()
+    except (KeyError, TypeError, ValueError) as error:
+        raise OddValueError(f"a stored answer has an unexpected shape: {error!r}", hint="please report this") from error
+
+
+class LabelRow(Struct):
+    """A label as every forge sends it."""
+
+    name: str
+    color: str | None = None
+    description: str | None = None
+
+
+_label = msgspec.json.Decoder(LabelRow)
+
+
+def parse_label(raw: bytes) -> Label:
+    label, _ = read(raw, _label)
+    description = None if label.description is None else storable(label.description)
+    return Label(storable(label.name), label.color, description)
+
+
+def read_closing_events(
+    events: Iterable[dict[str, Any]], *, kind: str, closed: str, reopened: str, by: str, login: str
+) -> ClosingFacts:
+    """Return who closed an item last, when, and when it was reopened last. The names of fields and kinds of events are
+    each forge's own.
+    """
+    last: dict[str, dict[str, Any]] = {str(event.get(kind)): event for event in events}
+    closing, reopening = last.get(closed, {}), last.get(reopened, {})
+    user = closing.get(by)
+    return ClosingFacts(
+        closed_by=user.get(login) if isinstance(user, dict) else None,
+        closed_at=parse_ms(closing.get("created_at")), reopened_at=parse_ms(reopening.get("created_at")),
+    )  # fmt: skip
+
+
+# A diff may have ten megabytes; for comparing changes the first few thousand characters do. GitHub sends plain text,
+# GitLab JSON rows with a file each: of a page that was left half-way, what came of its last row is used too.
 BYTES_PER_CHAR = 4  # of UTF-8, at most
 
 

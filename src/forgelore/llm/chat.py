@@ -1,16 +1,12 @@
-"""The chat client: a model of an OpenAI-compatible server, asked with bounds.
+"""The chat client: a model of an OpenAI-compatible server, made from a profile of the settings and asked with bounds.
 
     429, and 5xx with Retry-After        waited for, a few times, never longer than `max_wait_s`
     5xx, half an answer, a time-out      tried again, three times in all, after waits with jitter
     nobody listens on this machine       at once ChatUnreachable: waiting starts no server
-    an answer that never ends            ChatFailed after `timeout` seconds, whether it trickles or stands still
-    more than MAX_CHARS                  ChatFailed: nobody asked for a book
+    an answer that never ends            ChatFailed after `timeout` seconds, or after MAX_CHARS
 
-Answers come in one piece, unless somebody wants to see them as they are written: then the server is asked to stream,
-and what it sends is put together again (`StreamReader`), so that all else stays the same. A stream that breaks off is
-half an answer; a server that cannot stream, or sends one piece all the same, is taken as it is.
-
-Which language model a profile of the settings means, made but not yet asked.
+Whoever wants to see an answer as it is written has the server stream it; `StreamReader` puts it together again. A
+stream that breaks off is half an answer; a server that cannot stream is taken as it is.
 """
 
 import contextlib
@@ -80,9 +76,9 @@ class ChatClient(ModelClient):
 
     max_limits = MAX_LIMITS
 
-    def __init__(self, url: str, manners: HttpOptions, *, timeout_s: float, key: str) -> None:
-        super().__init__(url, manners, answer_s=timeout_s, max_wait_s=manners.max_wait_s, key=key)
-        self._timeout_s, self._clock = timeout_s, manners.clock
+    def __init__(self, url: str, options: HttpOptions, *, timeout_s: float, key: str) -> None:
+        super().__init__(url, options, answer_s=timeout_s, max_wait_s=options.max_wait_s, key=key)
+        self._timeout_s, self._clock = timeout_s, options.clock
         self._reading = threading.local()  # who wants to see the parts of the answer that this thread reads
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -158,12 +154,12 @@ class ChatClient(ModelClient):
 class ServedChatModel:
     """A model behind an address that ends before `/chat/completions`, most often in `/v1`."""
 
-    def __init__(self, profile: LlmProfile, *, key: str = "", manners: HttpOptions | None = None) -> None:
+    def __init__(self, profile: LlmProfile, *, key: str = "", options: HttpOptions | None = None) -> None:
         self._profile, self._has_key = profile, bool(key)
         url = check_server_url(profile.base_url, name="base_url", what="what is asked")
         self._url = url
         self._dialect = Dialect(profile.json_mode, bool(profile.reasoning))
-        self._client = ChatClient(url, manners or HttpOptions(), timeout_s=profile.timeout, key=key)
+        self._client = ChatClient(url, options or HttpOptions(), timeout_s=profile.timeout, key=key)
 
     @property
     def profile(self) -> str:
@@ -296,7 +292,7 @@ def _failure(answer: HttpAnswer, words: str, *, has_tools: bool) -> ChatFailed:
 
 
 def make_chat_model(
-    name: str, profiles: tuple[LlmProfile, ...], environ: Mapping[str, str], make_manners: "Callable[[], HttpOptions]"
+    name: str, profiles: tuple[LlmProfile, ...], environ: Mapping[str, str], make_options: "Callable[[], HttpOptions]"
 ) -> "ChatModel":
     """Return the model of a profile. Raises InvalidValue for a name that no profile has, ConfigError where the settings
     name no server or no model for it.
@@ -310,4 +306,4 @@ def make_chat_model(
         raise ConfigError(f"no {missing} is named for the language model ({name})", hint=hint)
 
     key = environ.get(found.api_key_env, "").strip() if found.api_key_env else ""
-    return ServedChatModel(found, key=key, manners=make_manners())
+    return ServedChatModel(found, key=key, options=make_options())

@@ -1,20 +1,16 @@
 """The wire of chat completions: our messages as a request, an answer as a reply. Bytes and structs, no socket.
 
 https://platform.openai.com/docs/api-reference/chat. Servers leave out what they like: usage, ids of calls, the model's
-name; `content` is null beside calls, or a list of parts; `arguments` is an object with some. A model that thinks aloud
-does so in a field of its own, which is not read, or between <think> tags, which are cut off.
-
-Refusals of a chat server: which part of a request it does not know, and how the request goes without it.
+name; `content` is null beside calls, or a list of parts. A model's thoughts, in a field of their own or between <think>
+tags, are not read. What a server refuses, the request goes on without:
 
     response_format, a schema      json_mode one step down: schema -> object -> none
-    reasoning_effort               left out
     max_tokens                     called max_completion_tokens, as OpenAI's newer models want it; left out where it
                                    does not fit beside the prompt (vLLM refuses what llama.cpp cuts)
-    temperature                    left out: models that think take none but their own
-    stream, stream_options         left out: the answer comes in one piece, or without a count
+    reasoning_effort, temperature, stream, stream_options          left out
     tools                          nothing we could leave out: who asks must know
 
-Servers say so with 400, 404, 422, 500 and 501, each in other words, most of them with the name of the part.
+Servers say so with 400, 404, 422, 500 and 501, most of them with the name of the part.
 """
 
 import re

@@ -2,9 +2,7 @@
 
 One client talks to one forge. The token is sent to the origin (scheme, host, port) it was made for; a redirect or a
 `Link` to any other origin is refused. Threads may share a client. Proxies and certificates come from the environment
-as httpx reads them: HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR.
-
-The library's client, with proxies and certificates from the environment, in our words when they are wrong.
+as httpx reads them (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR), and a wrong one is reported in our words.
 """
 
 import contextlib
@@ -16,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from forgelore.errors import ConfigError, ForgeError, LostPage, RateLimited
+from forgelore.errors import ConfigError, ForgeError, InvalidValue, LostPage, RateLimited
 from forgelore.net.policy import (
     ONCE,
     OPTIONAL_TEXT,
@@ -35,8 +33,9 @@ from forgelore.net.policy import (
 )
 from forgelore.net.policy import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
 from forgelore.ports.forge import LostWrite
+from forgelore.profiles import PROBED, TITLES
 from forgelore.text.dates import parse_http_date
-from forgelore.text.refs import is_loopback
+from forgelore.text.refs import is_loopback, web_root
 from forgelore.version import __version__
 
 TIMEOUT = httpx.Timeout(60.0, connect=15.0)
@@ -357,3 +356,20 @@ def _looks_complete(body: bytes) -> bool:
 def _describe(error: httpx.HTTPError) -> str:
     """Return the kind of failure and the library's words; httpx puts no header and no body into them."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def probe_forge(host: str, ca_file: str | None) -> str:
+    """Return which forge an unknown host is, asked without any token; GitLab answers 401 to strangers, but in JSON."""
+    for profile in PROBED:
+        try:
+            answer = httpx.get(
+                web_root(host) + profile.probe_path, timeout=15, verify=verify_with(ca_file),
+                headers={"User-Agent": f"forgelore/{__version__}", "Accept": "application/json"},
+            )  # fmt: skip
+        except httpx.HTTPError as error:
+            hint = "check the address and the network"
+            raise ForgeError(f"{host} cannot be reached: {error}", hint=hint) from error
+        if answer.status_code in (200, 401, 403) and "json" in answer.headers.get("content-type", ""):
+            return profile.name
+    hint = "name its kind under [[forges]] in the settings"
+    raise InvalidValue(f"{host} does not look like {TITLES}", hint=hint)

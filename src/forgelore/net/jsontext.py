@@ -1,12 +1,8 @@
 r"""JSON that a forge sent, read twice: as raw rows (to keep) and as types (to use).
 
 Bodies may hold lone surrogates (`\ud800`) and broken UTF-8. The strict, fast reader is tried first; a row that it
-refuses goes through the lenient one, with what cannot be stored replaced by U+FFFD.
-
-The rows of a list, one by one: a row that cannot be read is left out with a warning, and its neighbours are kept.
-
-Only for lists where a missing row means nothing. Where it would mean that something is gone (the conversation of an
-item, read whole), an unreadable row is an error.
+refuses goes through the lenient one, with what cannot be stored replaced by U+FFFD. A row that neither can read is
+left out with a warning, but only where a missing row means nothing: in an item's conversation it is an error.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""A server with a model behind it, whether it embeds or answers: addresses, manners, and what its refusals say.
+"""A server with a model behind it, whether it embeds or answers: its address, its HTTP options, and its refusals.
 
-requests on loopback        no pace, and no proxy on the way
-an address                  https:// or this machine: the text of private projects goes there
-a key                       in one header, to that origin alone
+Requests on loopback have no pace and no proxy. Any other address must be https://, because the text of private projects
+goes there. A key is sent in one header, to that origin alone.
 """
 
 import random
@@ -46,17 +45,17 @@ class HttpOptions(NamedTuple):
 class ModelClient(Client):
     """The one HTTP client, with the differences above. `answer_s`: how long it may be silent."""
 
-    def __init__(self, url: str, manners: HttpOptions, *, answer_s: float, max_wait_s: float, key: str) -> None:
+    def __init__(self, url: str, options: HttpOptions, *, answer_s: float, max_wait_s: float, key: str) -> None:
         self.is_local = is_loopback(urlsplit(url).netloc)
         super().__init__(
             url, {"Accept": "application/json"}, secret_headers={"Authorization": f"Bearer {key}"} if key else None,
             rate=NO_PACE if self.is_local else 10.0, max_wait_s=max_wait_s,
-            ca_file=manners.ca_file, sleep=manners.sleep, clock=manners.clock, wall_clock=manners.wall_clock,
-            jitter=manners.jitter, on_wait=manners.on_wait,
+            ca_file=options.ca_file, sleep=options.sleep, clock=options.clock, wall_clock=options.wall_clock,
+            jitter=options.jitter, on_wait=options.on_wait,
         )  # fmt: skip
         self._http.timeout = httpx.Timeout(answer_s, connect=CONNECT_S)
         if self.is_local:
-            self._leave_proxies_out(manners.ca_file)
+            self._leave_proxies_out(options.ca_file)
 
     def _leave_proxies_out(self, ca_file: str | None) -> None:
         """Text for this machine never goes to the proxy that the environment names for the others."""

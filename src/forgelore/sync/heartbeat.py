@@ -38,7 +38,7 @@ def noting_progress(lock: Lock, watcher: Watcher | None) -> Watcher:
     """Return a watcher that also has the lock say how far the work is, from its next `confirm` on."""
 
     def note(event: Progress) -> None:
-        if event.stage:
+        if event.done and not event.is_finished:  # the stage that moved last; a list may end with nothing in it
             lock.progress = (event.title, event.done, event.expected)
         if watcher is not None:
             watcher.tell(event)

@@ -7,7 +7,7 @@ files, reviews and comments on lines. There are no ETags, no rate limits in head
 When something last happened on Forgejo: a branch's last commit, the newest issue or pull request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -25,12 +25,12 @@ from forgelore.forges.forgejo.rest import (
     total_of,
     walk_pages,
 )
-from forgelore.forges.forgejo.writing import ForgejoClosings, ForgejoComments
+from forgelore.forges.forgejo.writing import ForgejoWrites
 from forgelore.forges.rest import BYTES_PER_CHAR, DAY_MS, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read_ms, read_rows, split_rows
-from forgelore.ports.forge import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
 from forgelore.text.dates import format_ms
 from forgelore.words import JobKind
 
@@ -82,7 +82,7 @@ PULLS = Resource("pulls", "changes", 1, ("change",), ("change",))
 _KIND_OF: dict[str, Kind | None] = {"items": None, "issues": "issue", "pulls": "change"}
 
 
-class Forgejo(ForgejoClosings, MeteredForge):
+class Forgejo(ForgejoWrites, MeteredForge):
     """One Forgejo or Gitea server, for one reader."""
 
     name = "forgejo"
@@ -94,7 +94,6 @@ class Forgejo(ForgejoClosings, MeteredForge):
         self._rest = ForgejoRest(client, host, access)
         self._lists = ForgejoLists(self._rest, has_token=access.has_token, window_days=window_days)
         self._details = ForgejoDetails(self._rest)
-        self._comments = ForgejoComments(self._rest)
         self.payloads = ForgejoPayloads()
 
     def fetch_identity(self) -> Identity | None:
@@ -198,21 +197,6 @@ class Forgejo(ForgejoClosings, MeteredForge):
 
     def sweep(self, project: Project, kind: Kind) -> set[int]:
         return self._lists.numbers(project, kind, self.server_ms() or 0)
-
-    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
-        return self._comments.list(project, key)
-
-    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
-        return self._comments.create(project, key, body)
-
-    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
-        return self._comments.update(project, key, comment_id, body)
-
-    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
-        return self._comments.delete(project, key, comment_id)
-
-    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        self._comments.add_labels(project, key, labels)
 
     def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
         return self._details.list_files(project, key) if key.kind == "change" else []

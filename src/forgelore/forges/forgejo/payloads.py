@@ -5,12 +5,12 @@ detail    branches and files of a change, as `details.py` keeps them
 note      c1: a comment; v1: a review; r1: a comment on a line, whose thread they tell together
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.details import line_thread, parse_detail
-from forgelore.forges.rest import below
+from forgelore.forges.rest import checked_shape, page_at_home
 from forgelore.model import Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
 from forgelore.ports.forge import Page
@@ -26,36 +26,29 @@ class ForgejoPayloads:
 
     def item(self, raw: bytes, key: ItemKey, project: Project) -> Item:
         item = wire.parse_release(raw) if key.kind == "release" else wire.parse_item(raw)
-        item.url = _at_home(item.url, project)
+        item.url = page_at_home(item.url, project)
         return item
 
     def detail(self, raw: bytes, key: ItemKey, project: Project) -> Page:
         del project
-        return Page(details=[_checked(lambda: parse_detail(raw, key))])
+        return Page(details=[checked_shape(lambda: parse_detail(raw, key))])
 
     def thread(self, notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:
         if thread.startswith("r") and thread != "reviews":
             return self._line_thread(notes, key, thread, project)
         found = [_note(raw, name) for name, raw in notes]
         for note in found:
-            note.url = _at_home(note.url, project)
+            note.url = page_at_home(note.url, project)
         return Page(threads=[Thread(key, thread, found)])
 
     @staticmethod
     def _line_thread(notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:
         found = line_thread(key, thread, [wire.parse_line_comment(raw) for _, raw in notes])
         for note in found.notes:
-            note.url = _at_home(note.url, project)
+            note.url = page_at_home(note.url, project)
         name, who = found.notes[0].key, found.resolved_by
         state = Thread(key, name, [], True, found.is_resolved, found.path, found.line, who)
         return Page(threads=[found], thread_states=[state])
-
-
-def _checked(read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except (KeyError, TypeError, ValueError) as error:
-        raise OddValueError(f"a stored answer has an unexpected shape: {error!r}", hint="please report this") from error
 
 
 def _note(raw: bytes, name: str) -> Note:
@@ -65,9 +58,3 @@ def _note(raw: bytes, name: str) -> Note:
     if review is None:
         raise OddValueError(f"review {name} has no text", hint="please report this")
     return review
-
-
-def _at_home(url: str | None, project: Project) -> str | None:
-    """`https://host/owner/name/issues/1` of whatever name -> the same page of the project as it is called now."""
-    parts = (url or "").split("/", 5)
-    return below(project.url, url, parts[5] if len(parts) == 6 else "")

@@ -1,24 +1,20 @@
-"""Forgejo's REST answers: good ones, and what the others mean to a person.
-
-Pages of Forgejo's lists: the ones that are read whole, and the ones that are read from a moment on while they move.
+"""Forgejo's REST API: its lists as pages, and what its refusals mean to a person.
 
     order      by creation, always: no parameter of `/issues` or `/issues/comments` sorts by update on every version
     filter     `since` and `before` by update, both inclusive
     size       the server caps `limit` (50 by default) without a word: a short page says nothing, the total does
 
 So pages cannot be anchored in time one by one. But a window of the past only ever loses rows: an update moves a row
-behind the window, a deletion takes it away, and nothing comes in. What is left moves towards the first page, so pages
-that are read *from the last to the first* skip none of it. The walk:
+behind the window, a deletion takes it away, and nothing comes in. Pages that are read *from the last to the first*
+skip none of it. The walk:
 
     1. ask for everything since the start. One page holds it all: done, one answer is one moment.
     2. else close a window one second before the server's clock, count its pages, and read them backwards
     3. go on from the window's end as in 1; what was updated meanwhile is there
 
 A crowd in the present second cannot be closed off: it is read backwards as it is, and the overlap below the cursor has
-the next run read that second again. The place in a window is kept in the cursor's token, and stays right however long
-a run was interrupted.
-
-Forgejo's lists as pages: items and comments from a moment on; releases, labels and members whole.
+the next run read that second again. The cursor's token keeps the place in a window, right however long a run was
+interrupted. Releases, labels and members are read whole.
 """
 
 import re
@@ -31,7 +27,7 @@ from msgspec import Struct
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges.forgejo import wire
-from forgelore.forges.rest import AnswerChecker, advance, full_list_end, full_list_page, looks_again, since
+from forgelore.forges.rest import AnswerChecker, advance, full_list_end, full_list_page, looks_again, parse_label, since
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project, Thread
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.jsontext import ParsedRows, read_rows, split_rows
@@ -279,7 +275,7 @@ class ForgejoLists:
         """Releases, labels, members: read whole. There are no ETags here."""
         if resource == "members" and not self._has_token:
             return
-        parse = {"labels": wire.parse_label, "members": wire.parse_member, "releases": wire.parse_release}[resource]
+        parse = {"labels": parse_label, "members": wire.parse_member, "releases": wire.parse_release}[resource]
         rows: list[Any] = []
         warnings: list[str] = []
         for answer in walk_pages(self._rest.client, repo_path(project) + _WHOLE[resource]):

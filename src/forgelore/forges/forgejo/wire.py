@@ -16,7 +16,6 @@ from forgelore.model import (
     Involvement,
     Item,
     ItemKey,
-    Label,
     Member,
     Note,
     Project,
@@ -102,12 +101,6 @@ class _Release(Struct):
     draft: bool | None = False
 
 
-class _Label(Struct):
-    name: str
-    color: str | None = None
-    description: str | None = None
-
-
 class _ChangedFile(Struct):
     filename: str
     status: str | None = None
@@ -130,7 +123,6 @@ class _Repo(Struct):
 _issue = msgspec.json.Decoder(_Issue)
 _comment = msgspec.json.Decoder(_Comment)
 _release = msgspec.json.Decoder(_Release)
-_label = msgspec.json.Decoder(_Label)
 _user = msgspec.json.Decoder(_User)
 _file = msgspec.json.Decoder(_ChangedFile)
 _repo = msgspec.json.Decoder(_Repo)
@@ -259,11 +251,6 @@ def parse_release(raw: bytes) -> Item:
         author=_author(release.author), created_at=read_ms(release.published_at or release.created_at),
         url=release.html_url, forge_id=release.id, tag=tag, is_draft=bool(release.draft), raw=raw,
     )  # fmt: skip
-
-
-def parse_label(raw: bytes) -> Label:
-    label, _ = read(raw, _label)
-    return Label(text(label.name) or "", label.color, text(label.description))
 
 
 def parse_member(raw: bytes) -> Member:

@@ -8,26 +8,27 @@ What we write on Forgejo: comments and labels of issues and changes, and what a 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.rest import ForgejoRest, item_path, message_of, repo_path, walk_pages
+from forgelore.forges.rest import read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.jsontext import OddValueError, split_rows
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
-from forgelore.text.dates import parse_ms
 
 _NEW_LABEL_COLOR = "#ededed"
 
 
-class ForgejoComments:
-    """Comments and labels on one server."""
+class ForgejoWrites:
+    """The part of Forgejo that is written: comments, labels, closings."""
 
-    def __init__(self, rest: ForgejoRest) -> None:
-        self._rest = rest
+    _rest: ForgejoRest
 
-    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
         """One answer holds all of them. The item is asked for first: of the comments of a deleted one some versions
         say 500, which would be tried again.
         """
@@ -36,30 +37,30 @@ class ForgejoComments:
         body = self._rest.checked(answer, f"comments of {key.kind} {key.number}").body
         yield from map(_parse, split_rows(body))
 
-    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
-        return _parse(self.write("POST", f"{item_path(project, key)}/comments", {"body": body}, project, key).body)
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
+        return _parse(self._write("POST", f"{item_path(project, key)}/comments", {"body": body}, project, key).body)
 
-    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
         path = f"{repo_path(project)}/issues/comments/{comment_id}"
-        answer = self.write("PATCH", path, {"body": body}, project, key, may_be_gone=True)
+        answer = self._write("PATCH", path, {"body": body}, project, key, may_be_gone=True)
         return None if answer.status in (204, 404) else _parse(answer.body)  # 204: no comment any more, but an event
 
-    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
         path = f"{repo_path(project)}/issues/comments/{comment_id}"
-        return self.write("DELETE", path, None, project, key, may_be_gone=True).status != 404
+        return self._write("DELETE", path, None, project, key, may_be_gone=True).status != 404
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         """Labels have numbers here, and an unknown one is made first. Adding twice is adding once."""
-        known = self.label_ids(project)
+        known = self._label_ids(project)
         for name in dict.fromkeys(labels):
             if name.lower() not in known:
                 made = {"name": name, "color": _NEW_LABEL_COLOR}
-                answer = self.write("POST", f"{repo_path(project)}/labels", made, project, key)
+                answer = self._write("POST", f"{repo_path(project)}/labels", made, project, key)
                 known[name.lower()] = _id_of(wire.loose(answer.body))
         payload = {"labels": [known[name.lower()] for name in labels]}
-        self.write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
+        self._write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
 
-    def label_ids(self, project: Project) -> dict[str, int]:
+    def _label_ids(self, project: Project) -> dict[str, int]:
         """Return the number of each label of a project by its name in lower case."""
         known: dict[str, int] = {}
         for answer in walk_pages(self._rest.client, f"{repo_path(project)}/labels"):
@@ -67,7 +68,7 @@ class ForgejoComments:
             known |= {str(row.get("name")).lower(): _id_of(row) for row in rows}
         return known
 
-    def write(
+    def _write(
         self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False,
         is_repeatable: bool = False,
     ) -> HttpAnswer:  # fmt: skip
@@ -99,6 +100,49 @@ class ForgejoComments:
         answer = self._rest.client.get(item_path(project, key))
         return answer.status == 200 and bool(wire.loose(answer.body).get("is_locked"))
 
+    def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
+        answers = walk_pages(self._rest.client, f"{item_path(project, item.key)}/timeline")
+        events = (
+            wire.loose(raw) for answer in answers for raw in split_rows(self._rest.checked(answer, "timeline").body)
+        )
+        found = read_closing_events(events, kind="type", closed="close", reopened="reopen", by="user", login="login")
+        return replace(found, head_sha=self._head(project, item.key))
+
+    def _head(self, project: Project, key: ItemKey) -> str | None:
+        """Return the newest commit of a change: what shows it as an issue does not say it."""
+        if key.kind != "change":
+            return None
+        answer = self._rest.client.get(f"{repo_path(project)}/pulls/{key.number}")
+        head = wire.loose(self._rest.checked(answer, f"change {key.number}").body).get("head")
+        sha = head.get("sha") if isinstance(head, dict) else None
+        return sha if isinstance(sha, str) else None
+
+    def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        del target
+        self._write("PATCH", item_path(project, item.key), {"state": "closed"}, project, item.key)
+
+    def reopen(self, project: Project, key: ItemKey) -> None:
+        self._write("PATCH", item_path(project, key), {"state": "open"}, project, key)
+
+    def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
+        """There are no marks."""
+
+    def remove_link(self, project: Project, item: Item, target: Item) -> None:
+        """There are no links."""
+
+    def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
+        known = self._label_ids(project)
+        for number in filter(None, (known.get(label.lower()) for label in labels)):
+            path = f"{item_path(project, key)}/labels/{number}"
+            self._write("DELETE", path, None, project, key, may_be_gone=True)
+
+    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
+        del key
+        answer = self._rest.client.get(f"{repo_path(project)}/issues/comments/{comment_id}/reactions")
+        if answer.status in (204, 404) or answer.body.strip() == b"null":
+            return 0
+        return len(split_rows(self._rest.checked(answer, "reactions").body))
+
 
 def _parse(raw: bytes) -> Comment:
     row = wire.loose(raw)
@@ -114,59 +158,3 @@ def _id_of(row: dict[str, Any]) -> int:
     if not isinstance(found, int):
         raise OddValueError("the forge's answer has no id", hint="please report this to the forge")
     return found
-
-
-class ForgejoClosings:
-    """The part of Forgejo that closes and opens again."""
-
-    _rest: ForgejoRest
-    _comments: ForgejoComments
-
-    def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
-        closed: dict[str, Any] = {}
-        reopened: dict[str, Any] = {}
-        for answer in walk_pages(self._rest.client, f"{item_path(project, item.key)}/timeline"):
-            for event in map(wire.loose, split_rows(self._rest.checked(answer, "timeline").body)):
-                closed = event if event.get("type") == "close" else closed
-                reopened = event if event.get("type") == "reopen" else reopened
-        user = closed.get("user")
-        return ClosingFacts(
-            closed_by=user.get("login") if isinstance(user, dict) else None,
-            closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
-            head_sha=self._head(project, item.key),
-        )  # fmt: skip
-
-    def _head(self, project: Project, key: ItemKey) -> str | None:
-        """Return the newest commit of a change: what shows it as an issue does not say it."""
-        if key.kind != "change":
-            return None
-        answer = self._rest.client.get(f"{repo_path(project)}/pulls/{key.number}")
-        head = wire.loose(self._rest.checked(answer, f"change {key.number}").body).get("head")
-        sha = head.get("sha") if isinstance(head, dict) else None
-        return sha if isinstance(sha, str) else None
-
-    def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
-        del target
-        self._comments.write("PATCH", item_path(project, item.key), {"state": "closed"}, project, item.key)
-
-    def reopen(self, project: Project, key: ItemKey) -> None:
-        self._comments.write("PATCH", item_path(project, key), {"state": "open"}, project, key)
-
-    def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
-        """There are no marks."""
-
-    def remove_link(self, project: Project, item: Item, target: Item) -> None:
-        """There are no links."""
-
-    def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        known = self._comments.label_ids(project)
-        for number in filter(None, (known.get(label.lower()) for label in labels)):
-            path = f"{item_path(project, key)}/labels/{number}"
-            self._comments.write("DELETE", path, None, project, key, may_be_gone=True)
-
-    def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
-        del key
-        answer = self._rest.client.get(f"{repo_path(project)}/issues/comments/{comment_id}/reactions")
-        if answer.status in (204, 404) or answer.body.strip() == b"null":
-            return 0
-        return len(split_rows(self._rest.checked(answer, "reactions").body))

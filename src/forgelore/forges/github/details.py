@@ -2,14 +2,8 @@
 
 Of changes: files, reviews, the state of review threads, what they close; of issues: what they duplicate. GraphQL tells
 it for many at once; REST fills in what GraphQL cannot (the old path of a rename, more than 100 files) or will not
-show. What only GraphQL says is then still missing: the whole look at an issue, the "links" of a change (what it closes,
-its branches, the state of its threads).
-
-The files of GitHub's changes: every path, old and new.
-
-GraphQL tells the first hundred paths of many changes in one request, without the old path of a rename. REST tells both,
-a hundred to a page, and stops at 3,000 files: how many there are is then told beside them.
-https://docs.github.com/rest/pulls/pulls#list-pull-requests-files
+show. What only GraphQL says is then still missing: the whole look at an issue, the "links" of a change. REST stops at
+3,000 files and tells how many there are: https://docs.github.com/rest/pulls/pulls#list-pull-requests-files
 """
 
 from collections.abc import Callable, Iterator

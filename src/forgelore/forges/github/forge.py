@@ -8,7 +8,7 @@ change, and discussions are left out with a warning.
 When something last happened on GitHub: a branch's last commit, the newest issue or pull request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -23,13 +23,13 @@ from forgelore.forges.github.graph import Graph, counts_query
 from forgelore.forges.github.payloads import GitHubPayloads
 from forgelore.forges.github.rest import GitHubLists, GitHubRest, object_in, quoted, repo_path, sso_hint
 from forgelore.forges.github.wire import parse_item, parse_project
-from forgelore.forges.github.writing import Comments, GitHubClosings
+from forgelore.forges.github.writing import GitHubWrites
 from forgelore.forges.rest import BYTES_PER_CHAR, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
 from forgelore.net.jsontext import read_ms, read_rows, split_rows
 from forgelore.net.walk import walk_links
-from forgelore.ports.forge import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
 from forgelore.text.refs import key_in_url
 from forgelore.words import JobKind
 
@@ -76,7 +76,7 @@ _BATCH = {JobKind.DETAIL: 100, JobKind.LINKS: 100, JobKind.FILES: 100, JobKind.T
 _CONNECTIONS: dict[Kind, str] = {"change": "pullRequests", "issue": "issues", "discussion": "discussions"}
 
 
-class GitHub(GitHubClosings, MeteredForge):
+class GitHub(GitHubWrites, MeteredForge):
     """One GitHub server, for one reader. The client carries the token, if there is one."""
 
     name = "github"
@@ -93,7 +93,6 @@ class GitHub(GitHubClosings, MeteredForge):
         self._window_days = window_days
         self._lists = GitHubLists(self._rest, has_token=has_token, window_days=window_days)
         self._details = Details(self._rest, self._graph, has_token=has_token)
-        self._comments = Comments(self._rest)
         self.payloads = GitHubPayloads()
 
     def fetch_identity(self) -> Identity | None:
@@ -275,21 +274,6 @@ class GitHub(GitHubClosings, MeteredForge):
         ):  # a transferred issue answers from its new home, under another number
             raise NotFound(f"{key.kind} {key.number} was moved to another project", hint="sync that project")
         return wire.parse_item(answer.body, is_change=is_change)
-
-    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
-        return self._comments.list(project, key)
-
-    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
-        return self._comments.create(project, key, body)
-
-    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
-        return self._comments.update(project, key, comment_id, body)
-
-    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
-        return self._comments.delete(project, key, comment_id)
-
-    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        self._comments.add_labels(project, key, labels)
 
     def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
         return self._details.files.list_all(repo_path(project), key) if key.kind == "change" else []

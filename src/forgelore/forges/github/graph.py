@@ -8,14 +8,10 @@
     Counts       how many items there are, to notice what was deleted
     NUMBERS      the numbers of all discussions, for a sweep
 
-What becomes of nulls is `github_nodes`.
-
-GitHub's nodes, asked for many at once by their global ids: which came, which did not, and in whose words why.
-
 Answers are matched by their place, never by id: a node that is asked for by its old global id answers with its new one.
-A null is no deletion. GitHub drops nodes of a query that is too heavy (`RESOURCE_LIMITS_EXCEEDED`, a timeout) and a
-smaller one brings them, so such a batch is halved; a null without a word is asked for once more; a refusal is an
-answer. Where batch after batch brings nothing at all, nobody asks any more in this run.
+A null is no deletion. GitHub drops nodes of a query that is too heavy (`RESOURCE_LIMITS_EXCEEDED`, a timeout), so such
+a batch is halved; a null without a word is asked for once more; a refusal is an answer. Where batch after batch brings
+nothing, nobody asks any more in this run.
 https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
 """
 

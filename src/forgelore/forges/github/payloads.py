@@ -7,14 +7,14 @@
 Which of these a payload is follows from the kind of its item and, of a note, from its key.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from forgelore.forges.github import wire
 from forgelore.forges.github.details import parse_graph_change, review_threads
 from forgelore.forges.github.discussions import parse_discussion, parse_reply
 from forgelore.forges.github.wire import parse_project
-from forgelore.forges.rest import below
+from forgelore.forges.rest import checked_shape, page_at_home
 from forgelore.model import Detail, File, Item, ItemKey, Note, Project, ProjectName, Thread
 from forgelore.net.jsontext import OddValueError
 from forgelore.ports.forge import Page
@@ -29,25 +29,18 @@ class GitHubPayloads:
         return parse_project(raw, name.host)
 
     def item(self, raw: bytes, key: ItemKey, project: Project) -> Item:
-        item = _checked(lambda: _item(raw, key))
-        item.url = _at_home(item.url, project)
+        item = checked_shape(lambda: _item(raw, key))
+        item.url = page_at_home(item.url, project)
         return item
 
     def detail(self, raw: bytes, key: ItemKey, project: Project) -> Page:
-        return _checked(lambda: _detail(raw, key, project.name.path))
+        return checked_shape(lambda: _detail(raw, key, project.name.path))
 
     def thread(self, notes: Sequence[tuple[str, bytes]], key: ItemKey, thread: str, project: Project) -> Page:
-        found = _checked(lambda: [_note(raw, name, key, thread) for name, raw in notes])
+        found = checked_shape(lambda: [_note(raw, name, key, thread) for name, raw in notes])
         for note in found:
-            note.url = _at_home(note.url, project)
+            note.url = page_at_home(note.url, project)
         return Page(threads=[Thread(key, thread, found)])
-
-
-def _checked(read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except (KeyError, TypeError, ValueError) as error:
-        raise OddValueError(f"a stored answer has an unexpected shape: {error!r}", hint="please report this") from error
 
 
 def _item(raw: bytes, key: ItemKey) -> Item:
@@ -80,9 +73,3 @@ def _note(raw: bytes, name: str, key: ItemKey, thread: str) -> Note:
     if found is None:
         raise OddValueError(f"review {name} has no text", hint="please report this")
     return found
-
-
-def _at_home(url: str | None, project: Project) -> str | None:
-    """`https://host/owner/name/issues/1` of whatever name -> the same page of the project as it is called now."""
-    parts = (url or "").split("/", 5)
-    return below(project.url, url, parts[5] if len(parts) == 6 else "")

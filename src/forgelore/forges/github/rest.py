@@ -1,15 +1,12 @@
-"""GitHub's REST answers: good ones, and what the others mean to a person.
+"""GitHub's REST API: its lists as pages, and what its refusals mean to a person.
 
-Single sign-on of GitHub organisations: what a person must open when a token is not authorised for it.
-
-`X-GitHub-SSO` comes with the refusal:
+Items, comments and review comments are read by update time; releases, labels and members in full. `X-GitHub-SSO` comes
+with the refusal of an organisation that wants single sign-on:
 
     required; url=https://github.com/orgs/acme/sso?authorization_request=…      one click away
     partial-results; organizations=21955855,20582480                             these were left out of the answer
 
 https://docs.github.com/rest/authentication/authenticating-to-the-rest-api#authenticating-with-saml-sso
-
-GitHub's lists as pages: items, comments and review comments by update time; releases, labels and members in full.
 """
 
 import re
@@ -20,7 +17,16 @@ from urllib.parse import quote, urlsplit
 
 from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
 from forgelore.forges.github import wire
-from forgelore.forges.rest import AnswerChecker, advance, full_list_end, full_list_page, is_wide, looks_again, since
+from forgelore.forges.rest import (
+    AnswerChecker,
+    advance,
+    full_list_end,
+    full_list_page,
+    is_wide,
+    looks_again,
+    parse_label,
+    since,
+)
 from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Project, Thread
 from forgelore.net.client import HttpAnswer
 from forgelore.net.jsontext import ParsedRows, read_rows
@@ -176,7 +182,7 @@ class GitHubLists:
             return
         etag = cursor.etag if not is_wide(cursor, now_ms) else None
         tags: list[str | None] = []
-        parse = {"labels": wire.parse_label, "members": _member, "releases": wire.parse_release}[resource]
+        parse = {"labels": parse_label, "members": _member, "releases": wire.parse_release}[resource]
         rows: list[Any] = []
         warnings: list[str] = []
         for answer in walk_links(self._rest.client, root + path, {}, etag=etag):

@@ -1,9 +1,7 @@
-"""GitHub's JSON as types, and those types as ours. Payload in, `Item` out; no network here.
+"""GitHub's JSON as types, and those types as ours. Payload in, `Item` or `Project` out; no network here.
 
 Every field that GitHub may leave out or null has a default: ghost users, deleted forks, both API versions (2026-03-10
 drops `assignee` and a change's `merge_commit_sha`).
-
-GitHub's JSON of a repository as our `Project`, with what it says of its readers. Payload in, project out.
 """
 
 from typing import Any
@@ -18,7 +16,6 @@ from forgelore.model import (
     Involvement,
     Item,
     ItemKey,
-    Label,
     Link,
     Note,
     Project,
@@ -119,12 +116,6 @@ class _Release(Struct):
     draft: bool | None = False
 
 
-class _Label(Struct):
-    name: str
-    color: str | None = None
-    description: str | None = None
-
-
 class _PullFile(Struct):
     filename: str
     status: str = "modified"
@@ -134,7 +125,6 @@ class _PullFile(Struct):
 _issue = msgspec.json.Decoder(_Issue)
 _comment = msgspec.json.Decoder(_Comment)
 _release = msgspec.json.Decoder(_Release)
-_label = msgspec.json.Decoder(_Label)
 _file = msgspec.json.Decoder(_PullFile)
 _FILE_STATUS: dict[str, FileStatus] = {
     "added": "added", "removed": "deleted", "deleted": "deleted", "renamed": "renamed",
@@ -274,11 +264,6 @@ def parse_release(raw: bytes) -> Item:
         updated_at=read_ms(release.updated_at), url=release.html_url, forge_id=release.id, node_id=release.node_id,
         tag=text(release.tag_name), is_draft=bool(release.draft), raw=raw,
     )  # fmt: skip
-
-
-def parse_label(raw: bytes) -> Label:
-    label, _ = read(raw, _label)
-    return Label(text(label.name) or "", label.color, text(label.description))
 
 
 def parse_file(raw: bytes) -> File:

@@ -1,35 +1,29 @@
-"""Closing on GitHub: issues as duplicates of another, natively; changes plainly, since they know no such reason.
+"""What is written on GitHub: comments, labels, closings, and what a refusal to write means to a person.
 
-    PATCH /issues/N  state=closed, state_reason=duplicate, duplicate_issue_id=<database id>
-                     https://docs.github.com/rest/issues/issues#update-an-issue
-
-Who closed and reopened an item stands in its events. Which item a mark names is told by GraphQL alone, and so is a mark
-taken off.
-
-What we write on GitHub: comments and labels of issues and changes, and what a refusal means to a person.
-
-A change's plain comments live below `/issues`. A repository that was renamed redirects, and that is followed; an issue
-that was transferred redirects too, to another repository, where nobody asked for our comment.
+An issue is closed natively as a duplicate (PATCH state_reason=duplicate, duplicate_issue_id=<database id>,
+https://docs.github.com/rest/issues/issues#update-an-issue), a change plainly. Marks are read and taken off by GraphQL
+alone. A renamed repository redirects, and that is followed; a transferred issue redirects
+to another repository, where nobody asked for our comment.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forgelore.errors import AuthError, ForgeError, LoreError, LostPage, NotFound
 from forgelore.forges.github import wire
 from forgelore.forges.github.graph import Graph
 from forgelore.forges.github.rest import GitHubRest, message_of, object_in, repo_path
+from forgelore.forges.rest import read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.jsontext import Int64, read, split_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
-from forgelore.text.dates import parse_ms
 
 _PERMISSIONS = {"issue": "issues: write", "change": "pull-requests: write"}
 
@@ -48,13 +42,13 @@ class _Comment(Struct):
 _comment = msgspec.json.Decoder(_Comment)
 
 
-class Comments:
-    """Comments and labels on one server."""
+class GitHubWrites:
+    """The part of GitHub that is written: comments, labels, closings."""
 
-    def __init__(self, rest: GitHubRest) -> None:
-        self._rest = rest
+    _rest: GitHubRest
+    _graph: Graph
 
-    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
         path = f"{repo_path(project)}/issues/{key.number}/comments"
         for answer in walk_links(self._rest.client, path, {}):
             if _is_elsewhere(project, answer.url):
@@ -62,34 +56,36 @@ class Comments:
             body = self._rest.checked(answer, f"comments of {key.kind} {key.number}").body
             yield from map(_parse, split_rows(body))
 
-    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
         path = f"{repo_path(project)}/issues/{key.number}/comments"
-        answer = self.write("POST", path, {"body": body}, project)
-        return _parse(self.check_written(answer, key).body)
+        answer = self._write("POST", path, {"body": body}, project)
+        return _parse(self._check_written(answer, key).body)
 
-    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
         path = f"{repo_path(project)}/issues/comments/{comment_id}"
-        answer = self.write("PATCH", path, {"body": body}, project)
-        return None if answer.status in (404, 410) else _parse(self.check_written(answer, key).body)
+        answer = self._write("PATCH", path, {"body": body}, project)
+        return None if answer.status in (404, 410) else _parse(self._check_written(answer, key).body)
 
-    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
-        answer = self.write("DELETE", f"{repo_path(project)}/issues/comments/{comment_id}", None, project)
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+        answer = self._write("DELETE", f"{repo_path(project)}/issues/comments/{comment_id}", None, project)
         if answer.status in (404, 410):
             return False
-        self.check_written(answer, key)
+        self._check_written(answer, key)
         return True
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         """Adding a label twice is adding it once: this POST may be repeated."""
         path = f"{repo_path(project)}/issues/{key.number}/labels"
         payload = {"labels": list(labels)}
-        self.check_written(self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key)
+        self._check_written(
+            self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key
+        )
 
-    def write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
+    def _write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
         """Send something, to this project and to no other."""
         return self._rest.client.write(method, path, payload, home=_home(project))
 
-    def check_written(self, answer: HttpAnswer, key: ItemKey) -> HttpAnswer:
+    def _check_written(self, answer: HttpAnswer, key: ItemKey) -> HttpAnswer:
         """Return a good answer, or raise what a refusal to write means to a person."""
         if answer.status in (200, 201, 204):
             return answer
@@ -110,52 +106,14 @@ class Comments:
         hint = f"give it the permission {permission} (in a workflow, below `permissions:`)"
         return AuthError(f"the token may not write to {what} on {self._rest.host} (HTTP 403: {said})", hint=hint)
 
-
-def _parse(raw: bytes) -> Comment:
-    comment, _ = read(raw, _comment)
-    login = comment.user.login if comment.user else None
-    return Comment(comment.id, wire.text(comment.body) or "", login, comment.html_url)
-
-
-def _home(project: Project) -> str:
-    return f"/repositories/{project.forge_id}/"
-
-
-def _is_elsewhere(project: Project, url: str) -> bool:
-    path = urlsplit(url).path.lower()
-    return f"{repo_path(project).lower()}/" not in path and _home(project) not in path
-
-
-def _moved(key: ItemKey) -> NotFound:
-    return NotFound(f"{key.kind} {key.number} was moved to another project", hint="triage it there")
-
-
-_UNMARK = """mutation Unmark($duplicate: ID!, $canonical: ID!) {
-  unmarkIssueAsDuplicate(input: {duplicateId: $duplicate, canonicalId: $canonical}) { clientMutationId } }"""
-
-
-class GitHubClosings:
-    """The part of GitHub that closes and opens again."""
-
-    _rest: GitHubRest
-    _graph: Graph
-    _comments: Comments
-
     def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
-        closed: dict[str, Any] = {}
-        reopened: dict[str, Any] = {}
-        path = f"{repo_path(project)}/issues/{item.key.number}/events"
-        for answer in walk_links(self._rest.client, path, {}):
-            body = self._rest.checked(answer, f"events of {item.key.kind} {item.key.number}").body
-            for event in map(wire.loose, split_rows(body)):
-                closed = event if event.get("event") == "closed" else closed
-                reopened = event if event.get("event") == "reopened" else reopened
-        actor = closed.get("actor")
-        return ClosingFacts(
-            closed_by=actor.get("login") if isinstance(actor, dict) else None,
-            closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
-            duplicate_of=self._marks(project, item),
-        )  # fmt: skip
+        answers = walk_links(self._rest.client, f"{repo_path(project)}/issues/{item.key.number}/events", {})
+        what = f"events of {item.key.kind} {item.key.number}"
+        events = (wire.loose(raw) for answer in answers for raw in split_rows(self._rest.checked(answer, what).body))
+        found = read_closing_events(
+            events, kind="event", closed="closed", reopened="reopened", by="actor", login="login"
+        )
+        return replace(found, duplicate_of=self._marks(project, item))
 
     def _marks(self, project: Project, item: Item) -> tuple[int, ...]:
         """Return what an issue is marked as a duplicate of. The node is asked for now: a mark moves no other field."""
@@ -181,7 +139,7 @@ class GitHubClosings:
     def _patch(self, project: Project, key: ItemKey, payload: dict[str, object]) -> None:
         """A change is an issue too, and is closed as one. The same PATCH twice means the same: it is repeated."""
         path = f"{repo_path(project)}/issues/{key.number}"
-        self._comments.check_written(self._comments.write("PATCH", path, payload, project), key)
+        self._check_written(self._write("PATCH", path, payload, project), key)
 
     def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
         del project
@@ -194,9 +152,9 @@ class GitHubClosings:
     def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
         for label in labels:
             path = f"{repo_path(project)}/issues/{key.number}/labels/{quote(label, safe='')}"
-            answer = self._comments.write("DELETE", path, None, project)
+            answer = self._write("DELETE", path, None, project)
             if answer.status != 404:
-                self._comments.check_written(answer, key)
+                self._check_written(answer, key)
 
     def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
         del key
@@ -206,3 +164,26 @@ class GitHubClosings:
         reactions = object_in(self._rest.checked(answer, f"comment {comment_id}")).get("reactions")
         total = reactions.get("total_count") if isinstance(reactions, dict) else 0
         return total if isinstance(total, int) else 0
+
+
+def _parse(raw: bytes) -> Comment:
+    comment, _ = read(raw, _comment)
+    login = comment.user.login if comment.user else None
+    return Comment(comment.id, wire.text(comment.body) or "", login, comment.html_url)
+
+
+def _home(project: Project) -> str:
+    return f"/repositories/{project.forge_id}/"
+
+
+def _is_elsewhere(project: Project, url: str) -> bool:
+    path = urlsplit(url).path.lower()
+    return f"{repo_path(project).lower()}/" not in path and _home(project) not in path
+
+
+def _moved(key: ItemKey) -> NotFound:
+    return NotFound(f"{key.kind} {key.number} was moved to another project", hint="triage it there")
+
+
+_UNMARK = """mutation Unmark($duplicate: ID!, $canonical: ID!) {
+  unmarkIssueAsDuplicate(input: {duplicateId: $duplicate, canonicalId: $canonical}) { clientMutationId } }"""

@@ -8,7 +8,7 @@ change are fetched when its head moves.
 When something last happened on GitLab: a branch's last commit, the newest issue or merge request.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,7 @@ from forgelore.errors import NotFound
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.payloads import GitLabPayloads, files_payload, own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, count_files, fetch_diff, item_path, list_files
-from forgelore.forges.gitlab.writing import GitLabClosings, Notes
+from forgelore.forges.gitlab.writing import GitLabWrites
 from forgelore.forges.rest import (
     BYTES_PER_CHAR,
     OVERLAP_MS,
@@ -29,13 +29,14 @@ from forgelore.forges.rest import (
     full_list_page,
     is_wide,
     looks_again,
+    parse_label,
     since,
 )
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.jsontext import ParsedRows, read_ms, read_rows, split_rows
 from forgelore.net.walk import WalkedRow, walk, walk_links
-from forgelore.ports.forge import Comment, Known, Newest, Page, Resource, SecondLook
+from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
 from forgelore.words import JobKind, NoteScope
 
 
@@ -78,7 +79,7 @@ RESOURCES = (
 _KIND_OF: dict[str, Kind] = {"issues": "issue", "merge_requests": "change"}
 
 
-class GitLab(GitLabClosings, MeteredForge):
+class GitLab(GitLabWrites, MeteredForge):
     """One GitLab server, for one reader."""
 
     name = "gitlab"
@@ -90,7 +91,6 @@ class GitLab(GitLabClosings, MeteredForge):
         self._access = access
         self._has_token = access.has_token
         self._rest = GitLabRest(client, host, access)
-        self._notes = Notes(self._rest)
         self.payloads = GitLabPayloads()
 
     def fetch_identity(self) -> Identity | None:
@@ -176,7 +176,7 @@ class GitLab(GitLabClosings, MeteredForge):
             return
         is_due = is_wide(cursor, now_ms)
         tags: list[str | None] = []
-        parse = {"labels": wire.parse_label, "members": wire.parse_member, "releases": wire.parse_release}[resource]
+        parse = {"labels": parse_label, "members": wire.parse_member, "releases": wire.parse_release}[resource]
         rows: list[Any] = []
         warnings: list[str] = []
         for answer in walk_links(self._client, root + path, {}, etag=None if is_due else cursor.etag):
@@ -301,21 +301,6 @@ class GitLab(GitLabClosings, MeteredForge):
         path = f"/projects/{project.forge_id}/{part}"
         pages = walk(self._client, path, params, since_name="created_after", since_ms=None, parse=rows)
         return {number for page in pages for number in page.values}
-
-    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
-        return self._notes.list(project, key)
-
-    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
-        return self._notes.create(project, key, body)
-
-    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
-        return self._notes.update(project, key, comment_id, body)
-
-    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
-        return self._notes.delete(project, key, comment_id)
-
-    def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        self._notes.add_labels(project, key, labels)
 
     def fetch_files(self, project: Project, key: ItemKey) -> list[File]:
         return list_files(self._rest, item_path(project, key), key) if key.kind == "change" else []

@@ -18,7 +18,6 @@ from forgelore.model import (
     Item,
     ItemKey,
     Kind,
-    Label,
     Link,
     Member,
     Note,
@@ -134,12 +133,6 @@ class _Project(Struct):
     repository_access_level: str | None = None
 
 
-class _Label(Struct):
-    name: str
-    color: str | None = None
-    description: str | None = None
-
-
 class _Diff(Struct):
     old_path: str
     new_path: str
@@ -153,7 +146,6 @@ _note = msgspec.json.Decoder(_Note)
 _discussion = msgspec.json.Decoder(_Discussion)
 _release = msgspec.json.Decoder(_Release)
 _project = msgspec.json.Decoder(_Project)
-_label = msgspec.json.Decoder(_Label)
 _user = msgspec.json.Decoder(_User)
 _diff = msgspec.json.Decoder(_Diff)
 _loose = msgspec.json.Decoder(dict[str, Any])
@@ -304,11 +296,6 @@ def tag_number(tag: str) -> int:
     it.
     """
     return int.from_bytes(hashlib.sha256(tag.encode()).digest()[:6], "big")
-
-
-def parse_label(raw: bytes) -> Label:
-    label, _ = read(raw, _label)
-    return Label(_text(label.name) or "", label.color, _text(label.description))
 
 
 def parse_member(raw: bytes) -> Member:

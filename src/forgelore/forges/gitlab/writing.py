@@ -12,18 +12,19 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.payloads import own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path, message_of
+from forgelore.forges.rest import read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.jsontext import Int64, read, split_rows
 from forgelore.net.walk import walk_links
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
-from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
 
 
@@ -42,13 +43,12 @@ class _Note(Struct):
 _note = msgspec.json.Decoder(_Note)
 
 
-class Notes:
-    """Notes and labels on one server."""
+class GitLabWrites:
+    """The part of GitLab that is written: comments, labels, closings."""
 
-    def __init__(self, rest: GitLabRest) -> None:
-        self._rest = rest
+    _rest: GitLabRest
 
-    def list(self, project: Project, key: ItemKey) -> Iterator[Comment]:
+    def list_comments(self, project: Project, key: ItemKey) -> Iterator[Comment]:
         """A note that somebody answered is a thread from then on, and still ours: only notes on lines are left out."""
         params = {"sort": "asc", "order_by": "created_at", "activity_filter": "only_comments"}
         for answer in walk_links(self._rest.client, f"{item_path(project, key)}/notes", params):
@@ -57,27 +57,27 @@ class Notes:
                 if not note.system and note.type != "DiffNote":
                     yield _comment(note, project, key)
 
-    def create(self, project: Project, key: ItemKey, body: str) -> Comment:
-        answer = self.write("POST", f"{item_path(project, key)}/notes", {"body": body}, project, key)
+    def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
+        answer = self._write("POST", f"{item_path(project, key)}/notes", {"body": body}, project, key)
         if answer.status == 202:  # nothing but quick actions: they ran, and no note was made
             raise ForgeError(
                 f"{self._rest.host} took the text for quick actions and posted nothing", hint="report this"
             )
-        return self._parse(answer, project, key)
+        return self._parse_comment(answer, project, key)
 
-    def update(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
+    def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
         path = f"{item_path(project, key)}/notes/{comment_id}"
-        answer = self.write("PUT", path, {"body": body}, project, key, may_be_gone=True)
-        return None if answer.status in (404, 410) else self._parse(answer, project, key)
+        answer = self._write("PUT", path, {"body": body}, project, key, may_be_gone=True)
+        return None if answer.status in (404, 410) else self._parse_comment(answer, project, key)
 
-    def delete(self, project: Project, key: ItemKey, comment_id: int) -> bool:
+    def delete_comment(self, project: Project, key: ItemKey, comment_id: int) -> bool:
         path = f"{item_path(project, key)}/notes/{comment_id}"
-        return self.write("DELETE", path, None, project, key, may_be_gone=True).status not in (404, 410)
+        return self._write("DELETE", path, None, project, key, may_be_gone=True).status not in (404, 410)
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        self.write("PUT", item_path(project, key), {"add_labels": list(labels)}, project, key)
+        self._write("PUT", item_path(project, key), {"add_labels": list(labels)}, project, key)
 
-    def write(
+    def _write(
         self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False
     ) -> HttpAnswer:
         """Send something, to this project and to no other; raises what a refusal means to a person."""
@@ -87,7 +87,7 @@ class Notes:
             raise self._refusal(answer, project, key)
         return answer
 
-    def _parse(self, answer: HttpAnswer, project: Project, key: ItemKey) -> Comment:
+    def _parse_comment(self, answer: HttpAnswer, project: Project, key: ItemKey) -> Comment:
         return _comment(read(answer.body, _note)[0], project, key)
 
     def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
@@ -107,35 +107,20 @@ class Notes:
         answer = self._rest.client.get(item_path(project, key))
         return answer.status == 200 and bool(wire.loose(answer.body).get("discussion_locked"))
 
-
-def _comment(note: _Note, project: Project, key: ItemKey) -> Comment:
-    page = f"{project.url}/-/{PART_OF[key.kind]}/{key.number}#note_{note.id}" if project.url else None
-    return Comment(note.id, storable(note.body or ""), note.author.username if note.author else None, page)
-
-
-class GitLabClosings:
-    """The part of GitLab that closes and opens again."""
-
-    _rest: GitLabRest
-    _notes: Notes
-
     def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
-        closed: dict[str, Any] = {}
-        reopened: dict[str, Any] = {}
-        for event in self._rows(f"{item_path(project, item.key)}/resource_state_events", "events", item.key):
-            closed = event if event.get("state") == "closed" else closed
-            reopened = event if event.get("state") == "reopened" else reopened
-        user = closed.get("user")
+        events = self._closing_rows(f"{item_path(project, item.key)}/resource_state_events", "events", item.key)
+        found = read_closing_events(
+            events, kind="state", closed="closed", reopened="reopened", by="user", login="username"
+        )
         links = [own_link(one, project) for one in item.links]
         marks = [one for one in links if one.relation == "duplicate_of" and not one.is_withdrawn and not one.project]
-        return ClosingFacts(
-            closed_by=user.get("username") if isinstance(user, dict) else None,
-            closed_at=parse_ms(closed.get("created_at")), reopened_at=parse_ms(reopened.get("created_at")),
+        return replace(
+            found,
             duplicate_of=tuple(one.number for one in marks),
             linked_to=tuple(number for number, _ in self._links(project, item)),
-        )  # fmt: skip
+        )
 
-    def _rows(self, path: str, what: str, key: ItemKey) -> Iterator[dict[str, Any]]:
+    def _closing_rows(self, path: str, what: str, key: ItemKey) -> Iterator[dict[str, Any]]:
         for answer in walk_links(self._rest.client, path, {}):
             body = self._rest.checked(answer, f"{what} of {key.kind} {key.number}").body
             yield from map(wire.loose, split_rows(body))
@@ -144,7 +129,7 @@ class GitLabClosings:
         """Return (number, id of the link) of the issues of this project that an issue is linked to."""
         if item.key.kind != "issue":
             return []
-        rows = self._rows(f"{item_path(project, item.key)}/links", "links", item.key)
+        rows = self._closing_rows(f"{item_path(project, item.key)}/links", "links", item.key)
         return [
             (row["iid"], row["issue_link_id"])
             for row in rows
@@ -153,10 +138,10 @@ class GitLabClosings:
 
     def close_as_duplicate(self, project: Project, item: Item, target: Item) -> None:
         if item.key.kind != "issue":
-            self._notes.write("PUT", item_path(project, item.key), {"state_event": "close"}, project, item.key)
+            self._write("PUT", item_path(project, item.key), {"state_event": "close"}, project, item.key)
             return
         payload = {"body": f"/duplicate #{target.key.number}"}
-        answer = self._notes.write("POST", f"{item_path(project, item.key)}/notes", payload, project, item.key)
+        answer = self._write("POST", f"{item_path(project, item.key)}/notes", payload, project, item.key)
         if answer.status != 202:
             raise ForgeError(
                 f"{self._rest.host} took /duplicate for text, and did not close {item.key.number}",
@@ -164,7 +149,7 @@ class GitLabClosings:
             )
 
     def reopen(self, project: Project, key: ItemKey) -> None:
-        self._notes.write("PUT", item_path(project, key), {"state_event": "reopen"}, project, key)
+        self._write("PUT", item_path(project, key), {"state_event": "reopen"}, project, key)
 
     def unmark_duplicate(self, project: Project, item: Item, target: Item) -> None:
         """Reopening has taken it off."""
@@ -173,12 +158,17 @@ class GitLabClosings:
         for number, link_id in self._links(project, item):
             if number == target.key.number:
                 path = f"{item_path(project, item.key)}/links/{link_id}"
-                self._notes.write("DELETE", path, None, project, item.key, may_be_gone=True)
+                self._write("DELETE", path, None, project, item.key, may_be_gone=True)
 
     def remove_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        self._notes.write("PUT", item_path(project, key), {"remove_labels": list(labels)}, project, key)
+        self._write("PUT", item_path(project, key), {"remove_labels": list(labels)}, project, key)
 
     def count_reactions(self, project: Project, key: ItemKey, comment_id: int) -> int:
         path = f"{item_path(project, key)}/notes/{comment_id}/award_emoji"
         answer = self._rest.client.get(path)
         return 0 if answer.status in (404, 410) else len(split_rows(self._rest.checked(answer, "reactions").body))
+
+
+def _comment(note: _Note, project: Project, key: ItemKey) -> Comment:
+    page = f"{project.url}/-/{PART_OF[key.kind]}/{key.number}#note_{note.id}" if project.url else None
+    return Comment(note.id, storable(note.body or ""), note.author.username if note.author else None, page)

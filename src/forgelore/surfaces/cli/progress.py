@@ -49,8 +49,8 @@ class ProgressLog:
 
     def _print(self, event: Progress, end: str) -> None:
         # A forge's total is older than its rows: "740 of 500" would only say that the total is wrong.
-        is_told = event.expected and end and event.done <= event.expected
-        of = f" of {event.expected:,}" if is_told else ""
+        has_total = event.expected and end and event.done <= event.expected
+        of = f" of {event.expected:,}" if has_total else ""
         print(f"{self._project}: {event.title}: {event.done:,}{of}{end}", file=sys.stderr)
 
 
