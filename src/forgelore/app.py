@@ -17,7 +17,7 @@ from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
 from forgelore.store.projects import StoredProject, find_named, list_projects, resolve_project
-from forgelore.store.sqlite.files import read_only, stamp_of
+from forgelore.store.sqlite.connection import read_only, stamp_of
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.refs import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled

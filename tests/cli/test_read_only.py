@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 import forgelore
-from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import SqliteStore
 from forgelore.store.sqlite.schema import load_migrations, migrate, newest_version
 
 DEMO = str(pathlib.Path(forgelore.__file__).parent / "data" / "demo.jsonl")
@@ -205,7 +205,7 @@ def test_a_log_that_cannot_be_read_is_not_left_out_in_silence(lantern, run):
 
 
 def test_a_store_of_an_older_schema_says_to_bring_it_up_to_date_elsewhere(place, run):
-    old = Store(str(place / "lore.db"))
+    old = SqliteStore(str(place / "lore.db"))
     migrate(old, load_migrations()[:-1])
     old.close()
     before = (place / "lore.db").read_bytes()
@@ -220,9 +220,9 @@ def test_a_store_of_an_older_schema_says_to_bring_it_up_to_date_elsewhere(place,
 def test_a_store_that_was_written_while_it_was_read_without_locks_says_so(lantern):
     """An old page and a new one may have met in one answer."""
     from forgelore.errors import StoreError
-    from forgelore.store.sqlite.files import portrait_of
+    from forgelore.store.sqlite.connection import portrait_of
 
-    store = Store(str(lantern))
+    store = SqliteStore(str(lantern))
     store._portrait = portrait_of(str(lantern))
     assert store.value("SELECT count(*) FROM items")
     connection = apsw.Connection(str(lantern))

@@ -7,7 +7,7 @@ from forgelore.index import update as indexing
 from forgelore.index.update import count_indexed, index_items, reindex_items
 from forgelore.index.vectors import embed_documents
 from forgelore.ports.progress import Watcher
-from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import SqliteStore
 from forgelore.store.sqlite.fulltext import add_text, count_documents, remove_text
 from forgelore.store.sqlite.schema import load_migrations, migrate, open_store
 from forgelore.store.sqlite.vector_rows import count_vectors
@@ -200,7 +200,7 @@ def test_the_reason_of_a_cut_is_stored_and_counted(tracker):
 
 
 def test_an_older_database_queues_everything_it_has(tmp_path):
-    old = Store(str(tmp_path / "old.db"))
+    old = SqliteStore(str(tmp_path / "old.db"))
     migrate(old, load_migrations()[:3])
     old.run("INSERT INTO projects (forge, host, path, path_key, added_at) VALUES ('github', 'h', 'a/b', 'a/b', 1)")
     for number, deleted_at in ((1, None), (2, None), (3, 5)):

@@ -14,7 +14,7 @@ ALLOWED = {
     "net/client.py": "defaults of arguments: the app hands in its clocks",
     "net/model_server.py": "defaults of arguments: the app hands in its clocks",
     "sync/pages.py": "how long threads that hang are waited for, in real time",
-    "store/database.py": "how long a busy file is waited for, in real time",
+    "store/sqlite/connection.py": "how long a busy file is waited for, in real time",
 }
 JOBS = ("ask", "browse", "compare", "dedupe", "history", "index", "search", "sync", "triage")
 ROOMS = tuple(f"{job}/" for job in (*JOBS, "store"))

@@ -9,7 +9,7 @@ import re
 import pytest
 
 import forgelore.store.sqlite
-from forgelore.store.sqlite.files import OF_DOCUMENTS, REMADE, TABLES
+from forgelore.store.sqlite.connection import OF_DOCUMENTS, REMADE, TABLES
 
 TESTS = pathlib.Path(__file__).parents[1]
 SOURCE = TESTS.parent / "src" / "forgelore"

@@ -33,7 +33,7 @@ WORDS = re.compile(r"\b(?:SELECT|FROM|WHERE|VALUES|JOIN|(?:ORDER|GROUP) BY|INSER
 CLAUSES = re.compile(
     r"""
     (?:(?<=\S)\s+|\()(?:
-        (?<!DELETE\ )FROM | SELECT | WHERE | VALUES | HAVING | LIMIT | RETURNING | UNION | ON\ CONFLICT
+        (?<!DELETE\ )(?<!DISTINCT\ )FROM | SELECT | WHERE | VALUES | HAVING | LIMIT | RETURNING | UNION | ON\ CONFLICT
       | (?:ORDER|GROUP)\ BY | (?<!LEFT\ )(?:LEFT\ )?JOIN | (?<!DO\ UPDATE\ )SET
     )\b
     """,

@@ -11,9 +11,10 @@ from forgelore.index.vectors import embed_documents
 from forgelore.search import retriever as module
 from forgelore.search.query import Query
 from forgelore.search.run import search
-from forgelore.store.database import QueryCache, Store
+from forgelore.store.database import QueryCache
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
+from forgelore.store.sqlite.connection import SqliteStore
 
 BY_ANA = Filters(authors=("ana-of-the-test",))
 
@@ -50,7 +51,7 @@ def test_ids_are_asked_for_once_until_something_is_written(retriever, monkeypatc
     assert [found(retriever, mode), found(retriever, mode), len(asked)] == [[3], [3], times]
     write(retriever.store, 5)
     assert sorted(found(retriever, mode)) == [3, 5]
-    other = Store(retriever.store.path)
+    other = SqliteStore(retriever.store.path)
     write(other, 6)
     other.close()
     assert sorted(found(retriever, mode)) == [3, 5, 6]
@@ -59,7 +60,7 @@ def test_ids_are_asked_for_once_until_something_is_written(retriever, monkeypatc
 
 def test_another_thread_sees_what_was_written_since(retriever):
     """Each thread has its own connection, which counts what others wrote from its own beginning."""
-    writer = Store(retriever.store.path)
+    writer = SqliteStore(retriever.store.path)
     write(writer, 3)
     assert found(retriever) == [3]
     write(writer, 5)

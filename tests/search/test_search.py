@@ -19,10 +19,10 @@ from forgelore.search.hits import weigh_query
 from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import FUSION_K, search
-from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
 from forgelore.store.sqlite.check import sample_vectors
+from forgelore.store.sqlite.connection import SqliteStore
 from forgelore.store.sqlite.schema import open_store
 from forgelore.store.sqlite.vectors import VectorCache
 from forgelore.store.stats import find_embedder
@@ -169,7 +169,7 @@ def test_vectors_in_memory_follow_the_store(demo):
     resident = VectorCache(demo, find_embedder(demo, embedder.fingerprint()))
     resident.refresh()
     queries = every_vector(demo, resident.embedder.id)
-    writer = Store(demo.path)
+    writer = SqliteStore(demo.path)
     for change in (
         "UPDATE items SET title = title || ' zebra' WHERE id IN (3, 40)",
         "UPDATE items SET deleted_at = 1 WHERE id IN (5, 6)",
@@ -229,7 +229,7 @@ def test_readers_never_wait_for_a_writer_and_never_see_half_a_document(demo):
     stop, seen = threading.Event(), []
 
     def write():
-        writer = Store(demo.path)
+        writer = SqliteStore(demo.path)
         for turn in range(6):
             with writer.transaction():
                 writer.run("UPDATE items SET body = ? || char(10) || body", f"turn{turn} begin")
@@ -241,7 +241,7 @@ def test_readers_never_wait_for_a_writer_and_never_see_half_a_document(demo):
 
     thread = threading.Thread(target=write)
     thread.start()
-    reader = Retriever(Store(demo.path), HashedEmbedder())
+    reader = Retriever(SqliteStore(demo.path), HashedEmbedder())
     while not stop.is_set():
         for hit in search(reader, Query("turn0 turn1 turn2 begin", limit=50)).hits:
             if hit.row.representation == "item":

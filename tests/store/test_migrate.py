@@ -11,7 +11,7 @@ from forgelore.errors import CorruptStore, NewerStore, NotFound, StoreError
 from forgelore.model import ItemKey
 from forgelore.store.checks import find_rows
 from forgelore.store.closings import list_writes, load_closed_onto
-from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import SqliteStore
 from forgelore.store.sqlite.schema import load_migrations, migrate, newest_version, open_store
 
 
@@ -28,7 +28,7 @@ def test_a_new_file_has_wal_and_foreign_keys(tmp_path):
 
 @pytest.mark.parametrize("version", range(1, newest_version()))
 def test_an_old_database_migrates_forward_and_keeps_its_rows(tmp_path, version):
-    old = Store(str(tmp_path / "old.db"))
+    old = SqliteStore(str(tmp_path / "old.db"))
     migrate(old, load_migrations()[:version])
     old.run(
         "INSERT INTO projects (forge, host, path, path_key, added_at) VALUES ('github', 'h', 'Acme/Web', 'acme/web', 1)"
@@ -47,7 +47,7 @@ def test_an_old_database_migrates_forward_and_keeps_its_rows(tmp_path, version):
 
 def test_words_of_the_program_leave_the_schema_and_nothing_else_does(tmp_path):
     """Migration 8 edits the text of two tables in place: rows, ids, what hangs on them and all other rules stay."""
-    old = Store(str(tmp_path / "old.db"))
+    old = SqliteStore(str(tmp_path / "old.db"))
     migrate(old, load_migrations()[:7])
     for number, forge in enumerate(["github", "gitlab", "local"], start=1):
         sql = "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (?, ?, ?, 'A/B', 'a/b', 1)"
@@ -63,7 +63,7 @@ def test_words_of_the_program_leave_the_schema_and_nothing_else_does(tmp_path):
     ]
     tables = [name for name in tables if name not in ("schema_version", "sqlite_schema")]
     before = {name: sorted(map(repr, old.rows(f"SELECT * FROM {name}"))) for name in tables}
-    other = Store(old.path)  # a reader that was there before
+    other = SqliteStore(old.path)  # a reader that was there before
     assert other.value("SELECT count(*) FROM items") == 3
     migrate(old, load_migrations()[:8])
     assert {name: sorted(map(repr, old.rows(f"SELECT * FROM {name}"))) for name in tables} == before
@@ -80,7 +80,7 @@ def test_words_of_the_program_leave_the_schema_and_nothing_else_does(tmp_path):
 
 
 def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path):
-    store = Store(str(tmp_path / "a.db"))
+    store = SqliteStore(str(tmp_path / "a.db"))
     good = load_migrations()
     bad = good[0]._replace(number=newest_version() + 1, name="bad", sql="CREATE TABLE extra (x); SELECT nonsense;")
     with pytest.raises(StoreError):
@@ -172,7 +172,7 @@ def test_a_transaction_is_all_or_nothing(tmp_path):
 
 
 def test_documents_that_were_made_of_a_diff_are_built_anew_and_the_diffs_go(tmp_path):
-    old = Store(str(tmp_path / "old.db"))
+    old = SqliteStore(str(tmp_path / "old.db"))
     migrate(old, load_migrations()[:8])
     old.run(
         "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (3, 'github', 'h', 'A/B', 'a/b', 1)"
@@ -193,7 +193,7 @@ def test_documents_that_were_made_of_a_diff_are_built_anew_and_the_diffs_go(tmp_
 
 
 def test_the_journal_of_an_older_file_is_kept_and_names_its_items_itself(tmp_path):
-    old = Store(str(tmp_path / "old.db"))
+    old = SqliteStore(str(tmp_path / "old.db"))
     migrate(old, [one for one in load_migrations() if one.number <= 11])
     old.run(
         "INSERT INTO projects (id, forge, host, path, path_key, added_at) VALUES (3, 'github', 'h', 'A/B', 'a/b', 1)"

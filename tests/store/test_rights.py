@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from forgelore.app import App
-from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import SqliteStore
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights: a profile's folder is its owner's")
 
@@ -52,7 +52,7 @@ def test_a_folder_and_a_database_that_exist_keep_their_rights(tmp_path):
 
 def test_a_link_to_a_file_that_is_not_there_yet_becomes_a_private_file(tmp_path):
     (tmp_path / "lore.db").symlink_to(tmp_path / "elsewhere.db")
-    store = Store(str(tmp_path / "lore.db"))
+    store = SqliteStore(str(tmp_path / "lore.db"))
     write(store)
     assert rights(tmp_path / "elsewhere.db") == 0o600
     store.close()

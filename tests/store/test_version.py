@@ -5,12 +5,12 @@ import contextlib
 import pytest
 
 from forgelore.errors import Locked, StoreError
-from forgelore.store.database import APPLICATION_ID, Store
+from forgelore.store.sqlite.connection import APPLICATION_ID, SqliteStore
 
 
 @pytest.fixture
 def store(tmp_path):
-    opened = Store(str(tmp_path / "any.db"))
+    opened = SqliteStore(str(tmp_path / "any.db"))
     opened.run(f"PRAGMA application_id={APPLICATION_ID}")
     opened.run("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT UNIQUE)")
     yield opened
@@ -68,7 +68,7 @@ def test_nothing_written_is_the_same_version(store):
 
 def test_a_transaction_that_did_not_begin_changes_nothing(store):
     before = store.version
-    other = Store(store.path)
+    other = SqliteStore(store.path)
     with other.transaction():
         store.connection.set_busy_timeout(1)
         with pytest.raises(Locked), store.transaction():
@@ -79,7 +79,7 @@ def test_a_transaction_that_did_not_begin_changes_nothing(store):
 
 def test_no_version_comes_again_after_closing(store):
     """A connection is often made where the last one was, and counts from the same beginning."""
-    writer, seen = Store(store.path), set()
+    writer, seen = SqliteStore(store.path), set()
     for number in range(200):
         seen.add(store.version)
         store.close()

@@ -23,8 +23,7 @@ from forgelore.profiles import profile_of
 from forgelore.store.jobs import count_jobs
 from forgelore.store.projects import find_project, list_projects
 from forgelore.store.sqlite.fulltext import has_full_text, sqlite_version
-from forgelore.store.sqlite.schema import newest_version
-from forgelore.store.stats import check_quickly
+from forgelore.store.sqlite.schema import check_quickly, newest_version
 from forgelore.store.sync import has_cursors
 from forgelore.text.dates import ago
 from forgelore.version import __version__

@@ -37,7 +37,7 @@ from forgelore.store.calibration import (
     save_calibration,
     save_strengths,
 )
-from forgelore.store.database import Store, rehearsing
+from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.store.item_lists import count_live, each_author_and_text, list_newest
@@ -173,7 +173,7 @@ def calibrate(
 
     Raises Stopped when it is to stop: the sample is kept, and whatever was calibrated before stays.
     """
-    rehearsal = rehearsing(retriever.store, LEARNED) if is_dry else contextlib.nullcontext()
+    rehearsal = retriever.store.rehearse(LEARNED) if is_dry else contextlib.nullcontext()
     with rehearsal:
         return _calibrate(retriever, project_id, watcher or Watcher(), should_stop, now_ms)
 

@@ -25,7 +25,7 @@ from forgelore.records import Chunk
 from forgelore.store.candidates import each_card
 from forgelore.store.checks import find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.code import count_files, each_file, find_loose_parts, hash_text, load_chunks
-from forgelore.store.database import DryRunStore, Store
+from forgelore.store.database import Store
 from forgelore.store.documents import StoredDocument, count_texts, each_text, load_sources, load_stored_documents
 from forgelore.store.item_lists import count_items, next_indexed_items, next_replayed_items
 from forgelore.store.items import each_hashed_item, find_key
@@ -166,7 +166,7 @@ def _compare_items(
         if reader is not None and _is_altered(store, reader, project.id):
             yield "project_differs", str(project.name), project.id
         for ids in _batches(store, project.id):
-            done = replay_items(DryRunStore(store), reader, project.id, ids)
+            done = replay_items(store.dry_run(), reader, project.id, ids)
             lost = [one for one in ids if one in changed and not _is_restorable(store, reader, project.id, one)]
             differing = [one for one in done.restored if one not in lost]  # links of a text that is not to be trusted
             yield from (("row_differs", _shown(store, project, item_id), item_id) for item_id in differing)
@@ -182,7 +182,7 @@ def _compare_items(
 
 def _is_altered(store: Store, reader: PayloadReader, project_id: int) -> bool:
     try:
-        return replay_project_row(DryRunStore(store), reader, project_id)
+        return replay_project_row(store.dry_run(), reader, project_id)
     except LostPage:  # a payload that says nothing proves nothing
         return False
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import json_field
 
 SessionValue = str | int | float | bool | None
-_SAW_INTERNAL = "coalesce(json_extract(parameters, '$.include_internal'), 0)"
+_SAW_INTERNAL = f"coalesce({json_field('parameters', 'include_internal')}, 0)"
 
 
 class AskSession(NamedTuple):

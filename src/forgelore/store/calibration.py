@@ -179,27 +179,27 @@ def list_outdated(store: Store, project_id: int, version: int) -> set[tuple[str,
     sql = """
         SELECT kind, substr(model, 1, instr(model, ' ') - 1)
         FROM nearest_strengths
-        WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?2
+        WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT LIKE ?2
         UNION
         SELECT kind, substr(model, 1, instr(model, ' ') - 1)
         FROM calibrations
-        WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?2
+        WHERE project_id = ?1 AND substr(model, instr(model, ' ') + 1) || ' ' NOT LIKE ?2
     """
-    return {(kind, name) for kind, name in store.rows(sql, project_id, f"{version} *")}
+    return {(kind, name) for kind, name in store.rows(sql, project_id, f"{version} %")}
 
 
 def forget_outdated(store: Store, project_id: int, version: int) -> None:
     """Forget what other versions of the ranking have learned. In a transaction."""
     strengths = """
         DELETE FROM nearest_strengths
-        WHERE project_id = ? AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?
+        WHERE project_id = ? AND substr(model, instr(model, ' ') + 1) || ' ' NOT LIKE ?
     """
     curves = """
         DELETE FROM calibrations
-        WHERE project_id = ? AND substr(model, instr(model, ' ') + 1) || ' ' NOT GLOB ?
+        WHERE project_id = ? AND substr(model, instr(model, ' ') + 1) || ' ' NOT LIKE ?
     """
     for sql in (strengths, curves):
-        store.run(sql, project_id, f"{version} *")
+        store.run(sql, project_id, f"{version} %")
 
 
 def save_calibration(store: Store, scope: CalibrationScope, calibration: StoredCalibration) -> None:

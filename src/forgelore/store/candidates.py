@@ -16,6 +16,7 @@ from typing import NamedTuple
 from forgelore.records import CardSource
 from forgelore.store.database import Store
 from forgelore.store.jobs import queue_documents
+from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 
 _FRESH = "s.is_fresh AND s.content_version = i.content_version"
 
@@ -72,24 +73,24 @@ class Source(NamedTuple):
 
 def list_sources(store: Store, project_id: int, kind: str, *, states: Sequence[str] = ("open",)) -> list[Source]:
     """Return the live public items of a kind in one of the states, by number."""
-    sql = """
+    sql = f"""
         SELECT id, number, content_version
         FROM items
         WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential
-          AND state IN (SELECT value FROM json_each(?))
+          AND state {one_of()}
         ORDER BY number
     """
-    return [Source._make(row) for row in store.rows(sql, project_id, kind, json.dumps(list(states)))]
+    return [Source._make(row) for row in store.rows(sql, project_id, kind, pack_list(states))]
 
 
 def load_versions(store: Store, item_ids: Iterable[int]) -> dict[int, tuple[int, str]]:
     """Return the content version and the state of live public items."""
-    sql = """
+    sql = f"""
         SELECT id, content_version, coalesce(state, '')
         FROM items
-        WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL AND NOT is_confidential
+        WHERE id {one_of()} AND deleted_at IS NULL AND NOT is_confidential
     """
-    return {item_id: (version, state) for item_id, version, state in store.rows(sql, json.dumps(list(item_ids)))}
+    return {item_id: (version, state) for item_id, version, state in store.rows(sql, pack_list(item_ids))}
 
 
 def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[int]:
@@ -114,7 +115,7 @@ def list_settled(store: Store, project_id: int, kind: str, new: NewSet) -> set[i
 
 def save_set(store: Store, new: NewSet, members: Sequence[SetMember], now_ms: int) -> tuple[int, int]:
     """Keep a set, the earlier ones of its source become stale. Returns its id and how many did. In a transaction."""
-    stale = store.run("UPDATE candidate_sets SET is_fresh = 0 WHERE item_id = ? AND is_fresh", new.item_id)
+    stale = store.run("UPDATE candidate_sets SET is_fresh = FALSE WHERE item_id = ? AND is_fresh", new.item_id)
     names = ", ".join(NewSet._fields)
     set_id = store.insert(
         f"INSERT INTO candidate_sets ({names}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *new, now_ms
@@ -142,17 +143,17 @@ def each_latest_set(
     """Yield the newest set of each open source of a kind, by number; stale ones only where that is asked for.
     `representations`: only sets that were made by one of these.
     """
-    fresh = "1" if allows_stale else _FRESH
+    fresh = "TRUE" if allows_stale else _FRESH
+    named = "" if representations is None else f"AND s.representation {one_of()}"
+    given = () if representations is None else (pack_list(representations),)
     condition = f"""
-        s.project_id = ? AND i.kind = ? AND i.state = 'open' AND i.deleted_at IS NULL AND {fresh}
-          AND s.representation IN (SELECT value FROM json_each(coalesce(?, json_array(s.representation))))
+        s.project_id = ? AND i.kind = ? AND i.state = 'open' AND i.deleted_at IS NULL AND {fresh} {named}
           AND s.id = (
               SELECT max(id)
               FROM candidate_sets
               WHERE item_id = s.item_id)
     """
-    wanted = None if representations is None else json.dumps(list(representations))
-    return _load(store, condition, project_id, kind, wanted)
+    return _load(store, condition, project_id, kind, *given)
 
 
 def _load(store: Store, condition: str, *bindings: object) -> Iterator[CandidateSet]:
@@ -215,7 +216,7 @@ def list_clusters(store: Store, project_id: int, kind: str) -> list[StoredCluste
     return sorted(found.values(), key=lambda one: (-len(one.members), one.id))
 
 
-_WITHIN = "IN (SELECT value FROM json_each(?))"
+_WITHIN = one_of()
 
 
 class CardOrigin(NamedTuple):
@@ -260,7 +261,7 @@ def list_card_items(store: Store, project_id: int, kind: str, states: Sequence[s
         WHERE project_id = ? AND kind = ? AND deleted_at IS NULL AND NOT is_confidential {wanted}
         ORDER BY number DESC
     """
-    given = () if states is None else (json.dumps(list(states)),)
+    given = () if states is None else (pack_list(states),)
     return [item_id for (item_id,) in store.rows(sql, project_id, kind, *given)]
 
 
@@ -268,13 +269,13 @@ def load_card_sources(store: Store, item_ids: Iterable[int]) -> dict[int, CardSo
     """Return what the cards of live public items are made from."""
     sql = f"""
         SELECT i.id, i.kind, i.title, coalesce(i.body, ''), (
-            SELECT json_group_array(new_path)
+            SELECT {json_list("new_path")}
             FROM item_files
             WHERE item_id = i.id), i.number
         FROM items i
         WHERE i.id {_WITHIN} AND i.deleted_at IS NULL AND NOT i.is_confidential
     """
-    rows = store.rows(sql, json.dumps(list(item_ids)))
+    rows = store.rows(sql, pack_list(item_ids))
     return {row[0]: CardSource._make((*row[1:4], tuple(sorted(json.loads(row[4]))), row[5])) for row in rows}
 
 
@@ -282,7 +283,7 @@ def load_origins(store: Store, item_ids: Iterable[int]) -> dict[int, CardOrigin]
     """Return item -> what its card was made from; items without one are missing."""
     names = ", ".join(CardOrigin._fields)
     sql = f"SELECT item_id, {names} FROM intent_cards WHERE item_id {_WITHIN}"
-    return {row[0]: CardOrigin._make(row[1:]) for row in store.rows(sql, json.dumps(list(item_ids)))}
+    return {row[0]: CardOrigin._make(row[1:]) for row in store.rows(sql, pack_list(item_ids))}
 
 
 def save_card(store: Store, new: NewCard, now_ms: int) -> None:
@@ -299,13 +300,13 @@ def save_card(store: Store, new: NewCard, now_ms: int) -> None:
 
 def drop_cards(store: Store, item_ids: Iterable[int]) -> int:
     """Delete the cards of items; returns how many there were. Their documents go when the items are indexed again."""
-    return store.run(f"DELETE FROM intent_cards WHERE item_id {_WITHIN}", json.dumps(list(item_ids)))
+    return store.run(f"DELETE FROM intent_cards WHERE item_id {_WITHIN}", pack_list(item_ids))
 
 
 def load_card_texts(store: Store, item_ids: Iterable[int]) -> dict[int, str]:
     """Return item -> the text of its card; items without one are missing."""
     sql = f"SELECT item_id, text FROM intent_cards WHERE item_id {_WITHIN}"
-    return dict(store.rows(sql, json.dumps(list(item_ids))))
+    return dict(store.rows(sql, pack_list(item_ids)))
 
 
 def load_card_document(store: Store, item_id: int) -> CardDocument | None:

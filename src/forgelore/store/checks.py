@@ -15,7 +15,7 @@ from forgelore.store.code import CODE_TABLES, forget_all_code
 from forgelore.store.database import Store
 from forgelore.store.replay import forget_rows
 from forgelore.store.sqlite.check import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS, Fault, has_no_job
-from forgelore.store.sqlite.files import CODE_REMADE, COUNTED, OF_DOCUMENTS, REMADE, is_own_complaint
+from forgelore.store.sqlite.connection import CODE_REMADE, COUNTED, OF_DOCUMENTS, REMADE, is_own_complaint
 from forgelore.store.sqlite.schema import DERIVED, SOURCES, expected_schema, find_gaps, load_schema
 from forgelore.words import KINDS
 

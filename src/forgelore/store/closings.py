@@ -1,10 +1,6 @@
-"""Items as clusters and plans see them: state, people, activity, marks; and what is known of a project's people.
+"""Closings: items as plans see them, the lines of plans and applies, days of grace, and the journal of writes.
 
-Planned closings: the lines of a plan, and, below the run that applies it, what became of each.
-
-Hours of grace, read from the journal: which items were told that they will be closed, and were not yet.
-
-The write journal: every write to a forge, written down before it is sent and completed by its answer.
+The journal has every write to a forge, written down before it is sent and completed by its answer:
 
 sent        it was about to be sent; without an answer nobody knows, and the forge has to be asked
 done        it happened; `answer` is what the forge said, or what a later look found
@@ -21,6 +17,7 @@ from typing import NamedTuple
 from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import json_field, one_of, pack_list
 
 
 class PlanItem(NamedTuple):
@@ -50,7 +47,7 @@ class PlanItem(NamedTuple):
 
 def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem]:
     """Return id -> item, of those that are live. What people only wrote ("duplicate of #5") marks nothing here."""
-    sql = """
+    sql = f"""
         SELECT i.id, i.kind, i.number, i.title, i.body, i.url, i.state, i.author, i.assignees, i.created_at,
           i.updated_at, i.content_hash, i.comment_count, i.review_comment_count,
           (SELECT max(CAST(ltrim(n.key, 'c') AS INTEGER)) FROM notes n WHERE n.item_id = i.id AND NOT n.is_system),
@@ -61,10 +58,10 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
           ),
           i.is_confidential, i.head_sha
         FROM items i
-        WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL
+        WHERE i.id {one_of()} AND i.deleted_at IS NULL
     """
     found = {}
-    for row in store.rows(sql, json.dumps(sorted(set(item_ids)))):
+    for row in store.rows(sql, pack_list(sorted(set(item_ids)))):
         item = PlanItem._make(row)
         names = tuple(json.loads(str(item.assignees)))
         is_marked, is_confidential = bool(item.is_marked), bool(item.is_confidential)
@@ -93,17 +90,17 @@ def load_roles(store: Store, project_id: int) -> dict[str, str]:
 
 def load_associations(store: Store, project_id: int, logins: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return login in lower case -> what the forge said beside their items and comments (GitHub's association)."""
-    sql = """
+    sql = f"""
         SELECT lower(i.author), i.author_role
         FROM items i
-        WHERE i.project_id = ?1 AND i.author_role NOTNULL AND lower(i.author) IN (SELECT value FROM json_each(?2))
+        WHERE i.project_id = ?1 AND i.author_role NOTNULL AND lower(i.author) {one_of(2)}
         UNION
         SELECT lower(n.author), n.author_role
         FROM notes n
         JOIN items i ON i.id = n.item_id
-        WHERE i.project_id = ?1 AND n.author_role NOTNULL AND lower(n.author) IN (SELECT value FROM json_each(?2))
+        WHERE i.project_id = ?1 AND n.author_role NOTNULL AND lower(n.author) {one_of(2)}
     """
-    names = json.dumps(sorted({login.lower() for login in logins}))
+    names = pack_list(sorted({login.lower() for login in logins}))
     found: dict[str, frozenset[str]] = {}
     for login, role in store.rows(sql, project_id, names):
         found[login] = found.get(login, frozenset()) | {role}
@@ -112,12 +109,14 @@ def load_associations(store: Store, project_id: int, logins: Iterable[str]) -> d
 
 def save_closings(store: Store, run_id: int, lines: Iterable[PlannedClosing]) -> None:
     """Keep lines of a run; one of the same item is replaced. In a transaction."""
-    names = ", ".join(PlannedClosing._fields)
-    marks = ", ".join("?" * (len(PlannedClosing._fields) + 1))
-    store.run_many(
-        f"INSERT OR REPLACE INTO planned_closings (run_id, {names}) VALUES ({marks})",
-        [(run_id, *line) for line in lines],
-    )
+    fields = PlannedClosing._fields
+    sql = f"""
+        INSERT INTO planned_closings (run_id, {", ".join(fields)})
+        VALUES (?, {", ".join("?" * len(fields))})
+        ON CONFLICT (run_id, item_id) DO UPDATE
+        SET {", ".join(f"{name} = excluded.{name}" for name in fields[1:])}
+    """
+    store.run_many(sql, [(run_id, *line) for line in lines])
 
 
 def list_closings(store: Store, run_id: int) -> list[PlannedClosing]:
@@ -141,30 +140,30 @@ def find_run_of(store: Store, run_id: int, step: str) -> int | None:
 
 def list_judges(store: Store, item_ids: Iterable[int]) -> list[EdgeJudge]:
     """Return who made the current accepted decisions about these items."""
-    sql = """
-        SELECT d.judge, d.model, i.kind, min(coalesce(json_extract(r.parameters, '$.min_edge'), 0.0)),
-          min(coalesce(json_extract(r.parameters, '$.min_gap'), 0.0))
+    sql = f"""
+        SELECT d.judge, d.model, i.kind, min(coalesce({json_field("r.parameters", "min_edge")}, 0.0)),
+          min(coalesce({json_field("r.parameters", "min_gap")}, 0.0))
         FROM decisions d
         JOIN items i ON i.id = d.item_id
         LEFT JOIN dedupe_runs r ON r.id = d.run_id
-        WHERE d.item_id IN (SELECT value FROM json_each(?)) AND d.is_current AND d.outcome = 'accepted'
+        WHERE d.item_id {one_of()} AND d.is_current AND d.outcome = 'accepted'
           AND d.policy = 'batch'
         GROUP BY 1, 2, 3
         ORDER BY 1, 2, 3
     """
-    return [EdgeJudge._make(row) for row in store.rows(sql, json.dumps(sorted(item_ids)))]
+    return [EdgeJudge._make(row) for row in store.rows(sql, pack_list(sorted(item_ids)))]
 
 
 def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
     """Return the hours of grace of a project that were neither taken back nor ended by a closing, oldest first."""
-    sql = """
+    sql = f"""
         SELECT i.id, j.run_id, coalesce(p.action, 'wait'), coalesce(p.reason, ''), r.ended_at
         FROM write_journal j
         JOIN dedupe_runs r ON r.id = j.run_id
         JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
         LEFT JOIN planned_closings p ON p.run_id = j.run_id AND p.item_id = i.id
         WHERE j.project_id = ? AND j.step IN ('label', 'comment') AND j.status IN ('sent', 'done')
-          AND json_extract(r.parameters, '$.close_after') > 0
+          AND {json_field("r.parameters", "close_after")} > 0
           AND NOT EXISTS (
             SELECT 1
             FROM write_journal c
@@ -216,7 +215,7 @@ def keep_every_write(store: Store) -> None:
     """Let each transaction of this connection reach the disk before it counts: a write that was forgotten in a power
     cut would be sent again.
     """
-    store.run("PRAGMA synchronous=FULL")
+    store.commit_durably()
 
 
 def begin_write(store: Store, new: NewWrite, now_ms: int) -> JournalEntry:
@@ -253,12 +252,12 @@ def list_writes(store: Store, run_id: int, key: ItemKey | None = None) -> list[J
 
 def load_closed_onto(store: Store, project_id: int) -> dict[int, int]:
     """Return item -> target of every closing of ours that may have happened and was not taken back."""
-    sql = """
+    sql = f"""
         SELECT i.id, t.id
         FROM write_journal j
         JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
         JOIN items t ON t.project_id = j.project_id AND t.kind = j.kind
-          AND t.number = json_extract(j.request, '$.target')
+          AND t.number = {json_field("j.request", "target")}
         WHERE j.project_id = ? AND j.step = 'close' AND j.status IN ('sent', 'done')
           AND NOT EXISTS (
             SELECT 1

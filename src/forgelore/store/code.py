@@ -1,16 +1,13 @@
-"""Files of code: what is known of a project's tree, and writing what changed, its words included.
-
-Found code and commits as rows: which chunks are allowed, what is shown of them, and what is read of them.
-"""
+"""Files of code: writing what changed in a project's tree, words included, and reading found code and commits."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from forgelore.records import CodeChunk
 from forgelore.store.database import Store
 from forgelore.store.filters import Columns, Filters, Values, build_where
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remake_code_words, remove_code_words
 from forgelore.text.terms import build_terms
 
@@ -226,7 +223,7 @@ def hash_text(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-_NO_LABELS = Values("(SELECT '' AS name, 0 AS id WHERE 0)", "id", "0", ("name",))
+_NO_LABELS = Values("(SELECT '' AS name, 0 AS id WHERE FALSE)", "id", "0", ("name",))
 # A file has no author, state or time, and is no item: what asks for one is answered by none.
 FILES = Columns(
     item_id="NULL", project_id="f.project_id", kind="'file'", state="NULL", author="NULL", created_at="NULL",
@@ -287,19 +284,19 @@ def allow_commits(filters: Filters) -> tuple[str, tuple[object, ...]]:
 
 def load_code_hits(store: Store, chunk_ids: Iterable[int]) -> dict[int, CodeHitRow]:
     """Return chunks with their lines. Each file is read once, however many of its chunks there are."""
-    sql = """
+    sql = f"""
         SELECT c.id, f.id, f.path, f.language, c.start_line, c.end_line, c.symbol, c.names,
           coalesce(t.tree_commit, ''), p.forge, p.host, p.path
         FROM code_chunks c
         JOIN code_files f ON f.id = c.file_id
         JOIN projects p ON p.id = f.project_id
         LEFT JOIN code_trees t ON t.project_id = f.project_id
-        WHERE c.id IN (SELECT value FROM json_each(?))
+        WHERE c.id {one_of()}
         ORDER BY f.id
     """
     found: dict[int, CodeHitRow] = {}
     last, lines = 0, [""]
-    for row in (CodeHitRow(*row) for row in store.rows(sql, json.dumps(list(chunk_ids)))):
+    for row in (CodeHitRow(*row) for row in store.rows(sql, pack_list(chunk_ids))):
         if row.file_id != last:
             text: str = store.value("SELECT text FROM code_files WHERE id = ?", row.file_id)
             last, lines = row.file_id, text.split("\n")
@@ -308,13 +305,13 @@ def load_code_hits(store: Store, chunk_ids: Iterable[int]) -> dict[int, CodeHitR
 
 
 def load_commit_hits(store: Store, commit_ids: Iterable[int]) -> dict[int, CommitHitRow]:
-    sql = """
+    sql = f"""
         SELECT m.id, m.sha, m.author, m.login, m.authored_at, m.committed_at, m.message, p.forge, p.host, p.path
         FROM commits m
         JOIN projects p ON p.id = m.project_id
-        WHERE m.id IN (SELECT value FROM json_each(?))
+        WHERE m.id {one_of()}
     """
-    return {row[0]: CommitHitRow._make(row) for row in store.rows(sql, json.dumps(list(commit_ids)))}
+    return {row[0]: CommitHitRow._make(row) for row in store.rows(sql, pack_list(commit_ids))}
 
 
 def load_commit_paths(store: Store, commit_id: int) -> list[str]:
@@ -352,8 +349,8 @@ def list_first_chunks(store: Store, filters: Filters, limit: int) -> list[int]:
 
 
 def list_first_chunks_of(store: Store, file_ids: Iterable[int]) -> list[int]:
-    sql = "SELECT id FROM code_chunks WHERE position = 0 AND file_id IN (SELECT value FROM json_each(?))"
-    return [row[0] for row in store.rows(sql, json.dumps(list(file_ids)))]
+    sql = f"SELECT id FROM code_chunks WHERE position = 0 AND file_id {one_of()}"
+    return [row[0] for row in store.rows(sql, pack_list(file_ids))]
 
 
 class ReadFileRow(NamedTuple):

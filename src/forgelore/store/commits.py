@@ -1,10 +1,10 @@
 """Commits of a project's clone: which are here, and writing new ones, their words included."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remove_code_words
 from forgelore.text.people import CommitAuthor, GitName
 from forgelore.text.terms import build_terms
@@ -175,17 +175,17 @@ def save_git_people(store: Store, project_id: int, people: Mapping[GitName, Comm
 
 def load_git_names(store: Store, login: str, project_ids: Iterable[int]) -> list[GitName]:
     """Return what git calls somebody, the commonest first: proper names, and addresses as commits have them."""
-    sql = """
+    sql = f"""
         SELECT g.proper_name, g.mail
         FROM git_people g
-        WHERE g.login = ?1 COLLATE NOCASE AND (?2 = '[]' OR g.project_id IN (SELECT value FROM json_each(?2)))
+        WHERE g.login = ?1 COLLATE NOCASE AND (?2 = '[]' OR g.project_id {one_of(2)})
         ORDER BY (
           SELECT count(*)
           FROM commits c
           WHERE c.project_id = g.project_id AND c.author = g.name AND c.mail = g.mail
         ) DESC, g.name, g.mail
     """
-    return [GitName(*row) for row in store.rows(sql, login, json.dumps(list(project_ids)))]
+    return [GitName(*row) for row in store.rows(sql, login, pack_list(project_ids))]
 
 
 class NamedCommit(NamedTuple):

@@ -1,14 +1,6 @@
-"""Decisions: what a judge said of an item, and what the gates made of it. A source has at most one that is accepted.
+"""Decisions of judges and gates, the evidence behind them, overrides by people, runs of deduplication, and audits.
 
-What people say (`overrides`) is kept apart and outlives every rerun.
-
-Judged items: what a judge and its gates read of items, and what people have said of pairs.
-
-Edge evidence: what stands behind the accepted decisions of a project, for people who review them.
-
-Runs of the steps of deduplication: parameters, counters and what they cost, one row each.
-
-Audits as they are kept: the cases of a run, and what people said of pairs that they were shown blind.
+A source has at most one decision that is accepted. What people say is kept apart and outlives every rerun.
 """
 
 import json
@@ -18,6 +10,7 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.records import JudgedItem, LaneAnswer, Override
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 
 # Both texts are those that were judged: an edge rests on nothing else.
 _UNCHANGED = """
@@ -58,7 +51,7 @@ class AcceptedEdge(NamedTuple):
 
 def save_decision(store: Store, new: NewDecision, now_ms: int) -> int:
     """Keep a decision; the earlier ones of its source and policy are superseded. In a transaction."""
-    sql = "UPDATE decisions SET is_current = 0 WHERE item_id = ? AND policy = ? AND is_current"
+    sql = "UPDATE decisions SET is_current = FALSE WHERE item_id = ? AND policy = ? AND is_current"
     store.run(sql, new.item_id, new.policy)
     names = ", ".join(NewDecision._fields)
     marks = ", ".join("?" * (len(NewDecision._fields) + 1))
@@ -105,12 +98,11 @@ def list_judged_sets(store: Store, project_id: int, judge: str, model: str) -> s
 
 def save_override(store: Store, project_id: int, said: Override) -> None:
     """Keep what a person said; the last word counts. In a transaction."""
-    opposite = {"accept": "reject", "reject": "accept"}.get(said.action)
-    if opposite:
-        sql = "DELETE FROM overrides WHERE item_id = ? AND action = ? AND target_id = ?"
-        store.run(sql, said.item_id, opposite, said.target_id)
+    opposite = {"accept": "reject", "reject": "accept"}.get(said.action, said.action)
+    sql = "DELETE FROM overrides WHERE item_id = ? AND action IN (?, ?) AND target_id = ?"
+    store.run(sql, said.item_id, said.action, opposite, said.target_id)
     insert = """
-        INSERT OR REPLACE INTO overrides (project_id, item_id, action, target_id, said_by, said_at)
+        INSERT INTO overrides (project_id, item_id, action, target_id, said_by, said_at)
         VALUES (?, ?, ?, ?, ?, ?)
     """
     store.run(insert, project_id, *said)
@@ -132,19 +124,19 @@ _MAX_FILES = 30  # that a judge is told of a change
 
 def load_judged(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
     """Return live public items. Marked is what the forge itself calls a duplicate, not what somebody wrote."""
-    sql = """
+    sql = f"""
         SELECT i.id, i.number, i.kind, i.title, coalesce(i.body, ''), coalesce(i.state, ''),
             coalesce(i.state_reason, '') = 'duplicate' OR EXISTS (
                 SELECT 1
                 FROM item_links l
                 WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND l.source <> 'text'
             ),
-            (SELECT json_group_array(name) FROM item_labels WHERE item_id = i.id), coalesce(i.url, ''),
-            (SELECT json_group_array(new_path) FROM (SELECT new_path FROM item_files WHERE item_id = i.id LIMIT ?))
+            (SELECT {json_list("name")} FROM item_labels WHERE item_id = i.id), coalesce(i.url, ''),
+            (SELECT {json_list("new_path")} FROM (SELECT new_path FROM item_files WHERE item_id = i.id LIMIT ?))
         FROM items i
-        WHERE i.id IN (SELECT value FROM json_each(?)) AND i.deleted_at IS NULL AND NOT i.is_confidential
+        WHERE i.id {one_of()} AND i.deleted_at IS NULL AND NOT i.is_confidential
     """
-    rows = store.rows(sql, _MAX_FILES, json.dumps(list(item_ids)))
+    rows = store.rows(sql, _MAX_FILES, pack_list(item_ids))
     return {
         row[0]: JudgedItem._make(
             (*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8], tuple(json.loads(row[9])), "", "")
@@ -236,15 +228,15 @@ def begin_run(
     also when its run was forgotten: what that run wrote would be this one's.
     """
     sql = """
-        INSERT INTO dedupe_runs (id, project_id, step, of_run, status, parameters, began_at)
-        VALUES (
-            1 + max(
-                (SELECT coalesce(max(id), 0) FROM dedupe_runs),
-                (SELECT coalesce(max(run_id), 0) FROM write_journal)
-            ), ?, ?, ?, 'running', ?, ?
-        )
+        INSERT INTO dedupe_runs (project_id, step, of_run, status, parameters, began_at)
+        VALUES (?, ?, ?, 'running', ?, ?)
     """
-    return store.insert(sql, project_id, step, of_run, json.dumps(dict(parameters)), now_ms)
+    run_id = store.insert(sql, project_id, step, of_run, json.dumps(dict(parameters)), now_ms)
+    last_written: int = store.value("SELECT coalesce(max(run_id), 0) FROM write_journal")
+    if run_id > last_written:
+        return run_id
+    store.run("UPDATE dedupe_runs SET id = ? WHERE id = ?", last_written + 1, run_id)
+    return last_written + 1
 
 
 def save_counters(
@@ -370,8 +362,10 @@ def _as_answer(text: str) -> LaneAnswer:
 def save_labels_of_pairs(store: Store, project_id: int, labels: Iterable[HumanLabel]) -> None:
     """Keep what a person said of pairs; their earlier word on the same pair is replaced. In a transaction."""
     sql = """
-        INSERT OR REPLACE INTO human_labels (project_id, item_id, target_id, label, said_by, said_at)
+        INSERT INTO human_labels (project_id, item_id, target_id, label, said_by, said_at)
         VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (item_id, target_id, said_by) DO UPDATE
+        SET label = excluded.label, said_at = excluded.said_at
     """
     store.run_many(sql, [(project_id, *label) for label in labels])
 

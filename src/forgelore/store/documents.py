@@ -1,16 +1,9 @@
-"""Documents: reading what they are made from, and writing what changed, full text included.
+"""Documents: reading what they are made from, writing what changed with its words, listing and checking them.
 
 A document is compared by its columns and hashes: an equal one costs no write. Every write that touches the text also
 moves the full-text row, drops the vectors of the old text and queues new ones, in the caller's transaction.
-
-Documents as a check reads them: every text with its hash, and what the store holds of the documents of items.
-
-Documents in an order that is not relevance: by when their item was created or updated, by how much was said.
-
-What reading texts of items are made from: their rows, and the notes that people wrote for everybody.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -18,6 +11,7 @@ from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
 from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped, load_labels_of
 from forgelore.store.jobs import queue_jobs
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import add_text, remove_text
 from forgelore.store.sqlite.vector_rows import drop_document_vectors
 from forgelore.text.documents import Document, DocumentNote, DocumentSource, Facts
@@ -32,31 +26,31 @@ _INSERT = f"""
     VALUES (?, ?, ?, ?, {_MARKS})
 """
 _UPDATE = f"UPDATE documents SET {', '.join(f'{name} = ?' for name in Facts._fields)} WHERE id = ?"
-_ITEMS = """
+_ITEMS = f"""
     SELECT id, project_id, kind, title, body, state, author, created_at, updated_at, url, is_confidential
     FROM items
-    WHERE id IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL
+    WHERE id {one_of()} AND deleted_at IS NULL
 """
-_PATHS = """
+_PATHS = f"""
     SELECT item_id, new_path
     FROM item_files
-    WHERE item_id IN (SELECT value FROM json_each(?1))
+    WHERE item_id {one_of(1)}
     UNION
     SELECT item_id, old_path
     FROM item_files
-    WHERE item_id IN (SELECT value FROM json_each(?1))
+    WHERE item_id {one_of(1)}
     ORDER BY 1, 2
 """
-_CARDS = """
+_CARDS = f"""
     SELECT item_id, text
     FROM intent_cards
-    WHERE item_id IN (SELECT value FROM json_each(?))
+    WHERE item_id {one_of()}
 """
-_NOTES = """
+_NOTES = f"""
     SELECT n.item_id, t.key, n.author, n.created_at, n.body, coalesce(n.path, t.path), n.url
     FROM notes n
     JOIN threads t ON t.id = n.thread_id
-    WHERE n.item_id IN (SELECT value FROM json_each(?))
+    WHERE n.item_id {one_of()}
       AND NOT n.is_system AND NOT n.is_internal AND n.body <> ''
     ORDER BY n.created_at, length(n.key), n.key
 """
@@ -78,7 +72,7 @@ class Written(NamedTuple):
 def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSource]:
     """Return what the documents of these items are made from; items that are gone are missing."""
     item_ids = list(item_ids)
-    ids = json.dumps(item_ids)
+    ids = pack_list(item_ids)
     labels = load_labels_of(store, item_ids)
     paths = grouped((item_id, path) for item_id, path in store.each(_PATHS, ids))
     threads = _load_threads(store, ids)
@@ -254,13 +248,13 @@ def each_text(store: Store) -> Iterator[HashedText]:
 
 def load_stored_documents(store: Store, item_ids: list[int]) -> dict[int, dict[tuple[str, str], StoredDocument]]:
     """Return item -> (representation, thread) -> what the store holds of that document."""
-    ids = json.dumps(item_ids)
+    ids = pack_list(item_ids)
     labels = _load_list(store, ids, "document_labels", "name")
     paths = _load_list(store, ids, "document_paths", "path")
     sql = f"""
         SELECT item_id, id, representation, thread_key, {", ".join(Facts._fields)}
         FROM documents
-        WHERE item_id IN (SELECT value FROM json_each(?))
+        WHERE item_id {one_of()}
     """
     found: dict[int, dict[tuple[str, str], StoredDocument]] = {}
     for item_id, document_id, representation, key, *facts in store.each(sql, ids):
@@ -277,7 +271,7 @@ def _load_list(store: Store, ids: str, table: str, column: str) -> dict[int, set
         WHERE document_id IN (
           SELECT id
           FROM documents
-          WHERE item_id IN (SELECT value FROM json_each(?))
+          WHERE item_id {one_of()}
         )
     """
     found: dict[int, set[str]] = {}
@@ -327,14 +321,14 @@ _READING_ITEMS = f"""
     SELECT {ITEM_COLUMNS}
     FROM items i
     JOIN projects p ON p.id = i.project_id
-    WHERE i.id IN (SELECT value FROM json_each(?))
+    WHERE i.id {one_of()}
 """
-_READING_NOTES = """
+_READING_NOTES = f"""
     SELECT n.item_id, t.key, coalesce(t.path, n.path), coalesce(t.line, n.line), n.author, n.created_at, n.body,
       n.key, n.url
     FROM notes n
     JOIN threads t ON t.id = n.thread_id
-    WHERE n.item_id IN (SELECT value FROM json_each(?))
+    WHERE n.item_id {one_of()}
       AND NOT n.is_system AND NOT n.is_internal AND n.body <> ''
     ORDER BY n.created_at, length(n.key), n.key
 """
@@ -355,12 +349,12 @@ class ReadNoteRow(NamedTuple):
 
 def load_read_items(store: Store, item_ids: Iterable[int]) -> list[StoredItem]:
     """Return the rows of items, also of those that are gone from their forge: what is here can be read."""
-    return [StoredItem._make(row) for row in store.rows(_READING_ITEMS, json.dumps(list(item_ids)))]
+    return [StoredItem._make(row) for row in store.rows(_READING_ITEMS, pack_list(item_ids))]
 
 
 def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[ReadNoteRow]]:
     """Return item -> the notes that people wrote for everybody, in their order."""
-    rows = store.each(_READING_NOTES, json.dumps(list(item_ids)))
+    rows = store.each(_READING_NOTES, pack_list(item_ids))
     return grouped((item_id, ReadNoteRow(*note)) for item_id, *note in rows)
 
 
@@ -372,5 +366,5 @@ class DocumentPlace(NamedTuple):
 
 
 def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:
-    sql = "SELECT id, item_id, thread_key FROM documents WHERE id IN (SELECT value FROM json_each(?))"
-    return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, json.dumps(list(document_ids)))}
+    sql = f"SELECT id, item_id, thread_key FROM documents WHERE id {one_of()}"
+    return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, pack_list(document_ids))}

@@ -1,11 +1,11 @@
 """Items with their parts as an export reads them: a batch at a time, each part of a batch with one query."""
 
-import json
 from typing import NamedTuple
 
 from forgelore.model import Relation
 from forgelore.store.database import Store
 from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped
+from forgelore.store.sqlite.connection import one_of, pack_list
 
 
 class ExportedNote(NamedTuple):
@@ -26,7 +26,7 @@ def next_exported(
     store: Store, project_id: int, after: tuple[int, str], limit: int, *, include_internal: bool
 ) -> list[StoredItem]:
     """Return the next live items behind (number, kind)."""
-    hidden = "" if include_internal else "AND i.is_confidential = 0"
+    hidden = "" if include_internal else "AND NOT i.is_confidential"
     sql = f"""
         SELECT {ITEM_COLUMNS}
         FROM items i
@@ -42,27 +42,27 @@ def load_stated_links(store: Store, item_ids: list[int]) -> dict[int, list[tuple
     """Return item -> its links that are not read from its text, sorted, as (relation, number, kind, project,
     is_withdrawn); items without are missing.
     """
-    sql = """
+    sql = f"""
         SELECT item_id, relation, target_number, target_kind, target_project, is_withdrawn
         FROM item_links
-        WHERE item_id IN (SELECT value FROM json_each(?)) AND note_id IS NULL AND source <> 'text'
+        WHERE item_id {one_of()} AND note_id IS NULL AND source <> 'text'
         ORDER BY relation, target_project, target_number, target_kind, is_withdrawn
     """
-    rows = store.each(sql, json.dumps(item_ids))
+    rows = store.each(sql, pack_list(item_ids))
     return grouped((item_id, tuple(rest)) for item_id, *rest in rows)
 
 
 def load_notes_of(store: Store, item_ids: list[int], *, include_internal: bool) -> dict[int, list[ExportedNote]]:
     """Return item -> its notes, in their order; items without are missing."""
-    hidden = "" if include_internal else "AND n.is_internal = 0"
+    hidden = "" if include_internal else "AND NOT n.is_internal"
     sql = f"""
         SELECT n.item_id, n.author, n.body, n.created_at, n.path, n.line, n.is_system, t.key, n.is_internal, n.is_answer
         FROM notes n
         JOIN threads t ON t.id = n.thread_id
-        WHERE n.item_id IN (SELECT value FROM json_each(?)) {hidden}
+        WHERE n.item_id {one_of()} {hidden}
         ORDER BY n.created_at, length(n.key), n.key
     """
-    rows = store.each(sql, json.dumps(item_ids))
+    rows = store.each(sql, pack_list(item_ids))
     return grouped((item_id, ExportedNote(*rest)) for item_id, *rest in rows)
 
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from forgelore.profiles import PROFILES
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import elements, glob_condition, joined_ids
 from forgelore.text.globs import is_glob, loose_glob
 
 # Threads that their forge calls discussions: there a discussion is no item of its own.
@@ -93,10 +94,10 @@ INVOLVED = (
     COMMENTED,
     _NAMED,
     "SELECT o.id FROM items o WHERE o.author COLLATE NOCASE IN ({names})",
-    """SELECT o.id
+    f"""SELECT o.id
 FROM items o
-JOIN json_each(o.assignees) a
-WHERE o.assignees <> '[]' AND a.value COLLATE NOCASE IN ({names})""",
+JOIN {elements("o.assignees")} a
+WHERE o.assignees <> '[]' AND a.value COLLATE NOCASE IN ({{names}})""",
 )
 
 DOCUMENTS = Columns(
@@ -345,7 +346,7 @@ def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
 def _item_conditions(filters: Filters, columns: Columns, *, is_public: bool) -> list[Condition]:
     """What only items know. Threads, notes and documents ask theirs."""
     people = _spellings(filters.assignees)
-    assigned = f"SELECT 1 FROM json_each(m.assignees) a WHERE a.value COLLATE NOCASE IN ({_marks(people)})"
+    assigned = f"SELECT 1 FROM {elements('m.assignees')} a WHERE a.value COLLATE NOCASE IN ({_marks(people)})"
     asked: list[tuple[str, tuple[object, ...]]] = []
     if filters.milestones:
         asked.append((f"m.milestone COLLATE NOCASE IN ({_marks(filters.milestones)})", filters.milestones))
@@ -400,7 +401,7 @@ def path_condition(paths: tuple[str, ...], values: Values) -> Condition:
     for path in paths:
         for name in values.names:
             if is_glob(path):
-                either.append(f"{name} GLOB ? AND glob_matches(?, {name})")
+                either.append(glob_condition(name))
                 bindings += [loose_glob(path), path]
             elif path.endswith("/"):
                 either.append(f"{name} >= ? AND {name} < ?")
@@ -417,4 +418,4 @@ def _marks(values: tuple[object, ...]) -> str:
 
 def load_allowed(store: Store, allowed: Allowed) -> str:
     """Return the ids as text, "1,5,9": numpy reads it in half the time of ten thousand rows."""
-    return store.value(f"SELECT group_concat(id) FROM ({allowed.sql})", *allowed.bindings) or ""
+    return store.value(joined_ids(allowed.sql), *allowed.bindings) or ""

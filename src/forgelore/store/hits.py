@@ -1,7 +1,4 @@
-"""Hits as rows: what is shown of a found document. Its columns, its item, its labels and its text.
-
-Items that a query names by number or tag, with the documents they are shown by.
-"""
+"""Hits as rows: the columns, item, labels and text of found documents, and items named by number or tag."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,16 +7,17 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
 from forgelore.store.filters import Allowed
+from forgelore.store.sqlite.connection import each_of, json_list, one_of, pack_list
 from forgelore.text.refs import Ref, full_ref, note_page, shown_ref
 from forgelore.words import ProjectName
 
-_HITS = """
+_HITS = f"""
     SELECT d.id, d.item_id, d.representation, d.kind, i.number, i.tag, t.title, d.state, i.state_reason, d.author,
         d.created_at, d.updated_at, d.url, d.is_confidential, p.forge, p.host, p.path, t.text,
         CASE WHEN d.representation = 'thread' THEN coalesce(i.body, '') END,
         d.thread_author, d.thread_created_at, d.thread_updated_at,
         CASE WHEN d.representation = 'thread' THEN (
-            SELECT json_group_array(f.path)
+            SELECT {json_list("f.path")}
             FROM document_paths f
             WHERE f.document_id = d.id
         ) END
@@ -27,12 +25,12 @@ _HITS = """
     JOIN items i ON i.id = d.item_id
     JOIN projects p ON p.id = d.project_id
     JOIN document_texts t ON t.id = d.id
-    WHERE d.id IN (SELECT value FROM json_each(?))
+    WHERE d.id {one_of()}
 """
-_LABELS_OF_HITS = """
+_LABELS_OF_HITS = f"""
     SELECT document_id, name
     FROM document_labels
-    WHERE document_id IN (SELECT value FROM json_each(?))
+    WHERE document_id {one_of()}
     ORDER BY name
 """
 
@@ -88,7 +86,7 @@ class HitRow(NamedTuple):
 
 def load_hits(store: Store, document_ids: Iterable[int], *, of_threads: bool = False) -> dict[int, HitRow]:
     """Return document -> what is shown of it. `of_threads`: author and times of a thread's hit are the thread's."""
-    ids = json.dumps(list(document_ids))
+    ids = pack_list(document_ids)
     labels: dict[int, list[str]] = {}
     for document_id, name in store.each(_LABELS_OF_HITS, ids):
         labels.setdefault(document_id, []).append(name)
@@ -108,9 +106,9 @@ def load_notes_with(store: Store, words: dict[int, str]) -> dict[int, list[tuple
     """Return URL and body of the notes in threads' documents that contain a word, in their order: document -> notes."""
     if not words:
         return {}
-    sql = """
+    sql = f"""
         SELECT d.id, n.body, p.forge, i.url, n.key, n.url
-        FROM json_each(?) w
+        FROM {each_of()} w
         JOIN documents d ON d.id = CAST(w.key AS INTEGER)
         JOIN threads t ON t.item_id = d.item_id AND t.key = d.thread_key
         JOIN notes n ON n.thread_id = t.id
@@ -128,61 +126,61 @@ def load_notes_with(store: Store, words: dict[int, str]) -> dict[int, list[tuple
 
 def load_items_of(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     """Return document -> item: what is needed to show each item once."""
-    sql = "SELECT id, item_id FROM documents WHERE id IN (SELECT value FROM json_each(?))"
-    return dict(store.rows(sql, json.dumps(list(document_ids))))
+    sql = f"SELECT id, item_id FROM documents WHERE id {one_of()}"
+    return dict(store.rows(sql, pack_list(document_ids)))
 
 
 def load_item_documents(store: Store, item_ids: Iterable[int]) -> dict[int, int]:
     """Return item -> its own document, neither a thread's nor a card."""
-    sql = """
+    sql = f"""
         SELECT item_id, id
         FROM documents
-        WHERE item_id IN (SELECT value FROM json_each(?)) AND representation = 'item'
+        WHERE item_id {one_of()} AND representation = 'item'
     """
-    return dict(store.rows(sql, json.dumps(list(item_ids))))
+    return dict(store.rows(sql, pack_list(item_ids)))
 
 
 def load_created(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     """Return when documents were created; those without a time are missing."""
-    sql = """
+    sql = f"""
         SELECT id, created_at
         FROM documents
-        WHERE created_at NOTNULL AND id IN (SELECT value FROM json_each(?))
+        WHERE created_at NOTNULL AND id {one_of()}
     """
-    return dict(store.rows(sql, json.dumps(list(document_ids))))
+    return dict(store.rows(sql, pack_list(document_ids)))
 
 
 def load_texts(store: Store, document_ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Return title and text of documents, in the order of their ids."""
-    sql = """
+    sql = f"""
         SELECT id, title, text
         FROM document_texts
-        WHERE id IN (SELECT value FROM json_each(?))
+        WHERE id {one_of()}
         ORDER BY id
     """
-    return {row_id: (title, text) for row_id, title, text in store.rows(sql, json.dumps(list(document_ids)))}
+    return {row_id: (title, text) for row_id, title, text in store.rows(sql, pack_list(document_ids))}
 
 
 def load_own_texts(store: Store, document_ids: Iterable[int]) -> list[tuple[int, str | None, str]]:
     """Return item, author, and title with text of those documents that an item's author wrote: no threads."""
-    sql = """
+    sql = f"""
         SELECT d.item_id, d.author, t.title || char(10) || t.text
         FROM documents d
         JOIN document_texts t ON t.id = d.id
-        WHERE d.id IN (SELECT value FROM json_each(?)) AND d.representation = 'item'
+        WHERE d.id {one_of()} AND d.representation = 'item'
     """
-    return store.rows(sql, json.dumps(list(document_ids)))
+    return store.rows(sql, pack_list(document_ids))
 
 
 def load_holding(store: Store, document_ids: Iterable[int], text: str) -> set[int]:
     """Return which documents hold a text in title or text, capitals of ASCII aside."""
-    sql = """
+    sql = f"""
         SELECT id
         FROM document_texts
-        WHERE id IN (SELECT value FROM json_each(?1))
+        WHERE id {one_of(1)}
           AND (instr(lower(text), lower(?2)) OR instr(lower(title), lower(?2)))
     """
-    return {row_id for (row_id,) in store.rows(sql, json.dumps(list(document_ids)), text)}
+    return {row_id for (row_id,) in store.rows(sql, pack_list(document_ids), text)}
 
 
 class Subject(NamedTuple):

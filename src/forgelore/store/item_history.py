@@ -1,42 +1,42 @@
 """Item history from the store: what was known of items at a time, a list of them in four statements."""
 
-import json
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from forgelore.records import ItemHistory
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import each_of, one_of, pack_list
 
 _NEVER = 2**62  # later than all times
 
-_ITEMS = """
+_ITEMS = f"""
     SELECT id, project_id, kind, number, author, state, state_reason, created_at, updated_at,
         coalesce(merged_at, closed_at), threads_fetched_at NOTNULL
     FROM items
-    WHERE id IN (SELECT value FROM json_each(?))
+    WHERE id {one_of()}
 """
 # Comments without a time count as later: unknown must not become known.
-_NOTES = """
+_NOTES = f"""
     SELECT item_id, author, count(*), max(created_at)
     FROM notes
-    WHERE item_id IN (SELECT value FROM json_each(?1)) AND created_at < ?2 AND NOT is_system AND NOT is_internal
+    WHERE item_id {one_of(1)} AND created_at < ?2 AND NOT is_system AND NOT is_internal
     GROUP BY item_id, author
 """
-_DISCUSSED = """
+_DISCUSSED = f"""
     SELECT value
-    FROM json_each(?)
+    FROM {each_of()}
     WHERE EXISTS (SELECT 1 FROM notes WHERE item_id = value)
 """
-_MARKS = """
+_MARKS = f"""
     SELECT item_id, min(CASE WHEN note_id NOTNULL OR source = 'text' THEN created_at END),
         max(note_id ISNULL AND source <> 'text')
     FROM item_links
-    WHERE item_id IN (SELECT value FROM json_each(?)) AND relation = 'duplicate_of' AND NOT is_withdrawn
+    WHERE item_id {one_of()} AND relation = 'duplicate_of' AND NOT is_withdrawn
     GROUP BY item_id
 """
-_NAMED = """
+_NAMED = f"""
     SELECT t.id, count(DISTINCT l.item_id), count(DISTINCT CASE WHEN l.relation = 'duplicate_of' THEN l.item_id END)
-    FROM json_each(?1)
+    FROM {each_of(1)}
     JOIN items t ON t.id = value
     JOIN item_links l ON l.project_id = t.project_id AND l.target_number = t.number
     WHERE l.target_project = '' AND coalesce(l.target_kind, t.kind) = t.kind AND NOT l.is_withdrawn
@@ -85,7 +85,7 @@ def load_histories(
     """Return item -> what was known of it before a time; None: everything that is stored. What the item `not_from`
     says of others is not counted: it is the one that asks.
     """
-    ids, at = json.dumps(list(item_ids)), _NEVER if before is None else before
+    ids, at = pack_list(item_ids), _NEVER if before is None else before
     rows = [_ItemRow._make(row) for row in store.rows(_ITEMS, ids)]
     said = _load_said(store, ids, at)
     discussed = {item_id for (item_id,) in store.rows(_DISCUSSED, ids)}

@@ -4,13 +4,13 @@ Live items are those that their forge has not deleted; one that is gone keeps it
 rows of their own, and are loaded for many items with one query. Ids are those of rows.
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where
+from forgelore.store.sqlite.connection import one_of, pack_list
 
 if TYPE_CHECKING:
     from forgelore.model import FileStatus
@@ -24,8 +24,8 @@ SORTS = {
 }
 # What is counted: rows, the group of each (by state; by whether people wrote it), and where filters look.
 _COUNTED = {
-    "notes": ("notes n WHERE 1", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
-    "threads": ("threads t WHERE 1", "'all'", THREADS),
+    "notes": ("notes n WHERE TRUE", "CASE n.is_system WHEN 1 THEN 'system' ELSE 'people' END", NOTES),
+    "threads": ("threads t WHERE TRUE", "'all'", THREADS),
     "items": ("items i WHERE i.deleted_at IS NULL", "coalesce(i.state, 'published')", ITEMS),
 }
 
@@ -206,24 +206,24 @@ def grouped(rows: Iterable[tuple[int, _Part]]) -> dict[int, list[_Part]]:
 
 def load_labels_of(store: Store, item_ids: Iterable[int]) -> dict[int, list[str]]:
     """Return item -> its labels, sorted; items without are missing."""
-    sql = """
+    sql = f"""
         SELECT item_id, name
         FROM item_labels
-        WHERE item_id IN (SELECT value FROM json_each(?))
+        WHERE item_id {one_of()}
         ORDER BY name
     """
-    return grouped((item_id, name) for item_id, name in store.each(sql, json.dumps(list(item_ids))))
+    return grouped((item_id, name) for item_id, name in store.each(sql, pack_list(item_ids)))
 
 
 def load_files_of(store: Store, item_ids: Iterable[int]) -> "dict[int, list[tuple[str, str, FileStatus]]]":
     """Return item -> (new path, old path, status) of the files it changes; items without are missing."""
-    sql = """
+    sql = f"""
         SELECT item_id, new_path, old_path, status
         FROM item_files
-        WHERE item_id IN (SELECT value FROM json_each(?))
+        WHERE item_id {one_of()}
         ORDER BY new_path, old_path
     """
-    rows = store.each(sql, json.dumps(list(item_ids)))
+    rows = store.each(sql, pack_list(item_ids))
     return grouped((item_id, (new_path, old_path, status)) for item_id, new_path, old_path, status in rows)
 
 
@@ -311,12 +311,12 @@ def load_head(store: Store, item_id: int) -> ItemHead:
 
 def list_numbered(store: Store, project_id: int, numbers: Iterable[int]) -> list[int]:
     """Return the ids of the items with these numbers, of every kind, the deleted ones too."""
-    sql = """
+    sql = f"""
         SELECT id
         FROM items
-        WHERE project_id = ? AND number IN (SELECT value FROM json_each(?))
+        WHERE project_id = ? AND number {one_of()}
     """
-    return [item_id for (item_id,) in store.rows(sql, project_id, json.dumps(list(numbers)))]
+    return [item_id for (item_id,) in store.rows(sql, project_id, pack_list(numbers))]
 
 
 def count_items(store: Store, project_id: int | None = None) -> int:

@@ -1,14 +1,8 @@
-"""Items: saving pages of them without touching what did not change, and finding them again.
+"""Items: saving pages of them without touching what did not change, the people in them, and finding them again.
 
 A page is compared by `row_hash`, the hash of the payload a row was made from: equal means that nothing is written.
 Columns that come from a second payload (branches, head, review counts) keep their value when the first says nothing of
 them. Whatever changes an item queues its document in the same transaction.
-
-People of items (`item_people`): replacing who an item or note asks for a review, says it gave one, or mentions.
-
-Hashes of items, and the title and text that each is made from: by them a check sees that a row was altered.
-
-Single facts of stored items, found by kind and number: what an adapter asks before it fetches something.
 """
 
 import json
@@ -22,6 +16,7 @@ from forgelore.store.database import SqlRow, Store
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.text.links import links_in_text, people_in_text
 from forgelore.text.values import content_hash
 
@@ -95,15 +90,15 @@ ITEM_FIELDS = (
 KEPT_FIELDS = {"node_id", "source_branch", "target_branch", "head_sha", "review_comment_count", "merged_at"}
 
 _INSERT = f"""
-    INSERT INTO items (id, project_id, kind, number, {", ".join(ITEM_FIELDS)}, content_hash, row_hash)
-    VALUES (?, ?, ?, ?, {", ".join("?" * len(ITEM_FIELDS))}, ?, ?)
+    INSERT INTO items (project_id, kind, number, {", ".join(ITEM_FIELDS)}, content_hash, row_hash)
+    VALUES (?, ?, ?, {", ".join("?" * len(ITEM_FIELDS))}, ?, ?)
 """
 _ASSIGNED = ", ".join(f"{name} = coalesce(?, {name})" if name in KEPT_FIELDS else f"{name} = ?" for name in ITEM_FIELDS)
 # Another number of comments means that the conversation has to be read again, whatever its age: deleting one moves no
 # time.
 _UPDATE = f"""
     UPDATE items
-    SET threads_fetched_at = CASE WHEN comment_count IS ? THEN threads_fetched_at END, {_ASSIGNED},
+    SET threads_fetched_at = CASE WHEN comment_count IS NOT DISTINCT FROM ? THEN threads_fetched_at END, {_ASSIGNED},
       content_version = content_version + (content_hash <> ?), content_hash = ?, row_hash = ?, deleted_at = NULL
     WHERE id = ?
 """
@@ -131,48 +126,49 @@ def save_items(store: Store, project_id: int, items: list[Item], *, keep_raw: bo
     """Save a page of items. Called inside a transaction; the last of two rows with one key wins."""
     by_key = {item.key: item for item in items}
     known = _load_known(store, project_id, by_key)
-    fresh: list[tuple[int, Item, bytes]] = []
+    fresh: list[tuple[Item, bytes]] = []
     stale: list[tuple[int, Item, bytes, bytes]] = []
-    ids = {}
-    next_id = (store.value("SELECT max(id) FROM items") or 0) + 1
     for key, item in by_key.items():
         digest = row_hash(item.raw)
         before = known.get(key)
         if before is None:
-            ids[key] = next_id
-            fresh.append((next_id, item, digest))
-            next_id += 1
-            continue
-        ids[key] = before.id
-        if before.row_hash != digest or before.deleted_at is not None:
+            fresh.append((item, digest))
+        elif before.row_hash != digest or before.deleted_at is not None:
             stale.append((before.id, item, digest, before.row_hash))
-    _write(store, project_id, fresh, stale, keep_raw=keep_raw)
-    queue_documents(store, project_id, [*(item_id for item_id, *_ in fresh), *(item_id for item_id, *_ in stale)])
-    return Saved(ids, [item.key for _, item, _ in fresh], [item.key for _, item, _, _ in stale])
+    new_ids = _write(store, project_id, fresh, stale, keep_raw=keep_raw)
+    queue_documents(store, project_id, [*new_ids, *(item_id for item_id, *_ in stale)])
+    new = [item.key for item, _ in fresh]
+    ids = {key: before.id for key, before in known.items()} | dict(zip(new, new_ids, strict=True))
+    return Saved(ids, new, [item.key for _, item, _, _ in stale])
 
 
 def _write(
     store: Store,
     project_id: int,
-    fresh: list[tuple[int, Item, bytes]],
+    fresh: list[tuple[Item, bytes]],
     stale: list[tuple[int, Item, bytes, bytes]],
     *,
     keep_raw: bool,
-) -> None:
-    store.run_many(_INSERT, (_insert_row(project_id, *entry) for entry in fresh))
+) -> list[int]:
+    """Return the ids that the fresh ones got."""
+    new_ids = store.insert_many(_INSERT, (_insert_row(project_id, *entry) for entry in fresh))
     store.run_many(_UPDATE, (_update_row(item_id, item, digest) for item_id, item, digest, _ in stale))
     if stale:
         drop_payloads(store, project_id, [old for _, _, digest, old in stale if old != digest])
         store.run_many("DELETE FROM item_labels WHERE item_id = ?", [(item_id,) for item_id, *_ in stale])
         drop_item_links(store, [item_id for item_id, *_ in stale], ("forge", "text"))
         drop_item_people(store, [item_id for item_id, *_ in stale], ("forge", "text"))
-    both = [*fresh, *((item_id, item, digest) for item_id, item, digest, _ in stale)]
+    both = [
+        *((item_id, *entry) for item_id, entry in zip(new_ids, fresh, strict=True)),
+        *((item_id, item, digest) for item_id, item, digest, _ in stale),
+    ]
     if keep_raw:
         save_payloads(store, project_id, "item", ((digest, item.raw) for _, item, digest in both))
     sql = "INSERT INTO item_labels (project_id, item_id, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
     store.run_many(sql, ((project_id, item_id, label) for item_id, item, _ in both for label in item.labels))
     save_links(store, project_id, _link_rows(both))
     save_people(store, project_id, _people_rows(both, load_owner(store, project_id)))
+    return new_ids
 
 
 def _link_rows(items: Iterable[tuple[int, Item, bytes]]) -> Iterable[LinkRow]:
@@ -189,17 +185,10 @@ def _people_rows(items: Iterable[tuple[int, Item, bytes]], owner: str) -> Iterab
             yield PeopleRow(item_id, None, [*item.people, *called])
 
 
-def _insert_row(project_id: int, item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
+def _insert_row(project_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
     key = item.key
-    return (
-        item_id,
-        project_id,
-        key.kind,
-        key.number,
-        *item_values(item),
-        content_hash(key.kind, item.title, item.body),
-        digest,
-    )
+    content = content_hash(key.kind, item.title, item.body)
+    return (project_id, key.kind, key.number, *item_values(item), content, digest)
 
 
 def _update_row(item_id: int, item: Item, digest: bytes) -> tuple[object, ...]:
@@ -219,15 +208,15 @@ def item_values(item: Item) -> tuple[object, ...]:
 
 
 def _load_known(store: Store, project_id: int, keys: Iterable[ItemKey]) -> dict[ItemKey, _Known]:
-    sql = """
+    sql = f"""
         SELECT number, id, row_hash, deleted_at
         FROM items
-        WHERE project_id = ? AND kind = ? AND number IN (SELECT value FROM json_each(?))
+        WHERE project_id = ? AND kind = ? AND number {one_of()}
     """
     return {
         ItemKey(kind, number): _Known(*rest)
         for kind, numbers in _by_kind(keys).items()
-        for number, *rest in store.rows(sql, project_id, kind, json.dumps(numbers))
+        for number, *rest in store.rows(sql, project_id, kind, pack_list(numbers))
     }
 
 
@@ -336,12 +325,12 @@ def each_hashed_item(store: Store) -> Iterator[HashedItem]:
 
 
 def load_hashed_items(store: Store, item_ids: Iterable[int]) -> list[HashedItem]:
-    sql = """
+    sql = f"""
         SELECT id, content_hash, kind, title, body
         FROM items
-        WHERE id IN (SELECT value FROM json_each(?))
+        WHERE id {one_of()}
     """
-    return [HashedItem._make(row) for row in store.rows(sql, json.dumps(list(item_ids)))]
+    return [HashedItem._make(row) for row in store.rows(sql, pack_list(item_ids))]
 
 
 def save_content_hash(store: Store, item_id: int, digest: str) -> None:
@@ -374,27 +363,27 @@ def load_kinds(store: Store, project_id: int, numbers: list[int]) -> dict[int, K
     """Return the kind of the issue or change with each number. Live ones before tombstones, and changes before
     issues: an issue can become a change.
     """
-    sql = """
+    sql = f"""
         SELECT number, kind
         FROM items
         WHERE project_id = ? AND kind IN ('issue', 'change')
-          AND number IN (SELECT value FROM json_each(?))
+          AND number {one_of()}
         ORDER BY deleted_at IS NULL, kind = 'change'
     """
-    rows = store.rows(sql, project_id, json.dumps(numbers))
+    rows = store.rows(sql, project_id, pack_list(numbers))
     return dict(rows)  # the last of two rows with one number wins
 
 
 def load_fetch_times(store: Store, project_id: int, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
     """Return when the threads of these items were last read in full."""
-    sql = """
+    sql = f"""
         SELECT number, threads_fetched_at
         FROM items
         WHERE project_id = ? AND kind = ?
-          AND number IN (SELECT value FROM json_each(?))
+          AND number {one_of()}
     """
     found: dict[ItemKey, int | None] = {}
     for kind in {key.kind for key in keys}:
-        rows = store.rows(sql, project_id, kind, json.dumps([key.number for key in keys if key.kind == kind]))
+        rows = store.rows(sql, project_id, kind, pack_list([key.number for key in keys if key.kind == kind]))
         found.update((ItemKey(kind, number), fetched_at) for number, fetched_at in rows)
     return found

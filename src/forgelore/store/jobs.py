@@ -1,15 +1,13 @@
 """The queue of jobs, work that is done later: fresh before failing, with back-off, and never cleared if queued again
-meanwhile.
-
-Waiting jobs, counted for commands that only read: they tell that an answer will be another one soon.
+meanwhile. Commands that only read count what waits, to say that an answer will change soon.
 """
 
-import json
 import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import each_of, one_of, pack_list
 from forgelore.text.values import next_attempt_at
 from forgelore.words import JobKind
 
@@ -97,29 +95,29 @@ def queue_documents(store: Store, project_id: int, item_ids: Iterable[int]) -> N
     if not ids:
         return
     # One statement for all: half the time of one per item, and every row of an import passes here.
-    sql = """
+    sql = f"""
         INSERT INTO jobs (project_id, kind, key, version, queued_at)
         SELECT ?, 'document', value, abs(random() >> 16), 0
-        FROM json_each(?)
+        FROM {each_of()}
         WHERE true
         ON CONFLICT (project_id, kind, key) DO UPDATE
         SET version = version + 1,
           attempt_count = 0, last_error = NULL, last_attempt_at = NULL, next_attempt_at = NULL
     """
-    store.run(sql, project_id, json.dumps(ids))
+    store.run(sql, project_id, pack_list(ids))
 
 
 def queue_replays(store: Store, project_id: int, kinds: Iterable[str] = ()) -> None:
     """Queue items of these kinds (none: all) for a replay: what the forge said is read again from its payloads."""
-    sql = """
+    sql = f"""
         INSERT INTO jobs (project_id, kind, key, version, queued_at)
         SELECT project_id, 'replay', id, abs(random() >> 16), 0
         FROM items
-        WHERE project_id = ?1 AND (?2 = '[]' OR kind IN (SELECT value FROM json_each(?2)))
+        WHERE project_id = ?1 AND (?2 = '[]' OR kind {one_of(2)})
         ON CONFLICT (project_id, kind, key) DO UPDATE
         SET version = version + 1
     """
-    store.run(sql, project_id, json.dumps(list(kinds)))
+    store.run(sql, project_id, pack_list(kinds))
 
 
 def ready_jobs(
@@ -179,14 +177,14 @@ def drop_jobs(store: Store, project_id: int, kind: JobKind, keys: Iterable[str])
 
 def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
     """Return why parts are still missing: (reason, how many, the first), most first."""
-    sql = """
+    sql = f"""
         SELECT last_error, count(*), min(key)
         FROM jobs
-        WHERE project_id = ? AND last_error IS NOT NULL AND kind NOT IN (SELECT value FROM json_each(?))
+        WHERE project_id = ? AND last_error IS NOT NULL AND kind NOT {one_of()}
         GROUP BY 1
         ORDER BY 2 DESC, 3
     """
-    rows = store.rows(sql, project_id, json.dumps(INDEX_JOBS))
+    rows = store.rows(sql, project_id, pack_list(INDEX_JOBS))
     return [(reason, count, first) for reason, count, first in rows]
 
 
@@ -213,14 +211,14 @@ def find_without_job(store: Store, project_id: int, job_kind: JobKind, kinds: Se
         SELECT i.kind || ':' || i.number
         FROM items i
         WHERE i.project_id = ? AND {_NEVER_HAD[job_kind]} AND i.deleted_at IS NULL
-          AND i.kind IN (SELECT value FROM json_each(?))
+          AND i.kind {one_of()}
           AND NOT EXISTS (
             SELECT 1
             FROM jobs j
             WHERE j.project_id = i.project_id AND j.kind = ? AND j.key = i.kind || ':' || i.number
           )
     """
-    rows = store.rows(sql, project_id, json.dumps(list(kinds)), job_kind)
+    rows = store.rows(sql, project_id, pack_list(kinds), job_kind)
     return [key for (key,) in rows]
 
 

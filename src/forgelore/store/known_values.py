@@ -2,6 +2,7 @@
 
 from forgelore.store.database import Store
 from forgelore.store.filters import DOCUMENTS, path_condition
+from forgelore.store.sqlite.connection import elements, glob_condition
 from forgelore.text.globs import loose_glob
 
 # What is asked for -> where its values are. {public} and {said} are conditions on an item or document, and on a note.
@@ -20,7 +21,7 @@ _SOURCES = {
     "assignee": """
         SELECT a.value
         FROM items d
-        JOIN json_each(d.assignees) a
+        JOIN {assignees} a
         WHERE d.assignees <> '[]' AND d.deleted_at IS NULL AND {public}
     """,
 }
@@ -57,7 +58,7 @@ _LOOKED_UP["person"] = (
     """
     SELECT 1
     FROM items d
-    JOIN json_each(d.assignees) a
+    JOIN {assignees} a
     WHERE d.assignees <> '[]' AND a.value COLLATE NOCASE IN (?1, '@' || ?1) AND {public}
     """,
 )
@@ -90,7 +91,7 @@ def has_path(store: Store, path: str, *, is_public: bool = False) -> bool:
 def find_path_in_other_case(store: Store, path: str, *, is_public: bool = False) -> str | None:
     """Return a path that would be meant if capitals did not count. It reads paths until there is one."""
     folded = path.lower()
-    sql = "lower(path) GLOB ? AND glob_matches(?, lower(path))"
+    sql = glob_condition("lower(path)")
     return _first_path(store, sql, (loose_glob(folded), folded), is_public=is_public)
 
 
@@ -101,9 +102,9 @@ def _first_path(store: Store, condition: str, bindings: tuple[object, ...], *, i
 
 
 def _limited(sql: str, *, is_public: bool) -> str:
-    if is_public:
-        return sql.format(public="NOT d.is_confidential", said="NOT coalesce(n.is_internal, 0)")
-    return sql.format(public="1", said="1")
+    public = "NOT d.is_confidential" if is_public else "TRUE"
+    said = "NOT coalesce(n.is_internal, FALSE)" if is_public else "TRUE"
+    return sql.format(public=public, said=said, assignees=elements("d.assignees"))
 
 
 def count_labels(store: Store, project_id: int | None, *, is_public: bool = False) -> list[tuple[str, int]]:

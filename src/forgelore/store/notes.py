@@ -4,7 +4,6 @@ A note is compared by `row_hash` like an item. Only a complete conversation show
 queues the document of its item in the same transaction.
 """
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from forgelore.store.items import PeopleRow, drop_note_people, load_ids, load_ow
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_note_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.text.links import links_in_event, links_in_text, people_in_note
 from forgelore.text.markdown import is_report
 from forgelore.words import NoteScope
@@ -26,8 +26,8 @@ NOTE_FIELDS = (
     "resolved_by", "resolved_at",
 )  # fmt: skip
 _INSERT_NOTE = f"""
-    INSERT INTO notes (id, project_id, item_id, thread_id, key, {", ".join(NOTE_FIELDS)}, row_hash)
-    VALUES (?, ?, ?, ?, ?, {", ".join("?" * len(NOTE_FIELDS))}, ?)
+    INSERT INTO notes (project_id, item_id, thread_id, key, {", ".join(NOTE_FIELDS)}, row_hash)
+    VALUES (?, ?, ?, ?, {", ".join("?" * len(NOTE_FIELDS))}, ?)
 """
 _UPDATE_NOTE = f"""
     UPDATE notes
@@ -36,19 +36,19 @@ _UPDATE_NOTE = f"""
 """
 _STATE = ("is_resolvable", "is_resolved", "path", "line", "resolved_by", "resolved_at")
 _INSERT_THREAD = f"""
-    INSERT INTO threads (id, project_id, item_id, key, {", ".join(_STATE)})
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO threads (project_id, item_id, key, {", ".join(_STATE)})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _UPDATE_THREAD = f"UPDATE threads SET {', '.join(f'{name} = ?' for name in _STATE)} WHERE id = ?"
 _THREADS_OF_ITEMS = f"""
     SELECT item_id, key, id, {", ".join(_STATE)}
     FROM threads
-    WHERE item_id IN (SELECT value FROM json_each(?))
+    WHERE item_id {one_of()}
 """
-_NOTES_OF_ITEMS = """
+_NOTES_OF_ITEMS = f"""
     SELECT item_id, key, id, row_hash, thread_id
     FROM notes
-    WHERE item_id IN (SELECT value FROM json_each(?))
+    WHERE item_id {one_of()}
 """
 
 
@@ -60,11 +60,11 @@ class SavedNotes(NamedTuple):
     unknown: list[ItemKey]
 
 
-_SCOPES = {NoteScope.ALL: "1", NoteScope.LINE_COMMENTS: "n.key LIKE 'r%'"}  # the others are keys of threads
+_SCOPES = {NoteScope.ALL: "TRUE", NoteScope.LINE_COMMENTS: "n.key LIKE 'r%'"}  # the others are keys of threads
 
 
 class _NoteWork(Struct, gc=False):
-    note_id: int
+    note_id: int  # 0 until it is inserted
     item_id: int
     key: ItemKey
     thread_id: int
@@ -117,32 +117,29 @@ def _save_thread_rows(
     """
     known: dict[tuple[int, str], tuple[int, tuple[object, ...]]] = {}
     if not is_fresh:
-        item_ids = json.dumps(sorted({ids[thread.item] for thread in threads}))
+        item_ids = pack_list(sorted({ids[thread.item] for thread in threads}))
         for item_id, key, thread_id, *before in store.rows(_THREADS_OF_ITEMS, item_ids):
             known[item_id, key] = (thread_id, tuple(before))
-    next_id = (store.value("SELECT max(id) FROM threads") or 0) + 1
     found: dict[tuple[int, str], int] = {}
-    inserts: list[tuple[object, ...]] = []
+    inserts: dict[tuple[int, str], tuple[object, ...]] = {}
     updates: list[tuple[object, ...]] = []
     restated: list[int] = []
     for thread in threads:
         place = (ids[thread.item], thread.key)
-        if place in found:
+        if place in found or place in inserts:
             continue
         resolution = (int(thread.is_resolvable), int(thread.is_resolved))
         state = (*resolution, thread.path, thread.line, thread.resolved_by, thread.resolved_at)
         if place not in known:
-            found[place] = next_id
-            inserts.append((next_id, project_id, *place, *state))
-            next_id += 1
+            inserts[place] = (project_id, *place, *state)
             continue
         found[place] = known[place][0]
         if known[place][1] != state and keeps_state:
             updates.append((*state, found[place]))
             restated.append(place[0])
-    store.run_many(_INSERT_THREAD, inserts)
+    new_ids = store.insert_many(_INSERT_THREAD, inserts.values())
     store.run_many(_UPDATE_THREAD, updates)
-    return found, restated
+    return found | dict(zip(inserts, new_ids, strict=True)), restated
 
 
 def _note_work(
@@ -155,10 +152,9 @@ def _note_work(
 ) -> list[_NoteWork]:
     known: dict[tuple[int, str], tuple[int, bytes, int]] = {}
     if not is_fresh:
-        item_ids = json.dumps(sorted({ids[thread.item] for thread in threads}))
+        item_ids = pack_list(sorted({ids[thread.item] for thread in threads}))
         for item_id, key, *rest in store.rows(_NOTES_OF_ITEMS, item_ids):
             known[item_id, key] = (rest[0], rest[1], rest[2])
-    next_id = (store.value("SELECT max(id) FROM notes") or 0) + 1
     work: dict[tuple[int, str], _NoteWork] = {}
     for thread in threads:
         item_id = ids[thread.item]
@@ -171,19 +167,18 @@ def _note_work(
                 if old_digest != digest or old_thread != thread_id:
                     work[place] = _NoteWork(note_id, item_id, thread.item, thread_id, note, digest, old_digest)
                 continue
-            note_id = work[place].note_id if place in work else next_id
-            next_id += place not in work
-            work[place] = _NoteWork(note_id, item_id, thread.item, thread_id, note, digest, None)
+            work[place] = _NoteWork(0, item_id, thread.item, thread_id, note, digest, None)
     return list(work.values())
 
 
 def _write_notes(store: Store, project_id: int, work: list[_NoteWork], *, keep_raw: bool) -> None:
-    fresh = (entry for entry in work if entry.old_digest is None)
+    fresh = [entry for entry in work if entry.old_digest is None]
     stale = [entry for entry in work if entry.old_digest is not None]
-    store.run_many(
-        _INSERT_NOTE,
-        ((e.note_id, project_id, e.item_id, e.thread_id, e.note.key, *note_values(e.note), e.digest) for e in fresh),
+    new_ids = store.insert_many(
+        _INSERT_NOTE, ((project_id, e.item_id, e.thread_id, e.note.key, *note_values(e.note), e.digest) for e in fresh)
     )
+    for entry, new_id in zip(fresh, new_ids, strict=True):
+        entry.note_id = new_id
     if stale:
         store.run_many(_UPDATE_NOTE, ((e.thread_id, *note_values(e.note), e.digest, e.note_id) for e in stale))
         drop_payloads(store, project_id, [e.old_digest for e in stale if e.old_digest != e.digest])
@@ -262,7 +257,7 @@ def save_thread_states(store: Store, project_id: int, threads: list[Thread]) -> 
         UPDATE threads
         SET is_resolved = ?1, path = ?2, line = ?3, resolved_by = ?4, resolved_at = ?5
         WHERE id = (SELECT thread_id FROM notes WHERE item_id = ?6 AND key = ?7)
-          AND (is_resolved, path, line, resolved_by, resolved_at) IS NOT (?1, ?2, ?3, ?4, ?5)
+          AND (is_resolved, path, line, resolved_by, resolved_at) IS DISTINCT FROM (?1, ?2, ?3, ?4, ?5)
     """
     ids = load_ids(store, project_id, {thread.item for thread in threads})
     changed = [

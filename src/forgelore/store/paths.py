@@ -1,9 +1,7 @@
-"""What is stored of a path: changes and commits that touched it, threads on it, and its other names.
+"""What is stored of a path: changes and commits that touched it, threads on it, its other names, and how many touch it.
 
 Paths are those of filters: a file, everything below `src/`, a glob. In the public view confidential items are not
 there, nor is a path that only they touch.
-
-Paths of changes: what each change touches, and how many changes touch a path.
 """
 
 import json
@@ -12,6 +10,7 @@ from typing import NamedTuple
 
 from forgelore.store.database import Store
 from forgelore.store.filters import Values, path_condition
+from forgelore.store.sqlite.connection import each_of, one_of, pack_list
 
 
 class PathScope(NamedTuple):
@@ -122,13 +121,13 @@ def list_closed_by(store: Store, scope: PathScope, item_ids: Iterable[int], limi
         FROM item_links l
         JOIN items i ON i.project_id = l.project_id AND i.number = l.target_number
           AND i.kind = coalesce(l.target_kind, 'issue')
-        WHERE l.item_id IN (SELECT value FROM json_each(?)) AND l.relation = 'closes' AND l.target_project = ''
+        WHERE l.item_id {one_of()} AND l.relation = 'closes' AND l.target_project = ''
           AND NOT l.is_withdrawn AND {scope.items}
         GROUP BY i.id
         ORDER BY max(coalesce(i.closed_at, i.created_at, 0)) DESC
         LIMIT ?
     """
-    return [row[0] for row in store.rows(sql, json.dumps(list(item_ids)), limit)]
+    return [row[0] for row in store.rows(sql, pack_list(item_ids), limit)]
 
 
 class ItemWeight(NamedTuple):
@@ -142,7 +141,7 @@ class ItemWeight(NamedTuple):
 
 def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dict[int, ItemWeight]:
     """Return item -> how much hangs on it, of what the scope may know."""
-    sql = """
+    sql = f"""
         SELECT i.id,
           (
             SELECT count(DISTINCT o.author)
@@ -150,7 +149,7 @@ def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dic
             JOIN items o ON o.id = l.item_id
             WHERE l.project_id = i.project_id AND l.target_number = i.number AND l.target_project = ''
               AND (l.target_kind ISNULL OR l.target_kind = i.kind) AND NOT l.is_withdrawn
-              AND o.author IS NOT i.author AND o.deleted_at ISNULL AND NOT (?2 AND o.is_confidential)
+              AND o.author IS DISTINCT FROM i.author AND o.deleted_at ISNULL AND NOT (?2 AND o.is_confidential)
           ),
           (
             SELECT count(DISTINCT n.author)
@@ -164,9 +163,9 @@ def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dic
           ),
           (SELECT count(*) FROM item_files f WHERE f.item_id = i.id)
         FROM items i
-        WHERE i.id IN (SELECT value FROM json_each(?1))
+        WHERE i.id {one_of(1)}
     """
-    rows = store.rows(sql, json.dumps(list(item_ids)), int(scope.is_public))
+    rows = store.rows(sql, pack_list(item_ids), int(scope.is_public))
     return {row[0]: ItemWeight(*row) for row in rows}
 
 
@@ -307,13 +306,13 @@ def load_paths_of(store: Store, project_id: int, item_ids: Iterable[int]) -> dic
     whose paths nobody knows.
     """
     # The project is looked at here: as a condition it made SQLite read the files of all its changes.
-    sql = """
+    sql = f"""
         SELECT item_id, project_id, new_path, old_path
         FROM item_files
-        WHERE item_id IN (SELECT value FROM json_each(?))
+        WHERE item_id {one_of()}
     """
     found: dict[int, set[str]] = {}
-    for item_id, its_project, *paths in store.each(sql, json.dumps(list(item_ids))):
+    for item_id, its_project, *paths in store.each(sql, pack_list(item_ids)):
         if its_project == project_id:
             found.setdefault(item_id, set()).update(filter(None, paths))
     return {item_id: frozenset(paths) for item_id, paths in found.items()}
@@ -331,12 +330,12 @@ def count_changes_by_path(store: Store, project_id: int, paths: Iterable[str]) -
     """Return path -> how many changes of a project touch it, by whichever of its two indexes has more: a file that was
     moved away and came back counts once less for each time, which is less than it costs to look.
     """
-    wanted = json.dumps(list(paths))
+    wanted = pack_list(paths)
     counts: dict[str, int] = dict.fromkeys(json.loads(wanted), 0)
     for column in ("new_path", "old_path"):
         sql = f"""
             SELECT value, (SELECT count(*) FROM item_files WHERE project_id = ?1 AND {column} = value)
-            FROM json_each(?2)
+            FROM {each_of(2)}
         """
         for path, count in store.each(sql, project_id, wanted):
             counts[path] = max(counts[path], count)

@@ -1,7 +1,7 @@
 """Payloads: what the forge said, kept once per content: hash, compress, save, read back.
 
-Payloads are small and alike (the same keys, the same user URLs), so zlib starts from a preset dictionary: a GitHub
-comment of 1.6 KB takes about 0.45 KB. A dictionary never changes once shipped; a better one gets a new codec name.
+They are alike, so zlib starts from a preset dictionary: a GitHub comment of 1.6 KB takes about 0.45 KB. A dictionary
+never changes once shipped; a better one gets a new codec name.
 """
 
 import hashlib

@@ -1,18 +1,14 @@
-"""Persons: whether anybody here has a login, how it is spelled, and whose tokens are used.
+"""Persons: whether a login is known here, how it is spelled, whose tokens are used; and who reviews a change.
 
-A login is compared without regard to capitals, and with or without an @ (imported trackers may have one). What only
-confidential items and internal notes tell is not told where the view is public.
-
-Reviewers of changes: who is asked, what they said in the end, and whether a review is still awaited.
-
-One rule for all that ask: `item_people` holds requests and reviews, one row each, as they were told.
+A login is compared without regard to capitals, and with or without an @ (imported trackers may have one). The public
+view leaves out what only confidential items and internal notes say. `item_people` has a row per request and review.
 """
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import elements, one_of, pack_list
 
 
 class PersonScope(NamedTuple):
@@ -27,15 +23,15 @@ class PersonScope(NamedTuple):
     @property
     def values(self) -> tuple[object, ...]:
         """?1 the login, ?2 the projects, ?3 since when, ?4 whether the view is public."""
-        projects = json.dumps(self.project_ids) if self.project_ids else None
+        projects = pack_list(self.project_ids) if self.project_ids else None
         return (self.login, projects, self.since_ms or 0, int(self.is_public))
 
 
 _SAMPLE = 200  # rows that tell how a login is spelled
 # Conditions on an item `i` and a note `n`, in terms of `PersonScope.values`.
-VISIBLE = """
+VISIBLE = f"""
     i.deleted_at IS NULL AND NOT (?4 AND i.is_confidential)
-      AND (?2 IS NULL OR i.project_id IN (SELECT value FROM json_each(?2)))
+      AND (?2 IS NULL OR i.project_id {one_of(2)})
 """
 SAID = "NOT (?4 AND coalesce(n.is_internal, 0))"
 
@@ -86,7 +82,7 @@ _BY_LOOK = f"""
     FROM (
       SELECT a.value AS login
       FROM items i
-      JOIN json_each(i.assignees) a
+      JOIN {elements("i.assignees")} a
       WHERE i.assignees <> '[]' AND {is_person("a.value")} AND {VISIBLE}
       UNION ALL
       SELECT t.resolved_by
@@ -150,14 +146,14 @@ def save_token_owner(store: Store, host: str, login: str, now_ms: int) -> None:
 
 def load_token_owners(store: Store, hosts: Iterable[str]) -> list[str]:
     """Return whose tokens were used on these hosts, the last seen first."""
-    sql = """
+    sql = f"""
         SELECT login
         FROM token_owners
-        WHERE host IN (SELECT value FROM json_each(?))
+        WHERE host {one_of()}
         GROUP BY login
         ORDER BY max(seen_at) DESC
     """
-    return [login for (login,) in store.rows(sql, json.dumps(list(hosts)))]
+    return [login for (login,) in store.rows(sql, pack_list(hosts))]
 
 
 _BY = "FROM item_people g WHERE g.role = 'reviewed' AND"

@@ -1,8 +1,6 @@
-"""Work that waits for a person: assigned, asked for a review, mentioned, threads of their changes, later notes.
+"""Work that waits for a person (assigned, asked for a review, mentioned, open threads, later notes) and what they did.
 
-Only open items, and nothing that happened before the scope's time. Newest first.
-
-What a person did: items they wrote, changes they reviewed, threads they resolved, files and labels they touched.
+What waits is of open items, newest first, and nothing that happened before the scope's time.
 """
 
 from collections.abc import Iterator
@@ -10,6 +8,7 @@ from typing import NamedTuple
 
 from forgelore.store.database import Store
 from forgelore.store.people import CURRENT_REQUEST, RANK, SAID, VISIBLE, PersonScope, is_awaited, is_person
+from forgelore.store.sqlite.connection import elements, one_of
 
 MAX_NOTES = 2_000  # that are looked at for questions and for mentions
 MAX_CHARS = 20_000  # of a note
@@ -57,7 +56,7 @@ def load_assigned(store: Store, scope: PersonScope) -> list[WorkRow]:
         JOIN projects p ON p.id = i.project_id
         WHERE {_OPEN} AND {VISIBLE} AND coalesce(i.updated_at, i.created_at, 0) >= ?3
           AND i.assignees <> '[]'
-          AND EXISTS (SELECT 1 FROM json_each(i.assignees) a WHERE {is_person("a.value")})
+          AND EXISTS (SELECT 1 FROM {elements("i.assignees")} a WHERE {is_person("a.value")})
         ORDER BY i.updated_at DESC, i.id DESC
     """
     return _work_rows(store, sql, scope)
@@ -249,7 +248,7 @@ def count_commits_by(store: Store, scope: PersonScope) -> int:
         SELECT count(*)
         FROM commits c
         WHERE ({is_person("c.login")} OR {is_person("c.author")}) AND coalesce(c.authored_at, 0) >= ?3
-          AND (?2 IS NULL OR c.project_id IN (SELECT value FROM json_each(?2))) AND ?4 NOTNULL
+          AND (?2 IS NULL OR c.project_id {one_of(2)}) AND ?4 NOTNULL
     """
     return int(store.value(sql, *scope.values))
 
@@ -326,7 +325,7 @@ def each_touched_path(store: Store, scope: PersonScope) -> Iterator[tuple[str, s
         FROM commits c
         JOIN commit_paths t ON t.commit_id = c.id
         WHERE ({is_person("c.login")} OR {is_person("c.author")}) AND coalesce(c.authored_at, 0) >= ?3
-          AND (?2 IS NULL OR c.project_id IN (SELECT value FROM json_each(?2)))
+          AND (?2 IS NULL OR c.project_id {one_of(2)})
     """
     return ((path, thing) for path, thing in store.each(sql, *scope.values))
 

@@ -2,12 +2,12 @@
 what replaced it. A conversation that is read again loses what was kept of it before.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
 from forgelore.store.item_lists import grouped
+from forgelore.store.sqlite.connection import one_of, pack_list
 
 
 class DecisionSource(NamedTuple):
@@ -57,9 +57,9 @@ def load_decision_sources(store: Store, item_ids: Iterable[int]) -> dict[int, De
     sql = f"""
         SELECT {", ".join(DecisionSource._fields)}
         FROM decision_sources
-        WHERE item_id IN (SELECT value FROM json_each(?))
+        WHERE item_id {one_of()}
     """
-    return {row[0]: DecisionSource._make(row) for row in store.rows(sql, json.dumps(list(item_ids)))}
+    return {row[0]: DecisionSource._make(row) for row in store.rows(sql, pack_list(item_ids))}
 
 
 def save_decisions(
@@ -88,21 +88,21 @@ def save_decisions(
 
 def load_kept_decisions(store: Store, item_ids: Iterable[int]) -> dict[int, list[KeptDecision]]:
     """Return item -> what is kept of its decisions, in the order of their lines."""
-    sql = """
+    sql = f"""
         SELECT d.id, d.item_id, d.summary, d.quote, d.first_line, d.last_line, d.author, d.decided_at, s.content_hash
         FROM project_decisions d
         JOIN decision_sources s ON s.item_id = d.item_id
-        WHERE d.item_id IN (SELECT value FROM json_each(?))
+        WHERE d.item_id {one_of()}
         ORDER BY d.item_id, d.first_line, d.id
     """
-    found = [KeptDecision(*row) for row in store.rows(sql, json.dumps(list(item_ids)))]
-    ids = json.dumps([one.id for one in found])
-    sql = "SELECT decision_id, path FROM decision_paths WHERE decision_id IN (SELECT value FROM json_each(?))"
+    found = [KeptDecision(*row) for row in store.rows(sql, pack_list(item_ids))]
+    ids = pack_list([one.id for one in found])
+    sql = f"SELECT decision_id, path FROM decision_paths WHERE decision_id {one_of()}"
     paths = grouped((row[0], row[1]) for row in store.rows(sql, ids))
-    sql = """
+    sql = f"""
         SELECT decision_id, relation, target, target_id
         FROM decision_edges
-        WHERE decision_id IN (SELECT value FROM json_each(?))
+        WHERE decision_id {one_of()}
         ORDER BY id
     """
     edges = grouped((row[0], (row[1], row[2], row[3])) for row in store.rows(sql, ids))
@@ -128,11 +128,11 @@ def load_edges_to(store: Store, project_id: int, targets: Iterable[str], *, is_p
         FROM decision_edges e
         JOIN project_decisions d ON d.id = e.decision_id
         JOIN items i ON i.id = d.item_id
-        WHERE d.project_id = ? AND e.relation = 'supersedes' AND e.target IN (SELECT value FROM json_each(?))
+        WHERE d.project_id = ? AND e.relation = 'supersedes' AND e.target {one_of()}
           AND i.deleted_at IS NULL {"AND NOT i.is_confidential" if is_public else ""}
         ORDER BY e.id
     """
-    return [EdgeRow._make(row) for row in store.rows(sql, project_id, json.dumps(sorted(targets)))]
+    return [EdgeRow._make(row) for row in store.rows(sql, project_id, pack_list(sorted(targets)))]
 
 
 def _add_parts(store: Store, decision_id: int, decision: ReadDecision) -> None:

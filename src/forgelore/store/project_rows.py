@@ -7,16 +7,9 @@ from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.projects import StoredProject, find_project
 
 _FACTS = (  # columns, and what `Project` calls them
-    "forge_id",
-    "url",
-    "default_branch",
-    "description",
-    "is_private",
-    "is_archived",
-    "has_issues",
-    "has_changes",
+    "forge_id", "url", "default_branch", "description", "is_private", "is_archived", "has_issues", "has_changes",
     "has_discussions",
-)
+)  # fmt: skip
 
 
 def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:

@@ -5,7 +5,6 @@ address it has since its project was renamed. A column that two payloads fill is
 Without its payload a row cannot be judged; only the links in its text are read again.
 """
 
-import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from forgelore.store.items import (
 from forgelore.store.links import LinkRow, LinkTargets, restore_links
 from forgelore.store.notes import NOTE_FIELDS, note_links, note_values
 from forgelore.store.payloads import drop_payloads, unpack_payload
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.text.links import links_in_text, people_in_note, people_in_text
 from forgelore.text.values import content_hash
 
@@ -101,8 +101,8 @@ def forget_lost_payloads(store: Store, project_id: int, item_ids: Iterable[int])
     for item_id in item_ids:
         found = load_payloads(store, project_id, item_id)
         threads = found.threads.values() if found else ()
-        lost = json.dumps([note.id for notes in threads for note in notes if note.raw is None])
-        within = "IN (SELECT value FROM json_each(?))"
+        lost = pack_list([note.id for notes in threads for note in notes if note.raw is None])
+        within = f"{one_of()}"
         hashes = store.rows(f"SELECT row_hash FROM notes WHERE id {within}", lost)
         drop_payloads(store, project_id, [digest for (digest,) in hashes])
         store.run(f"UPDATE notes SET row_hash = x'' WHERE id {within}", lost)

@@ -1,7 +1,4 @@
-"""How much is in the index and what waits: the numbers of `stats`. Whether they can be trusted is `store/checks`.
-
-Embedders whose vectors are stored: registering one, finding it by its fingerprint, forgetting the others.
-"""
+"""The numbers of `stats` (whether they are right is `store/checks`), and the embedders whose vectors are stored."""
 
 import os
 from typing import NamedTuple
@@ -129,14 +126,6 @@ def _load_errors(store: Store, kind: str, project_id: int | None, *, is_public: 
         LIMIT ?3
     """
     return tuple(WaitingError(*row) for row in store.rows(sql, kind, project_id, _ERRORS))
-
-
-def check_quickly(store: Store) -> tuple[str, int]:
-    """Return what SQLite says of the file at a first look ("ok", or what is wrong), and how many references are
-    broken.
-    """
-    said = store.value("PRAGMA quick_check(1)")
-    return str(said), int(store.value("SELECT count(*) FROM pragma_foreign_key_check"))
 
 
 def measure_file(store: Store) -> int:

@@ -1,9 +1,5 @@
-"""Triage reports that were made, and how the bot's index forgets for good.
+"""Triage reports, labels that may be suggested, and how the bot's index forgets for good."""
 
-Labels of items, and which of them may be suggested: what learning found out about each.
-"""
-
-import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -11,7 +7,9 @@ from forgelore.model import ItemKey, Kind
 from forgelore.store.database import Store
 from forgelore.store.documents import remove_documents
 from forgelore.store.items import load_ids
+from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import compact_words, forget_common_words, overwrite_words, refresh_common_words
+from forgelore.store.sqlite.schema import overwrite_deleted, vacuum
 
 
 class StoredReport(NamedTuple):
@@ -96,15 +94,15 @@ def forget_items(store: Store, project_id: int, keys: Iterable[ItemKey]) -> int:
 
 def forget_kinds(store: Store, project_id: int, kinds: Collection[Kind]) -> int:
     """Delete items of these kinds and confidential ones, with what was learned of the kinds; returns how many."""
-    names = json.dumps(sorted(kinds))
-    sql = """
+    names = pack_list(sorted(kinds))
+    sql = f"""
         SELECT kind, number
         FROM items
-        WHERE project_id = ? AND (is_confidential OR kind IN (SELECT value FROM json_each(?)))
+        WHERE project_id = ? AND (is_confidential OR kind {one_of()})
     """
     found = forget_items(store, project_id, [ItemKey(*row) for row in store.rows(sql, project_id, names)])
     for table in ("label_trust", "label_runs", "boilerplate_lines", "boilerplate_runs", "calibrations"):
-        sql = f"DELETE FROM {table} WHERE project_id = ? AND kind IN (SELECT value FROM json_each(?))"
+        sql = f"DELETE FROM {table} WHERE project_id = ? AND kind {one_of()}"
         store.run(sql, project_id, names)
     return found
 
@@ -143,17 +141,12 @@ def rewrite_file(store: Store) -> None:
     compact_words(store)
     forget_common_words(store)
     refresh_common_words(store)
-    store.run("VACUUM")
-
-
-def flush_log(store: Store) -> None:
-    """Copy the write-ahead log into the file, so that the file alone is the whole store."""
-    store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    vacuum(store)
 
 
 def forget_for_good(store: Store) -> None:
     """Overwrite what is deleted from now on, in the file and in full text: others can read the bot's index."""
-    store.run("PRAGMA secure_delete = ON")
+    overwrite_deleted(store)
     overwrite_words(store)
 
 

@@ -27,7 +27,7 @@ from forgelore.errors import (
     format_error,
 )
 from forgelore.store.packing import DamagedPack, PackedStore, pack, unpack
-from forgelore.store.triage import flush_log
+from forgelore.store.sqlite.schema import flush_log
 from forgelore.triage.bot import BotResult, BotRun, BotSetup
 from forgelore.triage.events import Event
 from forgelore.triage.health_log import FILE as HEALTH_FILE

@@ -3,6 +3,13 @@
 Only this folder knows how words and vectors are kept and searched. Another engine takes its place,
 with modules that give the same names; a test compares this list with what others import:
 
+    connection       SqliteStore, APPLICATION_ID            a `Store` in one file
+                     errors_in_our_words
+                     check_quickly, vacuum, flush_log,      what is done to the file as a whole
+                     overwrite_deleted
+                     pack_list, one_of, each_of, elements,  lists, JSON and globs inside a statement
+                     json_field, json_list, joined_ids,
+                     glob_condition
     fulltext         make_stemmer (Stemmer), make_stems     text -> the words that full text would keep of it
                      load_document_counts                   word -> how many documents hold it
                      count_documents, count_cards,          what full text holds
@@ -59,7 +66,7 @@ with modules that give the same names; a test compares this list with what other
                      has_no_job                             a condition that such statements share
     fulltext         remake_full_text,                      full text made anew, whatever state it is in; that of code
                      remake_code_words                      is empty then
-    files            TABLES, REMADE, CODE_REMADE,           its tables, for those who check and repair the file
+    connection       TABLES, REMADE, CODE_REMADE,           its tables, for those who check and repair the file
                      OF_DOCUMENTS, COUNTED,
                      find_owner, is_own_complaint
                      connect_read_only, connect_immutable,  opening a file that cannot be written, and seeing that it

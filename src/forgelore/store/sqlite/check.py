@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.store.database import Store
-from forgelore.store.sqlite.files import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
+from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
 from forgelore.text.vectors import PackedVector

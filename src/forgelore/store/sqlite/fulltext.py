@@ -20,13 +20,14 @@ import apsw
 from forgelore.errors import InvalidValue, StoreError
 from forgelore.store.database import Store
 from forgelore.store.filters import Allowed, Condition
-from forgelore.store.sqlite.files import (
+from forgelore.store.sqlite.connection import (
     CODE_REMADE,
     CODE_TEXTS,
     FULL_TEXT,
     FULL_TEXTS,
     REMADE,
     SHADOWS,
+    SqliteStore,
     texts_of,
 )
 from forgelore.store.sqlite.schema import expected_schema
@@ -210,6 +211,7 @@ def make_stems(store: Store) -> Callable[[str], list[str]]:
 
 def _tokenizer(store: Store) -> Any:
     """What a call gives depends on its flags, which apsw's types do not tell."""
+    assert isinstance(store, SqliteStore)
     return store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
 

@@ -25,8 +25,14 @@ from typing import Literal, NamedTuple
 import apsw
 
 from forgelore.errors import CorruptStore, NewerStore, StoreError
-from forgelore.store.database import APPLICATION_ID, Store, errors_in_our_words
-from forgelore.store.sqlite.files import TABLES, find_owner, not_migrated, too_old_to_read
+from forgelore.store.database import Store
+from forgelore.store.sqlite.connection import (
+    APPLICATION_ID,
+    TABLES,
+    SqliteStore,
+    errors_in_our_words,
+    find_owner,
+)
 from forgelore.text.dates import machine_ms
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
@@ -63,11 +69,11 @@ def newest_version() -> int:
 
 def open_store(
     path: str, *, create: bool = True, for_reading: bool = False, now_ms: Callable[[], int] = machine_ms
-) -> Store:
+) -> SqliteStore:
     """Return the migrated store at `path`. `create=False` refuses to make a new file; `for_reading` to write at all."""
     if not create and not (os.path.exists(path) and os.path.getsize(path)):
         raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
-    store = Store(path, for_reading=for_reading)
+    store = SqliteStore(path, for_reading=for_reading)
     try:
         if load_version(store) != newest_version():
             migrate(store, now_ms=now_ms)
@@ -77,7 +83,9 @@ def open_store(
     return store
 
 
-def migrate(store: Store, migrations: list[Migration] | None = None, *, now_ms: Callable[[], int] = machine_ms) -> None:
+def migrate(
+    store: SqliteStore, migrations: list[Migration] | None = None, *, now_ms: Callable[[], int] = machine_ms
+) -> None:
     migrations = load_migrations() if migrations is None else migrations
     version, newest = load_version(store), migrations[-1].number
     if version > newest:
@@ -92,7 +100,7 @@ def migrate(store: Store, migrations: list[Migration] | None = None, *, now_ms: 
         _apply(store, migration, now_ms())
 
 
-def _apply(store: Store, migration: Migration, now_ms: int) -> None:
+def _apply(store: SqliteStore, migration: Migration, now_ms: int) -> None:
     # BEGIN IMMEDIATE first, the version check second: two processes that open a new file at once take turns.
     with store.transaction():
         if load_version(store) >= migration.number:
@@ -106,7 +114,7 @@ def _apply(store: Store, migration: Migration, now_ms: int) -> None:
         store.run(sql, migration.number, migration.name, migration.checksum, now_ms)
 
 
-def _execute(store: Store, migration: Migration) -> None:
+def _execute(store: SqliteStore, migration: Migration) -> None:
     try:
         store.connection.execute(migration.sql).fetchall()  # a statement that answers must not keep back the next
     except apsw.SQLError as error:  # a table is there already, or is not: somebody changed the tables or their version
@@ -121,6 +129,46 @@ def load_version(store: Store) -> int:
     if not store.value("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'"):
         return 0
     return int(store.value("SELECT max(version) FROM schema_version") or 0)
+
+
+def too_old_to_read(path: str, version: int, newest: int) -> StoreError:
+    """Return the error for a store of an earlier version that cannot be brought up to date here."""
+    return StoreError(
+        f"{path} is of an earlier forgelore (schema {version}, this program reads {newest}) and cannot be brought up"
+        " to date: it is read-only here",
+        hint="copy it to a folder that can be written and open the copy: the first command brings it up to date",
+    )
+
+
+def not_migrated(path: str, version: int, newest: int) -> StoreError:
+    """Return the error for such a store where it could be brought up to date, and was opened for reading alone."""
+    return StoreError(
+        f"{path} is of an earlier forgelore (schema {version}, this program reads {newest})",
+        hint="bring it up to date with: forgelore sync-status",
+    )
+
+
+def check_quickly(store: Store) -> tuple[str, int]:
+    """Return what SQLite says of the file at a first look ("ok", or what is wrong), and how many references are
+    broken.
+    """
+    complaint = store.value("PRAGMA quick_check(1)")
+    return str(complaint), int(store.value("SELECT count(*) FROM pragma_foreign_key_check"))
+
+
+def vacuum(store: Store) -> None:
+    """Write the file anew, without its free pages."""
+    store.run("VACUUM")
+
+
+def flush_log(store: Store) -> None:
+    """Copy the write-ahead log into the file, so that the file alone is the whole store."""
+    store.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def overwrite_deleted(store: Store) -> None:
+    """Overwrite what is deleted from now on, instead of only marking its place as free."""
+    store.run("PRAGMA secure_delete = ON")
 
 
 SOURCES = frozenset(["schema_version", "projects", "items", "threads", "notes"])

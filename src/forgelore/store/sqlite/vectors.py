@@ -16,7 +16,7 @@ million, and the answer is that of a scan in floats.
 
 import json
 from _thread import allocate_lock
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.store.database import Store
@@ -255,7 +255,7 @@ class VectorCache:
 
     def __init__(self, store: Store, embedder: StoredEmbedder, *, source: Source = "raw") -> None:
         self._store, self.embedder, self._source = store, embedder, source
-        self._version: tuple[int, int, int] | None = None
+        self._version: Hashable = None
         self.rows = no_rows()
         self._live: Mask | None = None  # which rows are still there; None: all
 
