@@ -24,6 +24,7 @@ from forgelore.forges.gitlab.wire import tag_number
 from forgelore.sync.run import SyncOptions, SyncResult, sync_project
 from forgelore.text.dates import format_ms, parse_ms
 from forgelore.text.fence import storable
+from forgelore.viewer import EVERYTHING
 from servers.base import ForgeServer, Response
 from servers.forgejo import ForgejoServer
 from servers.forgejo import Token as ForgejoToken
@@ -111,7 +112,7 @@ class Lab:
         """An App with a file of its own, or with `db` on a given one; `more` are environment variables."""
         db = db or str(self.folder / f"lore-{next(_numbers)}.db")
         environ = {**self.environ(self.good_token if token is None else token), "FORGELORE_REQUESTS_PER_SECOND": "100"}
-        app = App({**environ, **more}, cwd=str(self.folder), db=db, include_internal=True)
+        app = App({**environ, **more}, cwd=str(self.folder), db=db, viewer=EVERYTHING)
         app.sleep, app.clock, app.wall_clock = self.time.sleep, self.time.clock, self.time.wall_clock
         app.jitter = lambda: 0.0
         self.apps.append(app)

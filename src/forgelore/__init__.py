@@ -10,6 +10,7 @@ with forgelore.open("history.db") as lore:
 from typing import TYPE_CHECKING
 
 from forgelore.version import __version__
+from forgelore.viewer import EVERYTHING, PUBLIC, Viewer
 
 if TYPE_CHECKING:
     import os
@@ -17,17 +18,25 @@ if TYPE_CHECKING:
 
     from forgelore.api import History
 
-__all__ = ["__version__", "open"]
+__all__ = ["EVERYTHING", "PUBLIC", "Viewer", "__version__", "open"]
 
 
 def open(  # noqa: A001 - read as forgelore.open
     path: "str | os.PathLike[str]", *, create: bool = False, environ: "Mapping[str, str] | None" = None,
-    include_internal: bool = False,
+    viewer: Viewer = PUBLIC, include_internal: bool | None = None,
 ) -> "History":  # fmt: skip
     """Return the history in a database file. Raises StoreError (of `forgelore.errors`) when there is none, unless it is
     to be made. Settings and tokens are those of the command line; `environ` takes the place of the variables.
-    Confidential items and internal notes are there only with `include_internal`, and no later call can change that.
+    `viewer`: what is there for whoever reads: PUBLIC, which leaves out confidential items and internal notes,
+    EVERYTHING, or a Viewer of some projects. No later call can change that. (`include_internal` is its older name.)
     """
+    if include_internal is not None:
+        import warnings
+
+        text = "include_internal is deprecated: write viewer=forgelore.EVERYTHING, or leave it out"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        viewer = EVERYTHING if include_internal else viewer.without_internal()
+
     from forgelore.api import open_history  # here: the command line must not pay for it
 
-    return open_history(path, create=create, environ=environ, include_internal=include_internal)
+    return open_history(path, create=create, environ=environ, viewer=viewer)

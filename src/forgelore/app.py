@@ -21,6 +21,7 @@ from forgelore.store.sqlite.connection import read_only, stamp_of
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.refs import Hosts, is_pattern, parse_project, web_root, without_userinfo
 from forgelore.text.values import check_filled
+from forgelore.viewer import PUBLIC, Viewer
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:  # reading commands never need a forge
@@ -40,13 +41,12 @@ class App:
     """Settings, a store that opens on first use, and forges made on demand."""
 
     def __init__(
-        self, environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = False,
+        self, environ: Mapping[str, str], *, cwd: str, db: str | None = None, viewer: Viewer = PUBLIC,
         for_reading: bool = False,
     ) -> None:  # fmt: skip
         self.environ = environ
         self.cwd = cwd
-        # Decided here, once: without it, nothing that only members may see is shown, found or counted.
-        self._include_internal = include_internal
+        self._viewer = viewer  # decided here, once: what it may not see is neither shown nor found nor counted
         self.for_reading = for_reading  # the store can then not be written by anything that is asked here
         self.config: Config = load_config(environ, cwd=cwd, db=db)
         self.hosts: Hosts = hosts_of(self.config, environ)
@@ -65,9 +65,9 @@ class App:
         self._chat_models: dict[str, ChatModel] = {}
 
     @property
-    def include_internal(self) -> bool:
-        """Whether confidential items and internal notes are there for whoever asks. No call can change it."""
-        return self._include_internal
+    def viewer(self) -> Viewer:
+        """Who reads. No call can change it."""
+        return self._viewer
 
     def narrow_internal(self, include_internal: bool) -> bool:  # noqa: FBT001 - what a call asks for
         """Return whether one call includes them. It may leave them out; it may not ask for more than was opened."""
@@ -77,17 +77,25 @@ class App:
 
     def check_internal(self, what: str) -> None:
         """Refuse what cannot be shown without confidential items and internal notes."""
-        if not self._include_internal:
+        if not self._viewer.includes_internal:
             raise UsageError(
                 f"this history was opened without access to {what}",
-                hint="open it with include_internal=True if whoever reads the answer may see confidential items",
+                hint="open it with viewer=EVERYTHING if whoever reads the answer may see confidential items",
             )
 
     def now_ms(self) -> int:
         return int(self.wall_clock() * 1000)
 
     def store(self, *, create: bool = False) -> Store:
-        """Return the open store. `create=True` is for commands that write: it makes the file, or says why not."""
+        """Return the open store, as the viewer sees it. `create=True` is for commands that write: it makes the file, or
+        says why not.
+        """
+        return self.whole_store(create=create).seen_by(self._viewer)
+
+    def whole_store(self, *, create: bool = False) -> Store:
+        """Return the open store with everything in it, for work that does not depend on who has it done: fetching and
+        indexing. What it returns to the caller is counts.
+        """
         self.check_open()
         if self._store is None:
             if create:
@@ -130,7 +138,7 @@ class App:
     @property
     def opened_store(self) -> Store | None:
         """The store, if something has asked for it."""
-        return self._store
+        return self._store.seen_by(self._viewer) if self._store else None
 
     @property
     def has_store(self) -> bool:

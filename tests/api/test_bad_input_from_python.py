@@ -8,11 +8,12 @@ import forgelore
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.surfaces.cli.setup import demo_file
 from forgelore.sync.archive import import_lines, open_source
+from forgelore.viewer import EVERYTHING
 
 
 @pytest.fixture
 def history(tmp_path):
-    with forgelore.open(tmp_path / "lore.db", create=True, include_internal=True) as opened:
+    with forgelore.open(tmp_path / "lore.db", create=True, viewer=EVERYTHING) as opened:
         with open_source(demo_file()) as source:
             import_lines(opened.app.store(), opened.app.parse_project("demo"), source, 0)
         yield opened

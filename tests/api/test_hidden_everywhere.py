@@ -22,6 +22,7 @@ from forgelore.store.ask import begin_session, end_session
 from forgelore.surfaces.mcp.resources import list_resources, read_resource
 from forgelore.surfaces.mcp.tools import ServerOptions, list_tools
 from forgelore.surfaces.present.data import as_data
+from forgelore.viewer import EVERYTHING
 from servers.chat import ChatServer, call
 
 WORD = "zanzibar"
@@ -244,7 +245,7 @@ def make_store(folder, model, *, is_secret):
         "FORGELORE_LLM_BASE_URL": model.v1, "FORGELORE_LLM_MODEL": "scripted-model",
     }  # fmt: skip
     path = str(folder / "store.db")
-    with make_history(environ, cwd=str(folder), db=path, include_internal=True) as owner:
+    with make_history(environ, cwd=str(folder), db=path, viewer=EVERYTHING) as owner:
         owner.import_file(source, project="acme/web")
         if is_secret:  # what a member asked, a job that failed, a run that complained
             store = owner.app.store()
@@ -316,7 +317,7 @@ def test_work_on_the_whole_file_names_no_secret(stores, name):
 def test_work_that_shows_hidden_items_is_refused_with_what_to_do(stores, name):
     with pytest.raises(UsageError) as refused:
         MEMBERS_ONLY[name](stores[0])
-    assert "include_internal=True" in refused.value.hint
+    assert "viewer=EVERYTHING" in refused.value.hint
 
 
 @pytest.mark.parametrize("name", TOOLS)
@@ -337,7 +338,7 @@ def test_resources_are_the_same_with_and_without_secrets(stores):
 def test_whoever_opens_it_with_everything_sees_the_secrets(stores):
     """Otherwise the tests above would hold on a store without any."""
     environ, path = stores[0].app.environ, stores[0].path
-    with make_history(environ, cwd=os.path.dirname(path), db=path, include_internal=True) as owner:
+    with make_history(environ, cwd=os.path.dirname(path), db=path, viewer=EVERYTHING) as owner:
         assert owner.triage("#2", Inputs()).result.author == "mallory"
         assert WORD in "".join(lines_of(owner, include_internal=True)[1])
         assert WORD not in "".join(lines_of(owner)[1])

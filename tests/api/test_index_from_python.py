@@ -7,6 +7,7 @@ import pytest
 import forgelore
 from forgelore.api import BuiltDocuments
 from forgelore.errors import ConfigError, InvalidValue, NotFound, Stopped
+from forgelore.viewer import EVERYTHING
 from servers.embedding import EmbeddingServer
 
 
@@ -25,7 +26,7 @@ def history(tmp_path, server):
     lines = [{"kind": "issue", "number": n, "title": f"Window {n} flickers", "body": "words"} for n in range(1, 6)]
     source = tmp_path / "in.jsonl"
     source.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    with forgelore.open(tmp_path / "lore.db", environ=environ, create=True, include_internal=True) as found:
+    with forgelore.open(tmp_path / "lore.db", environ=environ, create=True, viewer=EVERYTHING) as found:
         found.import_file(source, project="old", index="none")
         yield found
 

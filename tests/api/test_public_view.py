@@ -8,6 +8,7 @@ import pytest
 
 from forgelore.api import make_history
 from forgelore.errors import LoreError, NotFound, StoreError
+from forgelore.viewer import EVERYTHING, PUBLIC
 
 SECRET = "zanzibar"
 LINES = [
@@ -43,14 +44,14 @@ def file(tmp_path):
 @pytest.fixture
 def public(file, tmp_path):
     with make_history(
-        os.environ, cwd=str(tmp_path), db=file, include_internal=False, for_reading=True
+        os.environ, cwd=str(tmp_path), db=file, viewer=PUBLIC, for_reading=True
     ) as history:  # fmt: skip
         yield history
 
 
 @pytest.fixture
 def member(file, tmp_path):
-    with make_history(os.environ, cwd=str(tmp_path), db=file, include_internal=True) as history:
+    with make_history(os.environ, cwd=str(tmp_path), db=file, viewer=EVERYTHING) as history:
         yield history
 
 

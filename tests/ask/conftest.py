@@ -7,6 +7,7 @@ import pytest
 
 from forgelore.api import make_history
 from forgelore.surfaces.cli.main import main
+from forgelore.viewer import EVERYTHING
 from servers.chat import ChatServer, call
 
 
@@ -36,7 +37,7 @@ def open_demo(tmp_path, demo_file, server):
             "FORGELORE_LLM_BASE_URL": server.v1,
             "FORGELORE_LLM_MODEL": "scripted-model",
         }
-        opened.append(make_history({**environ, **more}, cwd=str(tmp_path), db=str(path), include_internal=True))
+        opened.append(make_history({**environ, **more}, cwd=str(tmp_path), db=str(path), viewer=EVERYTHING))
         return opened[-1]
 
     yield open_one

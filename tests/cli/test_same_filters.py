@@ -183,7 +183,7 @@ def searched(context, kind, given):
     """The items whose own document a search with these filters may return."""
     store = context.history.app.store()
     filters = filters_of(context, "--type", kind, *words(given))
-    ids = load_allowed(store, build_allowed(filters))
+    ids = load_allowed(store, build_allowed(store, filters))
     rows = store.rows(f"SELECT item_id FROM documents WHERE id IN ({ids}) AND representation = 'item'")
     return {item_id for (item_id,) in rows}
 
@@ -227,7 +227,7 @@ def test_a_discussion_is_an_item_on_github_and_a_thread_on_gitlab(world):
     assert threads > 10
     counted = world.history.count("discussions")
     assert (counted.total, counted.by["threads"]) == (items + threads, threads)
-    allowed = build_allowed(filters_of(world, "--type", "discussion"))
+    allowed = build_allowed(store, filters_of(world, "--type", "discussion"))
     forges = dict(store.rows(f"""
         SELECT p.forge, count(*)
         FROM documents d
@@ -275,6 +275,6 @@ def test_people_and_labels_are_found_by_an_index(world):
         ("--author", "@ana", "documents_by_author"), ("--label", "bug", "document_labels_by_name"),
     ):  # fmt: skip
         filters = filters_of(world, option, value)
-        allowed = build_allowed(filters._replace(project_ids=()))
+        allowed = build_allowed(store, filters._replace(project_ids=()))
         assert index in plan(store, allowed.sql, allowed.bindings)
         assert "SCAN" not in plan(store, allowed.sql, allowed.bindings)

@@ -4,6 +4,7 @@ import pytest
 
 import forgelore
 from clones.repositories import make_repository
+from forgelore.viewer import EVERYTHING
 
 FILES = {
     "src/net/conn.py": '"""Connections."""\n\nRETRIES = 3\n\n\ndef open_socket(host):\n    """Open a socket, and retry on timeout."""\n    return host\n',
@@ -26,7 +27,7 @@ def lore(tmp_path, monkeypatch):
     with forgelore.open(
         tmp_path / "lore.db",
         create=True,
-        include_internal=True,
+        viewer=EVERYTHING,
         environ={"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"},
     ) as opened:
         yield opened

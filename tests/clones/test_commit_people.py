@@ -10,6 +10,7 @@ from forgelore.model import Item, Project
 from forgelore.store.items import save_items
 from forgelore.store.project_rows import save_project
 from forgelore.text.people import CommitAuthor, GitName, join_people, parse_mailmap
+from forgelore.viewer import Viewer
 from forgelore.words import ItemKey, ProjectName
 
 
@@ -116,7 +117,7 @@ def test_who_joins_a_login_with_its_git_names_and_mails_only_members(lore, tmp_p
     environ = {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
     for include_internal, mails in ((True, ("ana@home.example",)), (False, ())):
         with make_history(
-            environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=include_internal
+            environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=Viewer(include_internal)
         ) as reader:
             assert reader.who("ana").mails == mails
     knowing = lore.who_knows("src/a.py")

@@ -9,6 +9,7 @@ from forgelore.model import Item, Project
 from forgelore.store.items import save_items
 from forgelore.store.project_rows import save_project
 from forgelore.text.refs import Ref, parse_ref
+from forgelore.viewer import PUBLIC
 from forgelore.words import ItemKey, ProjectName
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -154,7 +155,7 @@ def test_a_public_reader_does_not_learn_of_a_confidential_change(lore, shas, tmp
     lore.app.store().run("UPDATE items SET is_confidential = 1 WHERE number = 2")
     public = forgelore.api.history.make_history(
         {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}, cwd=str(tmp_path), db=str(tmp_path / "lore.db"),
-        include_internal=False,
+        viewer=PUBLIC,
     )  # fmt: skip
     with public:
         assert public.show(shas["squashed"]).links == []

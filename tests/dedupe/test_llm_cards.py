@@ -14,6 +14,7 @@ from forgelore.dedupe.llm import build_prompt
 from forgelore.dedupe.verdict import JudgedCandidate, Question
 from forgelore.records import JudgedItem
 from forgelore.store.sqlite.schema import open_store
+from forgelore.viewer import EVERYTHING
 from servers.base import Response
 from servers.chat import ChatServer, prompt_of
 
@@ -45,7 +46,7 @@ def desk(tmp_path, asked_model):
         "HOME": str(tmp_path), "FORGELORE_LLM_BASE_URL": asked_model.v1, "FORGELORE_LLM_MODEL": "scripted-model",
         "FORGELORE_EMBEDDER": "none",
     }  # fmt: skip
-    with open_history(path, environ=environ, include_internal=True) as history:
+    with open_history(path, environ=environ, viewer=EVERYTHING) as history:
         yield history
 
 

@@ -9,6 +9,7 @@ from forgelore.app import App
 from forgelore.config import EMBEDDERS
 from forgelore.embedders.served import Ollama, OpenAI
 from forgelore.errors import AuthError, ConfigError, EmbedderUnreachable, InvalidValue
+from forgelore.viewer import EVERYTHING
 from support import raised
 
 KEY = "sk-s3cret-k3y"
@@ -20,7 +21,7 @@ def app(tmp_path):
     made = []
 
     def build(**environ):
-        made.append(App(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db")))
+        made.append(App(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=EVERYTHING))
         return made[-1]
 
     yield build

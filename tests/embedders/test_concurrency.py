@@ -12,6 +12,7 @@ from forgelore.errors import AuthError, ConfigError, EmbeddingFailed
 from forgelore.index.update import index_items
 from forgelore.index.vectors import embed_documents
 from forgelore.sync.archive import import_lines
+from forgelore.viewer import EVERYTHING
 from forgelore.words import Passage
 from servers.embedding import EmbeddingServer, bag_of_words
 
@@ -134,7 +135,7 @@ def test_the_setting_reaches_the_embedder_and_a_whole_run_uses_it(tmp_path, serv
         "FORGELORE_EMBEDDER_URL": server.url,
         "FORGELORE_EMBEDDER_CONCURRENCY": "3",
     }
-    app = App(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"))
+    app = App(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=EVERYTHING)
     store, server.wanted = app.store(create=True), 3
     lines = tmp_path / "items.jsonl"
     lines.write_text("".join(f'{{"kind": "issue", "number": {n}, "title": "item {n}"}}\n' for n in range(1, 201)))

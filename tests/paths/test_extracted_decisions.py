@@ -8,6 +8,7 @@ import pytest
 from forgelore.api import make_history
 from forgelore.errors import AuthError, ChatFailed, ConfigError, InvalidValue, NotFound, UsageError
 from forgelore.history.extraction import LINE_CHARS, build_decision_prompt, parse_decisions, split_pages
+from forgelore.viewer import Viewer
 from paths.conftest import FILE, change
 from servers.base import Response
 from servers.chat import ChatServer, prompt_of
@@ -48,7 +49,7 @@ def open_lore(imported, server, tmp_path):
         settings = {"FORGELORE_EMBEDDER": "none", "HOME": str(tmp_path), "FORGELORE_LLM_BASE_URL": server.v1,
                     "FORGELORE_LLM_MODEL": "scripted-model", "FORGELORE_MAINTAINERS": "ben", **environ}  # fmt: skip
         opened.append(make_history(
-            settings, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=include_internal,
+            settings, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=Viewer(include_internal),
         ))  # fmt: skip
         return opened[-1]
 

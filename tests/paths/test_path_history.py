@@ -9,6 +9,7 @@ from forgelore.api import History
 from forgelore.ask.claims import find_quote
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.history.sources import ClonePlace, spell_path
+from forgelore.viewer import EVERYTHING, PUBLIC, Viewer
 from paths.conftest import FILE, change, quoted
 
 STATED = "After all this we decided to retry three times."
@@ -151,7 +152,7 @@ def test_what_somebody_closed_out_of_sight_makes_nobody_a_closer(imported, tmp_p
     stated = change(1, notes=[{"author": "zoe", "body": "We decided to keep three tries.", "created_at": "2026-02-01"}])
     path, environ = imported(stated, *closings).path, {"FORGELORE_EMBEDDER": "none"}
     for include_internal, count in ((True, 1), (False, 0)):
-        with make_history(environ, cwd=str(tmp_path), db=path, include_internal=include_internal) as history:
+        with make_history(environ, cwd=str(tmp_path), db=path, viewer=Viewer(include_internal)) as history:
             assert len(history.history_of(FILE).decisions) == count
 
 
@@ -364,7 +365,7 @@ def test_the_public_view_knows_nothing_of_what_is_hidden(imported, tmp_path):
         change(2, **secret), change(3, files=("src/zanzibar.py",), **secret),
     ).close()  # fmt: skip
     environ = {"FORGELORE_EMBEDDER": "none"}
-    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=False) as public:
+    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=PUBLIC) as public:
         found = public.history_of(FILE)
         assert "zanzibar" not in repr(found)
         assert [one.ref for one in found.entries] == ["#1"]
@@ -373,7 +374,7 @@ def test_the_public_view_knows_nothing_of_what_is_hidden(imported, tmp_path):
         assert "zanzibar.py" not in refused.value.hint
         with pytest.raises(NotFound):
             public.history_of("src/zanzibar.py")
-    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), include_internal=True) as member:
+    with make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=EVERYTHING) as member:
         assert member.history_of("src/zanzibar.py").decision_count == 1
 
 

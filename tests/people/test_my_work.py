@@ -8,6 +8,7 @@ import pytest
 from forgelore.api import History
 from forgelore.app import App
 from forgelore.errors import ConfigError, InvalidValue, NotFound
+from forgelore.viewer import EVERYTHING, PUBLIC
 from support import raised
 
 
@@ -166,7 +167,7 @@ def test_what_only_members_may_see_is_not_told_to_others(gitlab):
     mine = History(gitlab.app).me("ana")
     assert refs(mine.mentioned) == {("issue", secret), ("issue", public)}
     assert refs(mine.assigned) == {("issue", secret)}
-    app = App(gitlab.app.environ, cwd=gitlab.app.cwd, db=gitlab.app.config.db, include_internal=False)
+    app = App(gitlab.app.environ, cwd=gitlab.app.cwd, db=gitlab.app.config.db, viewer=PUBLIC)
     gitlab.apps.append(app)
     others = History(app)
     theirs = others.me("ana")
@@ -204,7 +205,7 @@ def test_whose_token_it_is_can_be_told_beside_a_damaged_store(office):
 
 
 def history_in(lab, folder, **more):
-    app = App({**lab.app.environ, **more}, cwd=folder, db=lab.app.config.db)
+    app = App({**lab.app.environ, **more}, cwd=folder, db=lab.app.config.db, viewer=EVERYTHING)
     lab.apps.append(app)
     return History(app)
 

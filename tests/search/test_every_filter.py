@@ -18,6 +18,7 @@ from forgelore.search.filters import parse_filters, warn_of_absent
 from forgelore.store.filters import Filters, build_allowed, load_allowed
 from forgelore.text.dates import Bounds, parse_dates, parse_numbers, parse_period, parse_when
 from forgelore.text.globs import glob_matches, loose_glob
+from forgelore.viewer import PUBLIC
 
 KINDS = ("issue", "change", "discussion", "release")
 NOW = parse_when("2026-11-15T12:00:00Z", 0)
@@ -170,7 +171,7 @@ def ids_of(store, kind, words):
     """What list, count and search give for these filters, each as a set of items or a number."""
     filters = parse_filters({**words, "type": [kind]}, now_ms=NOW)
     listed = list_items(store, filters, limit=1000)
-    allowed = build_allowed(filters)
+    allowed = build_allowed(store, filters)
     ids = load_allowed(store, allowed)
     searched = store.rows(f"SELECT item_id FROM documents WHERE id IN ({ids}) AND representation = 'item'")
     within = allowed.condition("t.id")
@@ -223,7 +224,7 @@ def test_without_a_type_filters_ask_the_item_whatever_is_found_of_it(world, seed
             filters = parse_filters(words, now_ms=NOW)
         except InvalidValue:
             continue
-        allowed = build_allowed(filters)
+        allowed = build_allowed(world, filters)
         ids = load_allowed(world, allowed) if allowed else "SELECT id FROM documents"
         assert {i for (i,) in world.rows(f"SELECT item_id FROM documents WHERE id IN ({ids})")} == expected, words
         assert count_rows(world, "items", filters).total == len(expected), words
@@ -247,12 +248,13 @@ def test_an_internal_note_does_not_tell_a_public_reader_who_wrote_it_or_is_named
     """
     world.run(sql, item_id, note)
     for words, is_asked in (({name: "secret-agent"}, True), ({"without": {name: "secret-agent"}}, False)):
-        every = count_rows(world, "items", Filters(is_public=True)).total
-        public, inside = (parse_filters(words, now_ms=NOW, is_public=is_public) for is_public in (True, False))
-        assert count_rows(world, "items", public).total == (0 if is_asked else every)
-        assert count_rows(world, "items", inside).total == (1 if is_asked else every - 1)
-        assert warn_of_absent(world, public, is_empty=True) == ["nobody here is called 'secret-agent'"]
-        assert not warn_of_absent(world, inside, is_empty=True)
+        public = world.seen_by(PUBLIC)
+        every = count_rows(public, "items", Filters()).total
+        filters = parse_filters(words, now_ms=NOW)
+        assert count_rows(public, "items", filters).total == (0 if is_asked else every)
+        assert count_rows(world, "items", filters).total == (1 if is_asked else every - 1)
+        assert warn_of_absent(public, filters, is_empty=True) == ["nobody here is called 'secret-agent'"]
+        assert not warn_of_absent(world, filters, is_empty=True)
 
 
 def test_threads_that_are_asked_for_by_type_have_their_own_authors_and_dates(world):
@@ -265,7 +267,7 @@ def test_threads_that_are_asked_for_by_type_have_their_own_authors_and_dates(wor
     for author in ("mira-k", "fjorddata"):
         for words in ({"author": author}, {"without": {"author": [author]}}):
             filters = parse_filters({"type": "thread", "created": ">2024", **words}, now_ms=NOW)
-            ids = load_allowed(world, build_allowed(filters))
+            ids = load_allowed(world, build_allowed(world, filters))
             of = {one for one in begun if one[2] >= period("2024")[1] and (one[1] == author) == ("author" in words)}
             assert of
             assert (

@@ -14,6 +14,7 @@ from forgelore.search.run import search
 from forgelore.store.filters import Filters
 from forgelore.store.sqlite.schema import open_store
 from forgelore.sync.archive import import_lines
+from forgelore.viewer import PUBLIC
 from forgelore.words import ProjectName
 
 PROSE, LITERAL = range(1, 31), range(31, 56)
@@ -123,7 +124,7 @@ def test_a_word_that_only_a_confidential_item_holds_is_not_known_to_the_public(t
     import_lines(store, ProjectName("local", "local", "secret"), lines, 1)
     index_items(store, [1])
     embed_documents(store, Knowing(), [1])
-    assert not ask(store, "sourdough", filters=Filters(is_public=True)).hits
+    assert not ask(store.seen_by(PUBLIC), "sourdough").hits
     assert numbers(ask(store, "sourdough"))[0] == 2
     store.close()
 

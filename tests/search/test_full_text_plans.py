@@ -6,6 +6,7 @@ import pytest
 
 from clones.repositories import make_repository
 from forgelore.api import make_history
+from forgelore.viewer import Viewer
 
 FILES = {"src/relay.py": "def open_relay():\n    return 1\n", "docs/relay.md": "# Relay\n"}
 # FTS5 writes the constraints that it was given into its plan: M is the expression, = a single row id.
@@ -17,7 +18,7 @@ def history(demo, tmp_path, request):
     """The demo's history with a clone beside it, opened for members or for everybody."""
     repository = make_repository(tmp_path / "clone", FILES, "Open the relay")
     environ = {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
-    with make_history(environ, cwd=str(tmp_path), db=demo.path, include_internal=request.param) as opened:
+    with make_history(environ, cwd=str(tmp_path), db=demo.path, viewer=Viewer(request.param)) as opened:
         opened.index_code(str(repository), project=demo.value("SELECT path FROM projects"))
         yield opened
 

@@ -161,7 +161,7 @@ def test_items_that_filters_leave_out_are_not_counted_at_the_top(demo):
 
     def note(*kept):
         condition = Condition(f"d.id IN ({', '.join(map(str, kept)) or 'NULL'})", ())
-        return permit_known(demo, both, build_allowed(Filters(), [condition]))
+        return permit_known(demo, both, build_allowed(demo, Filters(), [condition]))
 
     assert note(*ids) == both
     assert note(ids[1]) == ((ids[1],), "#7 names the item at the top, and 2 left out by the filters", "#7")

@@ -21,6 +21,7 @@ from forgelore.store.filters import Filters
 from forgelore.store.hits import load_subject
 from forgelore.store.sqlite.fulltext import load_document_counts, make_stems
 from forgelore.sync.archive import import_lines
+from forgelore.viewer import EVERYTHING
 
 CRASH = (
     "App crashes when saving a file with a long name",
@@ -42,7 +43,7 @@ class Project:
     """A tracker that items are filed into one by one."""
 
     def __init__(self, folder, embedder):
-        self.app = App({"HOME": str(folder)}, cwd=str(folder), db=str(folder / "p.db"))
+        self.app = App({"HOME": str(folder)}, cwd=str(folder), db=str(folder / "p.db"), viewer=EVERYTHING)
         self.store = self.app.store(create=True)
         self.embedder = self.app.embedder(embedder)
         self.retriever = Retriever(self.store, self.embedder)

@@ -27,6 +27,7 @@ from forgelore.store.sqlite.schema import open_store
 from forgelore.store.sqlite.vectors import VectorCache
 from forgelore.store.stats import find_embedder
 from forgelore.text.vectors import unpack_vector
+from forgelore.viewer import EVERYTHING, PUBLIC
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 
@@ -273,9 +274,9 @@ def test_confidential_items_are_left_out_for_others(demo):
     index_items(demo, [1])
     retriever = Retriever(demo, HashedEmbedder())
     assert 41 in refs(search(retriever, Query("deleted files come back")))
-    assert 41 not in refs(search(retriever, Query("deleted files come back", filters=Filters(is_public=True))))
+    assert 41 not in refs(search(retriever.seen_by(PUBLIC), Query("deleted files come back")))
 
 
 def test_the_app_knows_no_such_embedder(demo):
     with pytest.raises(InvalidValue, match="no embedder is called"):
-        App({}, cwd="/", db=demo.path).embedder("wishes")
+        App({}, cwd="/", db=demo.path, viewer=EVERYTHING).embedder("wishes")

@@ -15,6 +15,7 @@ from forgelore.search.run import search
 from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.fulltext import search_words
 from forgelore.text.refs import Hosts
+from forgelore.viewer import PUBLIC
 
 SETTING = QuerySetting(None, Hosts(), 1_760_000_000_000)
 MODES = ("hybrid", "lexical", "semantic")
@@ -341,8 +342,8 @@ def test_a_path_that_something_touches_is_not_looked_at_again(retriever):
     assert not any("LIMIT 1" in sql and "document_paths" in sql for sql in asked)
     assert not ask(retriever, "path:shell/ author:nobody-at-all").warnings[1:]
     retriever.store.run("UPDATE documents SET is_confidential = 1")
-    public = SETTING._replace(is_public=True)
-    (warning,) = search(retriever, build_query(retriever.store, "path:shell", {}, public)).warnings
+    public = retriever.seen_by(PUBLIC)
+    (warning,) = search(public, build_query(public.store, "path:shell", {}, SETTING)).warnings
     assert warning == "no item touches 'shell'", "what nobody may see is not named"
 
 

@@ -9,6 +9,7 @@ from forgelore.app import App
 from forgelore.store.item_history import load_histories
 from forgelore.sync.archive import import_lines
 from forgelore.text.dates import parse_ms
+from forgelore.viewer import EVERYTHING
 
 MARCH, MAY = "2026-03-01T00:00:00Z", "2026-05-01T00:00:00Z"
 APRIL_MS = parse_ms("2026-04-01T00:00:00Z")
@@ -17,7 +18,7 @@ APRIL_MS = parse_ms("2026-04-01T00:00:00Z")
 @pytest.fixture
 def tracker(tmp_path):
     """Import items and return (store, number -> id)."""
-    app = App({}, cwd=str(tmp_path), db=str(tmp_path / "t.db"))
+    app = App({}, cwd=str(tmp_path), db=str(tmp_path / "t.db"), viewer=EVERYTHING)
 
     def load(*items):
         rows = [{"kind": "issue", "title": f"item {item['number']}", "created_at": MARCH, **item} for item in items]

@@ -7,6 +7,7 @@ import pytest
 
 from forgelore.app import App
 from forgelore.store.sqlite.connection import SqliteStore
+from forgelore.viewer import EVERYTHING
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has other rights: a profile's folder is its owner's")
 
@@ -30,7 +31,7 @@ def write(store):
 
 def test_a_new_database_its_log_and_its_folder_are_the_owner_s_alone(tmp_path):
     folder = tmp_path / "share" / "forgelore"
-    app = App({}, cwd=str(tmp_path), db=str(folder / "lore.db"))
+    app = App({}, cwd=str(tmp_path), db=str(folder / "lore.db"), viewer=EVERYTHING)
     store = app.store(create=True)
     write(store)
     assert rights(folder) == 0o700
@@ -44,7 +45,7 @@ def test_a_folder_and_a_database_that_exist_keep_their_rights(tmp_path):
     folder = tmp_path / "shared"
     folder.mkdir(mode=0o755)
     (folder / "lore.db").touch(mode=0o644)
-    store = App({}, cwd=str(tmp_path), db=str(folder / "lore.db")).store(create=True)
+    store = App({}, cwd=str(tmp_path), db=str(folder / "lore.db"), viewer=EVERYTHING).store(create=True)
     write(store)
     assert (rights(folder), rights(folder / "lore.db")) == (0o755, 0o644)
     store.close()

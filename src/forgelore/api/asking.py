@@ -44,8 +44,9 @@ def answer_question(
     """Return the answer, or the best passages where there is no model. Raises Refused in strict runs."""
     _check(request)
     include_internal = app.narrow_internal(include_internal)
+    seen = app.store().seen_by(app.viewer if include_internal else app.viewer.without_internal())
     if continues is not None:
-        before = load_session(app.store(), continues, is_public=not include_internal).parameters.get("project")
+        before = load_session(seen, continues).parameters.get("project")
         filters = {**filters, "project": filters.get("project") or (str(before) if before else None)}
     sources = open_sources(app, retriever, filters, include_internal=include_internal)
     if continues is not None and (without_model or (profile is None and not has_model(app))):
@@ -57,7 +58,7 @@ def answer_question(
         return find_passages(sources, request.question)._replace(warnings=(warning,))
     setting = _setting(app, sources, app.chat_model(profile), on_step)._replace(on_text=on_text)
     if continues is not None:
-        earlier = load_earlier(app.store(), sources, continues, is_public=not include_internal)
+        earlier = load_earlier(seen, sources, continues)
         setting = setting._replace(earlier=earlier)
     kept = tuple[str, ...]()
     with _transcripts(app) as store:
@@ -97,7 +98,7 @@ def replay_asked(
     app: App, retriever: "Retriever", session: int, *, on_step: Callable[[AskStep], None] | None
 ) -> AskAnswer:
     """Return what a kept session comes to now."""
-    kept = load_session(app.store(), session, is_public=not app.include_internal)
+    kept = load_session(app.store(), session)
     project, internal = kept.parameters.get("project"), bool(kept.parameters.get("include_internal"))
     filters: FilterWords = {"project": str(project)} if project else {}
     sources = open_sources(app, retriever, filters, include_internal=internal)
@@ -107,7 +108,9 @@ def replay_asked(
 def open_sources(app: App, retriever: "Retriever", filters: FilterWords, *, include_internal: bool) -> SourceIndex:
     """Return what may be looked up."""
     project = find_project(app, filters.get("project"))
-    setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not include_internal)
+    setting = QuerySetting(project, app.hosts, app.now_ms())
+    if not include_internal:
+        retriever = retriever.seen_by(app.viewer.without_internal())
     return SourceIndex(retriever, setting, filters, has_several=len(list_projects(app.store())) > 1)
 
 

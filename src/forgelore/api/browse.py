@@ -65,7 +65,7 @@ def _read(
     check_text("the query", query)
     project = find_project(app, words.get("project"))
     given: FilterWords = {**words, "type": kinds} if kinds else {**words}
-    setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
+    setting = QuerySetting(project, app.hosts, app.now_ms())
     filters, order, notes = read_filter_query(app.store(), query, given, setting)
     if project and not filters.project_ids:
         filters = filters._replace(project_ids=(project.id,))
@@ -74,7 +74,7 @@ def _read(
 
 def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject | None) -> ShownItem:
     """Return the item, the commit or the file that words name. A path may have blanks and signs that no ref has."""
-    store, is_public = app.store(), not app.include_internal
+    store = app.store()
     try:
         ref = parse_spoken_ref(words)
     except InvalidValue:
@@ -82,7 +82,7 @@ def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject 
         if key is None:
             raise
         ref = Ref("", key=key)
-    return load_shown(store, ref, project, app.hosts, is_public=is_public)
+    return load_shown(store, ref, project, app.hosts)
 
 
 def add_diff(app: App, text: ReadingText) -> ReadingText:
@@ -114,7 +114,7 @@ class TreeEntry(NamedTuple):
 
 def list_labels(app: App, project: str | None) -> tuple[LabelCount, ...]:
     found = find_project(app, project)
-    rows = count_labels(app.store(), found.id if found else None, is_public=not app.include_internal)
+    rows = count_labels(app.store(), found.id if found else None)
     return tuple(LabelCount(*row) for row in rows)
 
 

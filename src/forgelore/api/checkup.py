@@ -103,7 +103,7 @@ def _settings(app: App) -> DoctorCheck:
 
 
 def _database(app: App) -> Iterator[DoctorCheck]:
-    path, is_public = app.config.db, not app.include_internal
+    path = app.config.db
     if not os.path.exists(path):
         yield DoctorCheck("database", "warning", f"none yet at {path}", "the first sync or import makes it")
         return
@@ -119,7 +119,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         return
     size = sum(os.path.getsize(path + end) for end in ("", "-wal", "-vectors") if os.path.exists(path + end))
     yield DoctorCheck("database", "ok", f"{path} ({size / 1e6:,.1f} MB, schema {newest_version()})")
-    search = look_at_search(store, is_public=is_public)
+    search = look_at_search(store)
     yield DoctorCheck("search", *search)
     if search.status == "error":
         return
@@ -128,7 +128,7 @@ def _database(app: App) -> Iterator[DoctorCheck]:
         hint = "free some space, or move the database and name it with FORGELORE_DB"
         yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
     for project in list_projects(store):
-        failing = sum(count for _, count in count_jobs(store, project.id, is_public=is_public).values())
+        failing = sum(count for _, count in count_jobs(store, project.id).values())
         if failing:
             yield DoctorCheck(
                 "jobs", "warning", f"{project.name}: {failing} parts keep failing", "see: forgelore sync-status"

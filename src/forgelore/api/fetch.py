@@ -64,7 +64,7 @@ def sync(
     """
     name, watcher = name_on_forge(app, project), app.watch(watcher)
     forge = app.forge(name, on_wait=watcher.waiting)
-    store = app.store(create=True) if app.has_store else partial(app.store, create=True)
+    store = app.whole_store(create=True) if app.has_store else partial(app.whole_store, create=True)
     options = _options(app, [parse_kind(word) for word in kinds], full=full, force=force)
     try:
         result = sync_project(store, forge, name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop)
@@ -88,7 +88,7 @@ def refresh(
         since=since,
     )  # fmt: skip
     result = sync_project(
-        app.store(create=True), forge, project.name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop
+        app.whole_store(create=True), forge, project.name, options, watcher=watcher, now_ms=app.now_ms, stop=app.stop
     )
     return SyncedProject(result, _update(app, project.name, index, watcher))
 
@@ -108,7 +108,7 @@ def import_file(
         raise UsageError("one project must be named", hint="for example: acme/tracker")
     name = app.parse_project(check_filled("the project's name", project))
     with open_source(path) as source:
-        store = partial(app.store, create=True)
+        store = partial(app.whole_store, create=True)
         result = import_lines(store, name, source, app.now_ms(), is_strict=strict, on_batch=on_batch)
     return ImportedFile(result, _update(app, name, index, watcher) if result.items else UpdatedIndex())
 
@@ -118,7 +118,7 @@ def replay(
 ) -> ReplayedProject:
     """Read the stored answers of a project again and update the index."""
     done = replay_project(
-        app.store(), app.payload_reader(project.name), project,
+        app.whole_store(), app.payload_reader(project.name), project,
         kinds=tuple(dict.fromkeys(parse_kind(word) for word in kinds)), force=force,
         watcher=app.watch(watcher), should_stop=app.stop.is_set, now=app.now_ms,
     )  # fmt: skip
@@ -131,5 +131,5 @@ def replay(
 def _update(app: App, name: ProjectName, index: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
     if index == "none":
         return UpdatedIndex()
-    project = find_project(app.store(), name)
+    project = find_project(app.whole_store(), name)
     return update_index(app, [project.id] if project else [], index, watcher)

@@ -86,15 +86,13 @@ def find_subject(app: App, ref: str | int, project: StoredProject | None) -> Sub
     """Return the item that others are compared with."""
     from forgelore.text.refs import parse_ref
 
-    is_public = not app.include_internal
-    return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts, is_public=is_public))
+    return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts))
 
 
 def search_filters(app: App, words: FilterWords, project: StoredProject | None) -> Filters:
     """Return the filters of a search."""
     store, ids = app.store(), only_projects(app.store(), project)
-    is_public = not app.include_internal
-    return parse_filters(words, now_ms=app.now_ms(), project_ids=ids, is_public=is_public, store=store)
+    return parse_filters(words, now_ms=app.now_ms(), project_ids=ids, store=store)
 
 
 def build_search(
@@ -110,7 +108,7 @@ def build_search(
         filters = search_filters(app, words, project).leaving_out_threads()
         order = parse_sort(sort) if sort else SortOrder()
         return Query(text, "lexical", filters, limit, is_raw, sort=order, offset=start, seal=seal)
-    setting = QuerySetting(project, app.hosts, app.now_ms(), is_public=not app.include_internal)
+    setting = QuerySetting(project, app.hosts, app.now_ms())
     request = build_query(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort)
     return name_code(app, request, text, project)._replace(offset=start, seal=seal)
 
@@ -132,7 +130,7 @@ def name_code(app: App, request: Query, text: str, project: StoredProject | None
     if ref is None or not (ref.sha or ref.key or is_file) or request.known.document_ids:
         return request
     if ref.key.startswith("item:"):
-        found = load_document_of(app.store(), int(ref.key.partition(":")[2]), is_public=not app.include_internal)
+        found = load_document_of(app.store(), int(ref.key.partition(":")[2]))
         note = f"{ref.key} names the item at the top" if found else f"{ref.key} does not exist in this database"
         return request._replace(known=KnownItems((found,) if found else (), note, ref.key))
     if ref.project:

@@ -18,6 +18,7 @@ from forgelore.api.methods.history_people import PeopleHistory
 from forgelore.api.projects import find_project, has_several_projects, load_project
 from forgelore.app import App
 from forgelore.text.values import check_filled
+from forgelore.viewer import PUBLIC, Viewer
 from forgelore.words import FilterWords, JobKind
 
 if TYPE_CHECKING:
@@ -43,26 +44,25 @@ Sort = Literal[
 
 def open_history(
     path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None, create: bool = False,
-    include_internal: bool = False,
+    viewer: Viewer = PUBLIC,
 ) -> "History":  # fmt: skip
-    """Return the history in a database file. Raises StoreError when there is none, unless it is to be made. Without
-    `include_internal`, confidential items and internal notes are neither found nor shown nor counted, as if there were
-    none, and no later call can change that.
+    """Return the history in a database file. Raises StoreError when there is none, unless it is to be made. What the
+    viewer may not see is neither found nor shown nor counted, as if it were not there, and no later call can change
+    that.
     """
     db = check_filled("the path of the database", os.fspath(path))
-    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db, include_internal=include_internal)
+    app = App(os.environ if environ is None else environ, cwd=os.getcwd(), db=db, viewer=viewer)
     app.store(create=create)
     return History(app)
 
 
 def make_history(
-    environ: Mapping[str, str], *, cwd: str, db: str | None = None, include_internal: bool = False,
-    for_reading: bool = False,
+    environ: Mapping[str, str], *, cwd: str, db: str | None = None, viewer: Viewer = PUBLIC, for_reading: bool = False,
 ) -> "History":  # fmt: skip
-    """Return the history that settings and the place a person is in name. No file is opened yet. `include_internal` is
-    that of `open_history`; `for_reading`: the file is opened so that nothing can write it.
+    """Return the history that settings and the place a person is in name. No file is opened yet. `viewer` is that
+    of `open_history`; `for_reading`: the file is opened so that nothing can write it.
     """
-    return History(App(environ, cwd=cwd, db=db, include_internal=include_internal, for_reading=for_reading))
+    return History(App(environ, cwd=cwd, db=db, viewer=viewer, for_reading=for_reading))
 
 
 class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, PeopleHistory):
@@ -147,7 +147,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         from forgelore.browse.reading_text import load_reading
 
         key = check_filled("the key", key)
-        text = load_reading(self.app.store(), key, is_public=not self.app.include_internal)
+        text = load_reading(self.app.store(), key)
         if text.kind != "commit":
             return text
         from forgelore.api.browse import add_diff
@@ -316,8 +316,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         from forgelore.store.jobs import count_waiting
 
         store = self.app.opened_store
-        is_public = not self.app.include_internal
-        return count_waiting(store, JobKind.REPLAY, is_public=is_public) if store else 0
+        return count_waiting(store, JobKind.REPLAY) if store else 0
 
     def reopen_replaced(self) -> None:
         """Notice that the database was deleted, replaced or written by others. A program that stays open asks this

@@ -22,6 +22,7 @@ from forgelore.store.code import save_clone_folder
 from forgelore.store.project_rows import save_project
 from forgelore.text.refs import without_userinfo
 from forgelore.text.values import check_filled
+from forgelore.viewer import EVERYTHING
 from forgelore.words import ProjectName
 
 IndexParts = Literal["all", "documents", "none"]  # vectors are made from documents: none without them
@@ -61,12 +62,13 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
     if parts == "none":
         return UpdatedIndex()
     done = update_flow(
-        app.store(), projects, partial(_wanted_embedder, app, parts, watcher), has_file=True, watcher=watcher,
+        app.whole_store(), projects, partial(_wanted_embedder, app, parts, watcher), has_file=True, watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
     vectors, beside = _embed_beside(app, projects, done.vectors, app.config.embedder, watcher)
     recalibrated = recalibrate(
-        app.store(), projects, partial(make_retriever, app, app.config.embedder), watcher=watcher,
+        app.whole_store(), projects, lambda: make_retriever(app, app.config.embedder).seen_by(EVERYTHING),
+        watcher=watcher,
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
     return UpdatedIndex(done.documents, vectors, (*_warnings(done), *beside, *recalibrated))
@@ -81,7 +83,7 @@ def _embed_beside(
 
     if done is None:
         return None, ()
-    store, second = app.store(), find_second_embedder(app, name)
+    store, second = app.whole_store(), find_second_embedder(app, name)
     try:
         if not wants_second(app, name):
             done.dropped += forget_items(store)
@@ -112,7 +114,7 @@ def _warnings(done: IndexUpdate) -> tuple[str, ...]:
 def build_documents(app: App, projects: list[int], *, full: bool, watcher: Watcher | None) -> BuiltDocuments:
     """Build the documents of changed items, or of all."""
     watcher = app.watch(watcher)
-    store, build = app.store(), reindex_items if full else index_items
+    store, build = app.whole_store(), reindex_items if full else index_items
     done = build(store, projects, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
     total, truncated = count_indexed(store, projects)
     by_type = count_types(store, projects)
@@ -124,7 +126,7 @@ def embed(
 ) -> Embedded:
     """Make the vectors that are missing, those that failed before, or all. Raises ConfigError without an embedder."""
     watcher = app.watch(watcher)
-    store = app.store()
+    store = app.whole_store()
     chosen = app.embedder(embedder, on_wait=watcher.waiting)
     if chosen is None:
         hint = "choose one: forgelore embed --embedder lore"
@@ -187,7 +189,7 @@ def index_code(app: App, request: CodeRequest, watcher: Watcher | None) -> Index
         raise InvalidValue(f"a depth of {request.depth} is out of range", hint="use 1 to 1,000,000")
     name, clone = _find_clone(app, request)
     head = clone.find_head()
-    store = app.store(create=True)
+    store = app.whole_store(create=True)
     with store.transaction():
         project = save_project(store, Project(name), app.now_ms())
     if head is None:

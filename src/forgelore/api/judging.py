@@ -130,7 +130,7 @@ def detect_new(
     )  # fmt: skip
     if project and parsed.number is not None and is_synced:
         warnings = _refresh(app, retriever, project, parsed)
-    item_id = find_item(store, parsed, project, app.hosts, is_public=not app.include_internal)
+    item_id = find_item(store, parsed, project, app.hosts)
     if setting.source == "intent":
         warnings += make_card(app, item_id)
     found = detect_flow(retriever, item_id, judge, setting, now_ms=app.now_ms)

@@ -31,7 +31,7 @@ def history_of(
     if offset:
         check_whole("offset", offset, 1_000_000)
     request = make_request(app, path, after=after, before=before, limit=limit)._replace(offset=offset, kind=kind)
-    return load_history(app.store(), require_project(app, project), request, is_public=not app.include_internal)
+    return load_history(app.store(), require_project(app, project), request)
 
 
 def extract_decisions(
@@ -47,8 +47,7 @@ def extract_decisions(
     request = make_request(app, path, after=None, before=None, limit=1)
     setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, app.watch(watcher))
     store, meant = app.store(create=True), require_project(app, project)
-    is_public = not app.include_internal
-    return extract_history(store, meant, request, setting, is_public=is_public, include_internal=include_internal)
+    return extract_history(store, meant, request, setting, include_internal=include_internal)
 
 
 def make_request(app: App, path: str, *, after: Moment, before: Moment, limit: int) -> PathRequest:

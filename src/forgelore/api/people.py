@@ -18,7 +18,6 @@ from forgelore.history.people import (
 )
 from forgelore.history.sources import find_path, suggest_path
 from forgelore.search.filters import parse_filters
-from forgelore.store.paths import PathScope
 from forgelore.store.people import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.text.globs import is_glob
@@ -32,7 +31,7 @@ MAX = 1_000
 def find_who(app: App, person: str, *, project: str | None, after: Moment, limit: int) -> PersonAnswer:
     """Return what is known of a person."""
     found = find_project(app, project)
-    login = resolve_person(app.store(), person, is_public=not app.include_internal)
+    login = resolve_person(app.store(), person)
     return load_person(app.store(), _scope(app, login, found, after, limit), project)
 
 
@@ -40,13 +39,12 @@ def find_who_knows(app: App, path: str, *, project: str | None, after: Moment, l
     """Return who knows a path. Raises NotFound, with the nearest path, for one that nobody knows."""
     check_whole("limit", limit, MAX)
     found = require_project(app, project)
-    scope = PathScope(found.id, not app.include_internal)
-    meant = find_path(app.store(), scope, path, find_place(app.cwd))
+    meant = find_path(app.store(), found.id, path, find_place(app.cwd))
     if not meant.is_known:
-        near = suggest_path(app.store(), scope, meant.shown)
+        near = suggest_path(app.store(), found.id, meant.shown)
         hint = f"did you mean {near}?" if near else "paths come with changes, and with: forgelore index-code"
         raise NotFound(f"nothing in {found.name} is known to touch {meant.shown!r}", hint=hint)
-    people = load_path_people(app.store(), scope, meant.names, since_ms=_since(app, after) or 0, limit=limit)
+    people = load_path_people(app.store(), found.id, meant.names, since_ms=_since(app, after) or 0, limit=limit)
     return PathPeople(str(found.name), meant.shown, meant.kind, meant.names, tuple(people))
 
 
@@ -71,13 +69,12 @@ def find_who_or_path(
 def find_my_work(app: App, login: str | None, *, project: str | None, after: Moment, limit: int) -> MyWork:
     """Return what waits for a person, or for whoever asks."""
     found = find_project(app, project)
-    is_public = not app.include_internal
     if login is not None:
-        name, known_from = resolve_person(app.store(), login, is_public=is_public), "the command"
+        name, known_from = resolve_person(app.store(), login), "the command"
     else:
         name, known_from = _who_asks(app, found)
     work = load_work(app.store(), _scope(app, name, found, after, limit), known_from=known_from, project=project)
-    if find_login(app.store(), name, is_public=is_public) is None:
+    if find_login(app.store(), name) is None:
         return work._replace(warnings=(f"@{name} (from {known_from}) has not been seen in this database",))
     return work
 
@@ -85,7 +82,7 @@ def find_my_work(app: App, login: str | None, *, project: str | None, after: Mom
 def _scope(app: App, login: str, project: StoredProject | None, after: Moment, limit: int) -> PersonScope:
     check_whole("limit", limit, MAX)
     ids = (project.id,) if project else ()
-    return PersonScope(login, ids, _since(app, after), not app.include_internal, limit)
+    return PersonScope(login, ids, _since(app, after), limit)
 
 
 def _since(app: App, after: Moment) -> int | None:
@@ -96,13 +93,13 @@ def _who_asks(app: App, project: StoredProject | None) -> tuple[str, str]:
     """Return the login of whoever asks, and what told it. Raises ConfigError when nothing does."""
     if app.config.me:
         name = app.config.me.strip().removeprefix("@")
-        return find_login(app.store(), name, is_public=not app.include_internal) or name, "the settings"
+        return find_login(app.store(), name) or name, "the settings"
     places = [project.name] if project else [one.name for one in list_projects(app.store())]
     owners = load_token_owners(app.store(), [place.host for place in places])
     if len(owners) == 1:
         return owners[0], "the token"
     for name, known_from in _git_names(app, {place.forge for place in places}):
-        found = find_login(app.store(), name, is_public=not app.include_internal)
+        found = find_login(app.store(), name)
         if found:
             return found, known_from
     several = f": tokens of {' and '.join(f'@{one}' for one in owners[:3])} are in use" if owners else ""

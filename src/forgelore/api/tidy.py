@@ -51,9 +51,7 @@ def _make_context(
     app: App, retriever: Retriever, text: str | int, inputs: Inputs, project: StoredProject | None, *, is_posted: bool
 ) -> tuple[TriageContext, ItemKey]:
     store = app.store()
-    subject = load_subject(
-        store, find_item(store, parse_ref(text), project, app.hosts, is_public=not app.include_internal)
-    )
+    subject = load_subject(store, find_item(store, parse_ref(text), project, app.hosts))
     number = load_number(store, subject.item_id)
     stored = next(one for one in list_projects(store) if one.id == subject.project_id)
     forge: Forge | None = app.forge(stored.name) if is_posted and stored.name.forge != "local" else None

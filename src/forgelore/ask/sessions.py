@@ -53,8 +53,8 @@ def replay_session(store: Store, setting: AskSetting, session_id: int) -> AskAns
     """Return what a kept session comes to on the store as it is now; no model is asked. Raises NotFound."""
     session, steps = load_session(store, session_id), load_steps(store, session_id)
     if isinstance(parent := session.parameters.get("continues"), int):
-        is_public = not session.parameters.get("include_internal")
-        setting = setting._replace(earlier=load_earlier(store, setting.sources, parent, is_public=is_public))
+        seen = store if session.parameters.get("include_internal") else store.seen_by(store.viewer.without_internal())
+        setting = setting._replace(earlier=load_earlier(seen, setting.sources, parent))
     model = RecordedModel(session.model, steps)
     request = AskRequest(session.question, budget=10**9, steps=len(steps) + 1, seconds=float("inf"))
     answer = ask(setting._replace(model=model), request)
@@ -66,14 +66,14 @@ def replay_session(store: Store, setting: AskSetting, session_id: int) -> AskAns
     return answer._replace(session=session_id, changed_results=changed)
 
 
-def load_earlier(store: Store, sources: SourceIndex, session_id: int, *, is_public: bool) -> tuple[EarlierTurn, ...]:
+def load_earlier(store: Store, sources: SourceIndex, session_id: int) -> tuple[EarlierTurn, ...]:
     """Return the conversation up to a session, the first question first. What was cited is looked up anew, by the
     rights of whoever asks now. Raises NotFound.
     """
-    session = load_session(store, session_id, is_public=is_public)
+    session = load_session(store, session_id)
     turns = [_load_turn(store, sources, session)]
     while (before := session.parameters.get("continues")) and isinstance(before, int) and len(turns) < MAX_EARLIER:
-        session = load_session(store, before, is_public=is_public)
+        session = load_session(store, before)
         turns.append(_load_turn(store, sources, session))
     return tuple(reversed(turns))
 

@@ -94,7 +94,7 @@ class SourceIndex:
         """Return an item by its id. Raises NotFound, also for what may not leave, and InvalidValue."""
         if id_ not in self._opened:
             key = id_ if _KEY.match(id_) else self._find_key(id_)
-            text = load_reading(self._retriever.store, key, is_public=self._setting.is_public)
+            text = load_reading(self._retriever.store, key)
             self._opened[id_] = OpenedItem(id_, text)
         return self._opened[id_]
 
@@ -119,9 +119,7 @@ class SourceIndex:
     def load(self, ref: str) -> ShownItem:
         """Return everything that is known of an item. Raises as `open`."""
         setting = self._setting
-        return load_shown(
-            self._retriever.store, parse_ref(ref), setting.project, setting.hosts, is_public=setting.is_public
-        )
+        return load_shown(self._retriever.store, parse_ref(ref), setting.project, setting.hosts)
 
     def stems(self, text: str) -> frozenset[str]:
         """Return the stems of a text, those of the pieces of its identifiers too."""

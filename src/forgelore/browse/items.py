@@ -10,6 +10,7 @@ from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.code import load_commit_hits, load_commit_paths, load_read_file
 from forgelore.store.commits import CommitFacts, list_commits_of, load_commit_facts, load_renames_of
 from forgelore.store.database import Store
+from forgelore.store.filters import is_in_view
 from forgelore.store.item_lists import (
     StoredItem,
     find_items,
@@ -33,6 +34,7 @@ from forgelore.text.reading import (
     scroll_to,
 )
 from forgelore.text.refs import Hosts, Ref, commit_page, file_page, note_page, shown_ref
+from forgelore.viewer import EVERYTHING
 from forgelore.words import ProjectName
 
 _MAX_COMMITS = 100  # of a change
@@ -162,14 +164,9 @@ class ShownItem(NamedTuple):
     commits: tuple[ShownCommit, ...] = ()  # of a change, oldest first
 
 
-def load_item(
-    store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
-) -> ShownItem:
-    """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do.
-
-    `is_public`: without internal notes and what they point to, and without confidential items that point here.
-    """
-    row = find_row(store, ref, project, hosts, is_public=is_public)
+def load_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> ShownItem:
+    """Return one item with labels, files, links and threads, ready to be shown. Raises NotFound with what to do."""
+    row = find_row(store, ref, project, hosts)
     return ShownItem(
         reading_id=f"item:{row.id}",
         ref=shown_ref(row.forge, row.kind, row.number, row.tag),
@@ -199,29 +196,27 @@ def load_item(
         deleted_at=as_time(row.deleted_at),
         labels=load_labels_of(store, [row.id]).get(row.id, []),
         files=[ShownFile(*file) for file in load_files_of(store, [row.id]).get(row.id, ())],
-        links=_links(store, row, is_public=is_public),
-        linked_from=_backlinks(store, row, is_public=is_public),
-        threads=_threads(store, row, is_public=is_public),
-        reviewers=_reviewers(store, row, is_public=is_public),
+        links=_links(store, row),
+        linked_from=_backlinks(store, row),
+        threads=_threads(store, row),
+        reviewers=_reviewers(store, row),
         commits=_commits(store, row) if row.kind == "change" else (),
     )
 
 
-def load_shown(
-    store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
-) -> ShownItem:
+def load_shown(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> ShownItem:
     """Return the item, the commit or the file that a ref means; where it could be several, in this order."""
     kind, _, number = ref.key.partition(":")
     if kind == "commit":
-        return load_commit(store, int(number), is_public=is_public)
+        return load_commit(store, int(number))
     if kind == "file":
         return load_file(store, int(number))
     try:
-        return load_item(store, ref, project, hosts, is_public=is_public)
+        return load_item(store, ref, project, hosts)
     except (InvalidValue, NotFound):
         commit = find_commit(store, ref, project, hosts) if ref.sha else None
         if commit is not None:
-            return load_commit(store, commit, is_public=is_public)
+            return load_commit(store, commit)
         key = _find_file(store, ref, project, hosts)
         if key is None:
             raise
@@ -234,8 +229,10 @@ def _find_file(store: Store, ref: Ref, project: StoredProject | None, hosts: Hos
     return find_file_key(store, ref.tag, project.id if project else None) if ref.tag else None
 
 
-def load_commit(store: Store, commit_id: int, *, is_public: bool = False) -> ShownItem:
+def load_commit(store: Store, commit_id: int) -> ShownItem:
     """Return a commit, shown as an item."""
+    if not is_in_view(store, "commits", commit_id):
+        raise NotFound(f"commit:{commit_id} is not in this database", hint="use the key of a search result")
     row, facts = load_commit_hits(store, [commit_id]).get(commit_id), load_commit_facts(store, commit_id)
     if row is None or facts is None:
         raise NotFound(f"commit:{commit_id} is not in this database", hint="name a commit by its sha")
@@ -250,7 +247,7 @@ def load_commit(store: Store, commit_id: int, *, is_public: bool = False) -> Sho
     return plain._replace(
         body=rest.strip() or None, author=row.login or row.author, created_at=as_time(row.authored_at),
         updated_at=as_time(row.committed_at), url=commit_page(row.forge, row.host, row.project_path, row.sha),
-        files=files, links=_change_of(store, facts, row.forge, is_public=is_public),
+        files=files, links=_change_of(store, facts, row.forge),
     )  # fmt: skip
 
 
@@ -273,11 +270,11 @@ def _shown_code(key: str, ref: str, name: ProjectName, project_id: int, kind: st
     )  # fmt: skip
 
 
-def _change_of(store: Store, facts: CommitFacts, forge: str, *, is_public: bool) -> list[ShownLink]:
+def _change_of(store: Store, facts: CommitFacts, forge: str) -> list[ShownLink]:
     if facts.number is None:
         return []
     named: dict[str, str | int] = {"project_id": facts.project_id, "kind": "change", "number": facts.number}
-    if is_public and any(row.is_confidential for row in find_items(store, named)):
+    if len(find_items(store, named)) < len(find_items(store.seen_by(EVERYTHING), named)):
         return []
     ref = shown_ref(forge, "change", facts.number)
     return [ShownLink("part_of", "", "change", facts.number, "commit", is_withdrawn=False, ref=ref)]
@@ -294,37 +291,35 @@ def _commits(store: Store, row: StoredItem) -> tuple[ShownCommit, ...]:
     )  # fmt: skip
 
 
-def _reviewers(store: Store, row: StoredItem, *, is_public: bool) -> list[ShownReviewer]:
+def _reviewers(store: Store, row: StoredItem) -> list[ShownReviewer]:
     return [
         ShownReviewer(one.login, one.verdict, as_time(one.reviewed_at), bool(one.is_awaited))
-        for one in load_reviewers(store, row.id, is_public=is_public)
+        for one in load_reviewers(store, row.id)
     ]
 
 
-def _links(store: Store, row: StoredItem, *, is_public: bool) -> list[ShownLink]:
+def _links(store: Store, row: StoredItem) -> list[ShownLink]:
     return [
         ShownLink(
             relation, project, kind, number, source, bool(withdrawn), project + shown_ref(row.forge, kind or "", number)
         )
-        for relation, project, kind, number, source, withdrawn in load_links(store, row.id, is_public=is_public)
+        for relation, project, kind, number, source, withdrawn in load_links(store, row.id)
     ]
 
 
-def _backlinks(store: Store, row: StoredItem, *, is_public: bool) -> list[Backlink]:
+def _backlinks(store: Store, row: StoredItem) -> list[Backlink]:
     """Return who in the same project points here."""
     return [
         Backlink(relation, kind, number, title, shown_ref(row.forge, kind, number, tag))
-        for relation, kind, number, title, tag in load_backlinks(
-            store, row.project_id, row.kind, row.number, is_public=is_public
-        )
+        for relation, kind, number, title, tag in load_backlinks(store, row.project_id, row.kind, row.number)
     ]
 
 
-def _threads(store: Store, item: StoredItem, *, is_public: bool) -> list[ShownThread]:
+def _threads(store: Store, item: StoredItem) -> list[ShownThread]:
     """Return the threads in the order of their first notes."""
     threads: dict[int, ShownThread] = {}
     for row in load_notes_of(store, item.id):
-        if is_public and row.is_internal:
+        if row.is_internal and not store.viewer.includes_internal:
             continue
         thread = threads.setdefault(
             row.thread_id,

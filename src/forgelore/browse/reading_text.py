@@ -10,6 +10,7 @@ from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.code import find_files_at, load_commit_hits, load_commit_paths, load_read_file
 from forgelore.store.database import Store
 from forgelore.store.documents import ReadNoteRow, load_read_items, load_read_notes
+from forgelore.store.filters import is_in_view
 from forgelore.store.item_lists import StoredItem, load_labels_of
 from forgelore.text.dates import format_ms
 from forgelore.text.documents import ShownHeader, build_header
@@ -29,17 +30,18 @@ from forgelore.text.refs import commit_page, file_page, note_page, shown_ref, sp
 from forgelore.words import ProjectName
 
 
-def load_reading(store: Store, key: str, *, is_public: bool = False) -> ReadingText:
+def load_reading(store: Store, key: str) -> ReadingText:
     """Return what is read of something that a hit or a citation names: `item:12`, `file:7`, `commit:9`. Raises NotFound
-    when it is gone; `is_public`: also when it is confidential.
+    when it is gone;
     """
     kind, _, number = key.partition(":")
     if kind not in _READERS or not number.isdecimal() or len(number) > 18:
         raise InvalidValue(
             f"{key[:60]!r} names nothing that can be read", hint="use the key of a search result: item:12"
         )
-    found = _READERS[kind](store, int(number))
-    if found is None or (is_public and found.is_confidential):
+    read, table = _READERS[kind]
+    found = read(store, int(number)) if is_in_view(store, table, int(number)) else None
+    if found is None or (found.is_confidential and not store.viewer.includes_internal):
         raise NotFound(f"{key} is not in this database", hint="use the key of a search result")
     return found
 
@@ -144,8 +146,8 @@ def _read_commit(store: Store, commit_id: int) -> ReadingText | None:
     )
 
 
-_READERS: dict[str, Callable[[Store, int], ReadingText | None]] = {
-    "item": lambda store, item_id: load_item_readings(store, [item_id]).get(item_id),
-    "file": _read_file,
-    "commit": _read_commit,
+_READERS: dict[str, tuple[Callable[[Store, int], ReadingText | None], str]] = {
+    "item": (lambda store, item_id: load_item_readings(store, [item_id]).get(item_id), "items"),
+    "file": (_read_file, "code_files"),
+    "commit": (_read_commit, "commits"),
 }

@@ -6,7 +6,7 @@ from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.store.commits import find_commits
 from forgelore.store.database import Store
 from forgelore.store.item_lists import StoredItem, find_items
-from forgelore.store.paths import PathScope, load_known_paths
+from forgelore.store.paths import load_known_paths
 from forgelore.store.projects import StoredProject, list_projects, resolve_project
 from forgelore.text.refs import Hosts, Ref, parse_commit_name, parse_ref, split_line
 from forgelore.text.values import check_ref, check_text
@@ -53,16 +53,14 @@ def split_refs(words: list[str]) -> list[tuple[str, ...]]:
     return found
 
 
-def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False) -> int:
+def find_item(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> int:
     """Return the id of the item a person means. Raises NotFound with what to do."""
-    return find_row(store, ref, project, hosts, is_public=is_public).id
+    return find_row(store, ref, project, hosts).id
 
 
-def find_row(
-    store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts, *, is_public: bool = False
-) -> StoredItem:
-    """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart). `is_public`: a
-    confidential item is not there, in the same words as any other that is not.
+def find_row(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts) -> StoredItem:
+    """Return the row of the item; `#12` means the issue where both exist (GitLab numbers changes apart). What
+    the viewer may not see is not there, in the same words as anything else that is not.
     """
     if ref.project:
         project = resolve_project(store, ref.project, hosts)
@@ -75,11 +73,10 @@ def find_row(
         "project_id": project.id if project else None,
     } if not ref.key else {"id": int(ref.key.partition(":")[2])}  # fmt: skip
     rows = find_items(store, {name: value for name, value in given.items() if value is not None})
-    rows = [row for row in rows if not (is_public and row.is_confidential)]
     shown = ref.key or ref.tag or f"{'!' if ref.kind == 'change' else '#'}{ref.number}"
     if not rows and ref.sha:
         raise _not_an_item(store, ref, project, shown)
-    if not rows and ref.tag and _is_path(store, ref.tag, project, is_public=is_public):
+    if not rows and ref.tag and _is_path(store, ref.tag, project):
         raise InvalidValue(f"{ref.tag} is a file", hint=_FILES_ALONE)
     if not rows:
         where = f"in {project.name}" if project else "in this database"
@@ -108,10 +105,10 @@ _FILES_ALONE = "`history` tells what happened to it; `show` and `read` have its 
 _ITEMS_ALONE = "name an issue, a change, a discussion or a release; `show` and `read` take commits and files, too"
 
 
-def _is_path(store: Store, path: str, project: StoredProject | None, *, is_public: bool) -> bool:
+def _is_path(store: Store, path: str, project: StoredProject | None) -> bool:
     """Whether something is a path that changes or commits touch."""
     places = [project] if project else list_projects(store)
-    return any(load_known_paths(store, PathScope(one.id, is_public), (path, split_line(path)), 1) for one in places)
+    return any(load_known_paths(store, one.id, (path, split_line(path)), 1) for one in places)
 
 
 def _not_an_item(store: Store, ref: Ref, project: StoredProject | None, shown: str = "") -> InvalidValue | NotFound:

@@ -108,13 +108,11 @@ def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: Au
     ]
 
 
-def save_pair_labels(
-    store: Store, project_id: int, labels: Iterable[PairLabel], *, said_by: str, now_ms: int, is_public: bool = False
-) -> int:
-    """Keep what a person said of pairs; returns how many. Raises NotFound for an item that is not there, and where
-    `is_public` for a confidential one.
+def save_pair_labels(store: Store, project_id: int, labels: Iterable[PairLabel], *, said_by: str, now_ms: int) -> int:
+    """Keep what a person said of pairs; returns how many. Raises NotFound for an item that is not there, and for one
+    that the viewer may not see.
     """
-    find = partial(_find, store, project_id, is_public=is_public)
+    find = partial(_find, store, project_id)
     rows = [
         HumanLabel(find(one.kind, one.number), find(one.kind, one.target), one.label, said_by, now_ms) for one in labels
     ]
@@ -202,8 +200,8 @@ def _as_blind(kind: str, source: BlindItem, target: BlindItem) -> BlindPair:
     return BlindPair(kind, source.number, target.number, first, second)
 
 
-def _find(store: Store, project_id: int, kind: str, number: int, *, is_public: bool) -> int:
-    item_id = find_live(store, project_id, kind, number, is_public=is_public)
+def _find(store: Store, project_id: int, kind: str, number: int) -> int:
+    item_id = find_live(store, project_id, kind, number)
     if item_id is None:
         raise NotFound(f"there is no {kind} {number} in this project", hint="check the numbers of the label")
     return item_id

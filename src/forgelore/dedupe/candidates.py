@@ -98,12 +98,12 @@ def _rank(
     retriever: Retriever, subject: Subject, setting: CandidateSetting, as_of: int | None, *, by_cards: bool
 ) -> Ranking:
     filters = Filters(
-        types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,), is_public=True,
+        types=(subject.kind,), project_ids=(subject.project_id,), not_items=(subject.item_id,),
         before=as_of,
     )  # fmt: skip
     most = max(setting.k, SHOWN_CLOSED)
     request = CompareRequest(subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards, as_of=as_of)
-    return rank_matches(retriever, request)
+    return rank_matches(retriever.seen_by(retriever.store.viewer.without_internal()), request)
 
 
 def _choose(ranking: Ranking, setting: CandidateSetting) -> list[Match]:

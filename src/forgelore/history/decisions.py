@@ -269,14 +269,12 @@ def load_kept(store: Store, reader: ItemReader, items: Sequence[SourceItem]) -> 
     return [one for one in found if one]
 
 
-def load_superseding(
-    store: Store, project: StoredProject, found: Sequence[FoundDecision], *, is_public: bool
-) -> list[DecisionNode]:
+def load_superseding(store: Store, project: StoredProject, found: Sequence[FoundDecision]) -> list[DecisionNode]:
     """Return kept decisions about other files that say they replace one of these."""
     names = frozenset(name for one in found for name in one.node.names)
     here = {one.node.shown for one in found}
     nodes = []
-    for row in load_edges_to(store, project.id, names, is_public=is_public):
+    for row in load_edges_to(store, project.id, names):
         shown = f"{shown_ref(project.name.forge, row.kind, row.number, row.tag)} line {row.first_line}"
         if shown not in here:
             nodes.append(DecisionNode(frozenset(), shown, row.decided_at, (DecisionEdge("supersedes", row.target),)))

@@ -43,7 +43,7 @@ from forgelore.history.sources import (
 )
 from forgelore.history.statements import DecisionRule, find_reason
 from forgelore.store.database import Store
-from forgelore.store.paths import PathScope, list_closers, load_weights
+from forgelore.store.paths import list_closers, load_weights
 from forgelore.store.projects import StoredProject
 from forgelore.text.dates import as_time
 from forgelore.text.reading import ReadingText
@@ -131,15 +131,14 @@ class PathRequest(NamedTuple):
     kind: HistoryKind = ""  # only these; "": everything
 
 
-def load_history(store: Store, project: StoredProject, request: PathRequest, *, is_public: bool = False) -> PathHistory:
+def load_history(store: Store, project: StoredProject, request: PathRequest) -> PathHistory:
     """Return what happened to a path. Raises NotFound, with the nearest path, for one that nobody knows."""
-    scope = PathScope(project.id, is_public)
-    meant = find_path(store, scope, request.text, request.place)
-    sources = load_sources(store, scope, meant)
+    meant = find_path(store, project.id, request.text, request.place)
+    sources = load_sources(store, project.id, meant)
     if not meant.is_known and not sources.items:
-        raise _unknown(store, scope, project, meant)
-    found = find_decisions(store, project, scope, meant, sources, request.maintainers)
-    others = load_superseding(store, project, found, is_public=is_public)
+        raise _unknown(store, project, meant)
+    found = find_decisions(store, project, meant, sources, request.maintainers)
+    others = load_superseding(store, project, found)
     decisions = [one for one in build_decisions(found, others) if _is_within(request, one.decided_at)]
     entries = [one for one in _build_entries(sources) if _is_within(request, one.happened_at)]
     if request.kind:
@@ -156,32 +155,32 @@ def load_history(store: Store, project: StoredProject, request: PathRequest, *, 
 
 
 def extract_history(
-    store: Store, project: StoredProject, request: PathRequest, setting: ExtractionSetting, *, is_public: bool,
+    store: Store, project: StoredProject, request: PathRequest, setting: ExtractionSetting, *,
     include_internal: bool,
 ) -> ExtractedDecisions:  # fmt: skip
     """Let a model read the conversations of a path's history, and keep their decisions. Raises NotFound as above.
     Without `include_internal` it reads nothing that is confidential, whoever asks.
     """
-    view = PathScope(project.id, is_public)
-    meant = find_path(store, view, request.text, request.place)
-    sources = load_sources(store, PathScope(project.id, is_public or not include_internal), meant)
+    meant = find_path(store, project.id, request.text, request.place)
+    seen = store if include_internal else store.seen_by(store.viewer.without_internal())
+    sources = load_sources(seen, project.id, meant)
     if not meant.is_known and not sources.items:
-        raise _unknown(store, view, project, meant)
+        raise _unknown(store, project, meant)
     return extract_decisions(store, project.id, sources.items, setting)
 
 
 def find_decisions(
-    store: Store, project: StoredProject, scope: PathScope, meant: MeantPath, sources: PathSources,
+    store: Store, project: StoredProject, meant: MeantPath, sources: PathSources,
     maintainers: Sequence[str],
 ) -> list[FoundDecision]:  # fmt: skip
     """Return the decisions that a model has read before in the sources of a path, and those that rules find."""
     logins = {part.author for item in sources.items for part in item.text.parts if part.author}
     known = find_maintainers(store, project, logins, named=maintainers)
     is_known = any(one is not None for one in known.values()) or bool(list_maintainers(store, project).logins)
-    closers = () if is_known else list_closers(store, scope, authors=_CLOSED_OF, within_ms=CLOSER_MS)
+    closers = () if is_known else list_closers(store, project.id, authors=_CLOSED_OF, within_ms=CLOSER_MS)
     reader = ItemReader(
         project, meant, lambda login: known.get(login) if login else None, frozenset(closers),
-        load_weights(store, scope, (item.row.id for item in sources.items)),
+        load_weights(store, (item.row.id for item in sources.items)),
         knows_anybody=is_known or bool(closers),
     )  # fmt: skip
     squashed = _find_squashed(sources)
@@ -301,7 +300,7 @@ def _warnings(sources: PathSources, meant: MeantPath) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unknown(store: Store, scope: PathScope, project: StoredProject, meant: MeantPath) -> NotFound:
-    near = suggest_path(store, scope, meant.shown)
+def _unknown(store: Store, project: StoredProject, meant: MeantPath) -> NotFound:
+    near = suggest_path(store, project.id, meant.shown)
     hint = f"did you mean {near}?" if near else "paths come with changes, and with: forgelore index-code"
     return NotFound(f"nothing in {project.name} is known to touch {meant.shown!r}", hint=hint)

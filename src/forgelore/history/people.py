@@ -13,7 +13,7 @@ from typing import NamedTuple
 from forgelore.errors import NotFound
 from forgelore.store.commits import load_git_names
 from forgelore.store.database import Store
-from forgelore.store.paths import PathScope, list_path_people
+from forgelore.store.paths import list_path_people
 from forgelore.store.people import PersonScope, find_spelling, list_writers
 from forgelore.store.person_items import (
     DoneRow,
@@ -205,10 +205,10 @@ class PathPeople(NamedTuple):
 
 
 def load_path_people(
-    store: Store, scope: PathScope, names: tuple[str, ...], *, since_ms: int, limit: int
+    store: Store, project_id: int, names: tuple[str, ...], *, since_ms: int, limit: int
 ) -> list[PathPerson]:
     """Return who knows a path. Programs know nothing."""
-    rows = list_path_people(store, scope, names, since_ms, limit + _MAX_BOTS)
+    rows = list_path_people(store, project_id, names, since_ms, limit + _MAX_BOTS)
     people = [
         PathPerson(row.login, row.written, row.reviewed, row.commits, as_time(row.last_at))
         for row in rows
@@ -221,7 +221,8 @@ def load_person(store: Store, scope: PersonScope, project: str | None) -> Person
     """Return what a person did within a scope."""
     resolved, last_resolved = load_resolved(store, scope)
     called = load_git_names(store, scope.login, scope.project_ids)
-    mails = [] if scope.is_public else [one.mail for one in called if not login_in_address(one.mail)]
+    shows_mails = store.viewer.includes_internal
+    mails = [one.mail for one in called if shows_mails and not login_in_address(one.mail)]
     counts, first, last = _count(store, scope, resolved)
     paths, areas = _known_places(store, scope)
     return PersonAnswer(
@@ -259,22 +260,22 @@ def _known_places(store: Store, scope: PersonScope) -> tuple[list[KnownPlace], l
     return [place for place, _ in places], areas_of(places)
 
 
-def find_login(store: Store, name: str, *, is_public: bool) -> str | None:
+def find_login(store: Store, name: str) -> str | None:
     """Return a login as it is spelled here; None when nobody has it."""
     for login in (name, f"{name}{BOT}"):
-        found = find_spelling(store, PersonScope(login, is_public=is_public))
+        found = find_spelling(store, PersonScope(login))
         if found:
             return found
     return None
 
 
-def resolve_person(store: Store, text: str, *, is_public: bool) -> str:
+def resolve_person(store: Store, text: str) -> str:
     """Return the login of the person that is meant. Raises NotFound with the nearest name."""
     name = check_filled("the person's name", text).strip().removeprefix("@")
-    found = find_login(store, name, is_public=is_public)
+    found = find_login(store, name)
     if found:
         return found
-    meant = suggest(name, list_writers(store, is_public=is_public))
+    meant = suggest(name, list_writers(store))
     said = f"; did you mean {meant.removeprefix('@')!r}?" if meant else ""
     raise NotFound(f"nobody here is called {text[:100]!r}{said}", hint="write a login as the forge has it: ana or @ana")
 

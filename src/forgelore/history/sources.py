@@ -24,7 +24,6 @@ from forgelore.store.documents import load_document_places, load_read_items
 from forgelore.store.filters import Filters, build_allowed
 from forgelore.store.item_lists import StoredItem
 from forgelore.store.paths import (
-    PathScope,
     list_closed_by,
     list_threads_on,
     list_touching_commits,
@@ -70,31 +69,31 @@ class MeantPath(NamedTuple):
         return path.startswith(self.names[0]) if self.kind == "folder" else path in self.names
 
 
-def find_path(store: Store, scope: PathScope, text: str, place: ClonePlace) -> MeantPath:
+def find_path(store: Store, project_id: int, text: str, place: ClonePlace) -> MeantPath:
     """Return what is meant by a path that was typed. Raises InvalidValue for what cannot be a path."""
     spellings = list(dict.fromkeys(spell_path(text, place)))
     if not spellings:
         raise InvalidValue(f"{text[:200]!r} is outside of the project", hint="name a path from the project's root")
     for path in spellings:
         if is_glob(path):
-            if load_known_paths(store, scope, (path,), 1):
+            if load_known_paths(store, project_id, (path,), 1):
                 return MeantPath(path, "glob", (path,))
-        elif not path.endswith("/") and load_known_paths(store, scope, (path,), 1):
-            return MeantPath(path, "file", _follow(store, scope, path))
-        elif load_known_paths(store, scope, (folder := path.rstrip("/") + "/",), 1):
+        elif not path.endswith("/") and load_known_paths(store, project_id, (path,), 1):
+            return MeantPath(path, "file", _follow(store, project_id, path))
+        elif load_known_paths(store, project_id, (folder := path.rstrip("/") + "/",), 1):
             return MeantPath(folder, "folder", (folder,))
     first = spellings[0]
     kind: PathKind = "glob" if is_glob(first) else "folder" if first.endswith("/") else "file"
     return MeantPath(first, kind, (first,), is_known=False)
 
 
-def suggest_path(store: Store, scope: PathScope, path: str) -> str | None:
+def suggest_path(store: Store, project_id: int, path: str) -> str | None:
     """Return the known path that one was probably meant to be: of the same name, else one that is spelled alike."""
     name = posixpath.basename(path.rstrip("/"))
-    same = load_known_paths(store, scope, (f"**/{name}",), 50) if name and not is_glob(name) else []
+    same = load_known_paths(store, project_id, (f"**/{name}",), 50) if name and not is_glob(name) else []
     if same:
         return suggest(path, same) or min(same, key=len)
-    known = load_known_paths(store, scope, ("**",), _COMPARED)
+    known = load_known_paths(store, project_id, ("**",), _COMPARED)
     return suggest(path, known)
 
 
@@ -136,7 +135,7 @@ def _clean(path: str) -> str:
     return "**" if plain in ("", ".") else f"{plain}/" if is_folder else plain
 
 
-def _follow(store: Store, scope: PathScope, path: str) -> tuple[str, ...]:
+def _follow(store: Store, project_id: int, path: str) -> tuple[str, ...]:
     """Return all names of a file, that which was asked for first: those it had before, of a part also those of the file
     that it was split off from, and those it got later, of a file that was split its parts. Other parts of the same file
     are files of their own.
@@ -145,7 +144,7 @@ def _follow(store: Store, scope: PathScope, path: str) -> tuple[str, ...]:
     for is_later in (False, True):
         waiting, walked = [path], {path}
         while waiting and len(found) < _MAX_NAMES:
-            for name in load_renames(store, scope, waiting.pop(0), is_later=is_later):
+            for name in load_renames(store, project_id, waiting.pop(0), is_later=is_later):
                 if name not in walked:
                     walked.add(name)
                     found.setdefault(name)
@@ -186,19 +185,19 @@ class PathSources(NamedTuple):
     is_cut: bool
 
 
-def load_sources(store: Store, scope: PathScope, meant: MeantPath) -> PathSources:
+def load_sources(store: Store, project_id: int, meant: MeantPath) -> PathSources:
     """Return what a path's history is made from, newest first within each sort."""
-    touching = list_touching_items(store, scope, meant.names, MAX_ITEMS + 1)
-    threads = list_threads_on(store, scope, meant.names, MAX_ITEMS + 1)
-    commits = list_touching_commits(store, scope, meant.names, MAX_COMMITS + 1)
-    names = _names_to_find(store, scope, meant)
-    mentioning = _find_mentioning(store, scope, names)
+    touching = list_touching_items(store, project_id, meant.names, MAX_ITEMS + 1)
+    threads = list_threads_on(store, project_id, meant.names, MAX_ITEMS + 1)
+    commits = list_touching_commits(store, project_id, meant.names, MAX_COMMITS + 1)
+    names = _names_to_find(store, project_id, meant)
+    mentioning = _find_mentioning(store, project_id, names)
     is_cut = len(touching) > MAX_ITEMS or len(threads) > MAX_ITEMS or len(commits) > MAX_COMMITS
     on_path: dict[int, set[str]] = {}
     for place in threads[:MAX_ITEMS]:
         on_path.setdefault(place.item_id, set()).add(place.thread_key)
     touched = frozenset(touching[:MAX_ITEMS])
-    linked = frozenset(list_closed_by(store, scope, touched, MAX_ITEMS))
+    linked = frozenset(list_closed_by(store, touched, MAX_ITEMS))
     ids = list(dict.fromkeys([*touching[:MAX_ITEMS], *on_path, *mentioning, *linked]))
     pattern = _mention_pattern(names, meant)
     items = []
@@ -223,22 +222,24 @@ def _load_commits(store: Store, ids: list[int]) -> list[SourceCommit]:
     return [SourceCommit(rows[one], load_reading(store, f"commit:{one}")) for one in ids if one in rows]
 
 
-def _names_to_find(store: Store, scope: PathScope, meant: MeantPath) -> list[str]:
+def _names_to_find(store: Store, project_id: int, meant: MeantPath) -> list[str]:
     """Return what a text may call the file: its paths; its bare name where no other file has that name."""
     if meant.kind == "glob":
         return []
     names = [name for name in meant.names if "/" in name.rstrip("/")]
     if meant.kind == "file":
         bare = meant.names[0].rpartition("/")[2]
-        others = load_known_paths(store, scope, (f"**/{bare}",), len(meant.names) + 1) if len(bare) >= _MIN_NAME else []
+        others = (
+            load_known_paths(store, project_id, (f"**/{bare}",), len(meant.names) + 1) if len(bare) >= _MIN_NAME else []
+        )
         if others and all(other in meant.names for other in others):
             names.append(bare)
     return names
 
 
-def _find_mentioning(store: Store, scope: PathScope, names: list[str]) -> list[int]:
+def _find_mentioning(store: Store, project_id: int, names: list[str]) -> list[int]:
     """Return the items whose words may name the file, the best first."""
-    allowed = build_allowed(Filters(project_ids=(scope.project_id,), is_public=scope.is_public))
+    allowed = build_allowed(store, Filters(project_ids=(project_id,)))
     found: list[int] = []
     for name in names:
         quoted = name.replace('"', " ")

@@ -93,20 +93,18 @@ class IndexStats(NamedTuple):
     code: CodeStats
 
 
-def load_stats(
-    store: Store, fingerprint: str | None = None, *, project_id: int | None = None, is_public: bool = False
-) -> IndexStats:
+def load_stats(store: Store, fingerprint: str | None = None, *, project_id: int | None = None) -> IndexStats:
     """Return how much is there and what waits, of one project or of all. Vectors are counted for one embedder:
-    the given, or the last used. `is_public`: without documents of confidential items.
+    the given, or the last used.
     """
     with store.snapshot():
-        kinds = count_kinds(store, project_id, is_public=is_public)
-        truncated = count_truncated(store, project_id, is_public=is_public)
+        kinds = count_kinds(store, project_id)
+        truncated = count_truncated(store, project_id)
         total = sum(count for counts in kinds.values() for count in counts.values())
-        queues = load_queues(store, project_id, is_public=is_public)
+        queues = load_queues(store, project_id)
         current = find_current_embedder(store, fingerprint)
-        counted = count_vectors(store, current[0], project_id, is_public=is_public) if current else (0, 0)
-        second = count_second_vectors(store, project_id, is_public=is_public)
+        counted = count_vectors(store, current[0], project_id) if current else (0, 0)
+        second = count_second_vectors(store, project_id)
         return IndexStats(
             DocumentStats(total, kinds, sum(truncated.values()), truncated),
             VectorStats(
@@ -118,7 +116,7 @@ def load_stats(
                 chunks=counted[1],
                 second=second[0] if second else None,
             ),
-            FullTextStats(count_documents(store, project_id, is_public=is_public) + count_cards(store, project_id)),
+            FullTextStats(count_documents(store, project_id) + count_cards(store, project_id)),
             queues,
             FileStats(store.path, measure_file(store), load_version(store)),
             _code_stats(store, project_id),
@@ -146,23 +144,21 @@ class Searchable(NamedTuple):
     hint: str = ""
 
 
-def look_at_search(store: Store, *, is_public: bool = False) -> Searchable:
-    """Look for tables that are missing, for documents, and for some of those by their own words. `is_public`: nothing
-    of confidential items is counted or quoted.
-    """
+def look_at_search(store: Store) -> Searchable:
+    """Look for tables that are missing, for documents, and for some of those by their own words."""
     missing = [gap.name for gap in find_gaps(store) if gap.type == "table"]
     if missing:
         return Searchable("error", f"tables are missing: {', '.join(missing)}", _REPAIR)
     try:
-        return _look_at_documents(store, is_public=is_public)
+        return _look_at_documents(store)
     except StoreError as error:
         return Searchable("error", error.message, _REPAIR)
 
 
-def _look_at_documents(store: Store, *, is_public: bool) -> Searchable:
-    items = count_live(store, is_public=is_public)
-    documents = count_all_documents(store, is_public=is_public)
-    waiting = count_waiting(store, JobKind.DOCUMENT, is_public=is_public)
+def _look_at_documents(store: Store) -> Searchable:
+    items = count_live(store)
+    documents = count_all_documents(store)
+    waiting = count_waiting(store, JobKind.DOCUMENT)
     if not items:
         return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
     if not documents:
@@ -172,7 +168,7 @@ def _look_at_documents(store: Store, *, is_public: bool) -> Searchable:
         return Searchable("error", message, _REPAIR)
     missed, _ = find_unmatched(store, _ASKED)
     if missed:
-        word = "a word" if is_public else f"the word {missed[0][1]!r}"
+        word = f"the word {missed[0][1]!r}" if store.viewer.includes_internal else "a word"
         return Searchable("error", f"full text does not find {word} of its own documents", _REPAIR)
     if waiting:
         return Searchable("warning", f"{waiting:,} items cannot be found yet", "run: forgelore generate-docs")

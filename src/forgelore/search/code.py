@@ -143,7 +143,7 @@ def rank_code(
 def _find(retriever: Retriever, index: CodeWords, query: Query, words: Sequence[Word], depth: int) -> list[Found]:
     """Return what has the words, or the rarest of them, and meets what must occur and what must not."""
     weights = CODE_WEIGHTS if index == "code" else COMMIT_WEIGHTS
-    allowed, bindings = (allow_files if index == "code" else allow_commits)(query.filters)
+    allowed, bindings = (allow_files if index == "code" else allow_commits)(retriever.store, query.filters)
 
     def search(expression: str | None) -> list[Found]:
         if expression is None:

@@ -41,16 +41,16 @@ _TYPES = {
 
 def parse_filters(
     words: FilterWords, *, now_ms: int, project_ids: Iterable[int] = (), not_project_ids: Iterable[int] = (),
-    is_public: bool = False, store: Store | None = None,
+    store: Store | None = None,
 ) -> Filters:  # fmt: skip
     """Return the filters for words such as `pr`, `opened`, `@ana`, `3 months ago`; "ago" is counted from `now_ms`.
     Which projects are meant is the caller's to find. `store`: a label of it that has a comma is no list of labels.
     """
 
     def is_label(name: str) -> bool:
-        return store is not None and has_value(store, "label", name, is_public=is_public)
+        return store is not None and has_value(store, "label", name)
 
-    filters = _parse(words, now_ms, is_label)._replace(project_ids=tuple(project_ids), is_public=is_public)
+    filters = _parse(words, now_ms, is_label)._replace(project_ids=tuple(project_ids))
     without = [_parse(one, now_ms, is_label) for one in _each_value(words.get("without") or {})]
     _check_count("left out", len(without), _MAX_OTHER)
     without += [Filters(project_ids=(project_id,)) for project_id in not_project_ids]
@@ -263,54 +263,51 @@ def warn_of_absent(store: Store, filters: Filters, *, is_empty: bool) -> list[st
     no item has the label 'I-ICEE'; did you mean 'I-ICE'?
     """
     absent = list(dict.fromkeys(_absent(store, filters, is_empty=is_empty)))
-    named = [_tell(store, what, value, is_public=filters.is_public) for what, value in absent[:_MAX]]
+    named = [_tell(store, what, value) for what, value in absent[:_MAX]]
     return [*named, f"and {len(absent) - _MAX} more values that nobody has"] if len(absent) > _MAX else named
 
 
 def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple[str, str]]:
-    is_public = filters.is_public
     if is_empty and len(filters.paths) <= _MAX:  # each may be a look at all paths
-        yield from (("path", path) for path in filters.paths if not has_path(store, path, is_public=is_public))
+        yield from (("path", path) for path in filters.paths if not has_path(store, path))
     for one in (filters, *filters.without):
         labels = [("label", names) for names in (*((name,) for name in one.labels), *one.any_labels)]
         for what, values in (*labels, ("author", one.authors)):
             if one is filters and not is_empty and len(values) == 1:
                 continue  # whatever was found has it
             names = ((value, value.removeprefix("@")) for value in values)
-            yield from ((what, value) for value, name in names if not has_value(store, what, name, is_public=is_public))
+            yield from ((what, value) for value, name in names if not has_value(store, what, name))
         if not is_empty:
             continue
         people = dict.fromkeys((*one.commenters, *one.mentions, *one.involves))
         names = ((value, value.removeprefix("@")) for value in people)
-        yield from (
-            ("person", value) for value, name in names if not has_value(store, "person", name, is_public=is_public)
-        )
+        yield from (("person", value) for value, name in names if not has_value(store, "person", name))
         for what, values in (("milestone", one.milestones), ("assignee", one.assignees)):
-            there = list_values(store, what, is_public=is_public) if values else []
+            there = list_values(store, what) if values else []
             known = {name.lower().removeprefix("@") for name in there}
             yield from ((what, value) for value in values if value.lower().removeprefix("@") not in known)
 
 
-def _tell(store: Store, what: str, value: str, *, is_public: bool) -> str:
+def _tell(store: Store, what: str, value: str) -> str:
     if what in ("author", "assignee", "person") and value.lower() == "me":
         return "who @me is is not known here; write the name"
     if what == "path":
-        return f"{_SAID[what]} {value!r}{_suggest_path(store, value, is_public=is_public)}"
+        return f"{_SAID[what]} {value!r}{_suggest_path(store, value)}"
     if "," in value and what != "label":  # of labels that is a list, and this one was quoted
         return f"{_SAID[what]} {value!r}; write several values one by one"
-    meant = suggest(value, list_values(store, "author" if what == "person" else what, is_public=is_public))
+    meant = suggest(value, list_values(store, "author" if what == "person" else what))
     return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")
 
 
-def _suggest_path(store: Store, path: str, *, is_public: bool) -> str:
+def _suggest_path(store: Store, path: str) -> str:
     """Return what to write instead: a folder has a slash at its end and none before it, and capitals count."""
     bare = path.removeprefix("./").lstrip("/")
     spellings = [bare] if is_glob(bare) or bare.endswith("/") else [bare, f"{bare}/"]
     for one in spellings:
-        if one not in ("", "/", path) and has_path(store, one, is_public=is_public):
+        if one not in ("", "/", path) and has_path(store, one):
             return f"; did you mean {one!r}?"
     for one in spellings:
-        found = find_path_in_other_case(store, one, is_public=is_public) if one.strip("/") else None
+        found = find_path_in_other_case(store, one) if one.strip("/") else None
         if found:
             return _tell_case(one, found)
     return ""

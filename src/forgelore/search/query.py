@@ -121,7 +121,6 @@ class QuerySetting(NamedTuple):
     project: StoredProject | None
     hosts: Hosts
     now_ms: int
-    is_public: bool = False  # confidential items are not there
 
 
 def build_query(
@@ -133,9 +132,7 @@ def build_query(
 
     Raises InvalidValue for values that cannot be meant, NotFound for a project that is not here.
     """
-    typed = (
-        TypedQuery(text) if is_literal else parse_typed(text, partial(_is_option, store, is_public=setting.is_public))
-    )
+    typed = TypedQuery(text) if is_literal else parse_typed(text, partial(_is_option, store))
     said = read_qualifiers(typed.qualifiers)
     named, is_all = (
         ((), False) if is_literal else _name_items(store, typed, setting.hosts, is_pasted="\n" in text.strip())
@@ -146,7 +143,7 @@ def build_query(
     filters = _filters(store, flags, said, setting).leaving_out_threads()
     if "comments" in said.fields:  # is:issue in:comments means what people said below issues
         filters = filters._replace(with_threads=True)
-    known, missed = find_named_items(store, named, setting.hosts, filters.project_ids, is_public=setting.is_public)
+    known, missed = find_named_items(store, named, setting.hosts, filters.project_ids)
     sort = said.sort or (parse_sort(order) if order else SortOrder())
     required, notes = _bounded(typed)
     if known.document_ids and not is_all and sort.key != "relevance":
@@ -162,12 +159,12 @@ def build_query(
     )  # fmt: skip
 
 
-def _is_option(store: Store, word: str, is_within: bool, *, is_public: bool = False) -> bool:  # noqa: FBT001
+def _is_option(store: Store, word: str, is_within: bool) -> bool:  # noqa: FBT001
     """Whether the project writes the word behind a dash often enough. `is_within`: it stands in a sentence."""
     expression = build_and(parse_words(word))
     if expression is None:
         return False
-    ids = list_with_words(store, expression, _SAMPLE, build_allowed(Filters(is_public=is_public)))
+    ids = list_with_words(store, expression, _SAMPLE, build_allowed(store, Filters()))
     dashed = re.compile(rf"(?<![\w-])--?{re.escape(word)}(?![\w-])")
     found = sum(1 for title, text in load_texts(store, ids).values() if dashed.search(title) or dashed.search(text))
     if found and found >= _SURE * len(ids):
@@ -246,7 +243,6 @@ def _filters(store: Store, flags: FilterWords, said: QueryFilters, setting: Quer
         now_ms=setting.now_ms,
         project_ids=named or only_projects(store, setting.project),
         not_project_ids=find_project_ids(store, said.not_projects, setting.hosts),
-        is_public=setting.is_public,
         store=store,
     )
 
@@ -263,10 +259,10 @@ _AND = " and "  # between several that are shown
 
 
 def find_named_items(
-    store: Store, named: Sequence[NamedRef], hosts: Hosts, project_ids: tuple[int, ...] = (), *, is_public: bool = False
+    store: Store, named: Sequence[NamedRef], hosts: Hosts, project_ids: tuple[int, ...] = ()
 ) -> tuple[KnownItems, tuple[str, ...]]:
     """Return the items that a query names, in its order, and a sentence about each ref beside them that has none."""
-    each = [_find_named(store, one, hosts, project_ids, is_public=is_public) for one in named]
+    each = [_find_named(store, one, hosts, project_ids) for one in named]
     found = [one for one in each if one.document_ids]
     if len(each) <= 1 or not found:
         return (each[0] if each else KnownItems()), tuple(note for one in each[1:] for note in one.notes)
@@ -278,23 +274,21 @@ def find_named_items(
     return KnownItems(documents, f"{shown} name {_items(len(documents))} at the top", shown), missed
 
 
-def _find_named(
-    store: Store, named: NamedRef, hosts: Hosts, project_ids: tuple[int, ...], *, is_public: bool
-) -> KnownItems:
+def _find_named(store: Store, named: NamedRef, hosts: Hosts, project_ids: tuple[int, ...]) -> KnownItems:
     ref, said = named
-    found = find_known_items(store, ref, hosts, project_ids, is_public=is_public, said=said)
+    found = find_known_items(store, ref, hosts, project_ids, said=said)
     if said and ref.kind and not found.document_ids:  # people say issue to a pull request
         loose = ref._replace(kind=None)
-        return find_known_items(store, loose, hosts, project_ids, is_public=is_public, said=said)
+        return find_known_items(store, loose, hosts, project_ids, said=said)
     return found
 
 
 def find_known_items(
-    store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[int, ...] = (), *, is_public: bool = False, said: str = ""
+    store: Store, ref: Ref, hosts: Hosts, project_ids: tuple[int, ...] = (), *, said: str = ""
 ) -> KnownItems:
     """Return the items that a ref means within these projects (none: all of them). One number may stand for several: in
-    several projects, or an issue and a change where a forge numbers them apart. `is_public`: confidential ones are not
-    there, in the same words as any others that are not. `said`: how the query calls it, `pr 12`.
+    several projects, or an issue and a change where a forge numbers them apart. What the viewer may not see is not
+    there, in the same words as anything else that is not. `said`: how the query calls it, `pr 12`.
     """
     shown = said or _typed(ref)
     where = "here" if project_ids else "in this database"
@@ -310,7 +304,7 @@ def find_known_items(
         project_ids = (project.id,)
         if ref.number and profile_of(project.name.forge).numbering == "shared":
             ref = ref._replace(kind=None)  # such a forge leads from /issues/7 to /pull/7
-    rows = load_known(store, ref, project_ids, is_public=is_public) if ref.number <= _LARGEST else []
+    rows = load_known(store, ref, project_ids) if ref.number <= _LARGEST else []
     live = [row for row in rows if not row.is_deleted]
     documents = tuple(row.document_id for row in live if row.document_id is not None)
     if documents:

@@ -11,6 +11,7 @@ One person cannot teach a project an acronym: items of three authors must have b
 
 import _thread
 import contextlib
+import copy
 import os
 import re
 from collections import defaultdict
@@ -38,6 +39,7 @@ from forgelore.store.sqlite.fulltext import (
     search_words,
 )
 from forgelore.text.vectors import check_vector
+from forgelore.viewer import Viewer
 from forgelore.words import Source
 
 if TYPE_CHECKING:
@@ -83,7 +85,16 @@ class Retriever:
         self._vectors: dict[Source, VectorCache] = {}
         self._scopes: QueryCache[object, SearchScope] = QueryCache(store, _MAX_SCOPES)
         self._counts: QueryCache[str, int] = QueryCache(store, _MAX_COUNTS)
-        self.acronyms: QueryCache[tuple[str, bool], str] = QueryCache(store, _MAX_COUNTS)
+        self.acronyms: QueryCache[str, str] = QueryCache(store, _MAX_COUNTS)
+
+    def seen_by(self, viewer: Viewer) -> "Retriever":
+        """Return one that finds what a viewer may see, and shares what is kept in memory."""
+        if viewer == self.store.viewer:
+            return self
+        seen = copy.copy(self)
+        seen.store = self.store.seen_by(viewer)
+        seen.acronyms = QueryCache(seen.store, _MAX_COUNTS)
+        return seen
 
     @cached_property
     def second(self) -> "Embedder | None":
@@ -161,7 +172,7 @@ class Retriever:
         """Resolve filters and further conditions for both lists. The ids are kept: people ask again within the same
         project.
         """
-        allowed = build_allowed(filters, further)
+        allowed = build_allowed(self.store, filters, further)
         if allowed is None or not with_vectors:
             return SearchScope(allowed)
         key = (allowed.sql, allowed.bindings)
@@ -368,14 +379,14 @@ _SAMPLE = 200  # documents with the acronym that are looked at, the newest ones
 _MIN_AUTHORS = 3  # of items that have both
 
 
-def join_acronyms(retriever: "Retriever", asked: tuple[Word, ...], *, is_public: bool = False) -> tuple[Word, ...]:
+def join_acronyms(retriever: "Retriever", asked: tuple[Word, ...]) -> tuple[Word, ...]:
     """Return the words of a query with the words of each acronym in it, and with the acronym of such words."""
     if len(asked) > _MAX_WORDS:
         return asked
     words = list(asked)
     for at, word in enumerate(words):
         if word.text.isascii() and word.text.isupper() and word.text.isalpha() and len(word.text) in _SIZES:
-            meaning = find_meaning(retriever, word.text, is_public=is_public)
+            meaning = find_meaning(retriever, word.text)
             words[at] = _with_synonym(word, meaning) if meaning else word
     if len(words) > _MAX_WRITTEN_OUT:
         return tuple(words)
@@ -388,21 +399,21 @@ def join_acronyms(retriever: "Retriever", asked: tuple[Word, ...], *, is_public:
         run = words[at : at + size]
         text = " ".join(word.text.lower() for word in run)
         is_written = _is_written_out(retriever, text, acronym)
-        if is_written and find_meaning(retriever, acronym, is_public=is_public) == text:
+        if is_written and find_meaning(retriever, acronym) == text:
             words[at : at + size] = [_with_synonym(word, acronym) for word in run]
     return tuple(words)
 
 
-def find_meaning(retriever: "Retriever", acronym: str, *, is_public: bool) -> str:
+def find_meaning(retriever: "Retriever", acronym: str) -> str:
     """Return the words that an acronym stands for in the items' own texts; "" where too few say so."""
-    kept, key = retriever.acronyms.current(), (acronym, is_public)
+    kept, key = retriever.acronyms.current(), acronym
     if key not in kept:
-        retriever.acronyms.keep(key, _learn(retriever, acronym, is_public=is_public))
+        retriever.acronyms.keep(key, _learn(retriever, acronym))
     return retriever.acronyms.current()[key]
 
 
-def _learn(retriever: "Retriever", acronym: str, *, is_public: bool) -> str:
-    allowed = build_allowed(Filters(is_public=is_public))
+def _learn(retriever: "Retriever", acronym: str) -> str:
+    allowed = build_allowed(retriever.store, Filters())
     ids = list_with_words(retriever.store, f'"{acronym}"', _SAMPLE, allowed)
     spelled = [rf"{letter}[A-Za-z]+" for letter in acronym]
     blanks, dashes = r"[\s-]+".join(spelled), "-".join(spelled)

@@ -103,7 +103,7 @@ def search(retriever: Retriever, query: Query, *, rescorer: "Embedder | None" = 
     typed = parse_words(query.text)
     words = join_groups(typed, query.required)
     if not query.is_raw and not query.required:
-        words = join_acronyms(retriever, words, is_public=query.filters.is_public)
+        words = join_acronyms(retriever, words)
     if not query.is_raw and is_too_long(query.text, typed):
         warnings.append("the query is very long; its first 64 words are used")
     if query.sort.key != "relevance":
@@ -210,7 +210,7 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
         raise InvalidValue("meaning knows no other order than relevance", hint="leave the order or the mode out")
     expression = query.text if query.is_raw else build_and(words)
     further = build_text_conditions(query, words) + ([has_words(expression)] if expression else [])
-    allowed = build_allowed(query.filters, further)
+    allowed = build_allowed(retriever.store, query.filters, further)
     key, is_ascending = query.sort
     with raw_query_errors(query.text):
         ids = load_sorted(retriever.store, allowed, key, is_ascending=is_ascending, limit=query.end)
@@ -228,7 +228,7 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
 
 def _has_known_word(retriever: Retriever, words: Sequence[Word], query: Query) -> bool:
     """Whether any document holds a word of the query, within the filters or not; of those its reader may see."""
-    readable = build_allowed(Filters(is_public=query.filters.is_public))
+    readable = build_allowed(retriever.store, Filters())
     return retriever.count_items(words, 1, readable, source=query.source)[0] > 0
 
 
@@ -445,7 +445,7 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
     """Return a warning when items of the projects looked at are not indexed yet: after a killed import, a sync without
     documents. Whatever queues an item does so in the transaction that saves it, so that the queue knows them all.
     """
-    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids, is_public=filters.is_public)
+    waiting = count_waiting(store, JobKind.DOCUMENT, filters.project_ids)
     if not waiting:
         return []
     items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
@@ -453,6 +453,6 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
 
 
 def warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
-    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids, is_public=filters.is_public)
+    waiting = count_waiting(store, JobKind.EMBED, filters.project_ids)
     if waiting:
         warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")

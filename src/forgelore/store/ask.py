@@ -12,6 +12,13 @@ SessionValue = str | int | float | bool | None
 _SAW_INTERNAL = f"coalesce({json_field('parameters', 'include_internal')}, 0)"
 
 
+def _readable(store: Store) -> str:
+    """Whoever is limited to some projects reads no transcripts: what they were shown may be of others."""
+    if store.viewer.project_ids is not None:
+        return "0"
+    return "1" if store.viewer.includes_internal else f"NOT {_SAW_INTERNAL}"
+
+
 class AskSession(NamedTuple):
     """A session as it is kept; times are milliseconds."""
 
@@ -69,12 +76,12 @@ def end_session(
     store.run(sql, ended_by, answer, *tokens, now_ms, session_id)
 
 
-def load_session(store: Store, session_id: int, *, is_public: bool = False) -> AskSession:
-    """Return a session. Raises NotFound; `is_public`: also for one that was shown confidential items."""
+def load_session(store: Store, session_id: int) -> AskSession:
+    """Return a session. Raises NotFound;"""
     sql = f"""
         SELECT {", ".join(AskSession._fields)}
         FROM ask_sessions
-        WHERE id = ? {f"AND NOT {_SAW_INTERNAL}" if is_public else ""}
+        WHERE id = ? AND {_readable(store)}
     """
     row = store.row(sql, session_id)
     if row is None:
@@ -82,12 +89,12 @@ def load_session(store: Store, session_id: int, *, is_public: bool = False) -> A
     return _as_session(row)
 
 
-def list_sessions(store: Store, limit: int = 50, *, is_public: bool = False) -> list[AskSession]:
-    """Return the newest sessions first. `is_public`: without those that were shown confidential items."""
+def list_sessions(store: Store, limit: int = 50) -> list[AskSession]:
+    """Return the newest sessions first."""
     sql = f"""
         SELECT {", ".join(AskSession._fields)}
         FROM ask_sessions
-        {f"WHERE NOT {_SAW_INTERNAL}" if is_public else ""}
+        WHERE {_readable(store)}
         ORDER BY id DESC
         LIMIT ?
     """

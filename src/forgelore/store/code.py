@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from forgelore.records import CodeChunk
 from forgelore.store.database import Store
-from forgelore.store.filters import Columns, Filters, Values, build_where
+from forgelore.store.filters import Columns, Filters, Values, build_where, in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remake_code_words, remove_code_words
 from forgelore.text.terms import build_terms
@@ -267,18 +267,18 @@ class CommitHitRow(NamedTuple):
     project_path: str
 
 
-def allow_files(filters: Filters) -> tuple[str, tuple[object, ...]]:
+def allow_files(store: Store, filters: Filters) -> tuple[str, tuple[object, ...]]:
     """Return a query for the ids of the chunks whose file the filters allow; "" when they allow all."""
-    where, bindings = build_where(filters._replace(types=()), FILES)
+    where, bindings = build_where(store, filters._replace(types=()), FILES)
     if where == "1":
         return "", ()
     files = f"SELECT f.id FROM code_files f WHERE {where}"
     return f"SELECT c.id FROM code_chunks c WHERE c.file_id IN ({files})", bindings
 
 
-def allow_commits(filters: Filters) -> tuple[str, tuple[object, ...]]:
+def allow_commits(store: Store, filters: Filters) -> tuple[str, tuple[object, ...]]:
     """The same of commits."""
-    where, bindings = build_where(filters._replace(types=()), COMMITS)
+    where, bindings = build_where(store, filters._replace(types=()), COMMITS)
     return ("", ()) if where == "1" else (f"SELECT m.id FROM commits m WHERE {where}", bindings)
 
 
@@ -309,7 +309,7 @@ def load_commit_hits(store: Store, commit_ids: Iterable[int]) -> dict[int, Commi
         SELECT m.id, m.sha, m.author, m.login, m.authored_at, m.committed_at, m.message, p.forge, p.host, p.path
         FROM commits m
         JOIN projects p ON p.id = m.project_id
-        WHERE m.id {one_of()}
+        WHERE m.id {one_of()} AND {in_view(store, "m")}
     """
     return {row[0]: CommitHitRow._make(row) for row in store.rows(sql, pack_list(commit_ids))}
 
@@ -322,7 +322,7 @@ def load_commit_paths(store: Store, commit_id: int) -> list[str]:
 
 def list_newest_commits(store: Store, filters: Filters, limit: int, *, is_ascending: bool = False) -> list[int]:
     """Return commits that filters allow, newest first."""
-    where, bindings = build_where(filters._replace(types=()), COMMITS)
+    where, bindings = build_where(store, filters._replace(types=()), COMMITS)
     direction = "ASC" if is_ascending else "DESC"
     sql = f"""
         SELECT m.id
@@ -336,7 +336,7 @@ def list_newest_commits(store: Store, filters: Filters, limit: int, *, is_ascend
 
 def list_first_chunks(store: Store, filters: Filters, limit: int) -> list[int]:
     """Return the first chunk of each file that filters allow, in the order of their paths."""
-    where, bindings = build_where(filters._replace(types=()), FILES)
+    where, bindings = build_where(store, filters._replace(types=()), FILES)
     sql = f"""
         SELECT c.id
         FROM code_files f
@@ -365,12 +365,12 @@ class ReadFileRow(NamedTuple):
 
 def load_read_file(store: Store, file_id: int) -> ReadFileRow | None:
     """Return a file with its project; None when it is gone."""
-    sql = """
+    sql = f"""
         SELECT f.path, f.text, coalesce(t.tree_commit, ''), p.forge, p.host, p.path, p.id
         FROM code_files f
         JOIN projects p ON p.id = f.project_id
         LEFT JOIN code_trees t ON t.project_id = f.project_id
-        WHERE f.id = ?
+        WHERE f.id = ? AND {in_view(store, "f")}
     """
     row = store.row(sql, file_id)
     return ReadFileRow(*row) if row else None
@@ -378,10 +378,10 @@ def load_read_file(store: Store, file_id: int) -> ReadFileRow | None:
 
 def find_files_at(store: Store, path: str, project_id: int | None) -> list[int]:
     """Return the files at a path: one in each project that has it, or that of one project."""
-    sql = """
+    sql = f"""
         SELECT id
         FROM code_files
-        WHERE path = ?1 AND (?2 IS NULL OR project_id = ?2)
+        WHERE path = ?1 AND (?2 IS NULL OR project_id = ?2) AND {in_view(store, "code_files")}
         ORDER BY id
     """
     return [file_id for (file_id,) in store.rows(sql, path, project_id)]

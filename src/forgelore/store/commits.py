@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.filters import in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remove_code_words
 from forgelore.text.people import CommitAuthor, GitName
@@ -200,11 +201,11 @@ class NamedCommit(NamedTuple):
 
 def find_commits(store: Store, prefix: str, project_id: int | None, limit: int = 6) -> list[NamedCommit]:
     """Return the commits whose names begin with these letters, in lower case."""
-    sql = """
+    sql = f"""
         SELECT m.id, m.sha, p.forge, p.host, p.path
         FROM commits m
         JOIN projects p ON p.id = m.project_id
-        WHERE m.sha >= ?1 AND m.sha < ?1 || 'g' AND (?2 IS NULL OR m.project_id = ?2)
+        WHERE m.sha >= ?1 AND m.sha < ?1 || 'g' AND (?2 IS NULL OR m.project_id = ?2) AND {in_view(store, "m")}
         ORDER BY m.sha, m.id
         LIMIT ?3
     """

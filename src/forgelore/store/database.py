@@ -7,16 +7,27 @@ Parameters are `?` or `?1`; ids come from the engine (`insert`, `insert_many`); 
 import abc
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
+
+from forgelore.viewer import Viewer
 
 SqlRow = tuple[Any, ...]
 
 
 class Store(abc.ABC):
-    """An open database. Each thread has a connection of its own; `for_reading`: none of them can write."""
+    """An open database. Each thread has a connection of its own; `for_reading`: none of them can write.
+
+    `viewer`: who reads. Functions that people read from leave out what the viewer may not see (store/filters); what is
+    written, and what work reads to do its job, does not depend on it: such work asks `seen_by(EVERYTHING)`.
+    """
 
     path: str
     for_reading: bool
+    viewer: Viewer
+
+    @abc.abstractmethod
+    def seen_by(self, viewer: Viewer) -> Self:
+        """Return the same store, connections and all, as somebody else sees it."""
 
     @property
     @abc.abstractmethod

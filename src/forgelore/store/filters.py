@@ -21,6 +21,7 @@ from forgelore.profiles import PROFILES
 from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import elements, glob_condition, joined_ids
 from forgelore.text.globs import is_glob, loose_glob
+from forgelore.viewer import Viewer
 
 # Threads that their forge calls discussions: there a discussion is no item of its own.
 CALLED_DISCUSSIONS = f"""SELECT p.id
@@ -170,7 +171,6 @@ class Filters(NamedTuple):
     before: int | None = None  # created before
     updated_after: int | None = None  # updated at or after; created, where nothing is known of updates
     not_items: tuple[int, ...] = ()
-    is_public: bool = False  # leave confidential items out
     milestones: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
     commenters: tuple[str, ...] = ()  # any of them wrote a note on the item
@@ -225,14 +225,72 @@ def are_documents_of(representation: str, further: Condition | None = None) -> C
     return Condition(f"({sql} AND {further.sql})", (representation, *further.bindings))
 
 
-def build_where(filters: Filters, columns: Columns) -> tuple[str, tuple[object, ...]]:
+def build_where(store: Store, filters: Filters, columns: Columns) -> tuple[str, tuple[object, ...]]:
     """Return what rows of a table must meet, as a condition and its bindings; "1" when all do."""
-    conditions = _conditions(filters, columns)
+    conditions = _conditions(filters, columns, store.viewer)
     return " AND ".join(one.of_row() for one in conditions) or "1", _bindings(conditions)
 
 
 # What counts of notes: a reader without access to internal ones must not learn who wrote or is named in one.
-_SAID = {True: "NOT coalesce(n.is_internal, 0)", False: "1"}
+def _said(viewer: Viewer, note: str = "n") -> str:
+    return "1" if viewer.includes_internal else f"NOT coalesce({note}.is_internal, 0)"
+
+
+# What a store's viewer may see, as SQL conditions that are written into a statement: they bind nothing, since all they
+# hold are ids of ours. Every function of the store that somebody reads from asks one of these, or `Filters`.
+def visible(store: Store, row: str) -> str:
+    """Return the condition that a row of items or documents may be seen; "1" when all may."""
+    hidden = "" if store.viewer.includes_internal else f"NOT {row}.is_confidential"
+    if store.viewer.project_ids is None:
+        return hidden or "1"
+    return f"({in_view(store, row)}{' AND ' if hidden else ''}{hidden})"
+
+
+def in_view(store: Store, row: str) -> str:
+    """Return the condition that a row is of a project that may be seen: of code, commits and jobs."""
+    ids = store.viewer.project_ids
+    return "1" if ids is None else _one_of(f"{row}.project_id", ids)
+
+
+def said(store: Store) -> str:
+    """Return the condition that a note `n`, if there is one, is no internal one, where these are hidden."""
+    return _said(store.viewer)
+
+
+def visible_note(store: Store) -> str:
+    """Return the condition that a note `n` and its item may be seen."""
+    item = visible(store, "i")
+    return "1" if item == "1" else f"{said(store)} AND EXISTS (SELECT 1 FROM items i WHERE i.id = n.item_id AND {item})"
+
+
+def and_visible_document(store: Store, document_id: str) -> str:
+    """Return the condition, after others, that a document may be seen; "" when all may."""
+    document = visible(store, "d")
+    return (
+        "" if document == "1" else f"AND EXISTS (SELECT 1 FROM documents d WHERE d.id = {document_id} AND {document})"
+    )
+
+
+def is_in_view(store: Store, table: str, row_id: int) -> bool:
+    """Whether a row of a table that names its project is of one that may be seen."""
+    if store.viewer.project_ids is None:
+        return True
+    return bool(
+        store.value(f"SELECT EXISTS (SELECT 1 FROM {table} r WHERE r.id = ? AND {in_view(store, 'r')})", row_id)
+    )
+
+
+def projects_in_view(store: Store, project_ids: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return those of the projects (none: of all) that may be seen; None for all there are."""
+    ids = store.viewer.project_ids
+    if ids is None:
+        return project_ids or None
+    return tuple(one for one in ids if one in project_ids) if project_ids else ids
+
+
+def _one_of(column: str, project_ids: tuple[int, ...]) -> str:
+    return f"{column} IN ({', '.join(str(int(one)) for one in project_ids) or 'NULL'})"
+
 
 # SQLite joins what EXISTS asks. Beside full text it refuses 16 of them: "unable to use function MATCH".
 _MAX_EXISTS = 8
@@ -264,9 +322,10 @@ class Allowed(NamedTuple):
         return f"EXISTS (SELECT 1 FROM documents d WHERE d.id = {document_id} AND {asked})"
 
 
-def build_allowed(filters: Filters, further: Iterable[Condition] = ()) -> Allowed | None:
+def build_allowed(store: Store, filters: Filters, further: Iterable[Condition] = ()) -> Allowed | None:
     """Return which documents the filters and further conditions on `d` allow, None when they allow everything."""
-    conditions = [*_conditions(filters, OWN_DOCUMENTS if filters.names_threads else DOCUMENTS), *further]
+    columns = OWN_DOCUMENTS if filters.names_threads else DOCUMENTS
+    conditions = [*_conditions(filters, columns, store.viewer), *further]
     if not conditions:
         return None
     if all(one.values for one in conditions):
@@ -282,10 +341,9 @@ def _bindings(conditions: list[Condition]) -> tuple[object, ...]:
     return tuple(value for one in conditions for value in one.bindings)
 
 
-def _conditions(filters: Filters, columns: Columns, *, is_public: bool = False) -> list[Condition]:
-    """`is_public`: what is left out of a public view is judged without internal notes, too."""
+def _conditions(filters: Filters, columns: Columns, viewer: Viewer, *, is_left_out: bool = False) -> list[Condition]:
+    """What is left out (`is_left_out`) of a public view is judged without internal notes, too."""
     found: list[Condition] = []
-    is_public = is_public or filters.is_public
     if filters.types:
         found.append(_type_condition(filters.types, columns, with_threads=filters.with_threads))
     for column, wanted in (
@@ -306,9 +364,11 @@ def _conditions(filters: Filters, columns: Columns, *, is_public: bool = False) 
             found.append(Condition(condition, (moment,)))
     if filters.not_items:
         found.append(Condition(f"{columns.item_id} NOT IN ({_marks(filters.not_items)})", filters.not_items))
-    if filters.is_public:
+    if not is_left_out and viewer.project_ids is not None:
+        found.append(Condition(_one_of(columns.project_id, viewer.project_ids), ()))
+    if not is_left_out and not viewer.includes_internal:
         found.append(Condition(f"NOT {columns.is_confidential}", ()))
-    found += _item_conditions(filters, columns, is_public=is_public)
+    found += _item_conditions(filters, columns, viewer)
     found += [Condition("name = ? COLLATE NOCASE", (label,), columns.labels) for label in filters.labels]
     found += [
         Condition(f"name COLLATE NOCASE IN ({_marks(names)})", names, columns.labels) for names in filters.any_labels
@@ -319,7 +379,10 @@ def _conditions(filters: Filters, columns: Columns, *, is_public: bool = False) 
         found.append(_of_items(touched, columns) if has_threads else touched)
     return [
         *found,
-        *(_negated(_conditions(one, columns, is_public=is_public)) for one in _with_authors_joined(filters.without)),
+        *(
+            _negated(_conditions(one, columns, viewer, is_left_out=True))
+            for one in _with_authors_joined(filters.without)
+        ),
     ]
 
 
@@ -343,7 +406,7 @@ def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(spelling for name in names for spelling in (name.removeprefix("@"), "@" + name.removeprefix("@")))
 
 
-def _item_conditions(filters: Filters, columns: Columns, *, is_public: bool) -> list[Condition]:
+def _item_conditions(filters: Filters, columns: Columns, viewer: Viewer) -> list[Condition]:
     """What only items know. Threads, notes and documents ask theirs."""
     people = _spellings(filters.assignees)
     assigned = f"SELECT 1 FROM {elements('m.assignees')} a WHERE a.value COLLATE NOCASE IN ({_marks(people)})"
@@ -366,7 +429,7 @@ def _item_conditions(filters: Filters, columns: Columns, *, is_public: bool) -> 
     ):  # fmt: skip
         if names:
             spellings = _spellings(names)
-            either = " UNION ALL ".join(one.format(names=_marks(spellings), said=_SAID[is_public]) for one in tables)
+            either = " UNION ALL ".join(one.format(names=_marks(spellings), said=_said(viewer)) for one in tables)
             conditions.append(Condition(f"{columns.item_id} IN ({either})", spellings * len(tables)))
     return conditions
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
-from forgelore.store.filters import Allowed
+from forgelore.store.filters import Allowed, visible
 from forgelore.store.sqlite.connection import each_of, json_list, one_of, pack_list
 from forgelore.text.refs import Ref, full_ref, note_page, shown_ref
 from forgelore.words import ProjectName
@@ -215,7 +215,7 @@ class KnownRow(NamedTuple):
     document_id: int | None  # None: not indexed
 
 
-def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = (), *, is_public: bool = False) -> list[KnownRow]:
+def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = ()) -> list[KnownRow]:
     """Return the items of that number or tag in these projects (none: in all): live ones first, issues before changes.
 
     Releases are known by their tag alone; the numbers they have are the forge's own, and nobody sees them.
@@ -224,12 +224,11 @@ def load_known(store: Store, ref: Ref, project_ids: Sequence[int] = (), *, is_pu
     within = f"i.project_id IN ({marks})" if project_ids else "i.project_id IN (SELECT id FROM projects)"
     named = "i.kind = 'release' AND i.tag = ?" if ref.tag else "i.kind <> 'release' AND i.number = ?"
     kind = "" if ref.tag or ref.kind is None else "AND i.kind = ?"
-    public = "AND NOT i.is_confidential" if is_public else ""
     sql = f"""
         SELECT i.id, i.deleted_at IS NOT NULL, d.id
         FROM items i
         LEFT JOIN documents d ON d.item_id = i.id AND d.representation = 'item'
-        WHERE {within} AND {named} {kind} {public}
+        WHERE {within} AND {named} {kind} AND {visible(store, "i")}
         ORDER BY 2, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END, i.project_id
     """
     given = (*project_ids, ref.tag or ref.number, *((ref.kind,) if kind else ()))
@@ -244,12 +243,12 @@ def load_permitted(store: Store, allowed: Allowed, document_ids: tuple[int, ...]
     return {row[0] for row in store.rows(sql, *document_ids, *within.bindings)}
 
 
-def load_document_of(store: Store, item_id: int, *, is_public: bool) -> int | None:
+def load_document_of(store: Store, item_id: int) -> int | None:
     """Return the document that an item is shown by; None where there is none that may be seen."""
-    sql = """
+    sql = f"""
         SELECT d.id
         FROM documents d
-        WHERE d.item_id = ? AND d.representation = 'item' AND NOT (? AND d.is_confidential)
+        WHERE d.item_id = ? AND d.representation = 'item' AND {visible(store, "d")}
     """
-    found: int | None = store.value(sql, item_id, int(is_public))
+    found: int | None = store.value(sql, item_id)
     return found

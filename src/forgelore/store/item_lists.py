@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
-from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where
+from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where, visible
 from forgelore.store.sqlite.connection import one_of, pack_list
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def load_listed(
     """Return matching live items without their bodies in the order of one of `SORTS`, newest or most first, each with
     what it is sorted by.
     """
-    where, values = build_where(filters, ITEMS)
+    where, values = build_where(store, filters, ITEMS)
     direction = "ASC" if is_ascending else "DESC"
     sql = f"""
         SELECT {SORTS[sort]} AS rank, {_WITHOUT_BODY}
@@ -116,7 +116,7 @@ def load_listed(
 def count_by_group(store: Store, what: str, filters: Filters) -> dict[str, int]:
     """Return group -> matching rows: of notes and threads, or else of live items. Empty groups are missing."""
     table, group, columns = _COUNTED.get(what, _COUNTED["items"])
-    where, values = build_where(filters, columns)
+    where, values = build_where(store, filters, columns)
     sql = f"""
         SELECT {group}, count(*)
         FROM {table} AND {where}
@@ -132,7 +132,7 @@ def find_items(store: Store, named: dict[str, str | int]) -> list[StoredItem]:
         SELECT {ITEM_COLUMNS}
         FROM items i
         JOIN projects p ON p.id = i.project_id
-        WHERE {" AND ".join(f"i.{name} = ?" for name in named)}
+        WHERE {" AND ".join(f"i.{name} = ?" for name in named)} AND {visible(store, "i")}
         ORDER BY i.deleted_at IS NOT NULL, CASE i.kind WHEN 'issue' THEN 0 WHEN 'change' THEN 1 ELSE 2 END
     """
     return [StoredItem._make(row) for row in store.rows(sql, *named.values())]
@@ -142,16 +142,18 @@ def find_items(store: Store, named: dict[str, str | int]) -> list[StoredItem]:
 _SAID_INTERNALLY = "EXISTS (SELECT 1 FROM notes n WHERE n.id = l.note_id AND n.is_internal)"
 
 
-def load_links(
-    store: Store, item_id: int, *, is_public: bool = False
-) -> list[tuple[str, str, str | None, int, str, int]]:
+def _said(store: Store) -> str:
+    return "" if store.viewer.includes_internal else f"AND NOT {_SAID_INTERNALLY}"
+
+
+def load_links(store: Store, item_id: int) -> list[tuple[str, str, str | None, int, str, int]]:
     """Return what an item points to, each once, as (relation, project, kind, number, source, is_withdrawn); the project
-    is empty for its own. `is_public`: without what only internal notes say.
+    is empty for its own.
     """
     sql = f"""
         SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
         FROM item_links l
-        WHERE item_id = ? {f"AND NOT {_SAID_INTERNALLY}" if is_public else ""}
+        WHERE item_id = ? {_said(store)}
         GROUP BY 1, 2, 3, 4
         ORDER BY relation, target_project, target_number
     """
@@ -159,12 +161,9 @@ def load_links(
 
 
 def load_backlinks(
-    store: Store, project_id: int, kind: str, number: int, *, is_public: bool = False
+    store: Store, project_id: int, kind: str, number: int
 ) -> list[tuple[str, str, int, str, str | None]]:
-    """Return live items of the same project that point to an item, as (relation, kind, number, title, tag).
-    `is_public`: without confidential ones.
-    """
-    hidden = f"AND NOT i.is_confidential AND NOT {_SAID_INTERNALLY}" if is_public else ""
+    """Return live items of the same project that point to an item, as (relation, kind, number, title, tag)."""
     sql = f"""
         SELECT l.relation, i.kind, i.number, i.title, i.tag
         FROM item_links l
@@ -172,7 +171,7 @@ def load_backlinks(
         WHERE l.project_id = ? AND l.target_project = '' AND l.target_number = ?
           AND (l.target_kind IS NULL OR l.target_kind = ?)
           AND i.deleted_at IS NULL AND NOT (i.kind = ? AND i.number = ?)
-          {hidden}
+          AND {visible(store, "i")} {_said(store)}
         GROUP BY 1, 2, 3
         ORDER BY i.number
     """
@@ -273,15 +272,15 @@ def list_oldest(store: Store, project_id: int, kind: str) -> list[int]:
     return [item_id for (item_id,) in store.rows(sql, project_id, kind)]
 
 
-def find_live(store: Store, project_id: int, kind: str, number: int, *, is_public: bool = False) -> int | None:
-    """Return the id of an item that is there; None also for one that its forge deleted, and where `is_public` for a
-    confidential one.
+def find_live(store: Store, project_id: int, kind: str, number: int) -> int | None:
+    """Return the id of an item that is there; None also for one that its forge deleted, and for one
+    that the viewer may not see.
     """
     sql = f"""
         SELECT id
         FROM items
         WHERE project_id = ? AND kind = ? AND number = ? AND deleted_at IS NULL
-          {"AND NOT is_confidential" if is_public else ""}
+          AND {visible(store, "items")}
     """
     found: int | None = store.value(sql, project_id, kind, number)
     return found
@@ -373,32 +372,28 @@ def next_indexed_items(store: Store, after: int, limit: int) -> list[int]:
     return [item_id for (item_id,) in store.rows(sql, after, limit)]
 
 
-def count_live(store: Store, project_id: int | None = None, kind: str | None = None, *, is_public: bool = False) -> int:
-    """Return how many live items there are: of a project and of a kind where these are named. `is_public`: without
-    confidential ones.
-    """
+def count_live(store: Store, project_id: int | None = None, kind: str | None = None) -> int:
+    """Return how many live items there are: of a project and of a kind where these are named."""
     named = {name: value for name, value in (("project_id", project_id), ("kind", kind)) if value is not None}
     conditions = "".join(f"AND {name} = ? " for name in named)
     found: int = store.value(
         f"""
         SELECT count(*)
         FROM items
-        WHERE deleted_at IS NULL {conditions} {"AND NOT is_confidential" if is_public else ""}
+        WHERE deleted_at IS NULL {conditions} AND {visible(store, "items")}
         """,
         *named.values(),
     )
     return found
 
 
-def count_live_by_kind(store: Store, project_id: int, *, is_public: bool = False) -> dict[str, int]:
-    """Return kind -> live items of a project; kinds that it has none of are missing. `is_public`: without confidential
-    ones.
-    """
+def count_live_by_kind(store: Store, project_id: int) -> dict[str, int]:
+    """Return kind -> live items of a project; kinds that it has none of are missing."""
     rows = store.rows(
         f"""
         SELECT kind, count(*)
         FROM items
-        WHERE project_id = ? AND deleted_at IS NULL {"AND NOT is_confidential" if is_public else ""}
+        WHERE project_id = ? AND deleted_at IS NULL AND {visible(store, "items")}
         GROUP BY 1
         ORDER BY 1
         """,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.filters import in_view
 from forgelore.store.sqlite.connection import each_of, one_of, pack_list
 from forgelore.text.values import next_attempt_at
 from forgelore.words import JobKind
@@ -34,22 +35,21 @@ _OF_HIDDEN = """
 """
 
 
-def and_visible(*, is_public: bool) -> str:
-    """Return the condition, after others, that leaves out jobs of confidential items; "" where nothing is hidden."""
-    return f"AND NOT {_OF_HIDDEN}" if is_public else ""
+def and_visible(store: Store) -> str:
+    """Return the condition, after others, that leaves out jobs of what the viewer may not see."""
+    hidden = "" if store.viewer.includes_internal else f"AND NOT {_OF_HIDDEN}"
+    return f"{hidden} AND {in_view(store, 'jobs')}"
 
 
-def count_waiting(store: Store, kind: JobKind, project_ids: Iterable[int] = (), *, is_public: bool = False) -> int:
-    """Return how many jobs of a kind wait, failing ones too; of all projects when none is named. `is_public`: without
-    those of confidential items.
-    """
+def count_waiting(store: Store, kind: JobKind, project_ids: Iterable[int] = ()) -> int:
+    """Return how many jobs of a kind wait, failing ones too; of all projects when none is named."""
     # The index knows jobs by project and kind: by kind alone it would be read from end to end.
     ids = tuple(project_ids)
     projects = ", ".join("?" * len(ids)) or "SELECT id FROM projects"
     sql = f"""
         SELECT count(*)
         FROM jobs
-        WHERE project_id IN ({projects}) AND kind = ? {and_visible(is_public=is_public)}
+        WHERE project_id IN ({projects}) AND kind = ? {and_visible(store)}
     """
     return int(store.value(sql, *ids, kind))
 
@@ -188,16 +188,12 @@ def load_reasons(store: Store, project_id: int) -> list[tuple[str, int, str]]:
     return [(reason, count, first) for reason, count, first in rows]
 
 
-def load_failures(
-    store: Store, project_id: int, limit: int, *, is_public: bool = False
-) -> list[tuple[str, str, int, str, int | None]]:
-    """Return (kind, key, attempts, error, time of the next attempt) of jobs that failed, the most tried first.
-    `is_public`: without those of confidential items.
-    """
+def load_failures(store: Store, project_id: int, limit: int) -> list[tuple[str, str, int, str, int | None]]:
+    """Return (kind, key, attempts, error, time of the next attempt) of jobs that failed, the most tried first."""
     sql = f"""
         SELECT kind, key, attempt_count, last_error, next_attempt_at
         FROM jobs
-        WHERE project_id = ? AND last_error IS NOT NULL {and_visible(is_public=is_public)}
+        WHERE project_id = ? AND last_error IS NOT NULL {and_visible(store)}
         ORDER BY attempt_count DESC, key
         LIMIT ?
     """
@@ -234,12 +230,12 @@ def retry_jobs(store: Store, project_id: int, kind: JobKind) -> list[Job]:
     return [Job(JobKind(row[0]), *row[1:]) for row in rows]
 
 
-def count_jobs(store: Store, project_id: int, *, is_public: bool = False) -> dict[str, tuple[int, int]]:
-    """Return kind -> (waiting, failing). `is_public`: without those of confidential items."""
+def count_jobs(store: Store, project_id: int) -> dict[str, tuple[int, int]]:
+    """Return kind -> (waiting, failing)."""
     sql = f"""
         SELECT kind, count(*), sum(attempt_count > 0)
         FROM jobs
-        WHERE project_id = ? {and_visible(is_public=is_public)}
+        WHERE project_id = ? {and_visible(store)}
         GROUP BY kind
     """
     rows = store.rows(sql, project_id)

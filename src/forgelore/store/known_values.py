@@ -1,7 +1,7 @@
 """Values that filters name: whether anybody has them, and all there are, for a suggestion."""
 
 from forgelore.store.database import Store
-from forgelore.store.filters import DOCUMENTS, path_condition
+from forgelore.store.filters import DOCUMENTS, path_condition, said, visible
 from forgelore.store.sqlite.connection import elements, glob_condition
 from forgelore.text.globs import loose_glob
 
@@ -64,57 +64,55 @@ _LOOKED_UP["person"] = (
 )
 
 
-def has_value(store: Store, what: str, value: str, *, is_public: bool = False) -> bool:
-    """True when anything has that label, author or person; by an index, unless hardly anybody or nobody has.
-    `is_public`: confidential items and internal notes are not asked.
-    """
-    return any(store.value(f"SELECT EXISTS ({_limited(sql, is_public=is_public)})", value) for sql in _LOOKED_UP[what])
+def has_value(store: Store, what: str, value: str) -> bool:
+    """True when anything has that label, author or person; by an index, unless hardly anybody or nobody has."""
+    return any(store.value(f"SELECT EXISTS ({_limited(store, sql)})", value) for sql in _LOOKED_UP[what])
 
 
-def list_values(store: Store, what: str, *, is_public: bool = False) -> list[str]:
+def list_values(store: Store, what: str) -> list[str]:
     """Return all there are of a kind, the most used first."""
     sql = f"""
         SELECT value
-        FROM ({_limited(_SOURCES[what], is_public=is_public)})
+        FROM ({_limited(store, _SOURCES[what])})
         GROUP BY value
         ORDER BY count(*) DESC, value
     """
     return [row[0] for row in store.rows(sql)]
 
 
-def has_path(store: Store, path: str, *, is_public: bool = False) -> bool:
+def has_path(store: Store, path: str) -> bool:
     """True when anything touches the path: a file, `src/`, a glob. By an index, unless it begins with a star."""
     asked = path_condition((path,), DOCUMENTS.paths)
-    return _first_path(store, asked.sql, asked.bindings, is_public=is_public) is not None
+    return _first_path(store, asked.sql, asked.bindings) is not None
 
 
-def find_path_in_other_case(store: Store, path: str, *, is_public: bool = False) -> str | None:
+def find_path_in_other_case(store: Store, path: str) -> str | None:
     """Return a path that would be meant if capitals did not count. It reads paths until there is one."""
     folded = path.lower()
     sql = glob_condition("lower(path)")
-    return _first_path(store, sql, (loose_glob(folded), folded), is_public=is_public)
+    return _first_path(store, sql, (loose_glob(folded), folded))
 
 
-def _first_path(store: Store, condition: str, bindings: tuple[object, ...], *, is_public: bool) -> str | None:
-    public = "AND NOT (SELECT d.is_confidential FROM documents d WHERE d.id = document_id)" if is_public else ""
-    found: str | None = store.value(f"SELECT path FROM document_paths WHERE {condition} {public} LIMIT 1", *bindings)
+def _first_path(store: Store, condition: str, bindings: tuple[object, ...]) -> str | None:
+    public = f"(SELECT {visible(store, 'd')} FROM documents d WHERE d.id = document_id)"
+    found: str | None = store.value(
+        f"SELECT path FROM document_paths WHERE {condition} AND {public} LIMIT 1", *bindings
+    )
     return found
 
 
-def _limited(sql: str, *, is_public: bool) -> str:
-    public = "NOT d.is_confidential" if is_public else "TRUE"
-    said = "NOT coalesce(n.is_internal, FALSE)" if is_public else "TRUE"
-    return sql.format(public=public, said=said, assignees=elements("d.assignees"))
+def _limited(store: Store, sql: str) -> str:
+    return sql.format(public=visible(store, "d"), said=said(store), assignees=elements("d.assignees"))
 
 
-def count_labels(store: Store, project_id: int | None, *, is_public: bool = False) -> list[tuple[str, int]]:
+def count_labels(store: Store, project_id: int | None) -> list[tuple[str, int]]:
     """Return the labels of live items and how many have each, the most used first."""
     sql = f"""
         SELECT l.name, count(*)
         FROM item_labels l
         JOIN items i ON i.id = l.item_id
         WHERE i.deleted_at IS NULL AND (?1 IS NULL OR i.project_id = ?1)
-          {"AND NOT i.is_confidential" if is_public else ""}
+          AND {visible(store, "i")}
         GROUP BY 1
         ORDER BY 2 DESC, 1
     """

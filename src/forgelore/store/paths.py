@@ -9,20 +9,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.store.database import Store
-from forgelore.store.filters import Values, path_condition
+from forgelore.store.filters import Values, path_condition, said, visible
 from forgelore.store.sqlite.connection import each_of, one_of, pack_list
 
 
-class PathScope(NamedTuple):
-    """A project, and whether only what is public counts."""
-
-    project_id: int
-    is_public: bool = False
-
-    @property
-    def items(self) -> str:
-        """The condition on items `i`."""
-        return f"i.deleted_at IS NULL{' AND NOT i.is_confidential' if self.is_public else ''}"
+def _live(store: Store) -> str:
+    return f"i.deleted_at IS NULL AND {visible(store, 'i')}"
 
 
 class ThreadPlace(NamedTuple):
@@ -30,16 +22,16 @@ class ThreadPlace(NamedTuple):
     thread_key: str
 
 
-def load_known_paths(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[str]:
+def load_known_paths(store: Store, project_id: int, paths: tuple[str, ...], limit: int) -> list[str]:
     """Return stored paths that these name, each once, not more than so many."""
-    project, parts, bindings = scope.project_id, [], []
+    project, parts, bindings = project_id, [], []
     for column in ("new_path", "old_path"):
         where, values = _match(paths, f"f.{column}")
         parts.append(f"""
             SELECT f.{column} AS path
             FROM item_files f
             JOIN items i ON i.id = f.item_id
-            WHERE f.project_id = ? AND {where} AND {scope.items}
+            WHERE f.project_id = ? AND {where} AND {_live(store)}
         """)
         bindings += [project, *values]
     where, values = _match(paths, "n.path")
@@ -47,7 +39,7 @@ def load_known_paths(store: Store, scope: PathScope, paths: tuple[str, ...], lim
         SELECT n.path
         FROM notes n
         JOIN items i ON i.id = n.item_id
-        WHERE n.project_id = ? AND {where} AND NOT n.is_internal AND {scope.items}
+        WHERE n.project_id = ? AND {where} AND NOT n.is_internal AND {_live(store)}
     """)
     bindings += [project, *values]
     for table in ("commit_paths", "code_files", "code_left_out"):
@@ -63,14 +55,14 @@ def load_known_paths(store: Store, scope: PathScope, paths: tuple[str, ...], lim
     return [row[0] for row in store.rows(sql, *bindings, limit)]
 
 
-def list_touching_items(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[int]:
+def list_touching_items(store: Store, project_id: int, paths: tuple[str, ...], limit: int) -> list[int]:
     """Return the changes that touched a path, newest first."""
     (new, values), (old, _) = _match(paths, "f.new_path"), _match(paths, "f.old_path")
     # Two questions, each with its own index: an OR of both columns reads the files of all changes.
     sql = f"""
         SELECT i.id
         FROM items i
-        WHERE {scope.items} AND i.id IN (
+        WHERE {_live(store)} AND i.id IN (
           SELECT f.item_id
           FROM item_files f
           WHERE f.project_id = ? AND {new}
@@ -82,10 +74,10 @@ def list_touching_items(store: Store, scope: PathScope, paths: tuple[str, ...], 
         ORDER BY coalesce(i.merged_at, i.closed_at, i.created_at, 0) DESC, i.id DESC
         LIMIT ?
     """
-    return [row[0] for row in store.rows(sql, scope.project_id, *values, scope.project_id, *values, limit)]
+    return [row[0] for row in store.rows(sql, project_id, *values, project_id, *values, limit)]
 
 
-def list_touching_commits(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[int]:
+def list_touching_commits(store: Store, project_id: int, paths: tuple[str, ...], limit: int) -> list[int]:
     """Return the commits that touched a path, newest first."""
     where, values = _match(paths, "p.path")
     sql = f"""
@@ -95,10 +87,10 @@ def list_touching_commits(store: Store, scope: PathScope, paths: tuple[str, ...]
         ORDER BY coalesce(m.authored_at, 0) DESC, m.id
         LIMIT ?
     """
-    return [row[0] for row in store.rows(sql, scope.project_id, *values, limit)]
+    return [row[0] for row in store.rows(sql, project_id, *values, limit)]
 
 
-def list_threads_on(store: Store, scope: PathScope, paths: tuple[str, ...], limit: int) -> list[ThreadPlace]:
+def list_threads_on(store: Store, project_id: int, paths: tuple[str, ...], limit: int) -> list[ThreadPlace]:
     """Return the threads that are about a line of such a file, those of the newest items first."""
     where, values = _match(paths, "coalesce(t.path, n.path)")
     sql = f"""
@@ -106,15 +98,15 @@ def list_threads_on(store: Store, scope: PathScope, paths: tuple[str, ...], limi
         FROM notes n
         JOIN threads t ON t.id = n.thread_id
         JOIN items i ON i.id = t.item_id
-        WHERE n.project_id = ? AND (n.path NOTNULL OR t.path NOTNULL) AND {where} AND {scope.items}
+        WHERE n.project_id = ? AND (n.path NOTNULL OR t.path NOTNULL) AND {where} AND {_live(store)}
         GROUP BY t.id
         ORDER BY max(coalesce(i.updated_at, i.created_at, 0)) DESC, t.id DESC
         LIMIT ?
     """
-    return [ThreadPlace(*row) for row in store.rows(sql, scope.project_id, *values, limit)]
+    return [ThreadPlace(*row) for row in store.rows(sql, project_id, *values, limit)]
 
 
-def list_closed_by(store: Store, scope: PathScope, item_ids: Iterable[int], limit: int) -> list[int]:
+def list_closed_by(store: Store, item_ids: Iterable[int], limit: int) -> list[int]:
     """Return the items that these close, as the forge or their words say: what led to a change stands there."""
     sql = f"""
         SELECT i.id
@@ -122,7 +114,7 @@ def list_closed_by(store: Store, scope: PathScope, item_ids: Iterable[int], limi
         JOIN items i ON i.project_id = l.project_id AND i.number = l.target_number
           AND i.kind = coalesce(l.target_kind, 'issue')
         WHERE l.item_id {one_of()} AND l.relation = 'closes' AND l.target_project = ''
-          AND NOT l.is_withdrawn AND {scope.items}
+          AND NOT l.is_withdrawn AND {_live(store)}
         GROUP BY i.id
         ORDER BY max(coalesce(i.closed_at, i.created_at, 0)) DESC
         LIMIT ?
@@ -139,7 +131,7 @@ class ItemWeight(NamedTuple):
     files: int
 
 
-def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dict[int, ItemWeight]:
+def load_weights(store: Store, item_ids: Iterable[int]) -> dict[int, ItemWeight]:
     """Return item -> how much hangs on it, of what the scope may know."""
     sql = f"""
         SELECT i.id,
@@ -149,7 +141,7 @@ def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dic
             JOIN items o ON o.id = l.item_id
             WHERE l.project_id = i.project_id AND l.target_number = i.number AND l.target_project = ''
               AND (l.target_kind ISNULL OR l.target_kind = i.kind) AND NOT l.is_withdrawn
-              AND o.author IS DISTINCT FROM i.author AND o.deleted_at ISNULL AND NOT (?2 AND o.is_confidential)
+              AND o.author IS DISTINCT FROM i.author AND o.deleted_at ISNULL AND {visible(store, "o")}
           ),
           (
             SELECT count(DISTINCT n.author)
@@ -159,36 +151,35 @@ def load_weights(store: Store, scope: PathScope, item_ids: Iterable[int]) -> dic
             JOIN notes n ON n.item_id = o.id
             WHERE l.item_id = i.id AND l.relation = 'closes' AND l.target_project = '' AND NOT l.is_withdrawn
               AND NOT n.is_system AND NOT n.is_internal AND n.author IS NOT i.author
-              AND NOT (?2 AND o.is_confidential)
+              AND {visible(store, "o")}
           ),
           (SELECT count(*) FROM item_files f WHERE f.item_id = i.id)
         FROM items i
         WHERE i.id {one_of(1)}
     """
-    rows = store.rows(sql, pack_list(item_ids), int(scope.is_public))
+    rows = store.rows(sql, pack_list(item_ids))
     return {row[0]: ItemWeight(*row) for row in rows}
 
 
-def list_closers(store: Store, scope: PathScope, *, authors: int, within_ms: int) -> list[str]:
+def list_closers(store: Store, project_id: int, *, authors: int, within_ms: int) -> list[str]:
     """Return who wrote a comment and closed the item with it, for items of at least so many other people: a forge lets
     authors and those with rights close an item, nobody else. Only what the scope may know counts.
     """
-    said = "AND NOT n.is_internal" if scope.is_public else ""
     sql = f"""
         SELECT n.author
         FROM items i
         JOIN notes n ON n.item_id = i.id AND n.created_at BETWEEN i.closed_at - ?3 AND i.closed_at
-        WHERE i.project_id = ?1 AND {scope.items} AND i.state = 'closed' AND NOT n.is_system AND n.author NOTNULL {said}
-          AND i.author NOTNULL AND n.author != i.author
+        WHERE i.project_id = ?1 AND {_live(store)} AND i.state = 'closed' AND NOT n.is_system AND n.author NOTNULL
+          AND {said(store)} AND i.author NOTNULL AND n.author != i.author
           AND n.author != 'ghost' AND i.author != 'ghost' -- all accounts that are gone
         GROUP BY n.author
         HAVING count(DISTINCT i.author) >= ?2
         ORDER BY n.author
     """
-    return [row[0] for row in store.rows(sql, scope.project_id, authors, within_ms)]
+    return [row[0] for row in store.rows(sql, project_id, authors, within_ms)]
 
 
-def load_renames(store: Store, scope: PathScope, path: str, *, is_later: bool) -> list[str]:
+def load_renames(store: Store, project_id: int, path: str, *, is_later: bool) -> list[str]:
     """Return the names that a file had before, or got later, by one renaming each, as merged changes and commits say;
     of one that was split, several.
     """
@@ -198,13 +189,13 @@ def load_renames(store: Store, scope: PathScope, path: str, *, is_later: bool) -
         FROM item_files f
         JOIN items i ON i.id = f.item_id
         WHERE f.project_id = ?1 AND f.{column} = ?2 AND f.status = 'renamed'
-          AND i.state = 'merged' AND {scope.items}
+          AND i.state = 'merged' AND {_live(store)}
         UNION ALL
         SELECT r.{other}
         FROM commit_renames r
         WHERE r.project_id = ?1 AND r.{column} = ?2
     """
-    return sorted({row[0] for row in store.rows(sql, scope.project_id, path)} - {"", None, path})
+    return sorted({row[0] for row in store.rows(sql, project_id, path)} - {"", None, path})
 
 
 def list_code_paths(store: Store, project_id: int) -> list[tuple[int, str]]:
@@ -235,12 +226,11 @@ class PathPersonRow(NamedTuple):
 
 
 def list_path_people(
-    store: Store, scope: PathScope, paths: tuple[str, ...], since_ms: int, limit: int
+    store: Store, project_id: int, paths: tuple[str, ...], since_ms: int, limit: int
 ) -> list[PathPersonRow]:
     """Return who changed, reviewed or committed a path, those who did most first; a change counts as two commits."""
     (new, values), (old, _) = _match(paths, "f.new_path"), _match(paths, "f.old_path")
     committed, _ = _match(paths, "p.path")
-    said = "AND NOT coalesce(n.is_internal, 0)" if scope.is_public else ""
     sql = f"""
         WITH touching (id) AS (
           SELECT f.item_id
@@ -254,13 +244,13 @@ def list_path_people(
         done (login, is_written, is_reviewed, is_commit, at) AS (
           SELECT i.author, 1, 0, 0, coalesce(i.merged_at, i.created_at)
           FROM items i
-          WHERE {scope.items} AND i.state <> 'closed' AND i.id IN (SELECT id FROM touching)
+          WHERE {_live(store)} AND i.state <> 'closed' AND i.id IN (SELECT id FROM touching)
           UNION ALL
           SELECT x.login, 0, 1, 0, max(coalesce(x.created_at, i.merged_at, i.created_at))
           FROM item_people x
           JOIN items i ON i.id = x.item_id
           LEFT JOIN notes n ON n.id = x.note_id
-          WHERE x.role = 'reviewed' AND {scope.items} AND i.id IN (SELECT id FROM touching) {said}
+          WHERE x.role = 'reviewed' AND {_live(store)} AND i.id IN (SELECT id FROM touching) AND {said(store)}
             AND lower(ltrim(x.login, '@')) <> lower(ltrim(coalesce(i.author, ''), '@'))
           GROUP BY i.id, lower(x.login)
           UNION ALL
@@ -276,7 +266,7 @@ def list_path_people(
         ORDER BY 2 * sum(is_written) + sum(is_reviewed) + sum(is_commit) DESC, max(at) DESC, 1
         LIMIT ?
     """
-    project = scope.project_id
+    project = project_id
     bindings = (project, *values, project, *values, project, *values, since_ms, limit)
     return [PathPersonRow(*row) for row in store.rows(sql, *bindings)]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.filters import projects_in_view, said, visible
 from forgelore.store.sqlite.connection import elements, one_of, pack_list
 
 
@@ -17,14 +18,13 @@ class PersonScope(NamedTuple):
     login: str
     project_ids: tuple[int, ...] = ()
     since_ms: int | None = None
-    is_public: bool = False
     limit: int = 10
 
-    @property
-    def values(self) -> tuple[object, ...]:
+    def values(self, store: Store) -> tuple[object, ...]:
         """?1 the login, ?2 the projects, ?3 since when, ?4 whether the view is public."""
-        projects = pack_list(self.project_ids) if self.project_ids else None
-        return (self.login, projects, self.since_ms or 0, int(self.is_public))
+        ids = projects_in_view(store, self.project_ids)
+        projects = None if ids is None else pack_list(ids)
+        return (self.login, projects, self.since_ms or 0, int(not store.viewer.includes_internal))
 
 
 _SAMPLE = 200  # rows that tell how a login is spelled
@@ -33,6 +33,7 @@ VISIBLE = f"""
     i.deleted_at IS NULL AND NOT (?4 AND i.is_confidential)
       AND (?2 IS NULL OR i.project_id {one_of(2)})
 """
+_IN_PROJECTS = "(?2 IS NULL OR {}.project_id IN (SELECT value FROM json_each(?2)))"
 SAID = "NOT (?4 AND coalesce(n.is_internal, 0))"
 
 
@@ -92,15 +93,15 @@ _BY_LOOK = f"""
       UNION ALL
       SELECT c.login
       FROM commits c
-      WHERE {is_person("c.login")}
+      WHERE {is_person("c.login")} AND {_IN_PROJECTS.format("c")}
       UNION ALL
       SELECT c.author
       FROM commits c
-      WHERE {is_person("c.author")}
+      WHERE {is_person("c.author")} AND {_IN_PROJECTS.format("c")}
       UNION ALL
       SELECT m.login
       FROM members m
-      WHERE NOT ?4 AND {is_person("m.login")}
+      WHERE NOT ?4 AND {is_person("m.login")} AND {_IN_PROJECTS.format("m")}
     )
     WHERE ?3 NOTNULL
     LIMIT 1
@@ -109,29 +110,29 @@ _BY_LOOK = f"""
 
 def find_spelling(store: Store, scope: PersonScope) -> str | None:
     """Return a login as it is mostly spelled; None when nobody here has it. First by indexes, then by a look at all."""
-    found: str | None = store.value(_BY_INDEX, *scope.values) or store.value(_BY_LOOK, *scope.values)
+    found: str | None = store.value(_BY_INDEX, *scope.values(store)) or store.value(_BY_LOOK, *scope.values(store))
     return found.removeprefix("@") if found else None
 
 
-def list_writers(store: Store, *, is_public: bool) -> list[str]:
+def list_writers(store: Store) -> list[str]:
     """Return who wrote items and notes, those who wrote most first: for a suggestion."""
-    sql = """
+    sql = f"""
         SELECT author
         FROM (
           SELECT i.author AS author
           FROM items i
-          WHERE NOT (?1 AND i.is_confidential)
+          WHERE {visible(store, "i")}
           UNION ALL
           SELECT n.author
           FROM notes n
           JOIN items i ON i.id = n.item_id
-          WHERE NOT n.is_system AND NOT (?1 AND (n.is_internal OR i.is_confidential))
+          WHERE NOT n.is_system AND {said(store)} AND {visible(store, "i")}
         )
         WHERE author NOTNULL
         GROUP BY author
         ORDER BY count(*) DESC, author
     """
-    return [name for (name,) in store.rows(sql, int(is_public))]
+    return [name for (name,) in store.rows(sql)]
 
 
 def save_token_owner(store: Store, host: str, login: str, now_ms: int) -> None:
@@ -190,8 +191,8 @@ def _verdict(given: str) -> str:
     return f"(SELECT g.verdict {given} ORDER BY {RANK.format('g')} DESC LIMIT 1)"
 
 
-def load_reviewers(store: Store, item_id: int, *, is_public: bool = False) -> list[ReviewerRow]:
-    """Return who is to review a change and who did, its author left out. `is_public`: not what internal notes tell."""
+def load_reviewers(store: Store, item_id: int) -> list[ReviewerRow]:
+    """Return who is to review a change and who did, its author left out."""
     given = f"{_BY} g.item_id = p.item_id AND g.login = p.login COLLATE NOCASE"
     sql = f"""
         SELECT p.login, {_verdict(given)}, (SELECT max(g.created_at) {given}),
@@ -200,8 +201,8 @@ def load_reviewers(store: Store, item_id: int, *, is_public: bool = False) -> li
         JOIN items i ON i.id = p.item_id
         LEFT JOIN notes n ON n.id = p.note_id
         WHERE p.item_id = ? AND (p.role = 'reviewed' OR {CURRENT_REQUEST})
-          AND p.login <> coalesce(i.author, '') COLLATE NOCASE AND NOT (? AND coalesce(n.is_internal, 0))
+          AND p.login <> coalesce(i.author, '') COLLATE NOCASE AND {said(store)}
         GROUP BY p.login COLLATE NOCASE
         ORDER BY p.login COLLATE NOCASE
     """
-    return [ReviewerRow._make(row) for row in store.rows(sql, item_id, int(is_public))]
+    return [ReviewerRow._make(row) for row in store.rows(sql, item_id)]

@@ -153,11 +153,11 @@ def load_later_notes(store: Store, scope: PersonScope, bot: str) -> list[WorkRow
         ORDER BY n.created_at DESC, n.id DESC
         LIMIT {MAX_NOTES}
     """
-    return [WorkRow._make(row) for row in store.rows(sql, *scope.values, bot)]
+    return [WorkRow._make(row) for row in store.rows(sql, *scope.values(store), bot)]
 
 
 def _work_rows(store: Store, sql: str, scope: PersonScope) -> list[WorkRow]:
-    return [WorkRow._make(row) for row in store.rows(sql, *scope.values)]
+    return [WorkRow._make(row) for row in store.rows(sql, *scope.values(store))]
 
 
 class DoneRow(NamedTuple):
@@ -198,7 +198,7 @@ def count_written(store: Store, scope: PersonScope) -> dict[tuple[str, str], int
         WHERE {is_person("i.author")} AND {VISIBLE} AND coalesce(i.created_at, 0) >= ?3
         GROUP BY 1, 2
     """
-    return {(kind, state): number for kind, state, number in store.rows(sql, *scope.values)}
+    return {(kind, state): number for kind, state, number in store.rows(sql, *scope.values(store))}
 
 
 def count_notes(store: Store, scope: PersonScope) -> tuple[int, int | None, int | None]:
@@ -209,7 +209,7 @@ def count_notes(store: Store, scope: PersonScope) -> tuple[int, int | None, int 
         JOIN items i ON i.id = n.item_id
         WHERE {is_person("n.author")} AND NOT n.is_system AND {SAID} AND {VISIBLE} AND coalesce(n.created_at, 0) >= ?3
     """
-    row = store.row(sql, *scope.values)
+    row = store.row(sql, *scope.values(store))
     return row[0:3] if row else (0, None, None)
 
 
@@ -226,7 +226,7 @@ def count_verdicts(store: Store, scope: PersonScope) -> dict[str, int]:
         GROUP BY 1
         ORDER BY 1
     """
-    return {verdict or "commented": number for verdict, number in store.rows(sql, *scope.values)}
+    return {verdict or "commented": number for verdict, number in store.rows(sql, *scope.values(store))}
 
 
 def count_mentions(store: Store, scope: PersonScope) -> int:
@@ -239,7 +239,7 @@ def count_mentions(store: Store, scope: PersonScope) -> int:
         WHERE {is_person("x.login")} AND x.role = 'mentioned' AND {VISIBLE} AND {SAID}
           AND coalesce(x.created_at, 0) >= ?3
     """
-    return int(store.value(sql, *scope.values))
+    return int(store.value(sql, *scope.values(store)))
 
 
 def count_commits_by(store: Store, scope: PersonScope) -> int:
@@ -250,7 +250,7 @@ def count_commits_by(store: Store, scope: PersonScope) -> int:
         WHERE ({is_person("c.login")} OR {is_person("c.author")}) AND coalesce(c.authored_at, 0) >= ?3
           AND (?2 IS NULL OR c.project_id {one_of(2)}) AND ?4 NOTNULL
     """
-    return int(store.value(sql, *scope.values))
+    return int(store.value(sql, *scope.values(store)))
 
 
 def load_written(store: Store, scope: PersonScope) -> list[DoneRow]:
@@ -302,7 +302,7 @@ def load_resolved(store: Store, scope: PersonScope) -> tuple[int, list[DoneRow]]
         ORDER BY coalesce(t.resolved_at, i.updated_at) DESC, t.id DESC
         LIMIT ?5
     """
-    return int(store.value(total, *scope.values)), _done_rows(store, sql, scope)
+    return int(store.value(total, *scope.values(store))), _done_rows(store, sql, scope)
 
 
 def each_touched_path(store: Store, scope: PersonScope) -> Iterator[tuple[str, str]]:
@@ -327,7 +327,7 @@ def each_touched_path(store: Store, scope: PersonScope) -> Iterator[tuple[str, s
         WHERE ({is_person("c.login")} OR {is_person("c.author")}) AND coalesce(c.authored_at, 0) >= ?3
           AND (?2 IS NULL OR c.project_id {one_of(2)})
     """
-    return ((path, thing) for path, thing in store.each(sql, *scope.values))
+    return ((path, thing) for path, thing in store.each(sql, *scope.values(store)))
 
 
 def count_labels_of(store: Store, scope: PersonScope) -> list[tuple[str, int]]:
@@ -347,8 +347,8 @@ def count_labels_of(store: Store, scope: PersonScope) -> list[tuple[str, int]]:
         ORDER BY 2 DESC, 1
         LIMIT ?5
     """
-    return [(name, number) for name, number in store.rows(sql, *scope.values, scope.limit)]
+    return [(name, number) for name, number in store.rows(sql, *scope.values(store), scope.limit)]
 
 
 def _done_rows(store: Store, sql: str, scope: PersonScope) -> list[DoneRow]:
-    return [DoneRow._make(row) for row in store.rows(sql, *scope.values, scope.limit)]
+    return [DoneRow._make(row) for row in store.rows(sql, *scope.values(store), scope.limit)]

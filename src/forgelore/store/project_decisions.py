@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.filters import visible
 from forgelore.store.item_lists import grouped
 from forgelore.store.sqlite.connection import one_of, pack_list
 
@@ -121,7 +122,7 @@ class EdgeRow(NamedTuple):
     decided_at: int | None
 
 
-def load_edges_to(store: Store, project_id: int, targets: Iterable[str], *, is_public: bool) -> list[EdgeRow]:
+def load_edges_to(store: Store, project_id: int, targets: Iterable[str]) -> list[EdgeRow]:
     """Return the kept decisions of a project that say they replace one of these."""
     sql = f"""
         SELECT e.target, i.kind, i.number, i.tag, d.first_line, d.decided_at
@@ -129,7 +130,7 @@ def load_edges_to(store: Store, project_id: int, targets: Iterable[str], *, is_p
         JOIN project_decisions d ON d.id = e.decision_id
         JOIN items i ON i.id = d.item_id
         WHERE d.project_id = ? AND e.relation = 'supersedes' AND e.target {one_of()}
-          AND i.deleted_at IS NULL {"AND NOT i.is_confidential" if is_public else ""}
+          AND i.deleted_at IS NULL AND {visible(store, "i")}
         ORDER BY e.id
     """
     return [EdgeRow._make(row) for row in store.rows(sql, project_id, pack_list(sorted(targets)))]

@@ -3,11 +3,16 @@
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.profiles import DEFAULT, PROFILES
 from forgelore.store.database import SqlRow, Store
+from forgelore.store.filters import in_view
 from forgelore.text.refs import Hosts, parse_project, without_userinfo
 from forgelore.text.values import suggest
 from forgelore.words import ProjectName
 
 _COLUMNS = "id, forge, host, path, forge_id, url, default_branch"
+
+
+def _seen(store: Store) -> str:
+    return in_view(store, "projects").replace("project_id", "id")
 
 
 class StoredProject:
@@ -22,25 +27,30 @@ class StoredProject:
 
 
 def list_projects(store: Store) -> list[StoredProject]:
-    return [StoredProject(row) for row in store.rows(f"SELECT {_COLUMNS} FROM projects ORDER BY host, path_key")]
+    return [
+        StoredProject(row)
+        for row in store.rows(f"SELECT {_COLUMNS} FROM projects WHERE {_seen(store)} ORDER BY host, path_key")
+    ]
 
 
 def has_other_projects(store: Store, project_id: int) -> bool:
-    return bool(store.value("SELECT EXISTS (SELECT 1 FROM projects WHERE id <> ?)", project_id))
+    return bool(store.value(f"SELECT EXISTS (SELECT 1 FROM projects WHERE id <> ? AND {_seen(store)})", project_id))
 
 
 def find_project(store: Store, name: ProjectName, forge_id: int | None = None) -> StoredProject | None:
     """Return the project of that name, of that former name, or with that forge id on the same host."""
     if forge_id is not None:
-        found = store.row(f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND forge_id = ?", name.host, forge_id)
+        found = store.row(
+            f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND forge_id = ? AND {_seen(store)}", name.host, forge_id
+        )
         if found:
             return StoredProject(found)
     key = name.path.lower()
-    now = f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND path_key = ?"
+    now = f"SELECT {_COLUMNS} FROM projects WHERE host = ? AND path_key = ? AND {_seen(store)}"
     formerly = f"""
         SELECT {_COLUMNS}
         FROM projects
-        WHERE id = (SELECT project_id FROM project_aliases WHERE host = ? AND path_key = ?)
+        WHERE id = (SELECT project_id FROM project_aliases WHERE host = ? AND path_key = ?) AND {_seen(store)}
     """
     found = store.row(now, name.host, key) or store.row(formerly, name.host, key)
     return StoredProject(found) if found else None
@@ -74,7 +84,7 @@ def find_named(store: Store, text: str, hosts: Hosts) -> StoredProject | None:
         return found
     prefix, _, rest = text.partition(":")
     key = (rest if prefix in PROFILES else text).strip("/").lower()
-    rows = store.rows(f"SELECT {_COLUMNS} FROM projects WHERE path_key = ?", key)
+    rows = store.rows(f"SELECT {_COLUMNS} FROM projects WHERE path_key = ? AND {_seen(store)}", key)
     if len(rows) > 1:
         known = ", ".join(str(StoredProject(row).name) for row in rows[:8])
         raise InvalidValue(f"{text!r} is on several hosts", hint=f"give the URL; known: {known}")

@@ -4,6 +4,7 @@ import os
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.filters import visible
 from forgelore.store.jobs import and_visible
 from forgelore.store.sqlite.vector_rows import drop_other_vectors, queue_unembedded
 from forgelore.words import JobKind
@@ -24,14 +25,12 @@ def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple
     return (row[0], row[1], row[2], row[3]) if row else None
 
 
-def count_kinds(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, dict[str, int]]:
-    """Return kind -> representation -> documents, of one project or of all. `is_public`: without those of confidential
-    items.
-    """
+def count_kinds(store: Store, project_id: int | None = None) -> dict[str, dict[str, int]]:
+    """Return kind -> representation -> documents, of one project or of all."""
     sql = f"""
         SELECT kind, representation, count(*)
         FROM documents
-        WHERE (?1 IS NULL OR project_id = ?1) {"AND NOT is_confidential" if is_public else ""}
+        WHERE (?1 IS NULL OR project_id = ?1) AND {visible(store, "documents")}
         GROUP BY 1, 2
         ORDER BY 1, 2
     """
@@ -41,14 +40,12 @@ def count_kinds(store: Store, project_id: int | None = None, *, is_public: bool 
     return found
 
 
-def count_truncated(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, int]:
-    """Return why documents were cut -> how many, of one project or of all. `is_public`: without those of confidential
-    items.
-    """
+def count_truncated(store: Store, project_id: int | None = None) -> dict[str, int]:
+    """Return why documents were cut -> how many, of one project or of all."""
     sql = f"""
         SELECT truncated_reason, count(*)
         FROM documents
-        WHERE is_truncated AND (?1 IS NULL OR project_id = ?1) {"AND NOT is_confidential" if is_public else ""}
+        WHERE is_truncated AND (?1 IS NULL OR project_id = ?1) AND {visible(store, "documents")}
         GROUP BY 1
         ORDER BY 1
     """
@@ -77,8 +74,8 @@ def count_document_types(store: Store, project_id: int) -> dict[str, int]:
     return dict(store.rows(sql, project_id))
 
 
-def count_all_documents(store: Store, *, is_public: bool = False) -> int:
-    return sum(sum(counts.values()) for counts in count_kinds(store, is_public=is_public).values())
+def count_all_documents(store: Store) -> int:
+    return sum(sum(counts.values()) for counts in count_kinds(store).values())
 
 
 class WaitingError(NamedTuple):
@@ -98,30 +95,30 @@ class WaitingQueue(NamedTuple):
     errors: tuple[WaitingError, ...] = ()
 
 
-def load_queues(store: Store, project_id: int | None = None, *, is_public: bool = False) -> dict[str, WaitingQueue]:
+def load_queues(store: Store, project_id: int | None = None) -> dict[str, WaitingQueue]:
     """Return kind -> waiting, failing and the worst errors; kinds that nothing waits for are there with zeros.
-    Of one project or of all. `is_public`: without jobs of confidential items.
+    Of one project or of all.
     """
     sql = f"""
         SELECT kind, count(*), sum(attempt_count > 0)
         FROM jobs
-        WHERE (?1 IS NULL OR project_id = ?1) {and_visible(is_public=is_public)}
+        WHERE (?1 IS NULL OR project_id = ?1) {and_visible(store)}
         GROUP BY kind
         ORDER BY kind
     """
     found: dict[str, WaitingQueue] = {kind: WaitingQueue() for kind in JobKind}
     for kind, waiting, failing in store.rows(sql, project_id):
-        errors = _load_errors(store, kind, project_id, is_public=is_public) if failing else ()
+        errors = _load_errors(store, kind, project_id) if failing else ()
         found[kind] = WaitingQueue(waiting, failing, errors)
     return found
 
 
-def _load_errors(store: Store, kind: str, project_id: int | None, *, is_public: bool) -> tuple[WaitingError, ...]:
+def _load_errors(store: Store, kind: str, project_id: int | None) -> tuple[WaitingError, ...]:
     """Return the jobs of a kind that were tried most often."""
     sql = f"""
         SELECT key, attempt_count, last_error, next_attempt_at
         FROM jobs
-        WHERE kind = ?1 AND attempt_count > 0 AND (?2 IS NULL OR project_id = ?2) {and_visible(is_public=is_public)}
+        WHERE kind = ?1 AND attempt_count > 0 AND (?2 IS NULL OR project_id = ?2) {and_visible(store)}
         ORDER BY attempt_count DESC, key
         LIMIT ?3
     """

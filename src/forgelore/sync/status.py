@@ -75,42 +75,38 @@ class SyncStatus(Struct, frozen=True):
     runs: list[SyncRun]
 
 
-def load_status(
-    store: Store, project: StoredProject | None, runs: int = 3, *, is_public: bool = False
-) -> list[SyncStatus]:
-    """Return the status of one project, or of all. `is_public`: confidential items and internal notes are not counted,
-    nor what runs wrote, of which they are a part; what a run warned of may name them, and is left out.
-    """
+def load_status(store: Store, project: StoredProject | None, runs: int = 3) -> list[SyncStatus]:
+    """Return the status of one project, or of all."""
     projects = [project] if project else list_projects(store)
-    return [_status(store, one, runs, is_public=is_public) for one in projects]
+    return [_status(store, one, runs) for one in projects]
 
 
-def _status(store: Store, project: StoredProject, runs: int, *, is_public: bool) -> SyncStatus:
-    jobs = {kind: JobCount(*counts) for kind, counts in count_jobs(store, project.id, is_public=is_public).items()}
+def _status(store: Store, project: StoredProject, runs: int) -> SyncStatus:
+    jobs = {kind: JobCount(*counts) for kind, counts in count_jobs(store, project.id).items()}
     return SyncStatus(
         project=str(project.name),
-        items=count_live_by_kind(store, project.id, is_public=is_public),
-        notes=count_notes(store, project.id, is_public=is_public),
+        items=count_live_by_kind(store, project.id),
+        notes=count_notes(store, project.id),
         cursors=load_positions(store, project.id),
         jobs={kind: count for kind, count in jobs.items() if kind not in INDEX_JOBS},
         index={kind: count for kind, count in jobs.items() if kind in INDEX_JOBS},
         errors=[
             FailedJob(f"{kind} {key}", attempts, error, when)
-            for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS, is_public=is_public)
+            for kind, key, attempts, error, when in load_failures(store, project.id, _ERRORS)
         ],
-        locked_by=_holder(store, project, is_public=is_public),
-        runs=[_run(row, is_public=is_public) for row in load_runs(store, project.id, runs)],
+        locked_by=_holder(store, project),
+        runs=[_run(store, row) for row in load_runs(store, project.id, runs)],
     )
 
 
-def _holder(store: Store, project: StoredProject, *, is_public: bool) -> LockHolder | None:
+def _holder(store: Store, project: StoredProject) -> LockHolder | None:
     """How many rows came is not for everybody: some of them may be confidential."""
     holder = find_lock_holder(store, f"project {project.id}")
-    return holder._replace(done=0, expected=None) if holder and is_public else holder
+    return holder if store.viewer.includes_internal or not holder else holder._replace(done=0, expected=None)
 
 
-def _run(run: StoredRun, *, is_public: bool) -> SyncRun:
-    if is_public:
+def _run(store: Store, run: StoredRun) -> SyncRun:
+    if not store.viewer.includes_internal:
         return SyncRun(*run[:-1], [])._replace(requests=0, rows_written=0)
     warnings: list[str] = json.loads(run.summary or "{}").get("warnings", [])
     return SyncRun(*run[:-1], warnings)

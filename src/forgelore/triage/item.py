@@ -342,8 +342,11 @@ def _rank(
     context: TriageContext, subject: Subject, types: tuple[str, ...], projects: tuple[int, ...], limit: int
 ) -> Ranking:
     before = None if subject.created_at is None else subject.created_at + 1  # two may come within one second
-    filters = Filters(types=types, project_ids=projects, before=before, not_items=(subject.item_id,), is_public=True)
-    return rank_matches(context.retriever, CompareRequest(subject, filters, limit=limit))
+    filters = Filters(types=types, project_ids=projects, before=before, not_items=(subject.item_id,))
+    return rank_matches(
+        context.retriever.seen_by(context.retriever.store.viewer.without_internal()),
+        CompareRequest(subject, filters, limit=limit),
+    )
 
 
 def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:

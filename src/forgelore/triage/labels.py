@@ -74,11 +74,9 @@ def _observe(
     retriever: Retriever, project_id: int, kind: str, item_id: int, seen: dict[str, list[tuple[float, bool]]]
 ) -> None:
     subject = load_subject(retriever.store, item_id)
-    filters = Filters(
-        types=(kind,), project_ids=(project_id,), before=subject.created_at, not_items=(item_id,), is_public=True
-    )
+    filters = Filters(types=(kind,), project_ids=(project_id,), before=subject.created_at, not_items=(item_id,))
     request = CompareRequest(subject, filters, limit=NEIGHBOURS, is_bare=True, as_of=subject.created_at)
-    matches = rank_matches(retriever, request).matches
+    matches = rank_matches(retriever.seen_by(retriever.store.viewer.without_internal()), request).matches
     has = load_labels(retriever.store, item_id)
     for name, share in count_votes(matches).items():
         seen.setdefault(name, []).append((share, name in has))

@@ -69,9 +69,7 @@ def list_blind_pairs(app: App, project: str | None, judge: str, setting: AuditSe
 def label_pairs(app: App, project: str | None, labels: Iterable[PairLabel]) -> int:
     """Keep what the person at this machine says of pairs."""
     store, meant = app.store(create=True), require_project(app, project)
-    return save_pair_labels(
-        store, meant.id, labels, said_by=user_name(), now_ms=app.now_ms(), is_public=not app.include_internal
-    )
+    return save_pair_labels(store, meant.id, labels, said_by=user_name(), now_ms=app.now_ms())
 
 
 def read_pair_labels(path: str) -> list[PairLabel]:

@@ -26,8 +26,8 @@ def say_override(
     """Keep what the person at this machine says of items of one project."""
     store = app.store(create=True)
     meant = app.find_project(project)
-    texts, is_public = (ref, *([target] if target else [])), not app.include_internal
-    rows = [find_row(store, parse_ref(text), meant, app.hosts, is_public=is_public) for text in texts]
+    texts = (ref, *([target] if target else []))
+    rows = [find_row(store, parse_ref(text), meant, app.hosts) for text in texts]
     if len({row.project_id for row in rows}) > 1:
         raise InvalidValue("these are items of two projects", hint="duplicates are looked for within one")
     person = user_name()

@@ -48,7 +48,7 @@ class AskingHistory(FindingHistory):
         """Return the sessions that are kept, newest first."""
         from forgelore.store.ask import list_sessions
 
-        return list_sessions(self.app.store(), limit, is_public=not self.app.include_internal)
+        return list_sessions(self.app.store(), limit)
 
     @property
     def has_model(self) -> bool:

@@ -60,7 +60,7 @@ class FetchingHistory:
         from forgelore.sync.status import estimate_sync
 
         app, name = self.app, name_on_forge(self.app, project)
-        store = app.store() if os.path.exists(app.config.db) else None
+        store = app.whole_store() if os.path.exists(app.config.db) else None
         return estimate_sync(store, app.forge(name), name, app.config.requests_per_second)
 
     def status(self, project: str | None = None) -> "list[SyncStatus]":
@@ -68,7 +68,7 @@ class FetchingHistory:
         from forgelore.sync.status import load_status
 
         meant = self.app.find_project(project) if project else None
-        return load_status(self.app.store(), meant, is_public=not self.app.include_internal)
+        return load_status(self.app.store(), meant)
 
     def import_file(
         self, path: str | os.PathLike[str], *, project: str, strict: bool = False, index: "IndexParts" = "all",
@@ -108,7 +108,7 @@ class FetchingHistory:
         store, found = self.app.store(), load_project(self.app, project)
         included = self.app.narrow_internal(include_internal)
         done = export_to(store, found, stream, include_internal=included)
-        return done if self.app.include_internal else done._replace(left_out=0)
+        return done if self.app.viewer.includes_internal else done._replace(left_out=0)
 
     def export_file(self, path: str | os.PathLike[str], *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to a file, whole or not at all."""
@@ -117,4 +117,4 @@ class FetchingHistory:
         store, found = self.app.store(), load_project(self.app, project)
         included = self.app.narrow_internal(include_internal)
         done = export_file(store, found, os.fspath(path), include_internal=included)
-        return done if self.app.include_internal else done._replace(left_out=0)
+        return done if self.app.viewer.includes_internal else done._replace(left_out=0)

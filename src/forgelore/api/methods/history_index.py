@@ -64,7 +64,6 @@ class IndexingHistory:
 
         return count_waiting(
             self.app.store(), JobKind.DOCUMENT, project_ids(self.app, project),
-            is_public=not self.app.include_internal,
         )  # fmt: skip
 
     def stats(self, project: str | None = None) -> "IndexStats":
@@ -73,7 +72,7 @@ class IndexingHistory:
 
         chosen = find_project(self.app, project)
         project_id = chosen.id if chosen else None
-        return load_stats(self.app.store(), project_id=project_id, is_public=not self.app.include_internal)
+        return load_stats(self.app.store(), project_id=project_id)
 
     def check(self, *, sample: int | None = None, watcher: "Watcher | None" = None) -> "Checked":
         """Compare everything in the file with what it is made from, and return what is wrong. `sample`: how many

@@ -18,13 +18,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import apsw
 
 from forgelore.errors import CorruptStore, Locked, NotFound, StoreError
 from forgelore.store.database import SqlRow, Store
 from forgelore.text.globs import glob_matches
+from forgelore.viewer import EVERYTHING, Viewer
 from forgelore.words import Source
 
 APPLICATION_ID = 0x4C4F5245  # "LORE": tells our file from any other SQLite file
@@ -46,13 +47,25 @@ class FileStamp(NamedTuple):
 class SqliteStore(Store):
     """An open database file. Connections are made per thread, on first use; `for_reading`: none of them can write."""
 
+    __slots__ = ("viewer",)  # not shared with those who share the connections
+    viewer: Viewer
+
     def __init__(self, path: str, *, for_reading: bool = False) -> None:
+        self.viewer = EVERYTHING
         self.path = path
         self.for_reading = for_reading
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._guard = threading.Lock()
         self._portrait: FileStamp | None = None  # of a file that is read without locks
+
+    def seen_by(self, viewer: Viewer) -> Self:
+        """Return the same store, connections and all, as somebody else sees it."""
+        if viewer == self.viewer:
+            return self
+        seen = object.__new__(type(self))
+        seen.__dict__, seen.viewer = self.__dict__, viewer
+        return seen
 
     @property
     def connection(self) -> apsw.Connection:
@@ -211,7 +224,7 @@ class SqliteStore(Store):
 
 class _DryRun(SqliteStore):
     def __init__(self, store: SqliteStore) -> None:
-        self.__dict__ = store.__dict__
+        self.__dict__, self.viewer = store.__dict__, store.viewer
 
     def run(self, _sql: str, *_bindings: Any) -> int:
         return 0

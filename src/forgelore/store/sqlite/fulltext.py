@@ -19,7 +19,7 @@ import apsw
 
 from forgelore.errors import InvalidValue, StoreError
 from forgelore.store.database import Store
-from forgelore.store.filters import Allowed, Condition
+from forgelore.store.filters import Allowed, Condition, and_visible_document
 from forgelore.store.sqlite.connection import (
     CODE_REMADE,
     CODE_TEXTS,
@@ -215,16 +215,13 @@ def _tokenizer(store: Store) -> Any:
     return store.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
 
 
-def count_documents(store: Store, project_id: int | None = None, *, is_public: bool = False) -> int:
-    """Return how many full text holds, of one project or of all; cards are counted apart. `is_public`: without those of
-    confidential items, of which there are no cards.
-    """
-    hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.is_confidential)"
+def count_documents(store: Store, project_id: int | None = None) -> int:
+    """Return how many full text holds, of one project or of all; cards are counted apart."""
     sql = f"""
         SELECT count(*)
         FROM documents_fts_docsize w
         WHERE (?1 IS NULL OR EXISTS (SELECT 1 FROM documents d WHERE d.id = w.id AND d.project_id = ?1))
-          {hidden if is_public else ""}
+          {and_visible_document(store, "w.id")}
     """
     return int(store.value(sql, project_id))
 

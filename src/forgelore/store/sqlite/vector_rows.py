@@ -11,23 +11,20 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from forgelore.store.database import Store
+from forgelore.store.filters import and_visible_document
 from forgelore.store.jobs import queue_jobs
 from forgelore.store.sqlite.check import packed_size
 from forgelore.text.vectors import PackedVector
 from forgelore.words import JobKind
 
 
-def count_vectors(
-    store: Store, embedder_id: int, project_id: int | None = None, *, is_public: bool = False
-) -> tuple[int, int]:
-    """Return (documents, chunks) that have vectors of an embedder, of one project or of all; of all from an index.
-    `is_public`: without documents of confidential items.
-    """
-    hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = c.document_id AND d.is_confidential)"
+def count_vectors(store: Store, embedder_id: int, project_id: int | None = None) -> tuple[int, int]:
+    """Return (documents, chunks) that have vectors of an embedder, of one project or of all; of all from an index."""
     sql = f"""
         SELECT count(DISTINCT c.document_id), count(*)
         FROM chunks c
-        WHERE c.embedder_id = ?1 {"AND c.project_id = ?2" if project_id else ""} {hidden if is_public else ""}
+        WHERE c.embedder_id = ?1 {"AND c.project_id = ?2" if project_id else ""}
+          {and_visible_document(store, "c.document_id")}
     """
     row = store.row(sql, embedder_id, *([project_id] if project_id else []))
     return (row[0], row[1]) if row else (0, 0)
@@ -197,17 +194,12 @@ def has_second_vectors(store: Store, fingerprint: str, project_id: int, kind: st
     return store.value(sql, fingerprint, project_id, kind) is not None
 
 
-def count_second_vectors(
-    store: Store, project_id: int | None = None, *, is_public: bool = False
-) -> list[SecondVectors]:
-    """Return what is stored, the most first, of one project or of all. `is_public`: without those of confidential
-    items.
-    """
-    hidden = "AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = v.document_id AND d.is_confidential)"
+def count_second_vectors(store: Store, project_id: int | None = None) -> list[SecondVectors]:
+    """Return what is stored, the most first, of one project or of all."""
     sql = f"""
         SELECT fingerprint, count(*)
         FROM second_vectors v
-        WHERE (?1 IS NULL OR v.project_id = ?1) {hidden if is_public else ""}
+        WHERE (?1 IS NULL OR v.project_id = ?1) {and_visible_document(store, "v.document_id")}
         GROUP BY 1
         ORDER BY 2 DESC
     """

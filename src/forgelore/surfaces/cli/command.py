@@ -21,6 +21,7 @@ from forgelore.errors import ConfigError, LoreError, StoreError, UsageError
 from forgelore.surfaces.cli.main import COLORS, COMMANDS, FORMATS, report, write_envelope
 from forgelore.surfaces.cli.terminal import PagedOutput, Style, is_paged, width
 from forgelore.surfaces.present.text import printable, printable_line
+from forgelore.viewer import EVERYTHING
 
 if TYPE_CHECKING:
     from forgelore.api import History
@@ -188,7 +189,7 @@ class Context:
         if self._history is None:
             from forgelore.api import make_history
 
-            self._history = make_history(os.environ, cwd=self._cwd or os.getcwd(), db=self._db, include_internal=True)
+            self._history = make_history(os.environ, cwd=self._cwd or os.getcwd(), db=self._db, viewer=EVERYTHING)
             for warning in self._history.warnings:
                 self.warn(warning)
         return self._history

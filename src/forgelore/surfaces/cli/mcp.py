@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.mcp.clients import CLIENTS
+from forgelore.viewer import EVERYTHING, PUBLIC
 
 if TYPE_CHECKING:
     from forgelore.api import History
@@ -98,9 +99,9 @@ def _open(context: Context, arguments: argparse.Namespace) -> "History":
     """Return a history for a thread of the server."""
     from forgelore.api import make_history
 
+    viewer = EVERYTHING if arguments.include_internal else PUBLIC
     return make_history(
-        os.environ, cwd=os.getcwd(), db=context.history.path, include_internal=arguments.include_internal,
-        for_reading=not arguments.allow_write,
+        os.environ, cwd=os.getcwd(), db=context.history.path, viewer=viewer, for_reading=not arguments.allow_write,
     )  # fmt: skip
 
 
