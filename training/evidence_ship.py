@@ -28,7 +28,7 @@ from lib.evidence_second import load_seconds
 from quality import CORPORA
 from tree_export import export_trees
 
-CORE = ROOT / "src" / "forgelore" / "core" / "compare"
+CORE = ROOT / "src" / "forgelore" / "compare"
 SCORES = ROOT / "tests" / "core" / "shipped_scores.json"
 HEAD = '''"""Shipped rankers: the trees, distributions and curves that come with the program, by family of embedders.
 
@@ -53,7 +53,7 @@ USUAL_COSINES = {{"lore": {usual}, "minilm": (0.321, 0.085)}}
 @cache
 def load_trees(family: str) -> Trees:
     """Return the trees of a family; read once, in 5 ms."""
-    text = get_data("forgelore.core.compare", f"ranker_data/{{family}}.json")
+    text = get_data("forgelore.compare", f"ranker_data/{{family}}.json")
     assert text is not None, f"the package lacks the trees of {{family}}"
     return parse_trees(text.decode())
 

@@ -182,7 +182,7 @@ MEMBERS_ONLY = {
 # of its own, which holds what every reader of its branch may read (tests/triage).
 SILENT = {
     "app", "add_host", "close", "find_token_owner", "handle_event", "has_model", "interrupt", "is_writing", "now_ms", "path",
-    "read_pair_labels", "reopen_replaced", "retriever", "set_up", "stop", "suggest_project", "warnings",
+    "read_pair_labels", "reopen_replaced", "retriever", "run", "set_up", "stop", "suggest_project", "warnings",
 }  # fmt: skip
 REFS = ("#1", "#2", "acme/web#2", "!61", "item:25", f"https://forge.test/{WORD}/2")
 TOOLS = {

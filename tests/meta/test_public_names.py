@@ -41,7 +41,7 @@ def test_the_documentation_has_exactly_the_public_names():
         r"^### `(\w+)`$", text.partition("## History")[2].partition("## What is taken")[0], re.MULTILINE
     )
     assert methods == METHODS
-    assert sorted(forgelore.__all__) == ["__version__", "open"]
+    assert sorted(forgelore.__all__) == ["EVERYTHING", "PUBLIC", "Viewer", "__version__", "open"]
 
 
 def test_every_public_name_and_method_says_what_it_is():
@@ -53,9 +53,10 @@ def test_every_public_name_and_method_says_what_it_is():
     assert not undocumented
 
 
-def test_importing_the_facade_loads_no_flow():
+def test_importing_the_facade_loads_no_job_and_no_store():
     code = (
-        "import sys, forgelore.api; print([m for m in sys.modules if m.startswith('forgelore.flows') or m == 'apsw'])"
+        "import sys, forgelore.api; print([m for m in sys.modules if m == 'apsw' or m.startswith('forgelore.')"
+        " and m.split('.')[1] in ('ask', 'browse', 'compare', 'dedupe', 'history', 'index', 'search', 'store', 'sync')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -13,9 +13,9 @@ from forgelore.surfaces.cli.main import COMMANDS, FAMILIES
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "forgelore"
 MODULES = [
-    *sorted((SOURCE / "forges" / "branch").glob("*.py")), *sorted((SOURCE / "flows" / "triage").glob("*.py")),
-    *sorted((SOURCE / "core" / "triage").glob("*.py")), SOURCE / "surfaces" / "cli" / "ci.py",
-    *(SOURCE / "forges" / f"{name}.py" for name in ("github/comments", "gitlab/notes", "forgejo/comments")),
+    SOURCE / "forges" / "branch.py", SOURCE / "forges" / "git.py", *sorted((SOURCE / "triage").glob("*.py")),
+    SOURCE / "surfaces" / "cli" / "ci.py",
+    *(SOURCE / "forges" / f"{name}.py" for name in ("github/writing", "gitlab/writing", "forgejo/writing")),
     *sorted((SOURCE / "forges").glob("*/rest.py")),
     SOURCE / "api" / "bot.py", SOURCE / "api" / "checkup.py",
     SOURCE / "surfaces" / "present" / "triage.py", SOURCE / "store" / "packing.py", SOURCE / "profiles.py",

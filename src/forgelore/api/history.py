@@ -296,7 +296,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         """Do work with this history as a task, which other threads may watch, cancel and wait for. Each history runs
         one task at a time:
 
-            task = forgelore.Task()
+            task = forgelore.api.Task()
             threading.Thread(target=history.run, args=(task, lambda history: history.sync("acme/web"))).start()
             task.cancel()
         """

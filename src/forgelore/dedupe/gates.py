@@ -6,7 +6,8 @@
     triage   the bot's comment: no verdict is needed, thresholds read similarity, and a model may only take away
 
 The first gate that objects gives the reason; a gate can object and do nothing else, so another gate never turns a
-rejection into an acceptance. A policy says which gates it asks, with which numbers and which words of a judge object.
+rejection into an acceptance. A gate policy says which gates it asks, with which numbers and which words of a judge
+object.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -33,7 +33,7 @@ VISIBLE = f"""
     i.deleted_at IS NULL AND NOT (?4 AND i.is_confidential)
       AND (?2 IS NULL OR i.project_id {one_of(2)})
 """
-_IN_PROJECTS = "(?2 IS NULL OR {}.project_id IN (SELECT value FROM json_each(?2)))"
+_IN_PROJECTS = f"(?2 IS NULL OR {{}}.project_id {one_of(2)})"
 SAID = "NOT (?4 AND coalesce(n.is_internal, 0))"
 
 
