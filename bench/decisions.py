@@ -99,7 +99,7 @@ def collect(folder: pathlib.Path, environ: dict[str, str], paths: list[str]) -> 
     shown: list = []
     with product.open(folder / "lore.db", environ=environ) as history:
         for path in [*first, *others]:
-            shown += history.history_of(path, limit=SHOWN).decisions[:SHOWN]
+            shown += history.paths.history(path, limit=SHOWN).decisions[:SHOWN]
             if len(shown) >= SAMPLE:
                 break
     return shown[:SAMPLE]

@@ -1,5 +1,6 @@
 """docs/python.md: the facade, its methods and every public name, read from the code."""
 
+import functools
 import inspect
 import textwrap
 import types
@@ -28,6 +29,10 @@ may be a `date` or a `datetime`. Times in answers are aware datetimes in UTC. Wi
 file are meant. Where it holds several, `ref` of hits and of listed items names the project (`acme/web#12`,
 `acme/web v1.0`), so that `history.get(hit.ref)` and `history.similar(hit.ref)` mean that item.
 
+Reading and asking are methods of the history itself; the rest belongs to its nouns: `history.sync.run("acme/web")`,
+`history.dedupe.plan()`, `history.people.who("ana")`. Older names (`history.run_dedupe()`, `is_dry=`) work for one more
+release and warn with what to write instead.
+
 What the methods take and return is in `forgelore.api`. A name that is not on this page may change in any version.
 
 """
@@ -36,14 +41,28 @@ What the methods take and return is in `forgelore.api`. A name that is not on th
 def build_page(note: str) -> str:
     parts = ["# forgelore from Python\n\n", note, INTRO, "## forgelore\n\n", _entry("open", forgelore.open)]
     parts += ["## History\n\n", _paragraph(api.History), "\n\n"]
-    for name, method in [pair for part in api.History.__mro__ for pair in vars(part).items()]:
-        if isinstance(method, types.FunctionType | property) and not name.startswith("_"):
-            parts.append(_entry(name, method))
+    nouns = list_nouns()
+    parts += [_entry(name, method) for name, method in _methods(api.History)]
+    for noun, thing in nouns.items():
+        parts += [f"## history.{noun}\n\n", _paragraph(thing), "\n\n"]
+        parts += [_entry(f"{noun}.{name}", method) for name, method in _methods(thing)]
     parts.append("## What is taken and returned\n\n")
-    for name in api.__all__:
-        if name != "History":
-            parts.append(_public(name, getattr(api, name)))
+    for name in sorted(api.__all__, key=str.lower):
+        thing = getattr(api, name)
+        if thing not in (api.History, *nouns.values()):
+            parts.append(_public(name, thing))
     return "".join(parts).rstrip() + "\n"
+
+
+def list_nouns() -> dict[str, type]:
+    """Return what a history is made of, by the name that it has there."""
+    made = {name: one for name, one in vars(api.History).items() if isinstance(one, functools.cached_property)}
+    return {name: getattr(api, one.func.__annotations__["return"]) for name, one in made.items()}
+
+
+def _methods(part: type) -> list[tuple[str, object]]:
+    found = vars(part).items()
+    return [(name, one) for name, one in found if isinstance(one, types.FunctionType | property) and name[0] != "_"]
 
 
 def _entry(name: str, thing: object) -> str:
@@ -61,7 +80,8 @@ def _entry(name: str, thing: object) -> str:
 
 def _parameter(one: inspect.Parameter) -> str:
     if one.kind is inspect.Parameter.VAR_KEYWORD:
-        return f"**{one.name}"
+        (options,) = typing.get_args(one.annotation)
+        return f"**{one.name}: {options.__name__}"
     star = "*" if one.kind is inspect.Parameter.VAR_POSITIONAL else ""
     default = "" if one.default is inspect.Parameter.empty else f" = {one.default!r}"
     return f"{star}{one.name}: {_clean(one.annotation)}{default}"

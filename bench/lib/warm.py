@@ -151,7 +151,7 @@ def ask(
 ) -> flow.SearchAnswer:  # fmt: skip
     """Ask as Python does, and commands and agents through it: from the query as typed to hits with their lines."""
     desk.retriever._counts._answers.clear()  # noqa: SLF001 - nobody asked about these words before
-    answer = desk.history.search(text, mode=mode, is_literal=is_literal, **filters)
+    answer = desk.history.search(text, mode=mode, literal=is_literal, **filters)
     assert answer.mode == mode, answer.warnings  # falling back to words would look fast
     return answer
 

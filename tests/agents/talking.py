@@ -145,5 +145,5 @@ def make_store(folder, lines=LINES):
     source.write_text("\n".join(map(json.dumps, lines)))
     env = {"FORGELORE_EMBEDDER": "none", "HOME": str(folder)}
     with make_history(env, cwd=str(folder), db=path) as history:
-        history.import_file(source, project="acme/web")
+        history.sync.import_file(source, project="acme/web")
     return path

@@ -134,5 +134,5 @@ def test_a_question_of_an_agent_is_kept_as_any_other(lines, model, file, tmp_pat
     lines.call(30, "ask", question="A quick one?")
     assert lines.hear(30)["result"]["isError"] is False
     with make_history(server_env(tmp_path), cwd=str(tmp_path), db=file) as history:
-        (session,) = history.list_asked()
+        (session,) = history.questions.list()
     assert (session.question, session.answer, session.ended_by) == ("A quick one?", "Done.", "answer")

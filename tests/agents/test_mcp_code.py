@@ -22,7 +22,7 @@ def agent(tmp_path_factory):
     clone = make_repository(folder / "web", FILES)
     env = {"FORGELORE_EMBEDDER": "none", "HOME": str(folder), "PATH": os.environ["PATH"]}
     with make_history(env, cwd=str(folder), db=path) as history:
-        history.index_code(str(clone), project="acme/web")
+        history.index.code(str(clone), project="acme/web")
     with over_stdio(path, folder) as found:
         yield found
 

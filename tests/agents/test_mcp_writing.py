@@ -16,7 +16,7 @@ def synced(github, tmp_path):
     }  # fmt: skip
     path = str(tmp_path / "history.db")
     with make_history(env, cwd=str(tmp_path), db=path) as history:
-        history.sync("acme/web")
+        history.sync.run("acme/web")
     return path, env
 
 

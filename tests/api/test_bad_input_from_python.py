@@ -39,7 +39,7 @@ def test_a_limit_that_is_none_is_told_in_our_words(history, name, limit):
         (lambda h: h.list_items(5), "the kind of item is no text"),
         (lambda h: h.search("x", after=5), "after is no date: 5"),
         (lambda h: h.items(updated_after=[]), "updated_after is no date"),
-        (lambda h: h.who("mira-k", after=5), "after is no date: 5"),
+        (lambda h: h.people.who("mira-k", after=5), "after is no date: 5"),
         (lambda h: h.items(created=5), "created is no text: 5"),
         (lambda h: h.items(comments=True), "comments is no text: True"),
         (lambda h: h.items(label=5), "label is no text: 5"),

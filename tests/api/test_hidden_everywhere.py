@@ -13,6 +13,7 @@ import io
 import json
 import os
 import re
+from functools import cached_property
 
 import pytest
 
@@ -71,11 +72,11 @@ def everything(answer):
 
 def lines_of(history, **more):
     stream = io.BytesIO()
-    done = history.export_to(stream, project="acme/web", **more)
+    done = history.sync.export_to(stream, project="acme/web", **more)
     return (
         done,
         stream.getvalue().decode(),
-        [line.decode() for line in history.export_lines(project="acme/web", **more)],
+        [line.decode() for line in history.sync.export_lines(project="acme/web", **more)],
     )
 
 
@@ -105,8 +106,8 @@ FILTERS = (
     "assignee:ana",
 )
 METHODS = {
-    "search": [lambda h, q=q: h.search(q) for q in QUERIES] + [lambda h: h.search("cache", is_raw=True)],
-    "similar": [lambda h: h.similar("#1"), lambda h: h.similar("#2"), lambda h: h.similar("#3", is_earlier=True)],
+    "search": [lambda h, q=q: h.search(q) for q in QUERIES] + [lambda h: h.search("cache", raw=True)],
+    "similar": [lambda h: h.similar("#1"), lambda h: h.similar("#2"), lambda h: h.similar("#3", earlier=True)],
     "list_items": [lambda h, q=q, k=k: h.list_items(k, q) for q in FILTERS for k in ("issues", "changes", "discussions")],
     "items": [lambda h, q=q: h.items(q, limit=100) for q in FILTERS],
     "count": [lambda h, q=q, k=k: h.count(k, q) for q in FILTERS for k in ("issues", "items", "threads", "notes")],
@@ -115,74 +116,74 @@ METHODS = {
     "read": [lambda h, r=r: h.read(r) for r in ("#1", "#2", "item:25", "item:26")] + [lambda h: h.read("#1", find=WORD)],
     "read_text": [lambda h, k=k: h.read_text(k) for k in ("item:1", "item:24", "item:25", "item:26")],
     "find_page": [lambda h: h.find_page("#1"), lambda h: h.find_page("#2")],
-    "triage": [lambda h, r=r: h.triage(r, Inputs()) for r in ("#1", "#2", "#3", "!61")],
-    "history_of": [lambda h, p=p: h.history_of(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
-    "extract_decisions": [lambda h: h.extract_decisions("src/cache.py"),
-                          lambda h: h.extract_decisions("src/", include_internal=True)],
-    "who": [lambda h, p=p: h.who(p) for p in ("ana", "tom", "mallory", "mallori", "oscar", "eve-internal", "zed-hidden")],
-    "who_knows": [lambda h, p=p: h.who_knows(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
-    "who_or_path": [lambda h, p=p: h.who_or_path(p) for p in ("src/cache.py", "mallory", f"src/{WORD}.py", "cache.py")],
+    "triage.run": [lambda h, r=r: h.triage.run(r, Inputs()) for r in ("#1", "#2", "#3", "!61")],
+    "paths.history": [lambda h, p=p: h.paths.history(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
+    "paths.extract_decisions": [lambda h: h.paths.extract_decisions("src/cache.py"),
+                          lambda h: h.paths.extract_decisions("src/", include_internal=True)],
+    "people.who": [lambda h, p=p: h.people.who(p) for p in ("ana", "tom", "mallory", "mallori", "oscar", "eve-internal", "zed-hidden")],
+    "people.who_knows": [lambda h, p=p: h.people.who_knows(p) for p in ("src/cache.py", "src/", f"src/{WORD}.py", "src/zanziba.py")],
+    "people.who_or_path": [lambda h, p=p: h.people.who_or_path(p) for p in ("src/cache.py", "mallory", f"src/{WORD}.py", "cache.py")],
     "labels": [lambda h: h.labels(), lambda h: h.labels("acme/web")],
     "tree": [lambda h: h.tree(), lambda h: h.tree("src")],
-    "me": [lambda h: h.me("ana"), lambda h: h.me("zed-hidden"), lambda h: h.me("tom")],
+    "people.me": [lambda h: h.people.me("ana"), lambda h: h.people.me("zed-hidden"), lambda h: h.people.me("tom")],
     "ask": [
         lambda h: h.ask(f"what of {WORD}?", without_model=True), lambda h: h.ask("What does the cache forget?"),
         lambda h: h.ask("What does the cache forget?", include_internal=True),
     ],
-    "list_asked": [lambda h: h.list_asked()],
-    "replay_asked": [lambda h: h.replay_asked(1), lambda h: h.replay_asked(99)],
-    "export_lines": [lambda h: list(h.export_lines(project="acme/web")), lines_of,
-                     lambda h: list(h.export_lines(project="acme/web", include_internal=True))],
-    "export_to": [lambda h: lines_of(h, include_internal=True)],
-    "export_file": [lambda h: h.export_file(os.devnull, project="acme/web"),
-                    lambda h: h.export_file(os.devnull, project="acme/web", include_internal=True)],
-    "status": [lambda h: h.status(), lambda h: h.status("acme/web")],
-    "stats": [lambda h: h.stats()],
-    "count_unindexed": [lambda h: h.count_unindexed()],
+    "questions.list": [lambda h: h.questions.list()],
+    "questions.replay": [lambda h: h.questions.replay(1), lambda h: h.questions.replay(99)],
+    "sync.export_lines": [lambda h: list(h.sync.export_lines(project="acme/web")), lines_of,
+                     lambda h: list(h.sync.export_lines(project="acme/web", include_internal=True))],
+    "sync.export_to": [lambda h: lines_of(h, include_internal=True)],
+    "sync.export_file": [lambda h: h.sync.export_file(os.devnull, project="acme/web"),
+                    lambda h: h.sync.export_file(os.devnull, project="acme/web", include_internal=True)],
+    "sync.status": [lambda h: h.sync.status(), lambda h: h.sync.status("acme/web")],
+    "index.stats": [lambda h: h.index.stats()],
+    "index.count_waiting": [lambda h: h.index.count_waiting()],
     "count_replays": [lambda h: h.count_replays()],
-    "list_projects": [lambda h: h.list_projects()],
-    "name_project": [lambda h: h.name_project()],
-    "has_several_projects": [lambda h: h.has_several_projects],
-    "names_to_sync": [lambda h: h.names_to_sync()],
-    "list_maintainers": [lambda h: h.list_maintainers()],
-    "list_dedupe_runs": [lambda h: h.list_dedupe_runs()],
-    "list_blind_pairs": [lambda h: h.list_blind_pairs()],
-    "detect_new": [lambda h, r=r: h.detect_new(r) for r in ("#1", "#2", "!61")],
-    "override_duplicate": [lambda h: h.override_duplicate("accept", "#2", "#1"),
-                           lambda h: h.override_duplicate("accept", "#1", "#2")],
-    "label_pairs": [lambda h: h.label_pairs(_pair(1, 2)), lambda h: h.label_pairs(_pair(2, 1))],
-    "make_candidates": [lambda h: h.make_candidates()],
-    "judge_candidates": [lambda h: h.judge_candidates()],
-    "make_intent_cards": [lambda h: h.make_intent_cards()],
-    "check_up": [lambda h: [one[:4] for one in h.check_up(is_offline=True)]],
+    "projects.list": [lambda h: h.projects.list()],
+    "projects.name": [lambda h: h.projects.name()],
+    "projects.are_several": [lambda h: h.projects.are_several],
+    "sync.names": [lambda h: h.sync.names()],
+    "dedupe.list_maintainers": [lambda h: h.dedupe.list_maintainers()],
+    "dedupe.list_runs": [lambda h: h.dedupe.list_runs()],
+    "audit.list_blind_pairs": [lambda h: h.audit.list_blind_pairs()],
+    "dedupe.detect": [lambda h, r=r: h.dedupe.detect(r) for r in ("#1", "#2", "!61")],
+    "dedupe.override": [lambda h: h.dedupe.override("accept", "#2", "#1"),
+                           lambda h: h.dedupe.override("accept", "#1", "#2")],
+    "audit.label": [lambda h: h.audit.label(_pair(1, 2)), lambda h: h.audit.label(_pair(2, 1))],
+    "dedupe.find_candidates": [lambda h: h.dedupe.find_candidates()],
+    "dedupe.judge": [lambda h: h.dedupe.judge()],
+    "dedupe.make_cards": [lambda h: h.dedupe.make_cards()],
+    "setup.check": [lambda h: [one[:4] for one in h.setup.check(offline=True)]],
 }  # fmt: skip
 # What works on the whole file: it says what it did, and shows no item; how much there was to do it counts.
 WORKING = {
-    "calibrate": lambda h: h.calibrate(project="acme/web", is_dry=True),
-    "build_documents": lambda h: h.build_documents(full=True),
-    "embed": lambda h: h.embed(full=True),
-    "update_index": lambda h: h.update_index(),
-    "replay": lambda h: h.replay("acme/web"),
-    "import_file": lambda h: h.import_file(_more(h), project="acme/web"),
-    "index_code": lambda h: h.index_code(os.path.dirname(h.path)),
-    "refresh": lambda h: h.refresh(),
-    "sync": lambda h: h.sync("acme/web"),
-    "estimate_sync": lambda h: h.estimate_sync("acme/web"),
+    "calibrate": lambda h: h.calibrate(project="acme/web", dry_run=True),
+    "index.build_documents": lambda h: h.index.build_documents(full=True),
+    "index.embed": lambda h: h.index.embed(full=True),
+    "index.update": lambda h: h.index.update(),
+    "sync.replay": lambda h: h.sync.replay("acme/web"),
+    "sync.import_file": lambda h: h.sync.import_file(_more(h), project="acme/web"),
+    "index.code": lambda h: h.index.code(os.path.dirname(h.path)),
+    "sync.refresh": lambda h: h.sync.refresh(),
+    "sync.run": lambda h: h.sync.run("acme/web"),
+    "sync.estimate": lambda h: h.sync.estimate("acme/web"),
 }
 MEMBERS_ONLY = {
-    "check": lambda h: h.check(), "repair": lambda h: h.repair(), "canonicalize": lambda h: h.canonicalize(),
-    "plan_closings": lambda h: h.plan_closings(), "apply_closings": lambda h: h.apply_closings(1),
-    "roll_back_closings": lambda h: h.roll_back_closings(1), "run_dedupe": lambda h: h.run_dedupe(),
-    "audit_judges": lambda h: h.audit_judges(cheap="builtin", strong="statements"),
-    "audit_by_history": lambda h: h.audit_by_history(), "audit_by_people": lambda h: h.audit_by_people(),
-    "analyse_audit": lambda h: h.analyse_audit(), "load_overview": lambda h: h.load_overview(),
+    "index.check": lambda h: h.index.check(), "index.repair": lambda h: h.index.repair(), "dedupe.cluster": lambda h: h.dedupe.cluster(),
+    "dedupe.plan": lambda h: h.dedupe.plan(), "dedupe.apply": lambda h: h.dedupe.apply(1),
+    "dedupe.roll_back": lambda h: h.dedupe.roll_back(1), "dedupe.run": lambda h: h.dedupe.run(),
+    "audit.compare_judges": lambda h: h.audit.compare_judges(cheap="builtin", strong="statements"),
+    "audit.by_history": lambda h: h.audit.by_history(), "audit.by_people": lambda h: h.audit.by_people(),
+    "audit.analyse": lambda h: h.audit.analyse(), "dedupe.load_overview": lambda h: h.dedupe.load_overview(),
     "evaluate": lambda h: h.evaluate("queries.jsonl"),
 }  # fmt: skip
 # They say nothing about items: settings, the machine, the parts that a history is made of. `handle_event` has an index
 # of its own, which holds what every reader of its branch may read (tests/triage).
 SILENT = {
-    "app", "add_host", "close", "find_token_owner", "handle_event", "has_model", "interrupt", "is_writing", "now_ms", "path",
-    "read_pair_labels", "reopen_replaced", "retriever", "run", "set_up", "stop", "suggest_project", "warnings",
+    "app", "setup.add_host", "close", "setup.find_token_owner", "triage.handle_event", "has_model", "interrupt", "is_writing", "now_ms", "path",
+    "audit.read_labels", "reopen_replaced", "retriever", "run", "setup.write", "stop", "setup.suggest_project", "warnings",
 }  # fmt: skip
 REFS = ("#1", "#2", "acme/web#2", "!61", "item:25", f"https://forge.test/{WORD}/2")
 TOOLS = {
@@ -246,7 +247,7 @@ def make_store(folder, model, *, is_secret):
     }  # fmt: skip
     path = str(folder / "store.db")
     with make_history(environ, cwd=str(folder), db=path, viewer=EVERYTHING) as owner:
-        owner.import_file(source, project="acme/web")
+        owner.sync.import_file(source, project="acme/web")
         if is_secret:  # what a member asked, a job that failed, a run that complained
             store = owner.app.store()
             with store.transaction():
@@ -273,8 +274,15 @@ def stores(tmp_path, model):
         history.close()
 
 
+NOUNS = {name for name, one in vars(History).items() if isinstance(one, cached_property)}
+
+
 def public_names():
-    return {name for name in (*dir(History), "app") if not name.startswith("_")}
+    history = History(None)
+    own = {name for name in (*dir(History), "app") if not name.startswith("_")} - NOUNS
+    return own | {
+        f"{noun}.{name}" for noun in NOUNS for name in dir(getattr(history, noun)) if not name.startswith("_")
+    }
 
 
 def outcome(history, ask):
@@ -339,12 +347,12 @@ def test_whoever_opens_it_with_everything_sees_the_secrets(stores):
     """Otherwise the tests above would hold on a store without any."""
     environ, path = stores[0].app.environ, stores[0].path
     with make_history(environ, cwd=os.path.dirname(path), db=path, viewer=EVERYTHING) as owner:
-        assert owner.triage("#2", Inputs()).result.author == "mallory"
+        assert owner.triage.run("#2", Inputs()).result.author == "mallory"
         assert WORD in "".join(lines_of(owner, include_internal=True)[1])
         assert WORD not in "".join(lines_of(owner)[1])
-        assert owner.status()[0].items == {"change": 2, "issue": 24}
-        assert owner.stats().documents.total > stores[0].stats().documents.total
-        assert [session.answer for session in owner.list_asked()] == [f"Because of {WORD}."]
+        assert owner.sync.status()[0].items == {"change": 2, "issue": 24}
+        assert owner.index.stats().documents.total > stores[0].index.stats().documents.total
+        assert [session.answer for session in owner.questions.list()] == [f"Because of {WORD}."]
         assert owner.read_text("item:25").text.count(WORD) >= 2
-        assert owner.who("mallory").login == "mallory"
-        assert owner.load_overview().clusters == []
+        assert owner.people.who("mallory").login == "mallory"
+        assert owner.dedupe.load_overview().clusters == []

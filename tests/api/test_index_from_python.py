@@ -27,82 +27,84 @@ def history(tmp_path, server):
     source = tmp_path / "in.jsonl"
     source.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     with forgelore.open(tmp_path / "lore.db", environ=environ, create=True, viewer=EVERYTHING) as found:
-        found.import_file(source, project="old", index="none")
+        found.sync.import_file(source, project="old", index="none")
         yield found
 
 
 def test_documents_and_vectors_are_made_together(history):
-    done = history.update_index("old")
+    done = history.index.update("old")
     assert (done.documents.new, done.vectors.embedded, done.warnings) == (5, 5, ())
-    assert history.update_index().documents.new == 0
+    assert history.index.update().documents.new == 0
 
 
 def test_vectors_may_wait(history):
-    done = history.update_index(index="documents")
+    done = history.index.update(index="documents")
     assert (done.documents.new, done.vectors) == (5, None)
-    assert history.stats().vectors.pending == 5
-    assert history.embed().embedded == 5
-    assert history.stats().vectors.coverage == 1.0
+    assert history.index.stats().vectors.pending == 5
+    assert history.index.embed().embedded == 5
+    assert history.index.stats().vectors.coverage == 1.0
 
 
 def test_a_server_that_is_away_is_a_warning_and_the_words_are_there(history, server):
     server.stop()
-    done = history.update_index()
+    done = history.index.update()
     assert done.documents.new == 5
     assert done.vectors is None
     assert [warning.partition(":")[0] for warning in done.warnings] == ["5 vectors wait"]
 
 
 def test_documents_are_built_again_and_equal_ones_stay(history):
-    assert history.build_documents("old") == BuiltDocuments(5, 0, 0, 0, 0, total=5, truncated=0, by_type={"issue": 5})
-    assert history.build_documents(full=True) == BuiltDocuments(
+    assert history.index.build_documents("old") == BuiltDocuments(
+        5, 0, 0, 0, 0, total=5, truncated=0, by_type={"issue": 5}
+    )
+    assert history.index.build_documents(full=True) == BuiltDocuments(
         0, 0, 5, 0, 0, total=5, truncated=0, by_type={"issue": 5}
     )
     with pytest.raises(NotFound):
-        history.build_documents("nowhere")
+        history.index.build_documents("nowhere")
 
 
 def test_without_an_embedder_there_is_nothing_to_embed_with(history):
     with pytest.raises(ConfigError, match="switched off"):
-        history.embed(embedder="none")
+        history.index.embed(embedder="none")
     with pytest.raises(InvalidValue, match="no embedder is called"):
-        history.embed(embedder="nobody")
+        history.index.embed(embedder="nobody")
 
 
 def test_numbers_have_names(history):
-    stats = history.stats()
+    stats = history.index.stats()
     assert stats.documents.total == 0
     assert stats.queues["document"].waiting == 5
     assert stats.file.path == history.path
-    history.update_index()
-    stats = history.stats()
+    history.index.update()
+    stats = history.index.stats()
     assert stats.documents.by_kind == {"issue": {"item": 5}}
     assert (stats.vectors.embedded, stats.vectors.embedder.model) == (5, "nomic-embed-text")
     assert stats.full_text.indexed == 5
 
 
 def test_a_check_finds_what_is_wrong_and_a_repair_mends_it(history):
-    history.update_index()
-    assert history.check().findings == []
+    history.index.update()
+    assert history.index.check().findings == []
     store = history.app.store()
     with store.transaction():
         store.connection.execute("UPDATE document_texts SET text = 'other words' WHERE id = 1")
-    assert "text_differs" in {finding.name for finding in history.check(sample=0).findings}
-    repaired = history.repair()
+    assert "text_differs" in {finding.name for finding in history.index.check(sample=0).findings}
+    repaired = history.index.repair()
     assert ("text_differs", 0) in {(repair.name, repair.left) for repair in repaired.repairs}
     assert repaired.checked.findings == []
 
 
 def test_a_check_says_why_no_vector_was_made_again(history):
-    history.update_index()
-    (vectors,) = [proof for proof in history.check(sample=0).proofs if "made again" in proof.what]
+    history.index.update()
+    (vectors,) = [proof for proof in history.index.check(sample=0).proofs if "made again" in proof.what]
     assert (vectors.checked, vectors.total, vectors.why) == (0, 5, "--sample 0")
-    (vectors,) = [proof for proof in history.check().proofs if "made again" in proof.what]
+    (vectors,) = [proof for proof in history.index.check().proofs if "made again" in proof.what]
     assert (vectors.checked, vectors.why) == (5, "")
 
 
 def test_what_is_running_can_be_stopped(history):
     history.stop.set()
     with pytest.raises(Stopped):
-        history.update_index()
+        history.index.update()
     assert not history.is_writing

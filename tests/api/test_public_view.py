@@ -37,7 +37,7 @@ def file(tmp_path):
     source = tmp_path / "lines.jsonl"
     source.write_text("\n".join(map(json.dumps, LINES)))
     with make_history(os.environ, cwd=str(tmp_path), db=str(path)) as history:
-        history.import_file(source, project="acme/web")
+        history.sync.import_file(source, project="acme/web")
     return str(path)
 
 
@@ -60,7 +60,7 @@ def test_a_search_finds_what_is_public(public, member):
     assert {hit.number for hit in public.search("cache").hits} == {1, 3}
     assert public.search(SECRET).hits == []
     assert public.search("cache sort:created").total == 2
-    assert public.search("cache", is_raw=True).total == 2
+    assert public.search("cache", raw=True).total == 2
 
 
 @pytest.mark.parametrize("query", ["#2", "acme/web#2", "2"])
@@ -119,7 +119,7 @@ def test_no_suggestion_names_what_only_hidden_items_have(public, query):
 
 
 def test_nothing_can_write_what_was_opened_for_reading(public, file):
-    public.status()
+    public.sync.status()
     with pytest.raises(StoreError):
         public.app.store().run("DELETE FROM items")
     with pytest.raises(StoreError):
@@ -130,7 +130,7 @@ def test_a_reader_sees_what_others_write_meanwhile(public, member, tmp_path):
     assert public.count("issues").total == 23
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({**LINES[0], "number": 5, "notes": []}))
-    member.import_file(more, project="acme/web")
+    member.sync.import_file(more, project="acme/web")
     assert public.count("issues").total == 24
 
 
@@ -140,7 +140,7 @@ def test_a_file_of_an_earlier_version_is_refused_with_what_to_do(file, tmp_path)
     connection.close()
     history = make_history(os.environ, cwd=str(tmp_path), db=file, for_reading=True)
     with pytest.raises(LoreError) as refused:
-        history.status()
+        history.sync.status()
     assert "earlier forgelore" in refused.value.message
     assert "sync-status" in refused.value.hint
 

@@ -148,7 +148,7 @@ def test_a_day_is_a_range(lore):
         lambda lore: lore.search("x", offset=-1),
         lambda lore: lore.search("x", mode="fuzzy"),
         lambda lore: lore.search("x", mode="semantic"),
-        lambda lore: lore.search("title: (", is_raw=True),
+        lambda lore: lore.search("title: (", raw=True),
         lambda lore: lore.search("x", after="soon"),
         lambda lore: lore.items("words"),
         lambda lore: lore.items(limit=0),

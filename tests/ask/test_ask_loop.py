@@ -162,13 +162,13 @@ def test_a_quote_that_stands_nowhere_goes_back_once_and_is_then_marked(history, 
 def test_strict_refuses_claims_without_a_citation(history, server):
     server.replies = [*READ, answer("The cache is guilty.")]
     with pytest.raises(Refused, match="no citation proves: The cache is guilty"):
-        history.ask("why?", is_strict=True)
+        history.ask("why?", strict=True)
     assert len(server.asked) == 5  # two chances to mend it
 
 
 def test_strict_takes_an_answer_that_is_proved(history, server):
     server.replies = [*READ, answer("Purged too early [1].", cite("#41", 35, 35, QUOTE))]
-    assert history.ask("why?", is_strict=True).ended_by == "answer"
+    assert history.ask("why?", strict=True).ended_by == "answer"
 
 
 @pytest.mark.parametrize("reply", [Response(500), Response(401), Response(200, b"<html>"), "x" * 200_000])
@@ -185,13 +185,13 @@ def test_a_session_is_kept_and_can_be_played_again_without_its_model(history, se
     server.replies = [*READ, answer("Purged too early [1].", cite("#41", 35, 35, QUOTE))]
     first = history.ask("why?")
     asked = len(server.asked)
-    again = history.replay_asked(first.session)
+    again = history.questions.replay(first.session)
     assert len(server.asked) == asked
     assert (again.text, again.citations, again.claims) == (first.text, first.citations, first.claims)
     assert again.changed_results == 0
     history.app.store().run("UPDATE items SET body = 'gone' WHERE number = 41 AND kind = 'issue'")
-    assert history.replay_asked(first.session).changed_results > 0
-    (kept,) = history.list_asked()
+    assert history.questions.replay(first.session).changed_results > 0
+    (kept,) = history.questions.list()
     assert (kept.question, kept.ended_by, kept.answer) == ("why?", "answer", first.text)
 
 
@@ -206,9 +206,9 @@ def test_a_run_that_is_killed_leaves_its_steps(history, server):
     with pytest.raises(Stopped):
         history.ask("why?", on_step=stop)
     history.app.stop.clear()
-    (kept,) = history.list_asked()
+    (kept,) = history.questions.list()
     assert kept.ended_by == ""
-    told = history.replay_asked(kept.id)
+    told = history.questions.replay(kept.id)
     assert (told.ended_by, len(told.steps)) == ("error", 2)
 
 

@@ -93,8 +93,8 @@ def planted(tmp_path):
         environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "FORGELORE_EMBEDDER": "none",
                    "FORGELORE_LLM_BASE_URL": server.v1, "FORGELORE_LLM_MODEL": "scripted-model"}  # fmt: skip
         history = make_history(environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"))
-        history.import_file(tracker, project="tracker")
-        history.index_code(str(folder), project="acme/web")
+        history.sync.import_file(tracker, project="tracker")
+        history.index.code(str(folder), project="acme/web")
         yield history, server, model
         history.close()
 

@@ -43,7 +43,7 @@ def test_a_real_model_is_asked_to_the_end_and_its_run_can_be_played_again(open_d
     assert found.is_partial == (found.ended_by != "answer")
     assert bool(found.problem) == (found.ended_by == "error")
     assert all(claim.is_checked is False or claim.citations for claim in found.claims)
-    again = history.replay_asked(found.session)
+    again = history.questions.replay(found.session)
     assert again.changed_results == 0
     assert [call.result for step in again.steps for call in step.calls] == [
         call.result for step in found.steps for call in step.calls

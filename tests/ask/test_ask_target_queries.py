@@ -80,7 +80,7 @@ def open_history(tmp_path, model, **environ):
 def ask(history, model, question, turns, **filters):
     """Ask with a transcript, and return the answer after everything about it was checked that holds for all of them."""
     model.replies = written = WrittenTranscript(turns)
-    found = history.ask(question, is_strict=True, **filters)
+    found = history.ask(question, strict=True, **filters)
     assert written.problems == []
     assert found.ended_by == "answer", found.problem
     assert all(call.result or call.tool == "answer" for step in found.steps for call in step.calls)
@@ -89,7 +89,7 @@ def ask(history, model, question, turns, **filters):
     for one in found.citations:
         key = next(call for step in found.steps for call in step.calls if call.id == one.id)
         assert key.first_line <= one.first_line
-    assert history.replay_asked(found.session).citations == found.citations
+    assert history.questions.replay(found.session).citations == found.citations
     return found
 
 
@@ -114,8 +114,8 @@ def synced(tmp_path, model):
         repository = make_repository(tmp_path / "clone", CODE)
         git(repository, "remote", "add", "origin", "https://github.com/acme/web.git")
         with open_history(tmp_path, model, GITHUB_TOKEN=TOKEN, GITHUB_API_URL=forge.api_url) as history:
-            history.sync("acme/web")
-            history.index_code(str(repository))
+            history.sync.run("acme/web")
+            history.index.code(str(repository))
             yield history, {"change": change, "discussion": topic}
 
 
@@ -147,7 +147,7 @@ def test_this_repository_answers_where_its_authentication_is(tmp_path, model):
     transcripts = map(json.loads, (ROOT / "bench/ask_transcripts.jsonl").read_text(encoding="utf-8").splitlines())
     (transcript,) = (one for one in transcripts if one["name"] == "authentication")
     with open_history(tmp_path, model) as history:
-        history.index_code(str(copy), project="forgelore/forgelore")
+        history.index.code(str(copy), project="forgelore/forgelore")
         found = ask(history, model, transcript["question"], transcript["turns"], project="forgelore/forgelore")
     for one in found.citations:
         lines = (ROOT / one.title).read_text(encoding="utf-8").splitlines()
@@ -166,7 +166,7 @@ def test_a_file_is_read_and_cited_by_its_path(synced, model, tmp_path):
     assert "type: file" in found.steps[0].calls[0].result
     assert quote in found.steps[1].calls[0].result
     assert (found.citations[0].status, found.citations[0].title) == ("found", path)
-    history.index_code(str(tmp_path / "clone"), project="acme/other")
+    history.index.code(str(tmp_path / "clone"), project="acme/other")
     model.replies = [call("read", id=path), call("answer", text="No.")]
     (refused,) = history.ask("where?").steps[0].calls
     assert "stands in several projects (say which: file:" in refused.problem

@@ -24,8 +24,8 @@ def statuses(tmp_path_factory):
         environ = {"HOME": str(place), "PATH": os.environ["PATH"], "FORGELORE_EMBEDDER": "none",
                    "FORGELORE_LLM_BASE_URL": server.v1, "FORGELORE_LLM_MODEL": "scripted-model"}  # fmt: skip
         history = make_history(environ, cwd=str(place), db=str(place / "lore.db"))
-        history.import_file(place / "tracker.jsonl", project="acme/coins")
-        history.index_code(str(folder), project="acme/coins")
+        history.sync.import_file(place / "tracker.jsonl", project="acme/coins")
+        history.index.code(str(folder), project="acme/coins")
         ((commit,),) = history.app.store().rows("SELECT id FROM commits WHERE message LIKE 'Keep dust%'")
         sources = open_sources(history.app, history.retriever(), {}, include_internal=False)
         found = {}

@@ -115,7 +115,7 @@ def test_numbers_of_marks():
 
 def test_strict_takes_the_answer_that_the_history_does_not_say(history, server):
     server.replies = [*READ, answer("The history does not say. I looked for deleted files.")]
-    found = history.ask("why?", is_strict=True)
+    found = history.ask("why?", strict=True)
     assert (found.ended_by, found.unchecked) == ("answer", ())
 
 
@@ -129,7 +129,7 @@ def test_who_has_looked_for_nothing_is_sent_back_once(history, server):
 @pytest.mark.parametrize("text", [HONEST["abbreviations"], HONEST["a table"], HONEST["code below its sentence"]])
 def test_strict_does_not_refuse_honest_answers(history, server, text):
     server.replies = [*READ, answer(text, *[cite("#41", 35, 35, QUOTE)] * 3)]
-    assert history.ask("why?", is_strict=True).text == text
+    assert history.ask("why?", strict=True).text == text
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_an_answer_with_misshapen_citations_is_shown_as_unchecked(history, serve
     assert found.unchecked
     server.replies = [*READ, call("answer", text="Purged too early [1].", citations=citations)]
     with pytest.raises(Refused):
-        history.ask("why?", is_strict=True)
+        history.ask("why?", strict=True)
 
 
 def test_an_answer_in_broken_json_is_shown(history, server):

@@ -45,7 +45,7 @@ def test_a_follow_up_of_a_follow_up_has_the_whole_conversation_and_can_be_played
     third = history.ask("and since when?", continues=second.session)
     said = prompt_of(server.asked[-1])
     assert said.index("why do deleted") < said.index("who chose the number?") < said.index("and since when?")
-    again = history.replay_asked(third.session)
+    again = history.questions.replay(third.session)
     assert (again.text, again.citations, again.changed_results) == (third.text, third.citations, 0)
 
 

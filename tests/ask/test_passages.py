@@ -32,8 +32,8 @@ def lore(tmp_path, monkeypatch):
     ]  # fmt: skip
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
     with forgelore.open(tmp_path / "lore.db", create=True, environ=environ) as opened:
-        opened.index_code(str(folder), project="acme/web")
-        opened.import_file(str(tmp_path / "items.jsonl"), project="acme/web")
+        opened.index.code(str(folder), project="acme/web")
+        opened.sync.import_file(str(tmp_path / "items.jsonl"), project="acme/web")
         yield opened
 
 

@@ -7,7 +7,7 @@ import engine_tables
 
 @pytest.fixture
 def indexed(lore, repository):
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     return lore
 
 
@@ -16,8 +16,8 @@ def names(checked):
 
 
 def test_a_sound_index_is_sound_and_counted(indexed):
-    assert names(indexed.check()) == set()
-    stats = indexed.stats().code
+    assert names(indexed.index.check()) == set()
+    stats = indexed.index.stats().code
     assert (stats.files, stats.commits) == (3, 1)
     assert stats.by_language == {"Go": 1, "Markdown": 1, "Python": 1}
 
@@ -28,10 +28,10 @@ def test_damage_is_found_and_a_new_run_heals_it(indexed, repository, damage):
     store.run("PRAGMA foreign_keys=OFF")
     store.run(damage)
     store.run("PRAGMA foreign_keys=ON")
-    assert names(indexed.check())
-    repaired = indexed.repair()
+    assert names(indexed.index.check())
+    repaired = indexed.index.repair()
     assert names(repaired.checked) == set()
-    indexed.index_code(str(repository), project="acme/web")
-    assert names(indexed.check()) == set()
+    indexed.index.code(str(repository), project="acme/web")
+    assert names(indexed.index.check()) == set()
     assert indexed.search("open_socket", type="code").hits[0].line == 6
     assert indexed.search("begin", type="commit").hits

@@ -83,7 +83,7 @@ def test_index_code_joins_commits_with_their_changes_and_authors_with_their_acco
     git(repository, "checkout", "--quiet", "main")
     message = "Merge pull request #3 from ana/fix\n\nWork"
     git(repository, "merge", "--quiet", "--no-ff", "--no-gpg-sign", "-m", message, "fix")
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     store = lore.app.store()
     assert store.value("SELECT login FROM commits WHERE sha = ?", inner) is None
     with store.transaction():
@@ -92,7 +92,7 @@ def test_index_code_joins_commits_with_their_changes_and_authors_with_their_acco
             Item(ItemKey("change", number), f"Change {number}", author="ana-x", state="merged") for number in (2, 3)
         ]
         save_items(store, project.id, changes)
-    lore.index_code(str(repository), project="acme/web")  # nothing new in the clone: the items are
+    lore.index.code(str(repository), project="acme/web")  # nothing new in the clone: the items are
     rows = store.rows("SELECT m.sha, c.number, m.login FROM commits m JOIN commit_changes c ON c.commit_id = m.id")
     assert {row[0]: row[1:] for row in rows if row[0] in (squashed, inner)} == {
         squashed: (2, "ana-x"),
@@ -110,8 +110,8 @@ def test_who_joins_a_login_with_its_git_names_and_mails_only_members(lore, tmp_p
     )
     commit_files(repository, {"src/a.py": "2\n"}, GIT_AUTHOR_NAME="ana", GIT_AUTHOR_EMAIL="ana@home.example")
     commit_files(repository, {"src/a.py": "3\n"}, GIT_AUTHOR_NAME="Ben", GIT_AUTHOR_EMAIL="ben@home.example")
-    lore.index_code(str(repository), project="acme/web")
-    found = lore.who("ana")
+    lore.index.code(str(repository), project="acme/web")
+    found = lore.people.who("ana")
     assert found.git_names == ("Ana Q. Lind", "ana")
     assert found.counts.commits == 2
     environ = {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
@@ -119,13 +119,13 @@ def test_who_joins_a_login_with_its_git_names_and_mails_only_members(lore, tmp_p
         with make_history(
             environ, cwd=str(tmp_path), db=str(tmp_path / "lore.db"), viewer=Viewer(include_internal)
         ) as reader:
-            assert reader.who("ana").mails == mails
-    knowing = lore.who_knows("src/a.py")
+            assert reader.people.who("ana").mails == mails
+    knowing = lore.people.who_knows("src/a.py")
     assert [(one.login, one.commits) for one in knowing.people] == [("ana", 2), ("Ben", 1)]
     assert knowing.people[0].last_active_at is not None
-    assert lore.who_or_path("src/").kind == "folder"
-    assert lore.who_or_path("Ben").login == "Ben"
-    assert lore.who_or_path(".mailmap").path == ".mailmap"
+    assert lore.people.who_or_path("src/").kind == "folder"
+    assert lore.people.who_or_path("Ben").login == "Ben"
+    assert lore.people.who_or_path(".mailmap").path == ".mailmap"
     for unknown in ("src/none.py", "zoe"):
         with pytest.raises(NotFound):
-            lore.who_or_path(unknown)
+            lore.people.who_or_path(unknown)

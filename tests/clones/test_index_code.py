@@ -36,12 +36,12 @@ def dump(lore):
 def fresh(lore, tmp_path, repository):
     """What a new database holds after one run."""
     with forgelore.open(tmp_path / "fresh.db", create=True, environ=dict(lore.app.environ)) as other:
-        other.index_code(str(repository), project="acme/web")
+        other.index.code(str(repository), project="acme/web")
         return dump(other)
 
 
 def test_files_and_commits_of_a_clone_are_indexed(lore, repository):
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert paths(lore) == {"src/net/conn.py", "src/util.go", "README.md"}
     assert (done.files.total, done.files.new, done.commits.new) == (3, 3, 1)
     assert done.files.left_out == {"binary": 1, "generated": 1, "vendored": 1}
@@ -49,22 +49,22 @@ def test_files_and_commits_of_a_clone_are_indexed(lore, repository):
 
 
 def test_a_run_with_nothing_new_writes_nothing(lore, repository):
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     before = lore.app.store().value("PRAGMA data_version"), dump(lore)
     changes = lore.app.store().total_changes
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert (done.files.unchanged, done.files.new, done.files.changed, done.commits.new) == (3, 0, 0, 0)
     assert (lore.app.store().value("PRAGMA data_version"), dump(lore)) == before
     assert lore.app.store().total_changes == changes
 
 
 def test_only_what_changed_is_read_again(lore, repository, tmp_path, monkeypatch):
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     commit_files(repository, {"src/util.go": "package util\n", "new.py": "x = 1\n"}, gone=["README.md"])
     read = []
     real = files_flow._make_file
     monkeypatch.setattr(files_flow, "_make_file", lambda *given: read.append(given[0].path) or real(*given))
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert sorted(read) == ["new.py", "src/util.go"]
     counts = done.files
     assert (counts.new, counts.changed, counts.removed, counts.unchanged, counts.total) == (1, 1, 1, 1, 3)
@@ -72,13 +72,13 @@ def test_only_what_changed_is_read_again(lore, repository, tmp_path, monkeypatch
 
 
 def test_a_file_that_moved_keeps_its_rows_and_is_found_at_its_new_place(lore, repository, tmp_path, monkeypatch):
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     ids = lore.app.store().rows("SELECT id FROM code_chunks ORDER BY id")
     git(repository, "mv", "src/net", "src/wire")
     git(repository, "mv", "README.md", "READ.md")
     commit_files(repository, {}, "Move")
     monkeypatch.setattr(files_flow, "_make_file", lambda *_: pytest.fail("nothing is read"))
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert (done.files.moved, done.files.new, done.files.removed) == (2, 0, 0)
     assert lore.app.store().rows("SELECT id FROM code_chunks ORDER BY id") == ids
     monkeypatch.undo()
@@ -88,30 +88,30 @@ def test_a_file_that_moved_keeps_its_rows_and_is_found_at_its_new_place(lore, re
 @pytest.mark.parametrize("stop_after", range(5))
 def test_a_run_that_is_cut_off_goes_on(lore, repository, tmp_path, monkeypatch, stop_after):
     commit_files(repository, {f"f{number}.py": f"x{number} = 1\n" for number in range(4)})
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     commit_files(repository, {f"f{number}.py": f"y{number} = 2\n" for number in range(4)}, gone=["README.md"])
     monkeypatch.setattr(files_flow, "_BATCH_FILES", 1)
     asked = iter(range(stop_after + 1))
     monkeypatch.setattr(lore.app.stop, "is_set", lambda: next(asked, None) is None)
     with contextlib.suppress(Stopped):
-        lore.index_code(str(repository), project="acme/web")
+        lore.index.code(str(repository), project="acme/web")
     monkeypatch.undo()
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     assert dump(lore) == fresh(lore, tmp_path, repository)
 
 
 def test_other_attributes_and_another_limit_are_other_rules(lore, repository, tmp_path):
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     commit_files(repository, {".gitattributes": "src/*.go linguist-generated\nvendor/** -linguist-vendored\n"})
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     assert paths(lore) == {"src/net/conn.py", "README.md", "vendor/dep/x.go", ".gitattributes"}
     assert dump(lore) == fresh(lore, tmp_path, repository)
     lore.app.config = lore.app.config._replace(code_max_kb=1)
     commit_files(repository, {"long.py": "x = 1\n" * 300})
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert done.files.left_out["too_large"] == 1
     lore.app.config = lore.app.config._replace(code_max_kb=2)
-    assert "too_large" not in lore.index_code(str(repository), project="acme/web").files.left_out
+    assert "too_large" not in lore.index.code(str(repository), project="acme/web").files.left_out
 
 
 def test_odd_entries_are_counted_and_nothing_outside_is_read(lore, repository):
@@ -121,12 +121,12 @@ def test_odd_entries_are_counted_and_nothing_outside_is_read(lore, repository):
         ("120000", "blob", link, "link.py"), ("160000", "commit", "1" * 40, "module"), ("100644", "blob", blob, b"\xff.py"),
         ("100644", "blob", blob, "a\x1b[2J.py"), ("100644", "blob", "2" * 40, "absent.py"), ("100644", "blob", blob, "good.py"),
     ])  # fmt: skip
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert paths(lore) == {"good.py"}
     assert done.files.left_out == {"missing": 1, "odd_path": 2, "submodule": 1, "symlink": 1}
     assert any("partial" in warning for warning in done.warnings)
     assert dump(lore)[3]
-    assert lore.index_code(str(repository), project="acme/web").files.unchanged == 1
+    assert lore.index.code(str(repository), project="acme/web").files.unchanged == 1
 
 
 def write_tree(repository, *entries):
@@ -146,7 +146,7 @@ def test_paths_that_lead_out_of_the_tree_are_left_out(lore, repository):
     )  # fmt: skip
     commit = git(repository, "commit-tree", tree, "-m", "Odd")
     git(repository, "update-ref", "refs/heads/main", commit)
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert paths(lore) == {"good.py"}
     assert done.files.left_out == {"odd_path": 3}
     assert "password" not in str(dump(lore))
@@ -157,9 +157,9 @@ def test_bare_and_shallow_clones_are_indexed_like_the_whole_one(lore, repository
     git(tmp_path, "clone", "--quiet", "--bare", str(repository), "bare.git")
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{repository}", "shallow")
     wanted = fresh(lore, tmp_path, repository)
-    lore.index_code(str(tmp_path / "bare.git"), project="acme/web")
+    lore.index.code(str(tmp_path / "bare.git"), project="acme/web")
     assert dump(lore) == wanted
-    done = lore.index_code(str(tmp_path / "shallow"), project="acme/other")
+    done = lore.index.code(str(tmp_path / "shallow"), project="acme/other")
     assert (done.is_shallow, done.commits.total) == (True, 1)
     assert any("shallow" in warning for warning in done.warnings)
     assert done.files.total == len({path for path, *_ in wanted[0]})
@@ -169,7 +169,7 @@ def test_a_large_file_is_never_read(lore, repository, monkeypatch):
     commit_files(repository, {"big.sql": b"-- x\n" * 30_000_000})
     read = []
     monkeypatch.setattr(files_flow, "decode_text", lambda data: read.append(len(data)) or data.decode("latin-1"))
-    assert lore.index_code(str(repository), project="acme/web").files.left_out["too_large"] == 1
+    assert lore.index.code(str(repository), project="acme/web").files.left_out["too_large"] == 1
     assert max(read) < 1000
 
 
@@ -177,7 +177,7 @@ def test_texts_of_every_kind_are_stored_by_lines(lore, repository):
     commit_files(
         repository, {"crlf.txt": b"one\r\ntwo\r\n", "latin.txt": b"caf\xe9\n", "empty.py": b"", "nul.txt": b"a\0b"}
     )
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     store = lore.app.store()
     texts = dict(store.rows("SELECT path, text FROM code_files WHERE path NOT LIKE '%/%'"))
     assert texts == {"crlf.txt": "one\ntwo\n", "latin.txt": "café\n", "empty.py": "", "README.md": FILES["README.md"]}
@@ -185,39 +185,39 @@ def test_texts_of_every_kind_are_stored_by_lines(lore, repository):
 
 def test_a_history_that_was_rewritten_loses_what_is_gone(lore, repository, tmp_path):
     commit_files(repository, {"a.py": "1\n"}, "Wrong")
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     git(repository, "reset", "--quiet", "--hard", "HEAD~1")
     commit_files(repository, {"a.py": "2\n"}, "Right")
-    done = lore.index_code(str(repository), project="acme/web")
+    done = lore.index.code(str(repository), project="acme/web")
     assert (done.commits.new, done.commits.removed, done.commits.total) == (1, 1, 2)
     assert dump(lore) == fresh(lore, tmp_path, repository)
 
 
 def test_a_repository_without_commits_is_told(lore, tmp_path):
-    done = lore.index_code(str(make_repository(tmp_path / "empty")), project="acme/web")
+    done = lore.index.code(str(make_repository(tmp_path / "empty")), project="acme/web")
     assert "no commits" in done.warnings[0]
     assert done.files.total == 0
 
 
 def test_the_origin_says_whose_code_it_is(lore, repository, monkeypatch):
     git(repository, "remote", "add", "origin", "https://user:secret@github.com/Acme/Web.git")
-    done = lore.index_code(str(repository))
+    done = lore.index.code(str(repository))
     assert done.project == "Acme/Web"
     lore.app.cwd = str(repository / "src")
-    assert lore.index_code().project == "Acme/Web"
+    assert lore.index.code().project == "Acme/Web"
 
 
 def test_what_is_missing_is_told(lore, repository, tmp_path):
     with pytest.raises(ConfigError, match="does not say which project"):
-        lore.index_code(str(repository))
+        lore.index.code(str(repository))
     with pytest.raises(ConfigError, match="no clone here"):
-        lore.index_code()
+        lore.index.code()
     with pytest.raises(ConfigError, match="on no forge"):
-        lore.index_code(project="archive")
+        lore.index.code(project="archive")
     with pytest.raises(NotFound):
-        lore.index_code(str(tmp_path / "nothing"), project="acme/web")
+        lore.index.code(str(tmp_path / "nothing"), project="acme/web")
     with pytest.raises(InvalidValue):
-        lore.index_code(project="acme/web", depth=0)
+        lore.index.code(project="acme/web", depth=0)
 
 
 @pytest.mark.skipif(not has_backend(), reason="git http-backend is not installed")
@@ -232,13 +232,13 @@ def test_a_project_without_a_clone_is_fetched_with_its_token(lore, repository, t
         folder.mkdir(parents=True)
         (folder / "config.toml").write_text(forge)
         with forgelore_at(tmp_path, OURS="sesame") as fetched:
-            done = fetched.index_code(project=f"{server.url}/acme/web", depth=3)
+            done = fetched.index.code(project=f"{server.url}/acme/web", depth=3)
             assert (done.files.total, done.commits.total, done.is_shallow) == (7, 3, True)
             assert any("shallow" in warning for warning in done.warnings)
             git(tmp_path / "served/acme/web.git", "fetch", "--quiet", str(repository), "+main:main")
-            assert fetched.index_code(project=f"{server.url}/acme/web", depth=3).files.unchanged == 7
+            assert fetched.index.code(project=f"{server.url}/acme/web", depth=3).files.unchanged == 7
         with forgelore_at(tmp_path, OURS="barley") as refused, pytest.raises(AuthError) as error:
-            refused.index_code(project=f"{server.url}/acme/web")
+            refused.index.code(project=f"{server.url}/acme/web")
         assert "barley" not in f"{error.value.message} {error.value.hint}"
 
 

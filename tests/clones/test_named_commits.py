@@ -49,8 +49,8 @@ def shas(lore, tmp_path):
         project = save_project(store, Project(ProjectName("github", "github.com", "acme/web")), 1)
         changes = [Item(ItemKey("change", number), f"Change {number}", state="merged") for number in (2, 3)]
         save_items(store, project.id, changes)
-    lore.index_code(str(repository), project="acme/web")
-    lore.build_documents()
+    lore.index.code(str(repository), project="acme/web")
+    lore.index.build_documents()
     return shas
 
 
@@ -128,7 +128,7 @@ def test_a_clone_that_is_gone_leaves_the_message(lore, shas, tmp_path):
 def test_a_large_diff_is_cut(lore, tmp_path):
     repository = make_repository(tmp_path / "big", {"a.txt": "x\n"})
     sha = commit_files(repository, {"a.txt": "line of text\n" * 40_000}, "Large")
-    lore.index_code(str(repository), project="acme/big")
+    lore.index.code(str(repository), project="acme/big")
     text = lore.show(sha, with_document=True).document
     assert len(text) < 210_000
     assert "the diff is longer" in text
@@ -140,7 +140,7 @@ def test_a_diff_runs_nothing_that_the_clone_names(lore, tmp_path):
     mark = tmp_path / "ran"
     for name in ("diff.external", "diff.evil.command", "diff.evil.textconv", "core.pager", "core.fsmonitor"):
         git(repository, "config", name, f"touch {mark}; cat")
-    lore.index_code(str(repository), project="acme/evil")
+    lore.index.code(str(repository), project="acme/evil")
     assert "+y" in lore.show(sha, with_document=True).document
     assert not mark.exists()
 

@@ -68,7 +68,7 @@ def test_a_partial_clone_still_tells_what_moved_as_it_was(repository):
 
 
 def names(lore, path):
-    return set(lore.history_of(path, project="web").names)
+    return set(lore.paths.history(path, project="web").names)
 
 
 def test_history_follows_chains_merges_and_a_way_back(lore, repository):
@@ -78,13 +78,13 @@ def test_history_follows_chains_merges_and_a_way_back(lore, repository):
     git(repository, "checkout", "--quiet", "main")
     commit_files(repository, {"README.md": "# Web 2\n"}, "Meanwhile")
     git(repository, "merge", "--quiet", "--no-ff", "--no-gpg-sign", "-m", "Merge side", "side")
-    lore.index_code(str(repository), project="web")
+    lore.index.code(str(repository), project="web")
     every = {"src/old.py", "src/mid.py", "lib/last.py"}
     assert names(lore, "lib/last.py") == names(lore, "src/mid.py") == names(lore, "src/old.py") == every
     commit_files(repository, {"src/old.py": text(5, 40)}, "And back", gone=["lib/last.py"])
-    lore.index_code(str(repository), project="web")
+    lore.index.code(str(repository), project="web")
     assert names(lore, "src/old.py") == every
-    titles = [one.title for one in lore.history_of("src/old.py", project="web").entries]
+    titles = [one.title for one in lore.paths.history("src/old.py", project="web").entries]
     assert {"First", "Second, on a branch", "And back", "Begin"} <= set(titles)
 
 
@@ -92,16 +92,16 @@ def test_a_part_has_the_history_of_the_whole_and_not_that_of_the_other_part(lore
     parts = {"src/a.py": text(0, 20), "src/b.py": text(20, 40)}
     commit_files(repository, parts, "Split it", gone=["src/old.py"])
     commit_files(repository, {"src/b.py": text(20, 41)}, "Only b")
-    lore.index_code(str(repository), project="web")
+    lore.index.code(str(repository), project="web")
     assert names(lore, "src/a.py") == {"src/a.py", "src/old.py"}
     assert names(lore, "src/b.py") == {"src/b.py", "src/old.py"}
     assert names(lore, "src/old.py") == {"src/old.py", "src/a.py", "src/b.py"}
-    assert "Only b" not in [one.title for one in lore.history_of("src/a.py", project="web").entries]
+    assert "Only b" not in [one.title for one in lore.paths.history("src/a.py", project="web").entries]
 
 
 def test_a_store_that_was_indexed_before_gets_renames_by_the_next_run_and_loses_nothing(lore, repository):
     commit_files(repository, {"src/new.py": text(0, 30)}, "Move it", gone=["src/old.py"])
-    lore.index_code(str(repository), project="web")
+    lore.index.code(str(repository), project="web")
     store = lore.app.store()
     before = store.rows("SELECT id, sha, message FROM commits ORDER BY id")
     # As the migration leaves a store of an earlier version.
@@ -109,7 +109,7 @@ def test_a_store_that_was_indexed_before_gets_renames_by_the_next_run_and_loses_
     store.run("UPDATE commits SET has_renames = 0, mail = NULL, parents = ''")
     store.run("UPDATE code_trees SET history_commit = ''")
     assert names(lore, "src/new.py") == {"src/new.py"}
-    lore.index_code(str(repository), project="web")
+    lore.index.code(str(repository), project="web")
     assert names(lore, "src/new.py") == {"src/new.py", "src/old.py"}
     assert store.rows("SELECT id, sha, message FROM commits ORDER BY id") == before
     assert store.value("SELECT count(*) FROM commits WHERE mail IS NULL") == 0

@@ -26,7 +26,7 @@ def indexed(lore, repository):
         {"src/net/retry.py": "def retry_on_timeout(call):\n    return call()\n"},
         "Retry on timeout\n\nSockets hang, see #1.",
     )
-    lore.index_code(str(repository), project="acme/web")
+    lore.index.code(str(repository), project="acme/web")
     return lore
 
 
@@ -132,9 +132,9 @@ def test_phrases_exclusions_and_raw_syntax_hold_for_code(indexed):
     phrase = indexed.search('"retry on timeout"', type="code").hits
     assert {hit.ref for hit in phrase} == {"src/net/conn.py", "src/net/retry.py"}
     assert [hit.ref for hit in indexed.search("retry -socket", type="code").hits] == ["src/net/retry.py"]
-    assert [hit.ref for hit in indexed.search("path: retry*", type="code", is_raw=True).hits] == ["src/net/retry.py"]
+    assert [hit.ref for hit in indexed.search("path: retry*", type="code", raw=True).hits] == ["src/net/retry.py"]
     with pytest.raises(InvalidValue):
-        indexed.search("names: (", type="code", is_raw=True)
+        indexed.search("names: (", type="code", raw=True)
 
 
 @pytest.mark.parametrize("text", ["'\"`;--", "日本語", "\0", "(((", "*", "a" * 20_000, "AND OR NOT", "::"])

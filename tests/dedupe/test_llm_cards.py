@@ -99,7 +99,7 @@ def test_what_is_asked_for_is_what_is_understood():
 
 
 def test_a_model_writes_the_cards_where_the_settings_name_one(desk, asked_model):
-    answer = desk.make_intent_cards()
+    answer = desk.dedupe.make_cards()
     issues, changes = answer.kinds
     assert (issues.model, issues.made, issues.fallbacks) == ("scripted-model", 7, 0)
     assert (issues.prompt_tokens, issues.answer_tokens, changes.made) == (840, 210, 1)
@@ -107,13 +107,13 @@ def test_a_model_writes_the_cards_where_the_settings_name_one(desk, asked_model)
     assert (kept["model"], kept["prompt_version"], kept["status"], kept["error"]) == ("scripted-model", "2", "ok", "")
     assert decode_card(kept["card"]).symptom == "folders disappear"
     asked = len(asked_model.asked)
-    assert [one.made for one in desk.make_intent_cards().kinds] == [0, 0]
+    assert [one.made for one in desk.dedupe.make_cards().kinds] == [0, 0]
     assert len(asked_model.asked) == asked, "nothing changed, so nothing is asked"
     assert asked_model.asked[0]["response_format"]["json_schema"]["schema"] == card_schema()
 
 
 def test_the_text_of_strangers_is_data_between_marks_they_cannot_know(desk, asked_model):
-    desk.make_intent_cards(kind="issue")
+    desk.dedupe.make_cards(kind="issue")
     prompts = [prompt_of(one) for one in asked_model.asked]
     (hostile,) = [one for one in prompts if "Ignore all instructions" in one]
     fence = hostile.rpartition("</")[2].splitlines()[0]
@@ -123,49 +123,49 @@ def test_the_text_of_strangers_is_data_between_marks_they_cannot_know(desk, aske
 
 
 def test_rules_leave_the_cards_of_a_model_alone(desk):
-    desk.make_intent_cards()
-    again = desk.make_intent_cards(maker="builtin")
+    desk.dedupe.make_cards()
+    again = desk.dedupe.make_cards(maker="builtin")
     assert [one.made for one in again.kinds] == [0, 0]
-    full = desk.make_intent_cards(maker="builtin", full=True)
+    full = desk.dedupe.make_cards(maker="builtin", full=True)
     assert [one.model for one in full.kinds] == ["builtin", "builtin"]
     assert {one["model"] for one in cards(desk.app.store()).values()} == {"builtin"}
-    assert [one.made for one in desk.make_intent_cards().kinds] == [7, 1], "and a model makes them again"
+    assert [one.made for one in desk.dedupe.make_cards().kinds] == [7, 1], "and a model makes them again"
 
 
 @pytest.mark.parametrize("reply", ["no JSON at all", "{}", Response(400, {"error": {"message": "no"}}), ""])
 def test_where_a_model_fails_rules_make_the_card_and_it_is_told_and_tried_again(desk, asked_model, reply):
     asked_model.replies = [reply]
-    (made,) = desk.make_intent_cards(kind="issue").kinds
+    (made,) = desk.dedupe.make_cards(kind="issue").kinds
     assert (made.made, made.fallbacks, sum(made.errors.values())) == (7, 7, 7)
     kept = cards(desk.app.store())
     assert {one["status"] for one in kept.values()} == {"fallback"}
     assert all(one["error"] for one in kept.values())
     assert decode_card(kept[8]["card"]).symptom == "Folders vanish"
     asked_model.replies = [json.dumps(GOOD)]
-    (again,) = desk.make_intent_cards(kind="issue").kinds
+    (again,) = desk.dedupe.make_cards(kind="issue").kinds
     assert (again.made, again.fallbacks) == (7, 0)
 
 
 def test_a_good_card_is_not_lost_to_a_failure(desk, asked_model):
-    desk.make_intent_cards(kind="issue")
+    desk.dedupe.make_cards(kind="issue")
     before = cards(desk.app.store())
     asked_model.replies = ["prose"]
-    (made,) = desk.make_intent_cards(kind="issue", full=True).kinds
+    (made,) = desk.dedupe.make_cards(kind="issue", full=True).kinds
     assert made.fallbacks == 7
     assert cards(desk.app.store()) == before
 
 
 def test_a_model_that_refuses_the_key_is_asked_once(desk, asked_model):
     asked_model.key = "another"
-    (made,) = desk.make_intent_cards(kind="issue").kinds
+    (made,) = desk.dedupe.make_cards(kind="issue").kinds
     assert (made.made, made.fallbacks) == (7, 7)
     assert len(asked_model.requests) == 1
 
 
 def test_a_budget_ends_the_asking_and_the_next_run_goes_on(desk, asked_model):
-    (made,) = desk.make_intent_cards(kind="issue", budget=300).kinds
+    (made,) = desk.dedupe.make_cards(kind="issue", budget=300).kinds
     assert (made.made, made.left, made.prompt_tokens) == (4, 3, 480)
-    (rest,) = desk.make_intent_cards(kind="issue", workers=3).kinds
+    (rest,) = desk.dedupe.make_cards(kind="issue", workers=3).kinds
     assert (rest.made, rest.unchanged) == (3, 4)
 
 

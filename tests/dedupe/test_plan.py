@@ -3,7 +3,7 @@
 import pytest
 
 from dedupe.closing_lab import ClosingLab, reasons
-from forgelore.api.deduping.overrides import say_override
+from forgelore.api.overrides import say_override
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
 

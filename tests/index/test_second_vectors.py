@@ -142,10 +142,10 @@ def test_minilm_is_stored_beside_lore_where_it_is_installed_and_wanted(tmp_path,
     path.write_bytes(ONE_LINE)
     environ = {"HOME": str(tmp_path), "FORGELORE_EMBEDDER": "lore", "FORGELORE_SECOND_EMBEDDER": "minilm"}
     with open_history(tmp_path / "a.db", environ=environ, create=True) as history:
-        history.import_file(str(path), project="acme")
-        stats = history.stats().vectors
+        history.sync.import_file(str(path), project="acme")
+        stats = history.index.stats().vectors
         assert (stats.embedder.name, stats.second.items) == ("lore", 1)
     with open_history(tmp_path / "a.db", environ=environ | {"FORGELORE_SECOND_EMBEDDER": setting}) as history:
-        history.update_index()
-        second = history.stats().vectors.second
+        history.index.update()
+        second = history.index.stats().vectors.second
         assert (second and second.items) == items

@@ -22,7 +22,7 @@ def check(tmp_path, *, is_offline=False, **environ):
     values = {"HOME": str(tmp_path), "FORGELORE_EMBEDDER": "none", **environ}
     with make_history(values, cwd=str(tmp_path), db=str(tmp_path / "new.db")) as history:
         found = []
-        for one in history.check_up(is_offline=is_offline):
+        for one in history.setup.check(offline=is_offline):
             if one.name in ("projects", "token"):
                 break
             found.append(one)

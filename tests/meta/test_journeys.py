@@ -43,12 +43,12 @@ COPIED = (
 BUDGETS = {
     "page to vector": 80,
     "search": 49,
-    "event to comment": 99,
+    "event to comment": 103,
     "plan, close, rollback": 61,  # one more than before: who maintains a project has a module of its own
-    "ask": 77,
-    "search over MCP": 61,
-    "imports of dedupe accept": 62,
-    "imports of list": 83,
+    "ask": 71,
+    "search over MCP": 60,
+    "imports of dedupe accept": 57,
+    "imports of list": 76,
 }
 
 

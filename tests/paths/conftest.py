@@ -28,7 +28,7 @@ def imported(lore, tmp_path):
     def load(*items, project="acme/web"):
         path = tmp_path / "items.jsonl"
         path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
-        lore.import_file(str(path), project=project)
+        lore.sync.import_file(str(path), project=project)
         return lore
 
     return load
@@ -42,7 +42,7 @@ def synced(github):
 
     def load():
         opened.append(History(github.new_app(FORGELORE_EMBEDDER="none")))
-        opened[-1].sync("acme/web")
+        opened[-1].sync.run("acme/web")
         return opened[-1]
 
     yield load

@@ -62,10 +62,10 @@ def test_what_holds_is_kept_and_comes_first(open_lore, server):
     server.replies = [listed(said(paths=[FILE], line=99), said("words that nobody wrote here"), said("no"))]
     stated = note("We decided to log each try.", created_at="2026-03-05")
     lore = open_lore(change(1, notes=[note(f"Hm.\n\nSo {QUOTE}."), stated]))
-    done = lore.extract_decisions(FILE)
+    done = lore.paths.extract_decisions(FILE)
     assert (done.asked, done.kept, done.refused, done.refusals) == (1, 1, 2, {"quote_not_found": 1, "no_quote": 1})
     assert (done.tokens_in, done.tokens_out, done.model) == (120, 30, "scripted-model")
-    first, second = lore.history_of(FILE).decisions
+    first, second = lore.paths.history(FILE).decisions
     assert (first.rule, first.quote, first.summary, first.author) == ("model", QUOTE, "Three tries.", "ben")
     assert lore.read_text(first.key).lines[first.first_line - 1] == f"So {QUOTE}."
     assert first.first_line == first.last_line
@@ -76,28 +76,28 @@ def test_a_rerun_asks_only_about_what_changed(open_lore, server, imported):
     server.replies = lambda asked: listed(said()) if QUOTE in prompt_of(asked) else listed()
     items = [change(1, notes=[note(f"So {QUOTE}.")]), change(2, body="Another one of some length, without a decision.")]
     lore = open_lore(*items)
-    assert lore.extract_decisions(FILE).asked == 2
-    again = lore.extract_decisions(FILE)
+    assert lore.paths.extract_decisions(FILE).asked == 2
+    again = lore.paths.extract_decisions(FILE)
     assert (again.asked, again.known, len(server.asked)) == (0, 2, 2)
     imported({**items[0], "labels": ["bug"]}, items[1])
-    assert lore.extract_decisions(FILE).asked == 0
+    assert lore.paths.extract_decisions(FILE).asked == 0
     imported({**items[0], "notes": [note("First."), *items[0]["notes"]]}, items[1])
-    (stale,) = lore.history_of(FILE).decisions
+    (stale,) = lore.paths.history(FILE).decisions
     assert stale.is_stale
     assert lore.read_text(stale.key).lines[stale.first_line - 1] == f"So {QUOTE}."
-    assert lore.extract_decisions(FILE).asked == 1
-    assert not lore.history_of(FILE).decisions[0].is_stale
+    assert lore.paths.extract_decisions(FILE).asked == 1
+    assert not lore.paths.history(FILE).decisions[0].is_stale
     imported({**items[0], "notes": [note("All is gone.")]}, items[1])
-    assert lore.history_of(FILE).decisions == []
+    assert lore.paths.history(FILE).decisions == []
 
 
 def test_another_prompt_asks_again(open_lore, server):
     lore = open_lore(change(1, notes=[note(f"So {QUOTE}.")]))
-    lore.extract_decisions(FILE)
+    lore.paths.extract_decisions(FILE)
     store = lore.app.store()
     with store.transaction():
         store.run("UPDATE decision_sources SET prompt_version = 0")
-    assert lore.extract_decisions(FILE).asked == 1
+    assert lore.paths.extract_decisions(FILE).asked == 1
 
 
 def test_what_replaced_a_decision_is_told(open_lore, server):
@@ -116,12 +116,12 @@ def test_what_replaced_a_decision_is_told(open_lore, server):
         change(1, notes=[note("we take two tries"), note(QUOTE, created_at="2026-03-03")]),
         change(2, files=("other.py",), notes=[note("this takes the place of #1 for good", created_at="2026-04-01")]),
     )
-    lore.extract_decisions(FILE)
-    newest, oldest = lore.history_of(FILE).decisions
+    lore.paths.extract_decisions(FILE)
+    newest, oldest = lore.paths.history(FILE).decisions
     assert oldest.superseded_by == (f"#1 line {newest.first_line}",)  # #404 stands nowhere
     assert newest.superseded_by == ()
-    lore.extract_decisions("other.py")
-    newest, oldest = lore.history_of(FILE).decisions
+    lore.paths.extract_decisions("other.py")
+    newest, oldest = lore.paths.history(FILE).decisions
     (by,) = newest.superseded_by
     assert re.fullmatch(r"#2 line \d+", by)
     assert by in oldest.superseded_by
@@ -134,9 +134,9 @@ def line_of(text, words):
 def test_a_decision_about_other_files_is_not_told_of_this_one(open_lore, server):
     server.replies = [listed(said(paths=["src/other.py", "invented.py", "So", ""]))]
     lore = open_lore(change(1, files=(FILE, "src/other.py"), notes=[note(f"So {QUOTE}.")]))
-    lore.extract_decisions(FILE)
-    assert lore.history_of(FILE).decisions == []
-    assert [one.quote for one in lore.history_of("src/other.py").decisions] == [QUOTE]
+    lore.paths.extract_decisions(FILE)
+    assert lore.paths.history(FILE).decisions == []
+    assert [one.quote for one in lore.paths.history("src/other.py").decisions] == [QUOTE]
     assert lore.app.store().rows("SELECT path FROM decision_paths") == [("src/other.py",)]
 
 
@@ -150,8 +150,8 @@ def test_a_stranger_decides_nothing_whatever_a_model_says(synced, github, server
         {"FORGELORE_EMBEDDER": "none", "FORGELORE_LLM_BASE_URL": server.v1, "FORGELORE_LLM_MODEL": "scripted-model"},
         cwd=str(github.folder), db=history.path,
     ) as lore:  # fmt: skip
-        assert lore.extract_decisions(FILE).kept == 2
-        assert lore.history_of(FILE).decisions == []
+        assert lore.paths.extract_decisions(FILE).kept == 2
+        assert lore.paths.history(FILE).decisions == []
 
 
 @pytest.mark.parametrize(
@@ -163,24 +163,24 @@ def test_a_stranger_decides_nothing_whatever_a_model_says(synced, github, server
 def test_an_answer_that_is_no_list_keeps_nothing_and_is_asked_again(open_lore, server, answer):
     server.replies = [answer]
     lore = open_lore(change(1, notes=[note(f"So {QUOTE}.")]))
-    done = lore.extract_decisions(FILE)
+    done = lore.paths.extract_decisions(FILE)
     assert (done.invalid + done.failed, done.kept, done.asked) == (1, 0, 1)
     server.replies = [listed(said())]
-    assert lore.extract_decisions(FILE).kept == 1
+    assert lore.paths.extract_decisions(FILE).kept == 1
 
 
 def test_a_quote_that_is_nobodys_is_refused(open_lore, server):
     """The header of a text, and lines of two people: nobody has said that."""
     server.replies = [listed(said("Project: acme/web"), said(f"{QUOTE} ana 2026 03 02 00 00 I agree with that"))]
     lore = open_lore(change(1, notes=[note(QUOTE), note("I agree with that", author="ana", created_at="2026-03-02")]))
-    done = lore.extract_decisions(FILE)
+    done = lore.paths.extract_decisions(FILE)
     assert (done.kept, done.refused) == (0, 2)
 
 
 def test_what_a_maintainer_only_quotes_is_not_his_word(open_lore, server):
     server.replies = [listed(said(), said("that would be the end of it"))]
     lore = open_lore(change(1, notes=[note(f"> {QUOTE}\n> and so on\n\nNo, that would be the end of it.")]))
-    done = lore.extract_decisions(FILE)
+    done = lore.paths.extract_decisions(FILE)
     assert (done.kept, done.refusals) == (1, {"nobody_wrote_it": 1})
 
 
@@ -208,29 +208,29 @@ def test_planted_text_stays_inside_the_fence(open_lore, server):
             notes=[note(planted)],
         )
     )
-    assert lore.extract_decisions(FILE).asked == 1
+    assert lore.paths.extract_decisions(FILE).asked == 1
     assert "\x1b" not in prompt_of(server.asked[0])
     lore.app.store().run("DELETE FROM decision_sources")
-    lore.extract_decisions(FILE)
+    lore.paths.extract_decisions(FILE)
     assert len(set(fences)) == 2, "a fence is drawn anew for each question"
 
 
 def test_the_budget_bounds_a_run_and_the_next_goes_on(open_lore, server):
     lore = open_lore(*(change(at, body="Some text of an ordinary length, for this test.") for at in range(1, 6)))
     server.usage = {"prompt_tokens": 3_000, "completion_tokens": 1_000, "total_tokens": 4_000}
-    done = lore.extract_decisions(FILE, budget=9_000)
+    done = lore.paths.extract_decisions(FILE, budget=9_000)
     assert (done.asked, done.left, len(server.asked)) == (2, 3, 2)
-    done = lore.extract_decisions(FILE, budget=100_000)
+    done = lore.paths.extract_decisions(FILE, budget=100_000)
     assert (done.asked, done.known, done.left) == (3, 2, 0)
     for wrong in (0, True, 10**9, "many"):
         with pytest.raises(InvalidValue):
-            lore.extract_decisions(FILE, budget=wrong)
+            lore.paths.extract_decisions(FILE, budget=wrong)
 
 
 def test_a_long_conversation_is_read_in_pages(open_lore, server):
     server.replies = lambda asked: listed(said()) if QUOTE in prompt_of(asked) else listed()
     lore = open_lore(change(1, body="word " * 3_000 + "\n" + "line of text\n" * 3_000, notes=[note(QUOTE)]))
-    done = lore.extract_decisions(FILE)
+    done = lore.paths.extract_decisions(FILE)
     assert len(server.asked) > 1
     assert (done.asked, done.kept, done.unread_lines) == (1, 1, 0)
 
@@ -244,46 +244,46 @@ def test_a_model_that_takes_less_is_given_less(open_lore, server):
 
     server.replies = reply
     lore = open_lore(change(1, body="line of text\n" * 1_500, notes=[note(QUOTE)]))
-    assert lore.extract_decisions(FILE).kept == 1
+    assert lore.paths.extract_decisions(FILE).kept == 1
 
 
 def test_a_server_that_fails_is_not_asked_for_ever(open_lore, server):
     server.replies = [Response(400, {"error": {"message": "no"}})]
     lore = open_lore(*(change(at, body="Some text of an ordinary length, for this test.") for at in range(1, 9)))
     with pytest.raises(ChatFailed):
-        lore.extract_decisions(FILE)
+        lore.paths.extract_decisions(FILE)
     assert len(server.asked) <= 12
     server.key = "k"
     with pytest.raises(AuthError):
-        lore.extract_decisions(FILE)
+        lore.paths.extract_decisions(FILE)
 
 
 def test_what_is_confidential_is_read_only_when_that_is_said(open_lore, server):
     secret = change(1, is_confidential=True, notes=[note(QUOTE), note("zanzibar", is_internal=True)])
     server.replies = [listed(said())]
     lore = open_lore(secret, change(2), change(3, files=("secret.py",), is_confidential=True, notes=[note(QUOTE)]))
-    assert lore.extract_decisions(FILE).asked == lore.extract_decisions("secret.py").asked == 0
-    assert lore.extract_decisions(FILE, include_internal=True).kept == 1
+    assert lore.paths.extract_decisions(FILE).asked == lore.paths.extract_decisions("secret.py").asked == 0
+    assert lore.paths.extract_decisions(FILE, include_internal=True).kept == 1
     assert "zanzibar" not in prompt_of(server.asked[0])
-    assert lore.history_of(FILE).decision_count == 1
+    assert lore.paths.history(FILE).decision_count == 1
     public = open_lore(include_internal=False)
-    assert public.history_of(FILE).decision_count == 0
-    assert public.extract_decisions(FILE).asked == 0
+    assert public.paths.history(FILE).decision_count == 0
+    assert public.paths.extract_decisions(FILE).asked == 0
     with pytest.raises(UsageError):
-        public.extract_decisions(FILE, include_internal=True)
+        public.paths.extract_decisions(FILE, include_internal=True)
 
 
 def test_without_a_model_or_a_path_it_is_told(imported, open_lore):
     with pytest.raises(ConfigError):
-        imported(change(1)).extract_decisions(FILE)
+        imported(change(1)).paths.extract_decisions(FILE)
     with pytest.raises(NotFound):
-        open_lore().extract_decisions("no/such.py")
+        open_lore().paths.extract_decisions("no/such.py")
 
 
 def test_what_is_gone_takes_its_decisions_along(open_lore, server):
     server.replies = [listed(said(paths=[FILE], supersedes=["#7"]))]
     lore = open_lore(change(1, notes=[note(f"So {QUOTE}, as #7 was not.")]))
-    assert lore.extract_decisions(FILE).kept == 1
+    assert lore.paths.extract_decisions(FILE).kept == 1
     store = lore.app.store()
     with store.transaction():
         store.run("DELETE FROM document_texts")
@@ -305,6 +305,6 @@ def test_pages_hold_every_line_once():
 def test_half_a_character_does_not_break_the_store(open_lore, server):
     server.replies = [listed(said()).replace("Three tries.", "Three \\ud800 tries\\u0000.")]
     lore = open_lore(change(1, notes=[note(QUOTE)]))
-    assert lore.extract_decisions(FILE).kept == 1
-    assert lore.history_of(FILE).decisions[0].summary == "Three \ufffd tries\ufffd."
+    assert lore.paths.extract_decisions(FILE).kept == 1
+    assert lore.paths.history(FILE).decisions[0].summary == "Three \ufffd tries\ufffd."
     assert parse_decisions('{"decisions": []}') == []

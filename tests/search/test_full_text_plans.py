@@ -19,7 +19,7 @@ def history(demo, tmp_path, request):
     repository = make_repository(tmp_path / "clone", FILES, "Open the relay")
     environ = {"FORGELORE_EMBEDDER": "none", "PATH": "/usr/bin:/bin"}
     with make_history(environ, cwd=str(tmp_path), db=demo.path, viewer=Viewer(request.param)) as opened:
-        opened.index_code(str(repository), project=demo.value("SELECT path FROM projects"))
+        opened.index.code(str(repository), project=demo.value("SELECT path FROM projects"))
         yield opened
 
 

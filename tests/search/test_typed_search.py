@@ -395,9 +395,9 @@ def test_the_facade_takes_the_same_language(demo_path):
         flagged = history.search("sync", mode="lexical", label="bug", state="open")
         assert numbers(typed) == numbers(flagged) != []
         assert history.search("#41", mode="lexical").known_count == 1
-        literal = history.search("#41 label:bug", mode="lexical", is_literal=True)
+        literal = history.search("#41 label:bug", mode="lexical", literal=True)
         assert literal.known_count == 0
-        assert numbers(history.search("deleted NOT lantern", mode="lexical", is_raw=True))
+        assert numbers(history.search("deleted NOT lantern", mode="lexical", raw=True))
         found = history.list_items("issues", milestone="none such", comments=">1", without={"label": "bug"})
         assert found == []
         assert history.count("issues", comments=">1").total > 0

@@ -21,7 +21,7 @@ def start(lab, task):
     def work():
         with History(lab.same_file()) as history:
             try:
-                history.run(task, lambda one: one.sync(lab.name_text, index="none"))
+                history.run(task, lambda one: one.sync.run(lab.name_text, index="none"))
             except Stopped as error:
                 ended.append(error)
 

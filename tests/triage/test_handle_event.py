@@ -21,7 +21,7 @@ def handle(bot, number, *, wall_clock=None, clock=None, inputs=None):
     with make_history(os.environ, cwd=str(bot.tmp_path)) as history:
         history.app.wall_clock = wall_clock or history.app.wall_clock
         history.app.clock = clock or history.app.clock
-        return history.handle_event(event, inputs or Inputs(), forge="github", places=BotPlaces(str(scratch)))
+        return history.triage.handle_event(event, inputs or Inputs(), forge="github", places=BotPlaces(str(scratch)))
 
 
 def test_a_run_and_its_page_tell_the_time_by_the_apps_clock(bot):
@@ -56,7 +56,7 @@ def history(demo, tmp_path):  # noqa: F811 - the fixture
 
 @pytest.mark.parametrize("ref", ["#157", "lanternsync/lantern#157"])
 def test_one_item_is_compared_by_its_ref_as_text(history, ref):
-    answer = history.triage(ref, Inputs(similarity_threshold=0.1), project="lanternsync/lantern")
+    answer = history.triage.run(ref, Inputs(similarity_threshold=0.1), project="lanternsync/lantern")
     assert isinstance(answer, TriageAnswer)
     assert answer.result.key == ("issue", 157)
     assert answer.posted is None
@@ -66,9 +66,9 @@ def test_one_item_is_compared_by_its_ref_as_text(history, ref):
 def test_an_imported_tracker_has_nobody_to_tell(history, cli, demo_file):  # noqa: F811 - the fixtures
     assert cli("import", demo_file, "--project", "old-tracker", "--no-docs").code == 0
     with pytest.raises(InvalidValue, match="nobody to tell"):
-        history.triage("#157", project="old-tracker", is_posted=True)
+        history.triage.run("#157", project="old-tracker", post=True)
 
 
 def test_an_item_that_is_not_there_is_named(history):
     with pytest.raises(NotFound, match="#9999 is not in this database"):
-        history.triage("#9999")
+        history.triage.run("#9999")

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from forgelore.api.projects import find_project
+from forgelore.api.nouns.projects import find_project
 from forgelore.app import App
 from forgelore.ask.answers import AskAnswer, AskRequest, AskStep
 from forgelore.ask.passages import find_passages

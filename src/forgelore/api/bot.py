@@ -35,9 +35,9 @@ class BotPlaces(NamedTuple):
 
 
 def handle_event(
-    app: App, event: Event, inputs: Inputs, *, forge: str, places: BotPlaces, is_reader: bool = False
+    app: App, event: Event, inputs: Inputs, *, forge: str, places: BotPlaces, read_only: bool = False
 ) -> BotResult:
-    """Handle one event of a forge's CI. `is_reader`: this job writes nothing, so it may ask a language model. Raises
+    """Handle one event of a forge's CI. `read_only`: this job writes nothing, so it may ask a language model. Raises
     LoreError where there is no index to work on and none may be made.
     """
     if event.task == "ignore":
@@ -49,7 +49,7 @@ def handle_event(
     if places.judgement:
         bot = bot._replace(judgement=_read_judgement(places.judgement, event, bot.project))
     notes: list[str] = []
-    if is_reader:
+    if read_only:
         bot = bot._replace(judge=_make_reader_judge(app, reader, bot.project, notes), is_dry=True)
     result = run_bot(bot, event)
     result.warnings += notes

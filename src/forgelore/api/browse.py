@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from forgelore.api.projects import find_project, has_several_projects, require_project
+from forgelore.api.nouns.projects import find_project, has_several_projects, require_project
 from forgelore.app import App
 from forgelore.browse import lists
 from forgelore.browse.items import ShownItem, load_shown

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from forgelore.api.index import update_index
+from forgelore.api.nouns.projects import require_project
 from forgelore.api.patches import PatchReader
-from forgelore.api.projects import require_project
 from forgelore.app import App
 from forgelore.context import JobContext
 from forgelore.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, load_plan
@@ -100,30 +100,30 @@ def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watche
     return update_index(app, [project_id], "all", watcher).warnings
 
 
-def make_clusters(app: App, project: str | None, *, bound: int, is_dry: bool) -> Canonicalized:
+def make_clusters(app: App, project: str | None, *, bound: int, dry_run: bool) -> Canonicalized:
     settings = ClusterSettings(bound, app.config.dedupe_language, app.config.maintainers)
-    return canonicalize(_job(app, project, is_dry=is_dry), settings, dry_run=is_dry)
+    return canonicalize(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
 
 
-def make_plan(app: App, project: str | None, settings: PlanSettings, *, is_dry: bool) -> ClosingPlan:
+def make_plan(app: App, project: str | None, settings: PlanSettings, *, dry_run: bool) -> ClosingPlan:
     settings = settings._replace(maintainers=app.config.maintainers)
-    return plan_closings(_job(app, project, is_dry=is_dry), settings, dry_run=is_dry)
+    return plan_closings(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
 
 
-def _job(app: App, project: str | None, *, is_dry: bool) -> JobContext:
+def _job(app: App, project: str | None, *, dry_run: bool) -> JobContext:
     """A dry run may be asked of a store that nobody can write to."""
-    app.store(create=not is_dry)
+    app.store(create=not dry_run)
     return app.job(require_project(app, project))
 
 
 def apply_run(
-    app: App, run: int, *, is_unproven: bool, close_after: int, force: bool,
+    app: App, run: int, *, unproven: bool, close_after: int, force: bool,
     on_line: Callable[[AppliedLine], None] | None,
 ) -> Applied:  # fmt: skip
     store = app.store(create=True)
     plan = load_plan(store, run)
     project, config = _project_of(app, plan.project_id), app.config
-    settings = ApplySettings(config.close_message, close_after, is_unproven, config.maintainers, force)
+    settings = ApplySettings(config.close_message, close_after, unproven, config.maintainers, force)
     return apply_plan(app.job(project), app.forge(project.name), plan, settings, on_line=on_line)
 
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, cast, get_args
 
-from forgelore.api.projects import find_project, has_several_projects
+from forgelore.api.nouns.projects import find_project, has_several_projects
 from forgelore.app import App
 from forgelore.browse.reading_text import find_file_key
 from forgelore.browse.refs import find_item

@@ -1,42 +1,52 @@
 """The facade: one history, and everything that can be done with it. Surfaces ask nothing else.
 
-A method is a few lines: it finds the project that is meant, and hands over to a flow or, where several are put
-together, to the module of its group in this folder (fetch, index, find, tidy, setup). Flows are imported by the method
-that needs them. What finds, fetches, indexes, dedupes and answers stands in `methods`, a file per job.
+Finding, reading and asking are methods of `History` itself. Whatever else it can do belongs to one of its nouns, a
+module each in `nouns`: `history.sync.run()`, `history.dedupe.plan()`, `history.people.who()`. A method is a few lines:
+it finds the project that is meant and hands over to a job, which it imports itself. Where several jobs are put together
+(fetch, index, judging, asking), a module of this folder does that.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack
 
-from forgelore.api.deduping.history_audit import AuditingHistory
-from forgelore.api.methods.history_fetch import FetchingHistory
-from forgelore.api.methods.history_index import IndexingHistory
-from forgelore.api.methods.history_paths import PathsHistory
-from forgelore.api.methods.history_people import PeopleHistory
-from forgelore.api.projects import find_project, has_several_projects, load_project
+from forgelore.api.nouns.projects import find_project
+from forgelore.api.renamed import METHODS, renamed, warn_renamed
 from forgelore.app import App
 from forgelore.text.values import check_filled
 from forgelore.viewer import PUBLIC, Viewer
 from forgelore.words import FilterWords, JobKind
 
 if TYPE_CHECKING:
-    from forgelore.api.bot import BotPlaces
     from forgelore.api.browse import TreeEntry
-    from forgelore.api.checkup import DoctorCheck
-    from forgelore.api.setup import AddedHost, SetupAnswer, TokenOwner
-    from forgelore.api.tidy import TriageAnswer
+    from forgelore.api.nouns.audit import Audit
+    from forgelore.api.nouns.dedupe import Dedupe
+    from forgelore.api.nouns.index import Index
+    from forgelore.api.nouns.paths import Paths
+    from forgelore.api.nouns.people import People
+    from forgelore.api.nouns.projects import Projects
+    from forgelore.api.nouns.questions import Questions
+    from forgelore.api.nouns.setup import Setup
+    from forgelore.api.nouns.sync import Sync
+    from forgelore.api.nouns.triage import Triage
+    from forgelore.ask.answers import AskAnswer, AskStep
     from forgelore.browse.items import ReadItem, ShownItem
     from forgelore.browse.lists import ListedItems, RowCount
+    from forgelore.compare.calibrate import Calibrated
+    from forgelore.compare.evaluate import Evaluation
+    from forgelore.compare.similar import SimilarAnswer
     from forgelore.history.people import LabelCount
+    from forgelore.ports.embedder import Embedder
     from forgelore.ports.progress import Watcher
+    from forgelore.search.retriever import Retriever
+    from forgelore.search.run import SearchAnswer
     from forgelore.tasks import Task
     from forgelore.text.reading import ReadingText, ScrollDirection
-    from forgelore.triage.bot import BotResult
-    from forgelore.triage.events import Event, Inputs
 
 Result = TypeVar("Result")
+Mode = Literal["hybrid", "lexical", "semantic", "fts", "vector"]
 Sort = Literal[
     "updated", "created", "number", "comments", "updated-asc", "created-asc", "number-asc", "comments-asc",
 ]  # fmt: skip
@@ -65,17 +75,156 @@ def make_history(
     return History(App(environ, cwd=cwd, db=db, viewer=viewer, for_reading=for_reading))
 
 
-class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, PeopleHistory):
+class History:
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
     def __init__(self, app: App) -> None:
         self.app = app  # what it is put together from; for benches and tests, surfaces leave it alone
-        self._retrievers = {}
+        self._retrievers: dict[str, Retriever] = {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the settings say that cannot be followed."""
         return tuple(self.app.config.warnings)
+
+    # Finding and asking
+
+    @renamed(is_raw="raw", is_literal="literal", is_rescored="rescore")
+    def search(
+        self, text: str = "", *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
+        sort: str | None = None, raw: bool = False, literal: bool = False, embedder: str | None = None,
+        rescore: bool = False, source: str = "raw", with_lines: bool = True, **filters: Unpack[FilterWords],
+    ) -> "SearchAnswer":  # fmt: skip
+        """Return the best hits for what a person would type, best first: words, phrases, exclusions, qualifiers, the
+        number of an item; without a text, what the filters allow. Filters are those of the command line: one value or
+        several, None for no filter, and an empty one is refused. `mode`: hybrid, lexical (or fts), semantic (or
+        vector). `offset`: where the page begins, a number or `next_page` of the answer before, which tells when the
+        question or the database is another one now. `sort`: created, updated or comments, with -asc the other way
+        round; the query's own `sort:` comes first. `literal`: all of the text is words. `raw`: the text is FTS5
+        syntax. `source`: raw, what people wrote; intent, the cards of `dedupe.make_cards`, which programs wrote.
+        Without `with_lines`, hits of items do not say at which line of their reading text they were found.
+        """
+        from forgelore.api.find import build_search, name_hits, read_mode, read_source
+        from forgelore.search.hits import name_hit_fits
+        from forgelore.search.run import search_everything
+
+        request = build_search(
+            self.app, text, filters, mode=read_mode(mode), limit=limit, offset=offset, is_literal=literal,
+            is_raw=raw, sort=sort,
+        )._replace(source=read_source(source))  # fmt: skip
+        rescorer = self._find_rescorer(embedder) if rescore else None
+        retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
+        answer = search_everything(retriever, request, rescorer=rescorer, with_lines=with_lines)
+        return answer._replace(hits=name_hits(self.app, name_hit_fits(answer.hits)))
+
+    @renamed(is_earlier="earlier", is_rescored="rescore")
+    def similar(
+        self, ref: str | int, *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
+        earlier: bool = False, embedder: str | None = None, rescore: bool = False,
+        **filters: Unpack[FilterWords],
+    ) -> "SimilarAnswer":  # fmt: skip
+        """Return what an item resembles, of its own kind unless the filters name types. `earlier`: only what was
+        there before it, which it could repeat. `offset`: where the page begins, as for a search.
+        """
+        from forgelore.api.find import find_subject, name_hits, read_mode, search_filters
+        from forgelore.compare.rank import CompareRequest
+        from forgelore.compare.similar import find_similar, narrow
+        from forgelore.search.filters import refuse_code
+        from forgelore.search.query import parse_start
+
+        meant, (start, seal) = read_mode(mode), parse_start(offset)
+        project = find_project(self.app, filters.get("project"))
+        subject = find_subject(self.app, ref, project)
+        found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=earlier)
+        rescorer = self._find_rescorer(embedder) if rescore else None
+        retriever = self.retriever(embedder, is_lexical=meant == "lexical")
+        answer = find_similar(
+            retriever, CompareRequest(subject, found, meant, limit, offset=start, seal=seal), rescorer=rescorer
+        )
+        named = name_hits(self.app, [one.hit for one in answer.hits])
+        return answer._replace(
+            hits=[one._replace(hit=hit) for one, hit in zip(answer.hits, named, strict=True)]
+        )  # fmt: skip
+
+    @renamed(is_time_ordered="earlier")
+    def evaluate(
+        self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "Mode" = "hybrid",
+        embedder: str | None = None, earlier: bool = True, threshold: float | None = None,
+        watcher: "Watcher | None" = None,
+    ) -> "Evaluation":  # fmt: skip
+        """Return how well a file of queries is answered. With a threshold of similarity, also how often a warning at it
+        would have been right. `earlier`: a query that is an item is compared with what was there before it.
+        """
+        from forgelore.api.find import read_mode, read_queries
+        from forgelore.compare.evaluate import EvaluationSetup, evaluate
+
+        self.app.check_internal("confidential items, which may stand first among the hits of a query")
+        meant = read_mode(mode)
+        suite, excluded = read_queries(path, exclude)
+        found, app = find_project(self.app, project), self.app
+        setup = EvaluationSetup(found, app.hosts, app.now_ms(), meant, excluded, earlier, threshold)
+        return evaluate(
+            self.retriever(embedder, is_lexical=meant == "lexical"), suite, setup, watcher=self.app.watch(watcher)
+        )
+
+    @renamed(is_dry="dry_run")
+    def calibrate(
+        self, *, project: str | None = None, embedder: str | None = None, dry_run: bool = False,
+        watcher: "Watcher | None" = None,
+    ) -> "list[Calibrated]":  # fmt: skip
+        """Learn from the known duplicates of a project how sure a match is, of each kind; return what was learned."""
+        from forgelore.api.find import find_calibrated
+        from forgelore.compare.calibrate import calibrate
+
+        found = find_calibrated(self.app, find_project(self.app, project))
+        return calibrate(
+            self.retriever(embedder), found.id, is_dry=dry_run, watcher=self.app.watch(watcher),
+            should_stop=self.app.stop.is_set, now_ms=self.app.now_ms,
+        )  # fmt: skip
+
+    def retriever(self, embedder: str | None = None, *, is_lexical: bool = False) -> "Retriever":
+        """Return what keeps vectors in memory between queries; a search by words needs none."""
+        from forgelore.api.find import make_retriever
+
+        name = "" if is_lexical else embedder or self.app.config.embedder
+        if name not in self._retrievers:
+            self._retrievers[name] = make_retriever(self.app, name)
+        return self._retrievers[name]
+
+    def _find_rescorer(self, embedder: str | None) -> "Embedder | None":
+        from forgelore.api.find import find_rescorer
+
+        return find_rescorer(self.app, embedder)
+
+    @renamed(is_strict="strict")
+    def ask(
+        self, question: str, *, budget: int = 60_000, steps: int = 30, seconds: float = 600.0, strict: bool = False,
+        profile: str | None = None, include_internal: bool = False, without_model: bool = False,
+        continues: int | None = None, on_step: "Callable[[AskStep], None] | None" = None,
+        on_text: Callable[[str], None] | None = None, **filters: Unpack[FilterWords],
+    ) -> "AskAnswer":  # fmt: skip
+        """Return an answer whose citations were looked up, by the language model of the settings; without one, the
+        passages that fit best. Filters narrow what it may find. `continues`: the number of a kept session that the
+        question follows up; its sources can be cited again. `on_text` gets the answer so far while it is written,
+        unchecked, where the server can stream. Confidential items and internal notes are left out unless
+        `include_internal` asks for them, which only a history opened with them may. Raises Refused for claims without
+        a good citation where `strict` says so.
+        """
+        from forgelore.api.asking import answer_question
+        from forgelore.ask.answers import AskRequest
+
+        request = AskRequest(question, budget, steps, seconds, strict)
+        return answer_question(
+            self.app, self.retriever(), request, filters, profile=profile, include_internal=include_internal,
+            without_model=without_model, on_step=on_step, continues=continues, on_text=on_text,
+        )  # fmt: skip
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the settings name a language model."""
+        from forgelore.api.asking import has_model
+
+        return has_model(self.app)
 
     # Reading
 
@@ -193,86 +342,85 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         host = next(one.name.host for one in list_projects(self.app.store()) if one.id == item.project_id)
         return check_page(item.url, host)
 
-    # Tidying: triage, the bot
+    # What it is made of
 
-    def triage(
-        self, ref: str | int, inputs: "Inputs | None" = None, *, project: str | None = None, is_posted: bool = False
-    ) -> "TriageAnswer":
-        """Return what an item (`#12`, `!34`, a URL) repeats, as the comment that its author would get; with
-        `is_posted`, post that.
+    @cached_property
+    def sync(self) -> "Sync":
+        """Bringing a project in, and giving it away."""
+        from forgelore.api.nouns.sync import Sync
 
-        What the store knows is compared; the item itself is read anew from its forge before anything is posted.
-        """
-        from forgelore.api.tidy import triage_ref
-        from forgelore.triage.events import Inputs
+        return Sync(self.app)
 
-        default = find_project(self.app, project)
-        return triage_ref(self.app, self.retriever(), ref, inputs or Inputs(), default, is_posted=is_posted)
+    @cached_property
+    def index(self) -> "Index":
+        """What search stands on: documents, vectors, files and commits of a clone."""
+        from forgelore.api.nouns.index import Index
 
-    def handle_event(
-        self, event: "Event", inputs: "Inputs", *, forge: str, places: "BotPlaces", is_reader: bool = False
-    ) -> "BotResult":
-        """Run the bot for one event of a forge's CI: its index is pulled, the item is answered, the index is pushed.
-        With `is_reader` nothing is written, and the language model of the settings, if there is one, is asked too.
-        """
-        from forgelore.api.bot import handle_event
+        return Index(self.app)
 
-        return handle_event(self.app, event, inputs, forge=forge, places=places, is_reader=is_reader)
+    @cached_property
+    def dedupe(self) -> "Dedupe":
+        """Finding and closing duplicates in bulk."""
+        from forgelore.api.nouns.dedupe import Dedupe
 
-    # Setting up: init, doctor, tokens
+        return Dedupe(self.app, self.retriever)
 
-    def suggest_project(self) -> str | None:
-        """Return the project of the clone that one is in; None outside of any."""
-        from forgelore.api.setup import suggest_project
+    @cached_property
+    def audit(self) -> "Audit":
+        """Measuring the judges of duplicates."""
+        from forgelore.api.nouns.audit import Audit
 
-        return suggest_project(self.app)
+        return Audit(self.app, self.retriever)
 
-    def set_up(self, projects: list[str], *, overwrite: bool = False) -> "SetupAnswer":
-        """Write the projects into forgelore.toml of this folder, and make the database."""
-        from forgelore.api.setup import set_up
+    @cached_property
+    def triage(self) -> "Triage":
+        """Telling people what a new issue or change repeats."""
+        from forgelore.api.nouns.triage import Triage
 
-        return set_up(self.app, projects, overwrite=overwrite)
+        return Triage(self.app, self.retriever)
 
-    def add_host(self, host: str, *, kind: str, token_env: str | None = None) -> "AddedHost":
-        """Describe a server of one's own in one's own settings."""
-        from forgelore.api.setup import add_host
+    @cached_property
+    def people(self) -> "People":
+        """Who somebody is, who knows a path, what waits for you."""
+        from forgelore.api.nouns.people import People
 
-        return add_host(self.app, host, kind=kind, token_env=token_env)
+        return People(self.app)
 
-    def check_up(self, *, is_offline: bool = False, watcher: "Watcher | None" = None) -> "Iterator[DoctorCheck]":
-        """Yield what is in place and what is not, one check after another. Each forge is asked once, for 5 seconds at
-        most, and the watcher hears the name of a server before it is asked.
-        """
-        from forgelore.api.checkup import check_up
+    @cached_property
+    def paths(self) -> "Paths":
+        """What happened to a file, a folder or a glob."""
+        from forgelore.api.nouns.paths import Paths
 
-        return check_up(self.app, is_offline=is_offline, watcher=watcher)
+        return Paths(self.app)
 
-    def find_token_owner(self, project: str | None = None) -> "TokenOwner":
-        """Ask the forge of a project, or of the first that would be synced, whose token is used there."""
-        from forgelore.api.setup import find_token_owner
+    @cached_property
+    def questions(self) -> "Questions":
+        """The questions that were asked before."""
+        from forgelore.api.nouns.questions import Questions
 
-        return find_token_owner(self.app, project)
+        return Questions(self.app, self.retriever)
 
-    # Projects
+    @cached_property
+    def projects(self) -> "Projects":
+        """The projects of the file."""
+        from forgelore.api.nouns.projects import Projects
 
-    def name_project(self, text: str | None = None) -> str | None:
-        """Return the full name of the stored project a person means: by any of its names, else by the clone they are
-        in, else the only one there is. None stands for all of them.
-        """
-        project = self.app.find_project(text)
-        return str(project.name) if project else None
+        return Projects(self.app)
 
-    def list_projects(self, texts: Sequence[str] = ()) -> list[str]:
-        """Return the full names of these stored projects, or of all."""
-        from forgelore.store.projects import list_projects
+    @cached_property
+    def setup(self) -> "Setup":
+        """Settings, servers, tokens, and what is in place."""
+        from forgelore.api.nouns.setup import Setup
 
-        found = [load_project(self.app, text) for text in texts] or list_projects(self.app.store())
-        return [str(project.name) for project in found]
+        return Setup(self.app)
 
-    @property
-    def has_several_projects(self) -> bool:
-        """Whether the file holds more than one project, so that a number alone may mean several items."""
-        return has_several_projects(self.app)
+    def __getattr__(self, name: str) -> object:
+        """Older names of what is in one of these now."""
+        if name not in METHODS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        noun, _, method = METHODS[name].partition(".")
+        warn_renamed(f"history.{name}", f"history.{noun}.{method}")
+        return getattr(getattr(self, noun), method)
 
     # The file, and what is running
 
@@ -297,7 +445,7 @@ class History(PathsHistory, AuditingHistory, FetchingHistory, IndexingHistory, P
         one task at a time:
 
             task = forgelore.api.Task()
-            threading.Thread(target=history.run, args=(task, lambda history: history.sync("acme/web"))).start()
+            threading.Thread(target=history.run, args=(task, lambda one: one.sync.run("acme/web"))).start()
             task.cancel()
         """
         return self.app.carry_out(task, lambda: work(self))

@@ -8,8 +8,9 @@ from typing import NamedTuple, get_args
 
 from forgelore.api.dedupe import check_cards, make_card
 from forgelore.api.find import make_retriever, read_source
+from forgelore.api.nouns.projects import load_project
+from forgelore.api.options import JudgeOptions
 from forgelore.api.patches import PatchReader, make_patch_reader
-from forgelore.api.projects import load_project
 from forgelore.app import App
 from forgelore.browse.refs import find_item
 from forgelore.compare.calibrate import KINDS
@@ -17,7 +18,7 @@ from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade, Target
 from forgelore.dedupe.candidates import make_candidates as make_flow
 from forgelore.dedupe.detect_new import Detection, DetectionSetting
 from forgelore.dedupe.detect_new import detect_new as detect_flow
-from forgelore.dedupe.gates import RuleJudge
+from forgelore.dedupe.gates import MIN_EDGE, RuleJudge
 from forgelore.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
 from forgelore.dedupe.verdict import AnyJudge
 from forgelore.errors import InvalidValue, LoreError, NotFound
@@ -54,6 +55,20 @@ def make_candidates(
         for one in meant_kinds(kind)
         if not app.stop.is_set()
     ]
+
+
+_JUDGING: JudgeOptions = {
+    "judge": "builtin", "profile": None, "trust_statements": False, "min_edge": MIN_EDGE, "workers": 1, "budget": None,
+}  # fmt: skip
+
+
+def read_judging(options: JudgeOptions) -> "tuple[JudgeChoice, JudgeSetting]":
+    """Return who judges and how. Raises TypeError for an option that there is not."""
+    if unknown := options.keys() - _JUDGING.keys():
+        raise TypeError(f"there is no option {', '.join(sorted(unknown))} of judging: use {', '.join(_JUDGING)}")
+    given: JudgeOptions = {**_JUDGING, **options}
+    setting = JudgeSetting(given["min_edge"], workers=given["workers"], budget=given["budget"])
+    return JudgeChoice(given["judge"], given["profile"], given["trust_statements"]), setting
 
 
 class JudgeChoice(NamedTuple):

@@ -36,7 +36,7 @@ def run_import(context: Context, arguments: argparse.Namespace) -> "ImportData":
     from forgelore.surfaces.present.fetch import present_import
 
     tick = _make_line_counter(context)
-    result = context.history.import_file(
+    result = context.history.sync.import_file(
         arguments.file, project=arguments.project, strict=arguments.strict, index="none", on_batch=tick
     ).result
     if tick:
@@ -94,7 +94,7 @@ def _index_imported(context: Context, project: str, arguments: argparse.Namespac
         stopping_on_interrupt(context),
         make_watcher(project, is_quiet=False) if is_watched else nullcontext() as bars,
     ):
-        index = context.history.update_index(project, index=index_parts(arguments), watcher=bars)
+        index = context.history.index.update(project, index=index_parts(arguments), watcher=bars)
     context.warn(*index.warnings)
     return index
 
@@ -123,7 +123,7 @@ def run_export(context: Context, arguments: argparse.Namespace) -> "Exported":
     if context.is_data and not arguments.output:
         message = f"{context.output} needs --output: standard output cannot hold both"
         raise UsageError(message, hint="add --output FILE")
-    project = context.history.name_project(project_in(arguments))
+    project = context.history.projects.name(project_in(arguments))
     if project is None:
         raise UsageError(
             "which project?", hint="name one, as in: forgelore export acme/web (forgelore sync-status lists them)"
@@ -143,9 +143,9 @@ def run_export(context: Context, arguments: argparse.Namespace) -> "Exported":
 def _export(context: Context, project: str, arguments: argparse.Namespace) -> "Exported":
     history, with_internal = context.history, bool(arguments.include_internal)
     if arguments.output:
-        return history.export_file(arguments.output, project=project, include_internal=with_internal)
+        return history.sync.export_file(arguments.output, project=project, include_internal=with_internal)
     with output_errors():
-        return history.export_to(sys.stdout.buffer, project=project, include_internal=with_internal)
+        return history.sync.export_to(sys.stdout.buffer, project=project, include_internal=with_internal)
 
 
 COMMANDS = {

@@ -63,16 +63,16 @@ def run_ask(context: Context, arguments: argparse.Namespace) -> "AskAnswer | lis
         return _list_sessions(context)
     written = ""
     if arguments.replay is not None:
-        answer = context.history.replay_asked(arguments.replay, on_step=lambda step: _print_step(context, step))
+        answer = context.history.questions.replay(arguments.replay, on_step=lambda step: _print_step(context, step))
     else:
         stream = _AnswerStream(context)
         answer = context.history.ask(
             arguments.question, budget=arguments.budget, steps=arguments.steps, seconds=arguments.time,
-            is_strict=arguments.strict, profile=arguments.profile, include_internal=arguments.include_internal,
+            strict=arguments.strict, profile=arguments.profile, include_internal=arguments.include_internal,
             without_model=arguments.no_model, continues=arguments.continues,
             on_step=stream.tell,
             on_text=stream.show if not context.is_data and context.out.isatty() else None,
-            project=context.history.name_project(arguments.project), type=arguments.type, path=arguments.path,
+            project=context.history.projects.name(arguments.project), type=arguments.type, path=arguments.path,
         )  # fmt: skip
         written = stream.written
     context.warn(*answer.warnings)
@@ -106,7 +106,7 @@ class _AnswerStream:
 
 
 def _list_sessions(context: Context) -> "list[AskSession]":
-    sessions = context.history.list_asked()
+    sessions = context.history.questions.list()
     rows = [
         [str(one.id), one.ended_by or "cut off", f"{one.tokens_in + one.tokens_out:,}", clean(one.question)]
         for one in sessions

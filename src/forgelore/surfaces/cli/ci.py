@@ -42,8 +42,8 @@ def run_in_ci(
     try:
         folder = scratch_folder(os.environ)
         event = read_event(where, os.environ)
-        outcome = context.history.handle_event(
-            event, inputs, forge=where, places=BotPlaces(folder, keep, apply), is_reader=bool(emit)
+        outcome = context.history.triage.handle_event(
+            event, inputs, forge=where, places=BotPlaces(folder, keep, apply), read_only=bool(emit)
         )
         if emit:
             write_judgement(outcome, emit)

@@ -76,7 +76,7 @@ def run_audit(context: Context, arguments: argparse.Namespace) -> "AuditReport |
         return _write_pairs(context, arguments)
     if arguments.against == "human":
         _label(context, arguments)
-    project = arguments.project or context.history.name_project() or ""
+    project = arguments.project or context.history.projects.name() or ""
     with watched(context, project) as watcher:
         report = _audit(context, arguments, watcher)
     _print_report(context, report)
@@ -86,17 +86,17 @@ def run_audit(context: Context, arguments: argparse.Namespace) -> "AuditReport |
 def _audit(context: Context, arguments: argparse.Namespace, watcher: "Watcher") -> "AuditReport":
     history, sample = context.history, _sample_size(arguments)
     if arguments.against == "history":
-        return history.audit_by_history(
+        return history.audit.by_history(
             judge=arguments.judge, project=arguments.project, kind=arguments.kind, sample=arguments.sample,
             seed=arguments.seed, min_edge=arguments.min_edge, others=arguments.others, workers=arguments.workers,
             budget=arguments.budget, watcher=watcher,
         )  # fmt: skip
     if arguments.against == "human":
-        return history.audit_by_people(
+        return history.audit.by_people(
             judge=arguments.judge, project=arguments.project, kind=arguments.kind, sample=sample,
             seed=arguments.seed, min_edge=arguments.min_edge, watcher=watcher,
         )  # fmt: skip
-    return history.audit_judges(
+    return history.audit.compare_judges(
         cheap=arguments.cheap, strong=arguments.strong, project=arguments.project, kind=arguments.kind,
         sample=sample, seed=arguments.seed, min_edge=arguments.min_edge, workers=arguments.workers,
         budget=arguments.budget, watcher=watcher,
@@ -104,7 +104,7 @@ def _audit(context: Context, arguments: argparse.Namespace, watcher: "Watcher") 
 
 
 def _list_pairs(context: Context, arguments: argparse.Namespace) -> "list[BlindPair]":
-    return context.history.list_blind_pairs(
+    return context.history.audit.list_blind_pairs(
         judge=arguments.judge, project=arguments.project, kind=arguments.kind, sample=_sample_size(arguments),
         seed=arguments.seed,
     )  # fmt: skip
@@ -118,7 +118,7 @@ def _label(context: Context, arguments: argparse.Namespace) -> None:
     """Get labels: from a file, or from the person at the terminal."""
     history = context.history
     if arguments.labels:
-        history.label_pairs(history.read_pair_labels(arguments.labels), project=arguments.project)
+        history.audit.label(history.audit.read_labels(arguments.labels), project=arguments.project)
         return
     if not context.is_interactive:
         raise UsageError(
@@ -126,7 +126,7 @@ def _label(context: Context, arguments: argparse.Namespace) -> None:
             hint="write the pairs with --pairs FILE, fill in the labels, and read them with --labels FILE",
         )
     pairs = _list_pairs(context, arguments)
-    answered = _ask_labels(context, pairs, lambda label: history.label_pairs([label], project=arguments.project))
+    answered = _ask_labels(context, pairs, lambda label: history.audit.label([label], project=arguments.project))
     if answered < len(pairs):
         context.print("", f"{len(pairs) - answered} pairs are left; the same command goes on with them", "")
 
@@ -161,7 +161,7 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
 def run_report(context: Context, arguments: argparse.Namespace) -> "AuditAnalysis | WrittenPage":
     if arguments.html:
         return _write_page(context, arguments)
-    found = context.history.analyse_audit(
+    found = context.history.audit.analyse(
         arguments.run, project=arguments.project, rank_max=arguments.gate_rank_max,
         score_min=arguments.gate_score_min, gap_min=arguments.gate_gap_min,
         confidence_min=arguments.gate_confidence_min,
@@ -180,7 +180,7 @@ def _write_page(context: Context, arguments: argparse.Namespace) -> "WrittenPage
         raise UsageError(
             "--html writes a page about everything, not about one run", hint="leave the number or --html out"
         )
-    overview = context.history.load_overview(project=arguments.project)
+    overview = context.history.dedupe.load_overview(project=arguments.project)
     write_file(arguments.html, build_page(overview), hint="name another file with --html")
     written = WrittenPage(arguments.html, overview.project, len(overview.clusters), len(overview.audits))
     counted = f"{counted_noun(written.clusters, 'cluster')}, {counted_noun(written.audits, 'audit')}"

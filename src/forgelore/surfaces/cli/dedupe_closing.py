@@ -25,7 +25,7 @@ def add_canonicalize_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_canonicalize(context: Context, arguments: argparse.Namespace) -> "Canonicalized":
-    found = context.history.canonicalize(project=arguments.project, bound=arguments.bound, is_dry=arguments.dry_run)
+    found = context.history.dedupe.cluster(project=arguments.project, bound=arguments.bound, dry_run=arguments.dry_run)
     count = len(found.clusters)
     context.print(f"{number(found.edges)} accepted edges make {number(count)} clusters")
     rows = [
@@ -58,9 +58,9 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_plan(context: Context, arguments: argparse.Namespace) -> "ClosingPlan":
-    plan = context.history.plan_closings(
+    plan = context.history.dedupe.plan(
         project=arguments.project, target_policy=arguments.target_policy, min_close=arguments.min_close,
-        kinds=arguments.type or ("issue", "change"), is_dry=arguments.dry_run,
+        kinds=arguments.type or ("issue", "change"), dry_run=arguments.dry_run,
     )  # fmt: skip
     if arguments.out:
         write_plan(arguments.out, plan)
@@ -102,8 +102,8 @@ def run_apply(context: Context, arguments: argparse.Namespace) -> "Applied":
     if arguments.unproven:
         context.warn("nobody has measured how often such closings are right: expect mistakes and objections")
     with stopping_on_interrupt(context):
-        applied = context.history.apply_closings(
-            arguments.run, is_unproven=arguments.unproven, close_after=arguments.close_after, force=arguments.force,
+        applied = context.history.dedupe.apply(
+            arguments.run, unproven=arguments.unproven, close_after=arguments.close_after, force=arguments.force,
             on_line=lambda line: _print_applied_line(context, line),
         )  # fmt: skip
     context.warn(*applied.problems)
@@ -132,7 +132,7 @@ def run_rollback(context: Context, arguments: argparse.Namespace) -> "RolledBack
     if not arguments.yes:
         raise Refused("nothing was written", hint=f"run: forgelore dedupe rollback {arguments.run} --yes")
     with stopping_on_interrupt(context):
-        done = context.history.roll_back_closings(
+        done = context.history.dedupe.roll_back(
             arguments.run, force=arguments.force, on_item=lambda item: _print_restored_item(context, item)
         )
     remains = sorted({event for item in done.items for event in item.remains})
@@ -159,7 +159,7 @@ def add_runs_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_runs(context: Context, arguments: argparse.Namespace) -> "list[DedupeRun]":
     limit = read_limit(context, arguments, most=_MAX_RUNS)
-    found = context.history.list_dedupe_runs(project=arguments.project, step=arguments.step, limit=limit)
+    found = context.history.dedupe.list_runs(project=arguments.project, step=arguments.step, limit=limit)
     if not found:
         context.print("no runs yet")
     now = context.history.now_ms()

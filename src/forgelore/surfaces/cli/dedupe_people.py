@@ -33,7 +33,7 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
 def _override(context: Context, arguments: argparse.Namespace, action: "OverrideAction", done: str) -> "SaidOverride":
     """Save what a person decided, and say so."""
     target = getattr(arguments, "target", None)
-    said = context.history.override_duplicate(action, arguments.item, target, project=arguments.project)
+    said = context.history.dedupe.override(action, arguments.item, target, project=arguments.project)
     context.print(f"{arguments.item} {done}{f' {target}' if target else ''}; the next canonicalize and plan follow it")
     return said
 
@@ -55,7 +55,7 @@ def run_set_canonical(context: Context, arguments: argparse.Namespace) -> "SaidO
 
 
 def run_maintainers(context: Context, arguments: argparse.Namespace) -> "Maintainers":
-    found = context.history.list_maintainers(project=arguments.project)
+    found = context.history.dedupe.list_maintainers(project=arguments.project)
     context.print(*(clean(login) for login in found.logins), context.style.dim(_HOW[found.known_by]))
     return found
 

@@ -36,9 +36,9 @@ def add_intent_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_intent(context: Context, arguments: argparse.Namespace) -> "IntentAnswer":
-    project = arguments.project or context.history.name_project() or ""
+    project = arguments.project or context.history.projects.name() or ""
     with watched(context, project) as watcher:
-        answer = context.history.make_intent_cards(
+        answer = context.history.dedupe.make_cards(
             project=arguments.project, kind=arguments.kind, states=arguments.states, maker=arguments.by,
             profile=arguments.profile, workers=arguments.workers, budget=arguments.budget, full=arguments.full,
             watcher=watcher,
@@ -81,9 +81,9 @@ def add_refresh_arguments(parser: argparse.ArgumentParser) -> None:
 def run_refresh(context: Context, arguments: argparse.Namespace) -> "SyncData":
     from forgelore.surfaces.present.fetch import present_sync
 
-    project = context.history.name_project(arguments.project)
+    project = context.history.projects.name(arguments.project)
     with watched(context, project or "") as watcher:
-        synced = context.history.refresh(
+        synced = context.history.sync.refresh(
             arguments.project, known=arguments.known, since=arguments.since, force=arguments.force,
             index=index_parts(arguments), watcher=watcher,
         )  # fmt: skip
@@ -112,9 +112,9 @@ def add_candidates_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_candidates(context: Context, arguments: argparse.Namespace) -> "list[CandidatesMade]":
-    project = arguments.project or context.history.name_project() or ""
+    project = arguments.project or context.history.projects.name() or ""
     with watched(context, project) as watcher:
-        found = context.history.make_candidates(
+        found = context.history.dedupe.find_candidates(
             project=arguments.project, kind=arguments.kind, k=arguments.k, min_score=arguments.min_score,
             states=arguments.states, source=arguments.source, workers=arguments.workers, full=arguments.full,
             watcher=watcher,
@@ -165,9 +165,9 @@ def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_judge(context: Context, arguments: argparse.Namespace) -> "list[DecisionsMade]":
-    project = arguments.project or context.history.name_project() or ""
+    project = arguments.project or context.history.projects.name() or ""
     with watched(context, project) as watcher:
-        found = context.history.judge_candidates(
+        found = context.history.dedupe.judge(
             project=arguments.project, kind=arguments.kind, min_edge=arguments.min_edge, rejudge=arguments.rejudge,
             allow_stale=arguments.allow_stale, source=arguments.source, trust_statements=arguments.statements,
             judge=arguments.judge, profile=arguments.profile, workers=arguments.workers, budget=arguments.budget,
@@ -220,9 +220,9 @@ def add_chain_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_chain(context: Context, arguments: argparse.Namespace) -> "DedupeChain":
-    project = context.history.name_project(arguments.name or arguments.project)
+    project = context.history.projects.name(arguments.name or arguments.project)
     with watched(context, project or "") as watcher:
-        chain = context.history.run_dedupe(
+        chain = context.history.dedupe.run(
             project=project, kind=arguments.kind, min_edge=arguments.min_edge, min_close=arguments.min_close,
             target_policy=arguments.target_policy, trust_statements=arguments.statements, workers=arguments.workers,
             judge=arguments.judge, profile=arguments.profile, budget=arguments.budget, watcher=watcher,
@@ -318,7 +318,7 @@ def add_detect_new_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_detect_new(context: Context, arguments: argparse.Namespace) -> "Detection":
-    found = context.history.detect_new(
+    found = context.history.dedupe.detect(
         arguments.ref, project=arguments.project, k=arguments.k, min_score=arguments.min_score, maybe=arguments.maybe,
         duplicate=arguments.duplicate, support=arguments.support, source=arguments.source,
         trust_statements=arguments.statements, judge=arguments.judge, profile=arguments.profile,

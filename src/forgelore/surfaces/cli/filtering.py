@@ -197,7 +197,8 @@ def read_filters(context: "Context", arguments: argparse.Namespace) -> "FilterWo
     """Return the filters as typed, within the project they apply to. `list` and `count` have no --type: their argument
     says it.
     """
-    return cast("FilterWords", {**typed_filters(arguments), "project": context.history.name_project(arguments.project)})
+    project = context.history.projects.name(arguments.project)
+    return cast("FilterWords", {**typed_filters(arguments), "project": project})
 
 
 def typed_filters(arguments: argparse.Namespace) -> dict[str, object]:

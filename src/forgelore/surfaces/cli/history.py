@@ -49,7 +49,7 @@ def add_history_arguments(parser: argparse.ArgumentParser) -> None:
 def run_history(context: Context, arguments: argparse.Namespace) -> "PathHistory":
     limit = read_limit(context, arguments, most=_MAX_LIMIT)
     extracted = _extract_decisions(context, arguments) if arguments.decisions else None
-    found = context.history.history_of(
+    found = context.history.paths.history(
         arguments.path, project=arguments.project, after=arguments.after, before=arguments.before, limit=limit
     )._replace(extracted=extracted)
     context.warn(*found.warnings)
@@ -60,7 +60,7 @@ def run_history(context: Context, arguments: argparse.Namespace) -> "PathHistory
 
 def _extract_decisions(context: Context, arguments: argparse.Namespace) -> "ExtractedDecisions":
     with watched(context, arguments.path) as watcher:
-        done = context.history.extract_decisions(
+        done = context.history.paths.extract_decisions(
             arguments.path, project=arguments.project, profile=arguments.profile, budget=arguments.budget,
             include_internal=arguments.include_internal, watcher=watcher,
         )  # fmt: skip

@@ -30,7 +30,7 @@ class HitPage(NamedTuple):
     sort: str = "relevance"
 
     def print(self, context: "Context") -> None:
-        with_project = context.history.has_several_projects
+        with_project = context.history.projects.are_several
         for at, hit in enumerate(self.hits):
             marks = self.marks or ("ansi" if context.style.on else "none")
             score = self._score(hit)

@@ -36,7 +36,7 @@ def add_generate_docs_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_generate_docs(context: Context, arguments: argparse.Namespace) -> "BuiltDocuments":
     with watched(context, arguments.project or "index") as watcher:
-        done = context.history.build_documents(arguments.project, full=arguments.full, watcher=watcher)
+        done = context.history.index.build_documents(arguments.project, full=arguments.full, watcher=watcher)
     _print_documents(context, done)
     return done
 
@@ -70,11 +70,11 @@ def add_embed_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_embed(context: Context, arguments: argparse.Namespace) -> "Embedded":
     history, project = context.history, arguments.project
-    if waiting := history.count_unindexed(project):
+    if waiting := history.index.count_waiting(project):
         # Vectors are made from documents: items without one get no vector now, and people should know.
         context.warn(f"{number(waiting)} items wait to be indexed first; run: forgelore generate-docs")
     with watched(context, arguments.project or "index") as watcher:
-        done = history.embed(
+        done = history.index.embed(
             project, full=arguments.full, retry=arguments.retry_failed, embedder=arguments.embedder, watcher=watcher
         )
     _print_embedded(context, done)
@@ -108,7 +108,7 @@ def add_index_code_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_index_code(context: Context, arguments: argparse.Namespace) -> "IndexedCode":
     with watched(context, arguments.project or "code") as watcher:
-        done = context.history.index_code(
+        done = context.history.index.code(
             arguments.path, project=arguments.project, fetch=arguments.fetch, depth=arguments.depth,
             with_commits=not arguments.no_commits, watcher=watcher,
         )  # fmt: skip
@@ -171,7 +171,7 @@ def run_stats(context: Context, arguments: argparse.Namespace) -> "StatsData":
 def _load_stats(context: Context, project: str | None, *, is_checked: bool) -> "IndexStats | None":
     """Return the numbers; None for a file that they cannot be read from, about which a check says more."""
     try:
-        return context.history.stats(project)
+        return context.history.index.stats(project)
     except StoreError:
         if not is_checked:
             raise
@@ -182,8 +182,8 @@ def _run_check(context: Context, arguments: argparse.Namespace) -> "tuple[Checke
     """Return what a check found, and what was repaired before it where a repair was asked for."""
     with make_watcher("repair" if arguments.repair else "check", is_quiet=context.is_data) as watcher:
         if not arguments.repair:
-            return context.history.check(sample=arguments.sample, watcher=watcher), None
-        repaired = context.history.repair(sample=arguments.sample, watcher=watcher)
+            return context.history.index.check(sample=arguments.sample, watcher=watcher), None
+        repaired = context.history.index.repair(sample=arguments.sample, watcher=watcher)
         return repaired.checked, repaired
 
 
@@ -281,10 +281,10 @@ def add_calibrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_calibrate(context: Context, arguments: argparse.Namespace) -> CalibrationData:
-    project = context.history.name_project(project_in(arguments))
+    project = context.history.projects.name(project_in(arguments))
     with watched(context, project or "") as watcher:
         found = context.history.calibrate(
-            project=project, embedder=arguments.embedder, is_dry=arguments.dry_run, watcher=watcher
+            project=project, embedder=arguments.embedder, dry_run=arguments.dry_run, watcher=watcher
         )
     for one in found:
         _print_calibrated(context, one, is_dry=arguments.dry_run)

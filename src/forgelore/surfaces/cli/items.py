@@ -158,7 +158,7 @@ def add_show_arguments(parser: argparse.ArgumentParser) -> None:
 def run_show(context: Context, arguments: argparse.Namespace) -> "ShownItem | list[ShownItem]":
     from forgelore.api import split_refs
 
-    project = context.history.name_project(arguments.project)
+    project = context.history.projects.name(arguments.project)
     refs = split_refs(arguments.ref)
     found = _load_items(context, refs, project, with_document=arguments.document)
     if arguments.web:

@@ -25,9 +25,9 @@ def add_who_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_who(context: Context, arguments: argparse.Namespace) -> "PersonAnswer | PathPeople":
-    project = context.history.name_project(arguments.project)
+    project = context.history.projects.name(arguments.project)
     limit = read_limit(context, arguments, most=_MAX_LIMIT)
-    person = context.history.who_or_path(arguments.person, project=project, after=arguments.after, limit=limit)
+    person = context.history.people.who_or_path(arguments.person, project=project, after=arguments.after, limit=limit)
     from forgelore.api import PathPeople
 
     if isinstance(person, PathPeople):
@@ -125,9 +125,9 @@ def add_me_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_me(context: Context, arguments: argparse.Namespace) -> "MyWork":
-    project = context.history.name_project(arguments.project)
+    project = context.history.projects.name(arguments.project)
     limit = read_limit(context, arguments, most=_MAX_LIMIT)
-    work = context.history.me(arguments.login, project=project, after=arguments.after, limit=limit)
+    work = context.history.people.me(arguments.login, project=project, after=arguments.after, limit=limit)
     context.warn(*work.warnings)
     style = context.style
     known = "" if arguments.login else style.dim(f" (by {clean(work.known_from)})")

@@ -108,9 +108,9 @@ def _search(context: Context, arguments: argparse.Namespace, text: str, *, is_li
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=is_raw or arguments.mode == "lexical")
     answer = context.history.search(
-        text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, is_raw=is_raw,
-        sort=_read_sort(context, arguments), is_literal=is_literal, embedder=arguments.embedder,
-        is_rescored=arguments.rescore, source=arguments.source,
+        text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset, raw=is_raw,
+        sort=_read_sort(context, arguments), literal=is_literal, embedder=arguments.embedder,
+        rescore=arguments.rescore, source=arguments.source,
         with_lines=context.is_data or arguments.rows == "jsonl", **filters,
     )  # fmt: skip
     context.warn(*answer.warnings)
@@ -118,7 +118,7 @@ def _search(context: Context, arguments: argparse.Namespace, text: str, *, is_li
         _open_first(context, answer)
 
     def present() -> SearchData:
-        is_full_ref = context.history.has_several_projects
+        is_full_ref = context.history.projects.are_several
         return present_search(answer, text, is_explained=arguments.explain, is_full_ref=is_full_ref)
 
     if arguments.rows:
@@ -196,12 +196,12 @@ def _compare_item(context: Context, arguments: argparse.Namespace, ref: str, *, 
     check_rescore(arguments, is_lexical=arguments.mode == "lexical")
     answer = context.history.similar(
         ref, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset,
-        is_earlier=is_earlier, embedder=arguments.embedder, is_rescored=arguments.rescore, **filters,
+        earlier=is_earlier, embedder=arguments.embedder, rescore=arguments.rescore, **filters,
     )  # fmt: skip
     context.warn(*answer.warnings)
 
     def present() -> SimilarData:
-        is_full_ref = context.history.has_several_projects
+        is_full_ref = context.history.projects.are_several
         return present_similar(answer, ref, is_explained=arguments.explain, is_full_ref=is_full_ref)
 
     if arguments.rows:
@@ -270,12 +270,12 @@ def _evaluate(context: Context, arguments: argparse.Namespace) -> "Evaluation":
 
     from forgelore.surfaces.cli.progress import make_watcher
 
-    project = context.history.name_project(arguments.project)
+    project = context.history.projects.name(arguments.project)
     is_watched = not context.is_data and sys.stderr.isatty()
     with make_watcher(project or "evaluate", is_quiet=False) if is_watched else nullcontext() as watcher:
         return context.history.evaluate(
             arguments.file, project=project, exclude=arguments.exclude, mode=arguments.mode,
-            embedder=arguments.embedder, is_time_ordered=arguments.before,
+            embedder=arguments.embedder, earlier=arguments.before,
             threshold=arguments.threshold if arguments.decide else None, watcher=watcher,
         )  # fmt: skip
 

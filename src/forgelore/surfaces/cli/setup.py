@@ -81,7 +81,7 @@ def run_init(context: Context, arguments: argparse.Namespace) -> InitData:
     projects = arguments.project or _suggest_projects(context, asks=asks)
     if not projects and not added:
         raise UsageError("no project named, and this is not a clone with an origin", hint="add --project owner/repo")
-    answer = history.set_up(projects, overwrite=arguments.overwrite)
+    answer = history.setup.write(projects, overwrite=arguments.overwrite)
     done = context.style.green("✓")
     if answer.config:
         context.print(f"{done} {answer.config}: {', '.join(answer.projects)}")
@@ -92,7 +92,7 @@ def run_init(context: Context, arguments: argparse.Namespace) -> InitData:
 def _suggest_projects(context: Context, *, asks: bool) -> list[str]:
     from forgelore.api import NAMING
 
-    suggestion = context.history.suggest_project() or ""
+    suggestion = context.history.setup.suggest_project() or ""
     if not asks:
         return [suggestion] if suggestion else []
     shown = f" [{suggestion}]" if suggestion else ""
@@ -105,7 +105,7 @@ def _add_host(context: Context, arguments: argparse.Namespace) -> "AddedHost":
 
     if not arguments.kind:
         raise UsageError("--host needs --kind", hint="add " + " or ".join(f"--kind {name}" for name in FORGE_NAMES))
-    added = context.history.add_host(arguments.host, kind=arguments.kind, token_env=arguments.token_env)
+    added = context.history.setup.add_host(arguments.host, kind=arguments.kind, token_env=arguments.token_env)
     context.print(f"{context.style.green('✓')} {added.host} added to {added.path}")
     return added
 
@@ -121,7 +121,7 @@ def run_doctor(context: Context, arguments: argparse.Namespace) -> DoctorData:
     marks = {"ok": context.style.green("✓"), "warning": context.style.yellow("!"), "error": context.style.red("✗")}
     checks = []
     with Spinner(is_shown=not context.is_data) as spinner:
-        for check in context.history.check_up(is_offline=arguments.offline, watcher=Watcher(spinner.show)):
+        for check in context.history.setup.check(offline=arguments.offline, watcher=Watcher(spinner.show)):
             spinner.hide()
             checks.append(check)
             context.print(f"{marks[check.status]} {check.name:<12} {check.message}")
@@ -144,7 +144,7 @@ def add_auth_test_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_auth_test(context: Context, arguments: argparse.Namespace) -> "TokenOwner":
-    owner = context.history.find_token_owner(arguments.project)
+    owner = context.history.setup.find_token_owner(arguments.project)
     shown = f" ({clean(owner.name)})" if owner.name else ""
     context.print(
         f"{context.style.green('✓')} Authenticated as @{clean(owner.login)}{shown} on {owner.host}, token from"
@@ -180,7 +180,7 @@ def _known_projects(context: Context, typed: list[str]) -> list[str]:
     """Return the projects of the database that the typed words name; without one, of the usual one."""
     if "--db" in typed[:-1]:
         context.choose_db(typed[typed.index("--db") + 1].strip("'\""))
-    return [name for name in context.history.list_projects() if _SHELL_TEXT.fullmatch(name)]
+    return [name for name in context.history.projects.list() if _SHELL_TEXT.fullmatch(name)]
 
 
 def add_demo_arguments(parser: argparse.ArgumentParser) -> None:

@@ -42,7 +42,7 @@ def add_sync_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_sync(context: Context, arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData] | list[SyncEstimate]":
-    names = context.history.names_to_sync(arguments.projects)
+    names = context.history.sync.names(arguments.projects)
     if arguments.plan:
         return [_estimate(context, name) for name in names]
     return _sync_all(context, names, arguments)
@@ -78,7 +78,7 @@ def _sync_one(
     context: Context, name: "ProjectName", arguments: argparse.Namespace, kinds: tuple[str, ...]
 ) -> "SyncedProject":
     with make_watcher(str(name), is_quiet=context.is_data) as watcher:
-        synced = context.history.sync(
+        synced = context.history.sync.run(
             name, full=arguments.full, force=arguments.force, kinds=kinds, index=index_parts(arguments), watcher=watcher
         )
     print_synced(context, synced)
@@ -107,7 +107,7 @@ def print_synced(context: Context, synced: "SyncedProject") -> None:
 
 
 def _estimate(context: Context, name: "ProjectName") -> "SyncEstimate":
-    found = context.history.estimate_sync(name)
+    found = context.history.sync.estimate(name)
     context.print(context.style.bold(found.project) + ("  (not synced yet)" if found.is_first else ""))
     for kind, total in found.on_forge.items():
         context.print(f"  {kind + 's':<12} {number(total):>9} on the forge, {number(found.missing[kind])} missing here")
@@ -141,7 +141,7 @@ def add_ingest_arguments(parser: argparse.ArgumentParser) -> None:
 def run_ingest(context: Context, arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData]":
     from forgelore.api import parse_kind
 
-    names, kinds = context.history.names_to_sync(arguments.projects), (parse_kind(arguments.type),)
+    names, kinds = context.history.sync.names(arguments.projects), (parse_kind(arguments.type),)
     return _sync_all(context, names, arguments, kinds=kinds)
 
 
@@ -150,7 +150,7 @@ def add_sync_status_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_sync_status(context: Context, arguments: argparse.Namespace) -> "list[SyncStatus]":
-    found = context.history.status(arguments.project)
+    found = context.history.sync.status(arguments.project)
     if not found:
         context.print("no projects yet; fetch one with: forgelore sync owner/repo")
     for status in found:
@@ -223,7 +223,7 @@ def run_replay(context: Context, arguments: argparse.Namespace) -> "list[ReplayD
 
     history = context.history
     kinds = tuple(parse_kind(word) for word in arguments.type)
-    names = history.list_projects(arguments.projects)
+    names = history.projects.list(arguments.projects)
     with stopping_on_interrupt(context):
         return [present_replay(_replay_one(context, name, kinds, arguments)) for name in names]
 
@@ -232,7 +232,7 @@ def _replay_one(
     context: Context, name: str, kinds: tuple[str, ...], arguments: argparse.Namespace
 ) -> "ReplayedProject":  # fmt: skip
     with make_watcher(name, is_quiet=context.is_data) as watcher:
-        done = context.history.replay(
+        done = context.history.sync.replay(
             name, kinds=kinds, force=arguments.force, index=index_parts(arguments), watcher=watcher
         )
     context.warn(*done.index.warnings)

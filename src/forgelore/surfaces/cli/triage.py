@@ -80,8 +80,8 @@ def _triage_one(context: Context, arguments: argparse.Namespace) -> "TriageData"
     given = {f"INPUT_{name.upper()}": getattr(arguments, name) or "" for name in names}
     inputs, complaints = parse_inputs(given)
     context.warn(*complaints)
-    project = context.history.name_project(arguments.project)
-    answer = context.history.triage(arguments.ref, inputs, project=project, is_posted=arguments.post)
+    project = context.history.projects.name(arguments.project)
+    answer = context.history.triage.run(arguments.ref, inputs, project=project, post=arguments.post)
     context.warn(*answer.warnings)
     if not context.is_data:
         _print(context, arguments.ref, answer)

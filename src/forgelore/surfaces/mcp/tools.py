@@ -183,11 +183,11 @@ def _search(history: "History", given: SearchArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
     answer = history.search(
         given.query, mode=given.mode, limit=limit, offset=given.offset,
-        is_literal=len(given.query) > _PASTED or "\n" in given.query, project=history.name_project(given.project),
+        literal=len(given.query) > _PASTED or "\n" in given.query, project=history.projects.name(given.project),
         type=given.type or None, state=given.state or None, author=given.author or None, label=given.label or None,
         path=given.path or None, after=given.after, before=given.before,
     )  # fmt: skip
-    return answer_search(answer, notes, has_several_projects=history.has_several_projects)
+    return answer_search(answer, notes, has_several_projects=history.projects.are_several)
 
 
 def _read(history: "History", given: ReadArguments) -> ToolAnswer:
@@ -195,7 +195,7 @@ def _read(history: "History", given: ReadArguments) -> ToolAnswer:
     chars = min(max(given.chars or (_CHARS_AROUND if is_around else _MAX_CHARS), 1_000), _MAX_CHARS)
     read = history.read(
         given.ref, line=given.line, column=given.column, direction=given.direction, find=given.find, chars=chars,
-        project=history.name_project(given.project),
+        project=history.projects.name(given.project),
     )  # fmt: skip
     return answer_read(read, given.find)
 
@@ -203,19 +203,19 @@ def _read(history: "History", given: ReadArguments) -> ToolAnswer:
 def _similar(history: "History", given: SimilarArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
     answer = history.similar(
-        given.ref, limit=limit, is_earlier=given.only_earlier, project=history.name_project(given.project)
+        given.ref, limit=limit, earlier=given.only_earlier, project=history.projects.name(given.project)
     )
-    return answer_similar(answer, given.ref, notes, has_several_projects=history.has_several_projects)
+    return answer_similar(answer, given.ref, notes, has_several_projects=history.projects.are_several)
 
 
 def _show(history: "History", given: ShowArguments) -> ToolAnswer:
-    return answer_show(history.show(given.ref, project=history.name_project(given.project)))
+    return answer_show(history.show(given.ref, project=history.projects.name(given.project)))
 
 
 def _history(history: "History", given: HistoryArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
     try:
-        found = history.history_of(
+        found = history.paths.history(
             given.path, project=given.project, after=given.after, before=given.before, limit=limit,
             offset=given.offset, kind=given.kind,
         )  # fmt: skip
@@ -226,9 +226,9 @@ def _history(history: "History", given: HistoryArguments) -> ToolAnswer:
 
 def _who(history: "History", given: WhoArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
-    project = history.name_project(given.project)
+    project = history.projects.name(given.project)
     try:
-        found = history.who_or_path(given.who, project=project, limit=limit)
+        found = history.people.who_or_path(given.who, project=project, limit=limit)
     except NotFound as error:  # the nearest name is a stranger's word
         raise NotFound(fence(one_line(error.message, 300)), hint=_fence_hint(error)) from error
     return answer_who(found, notes)
@@ -241,12 +241,12 @@ def _fence_hint(error: NotFound) -> str:
 
 def _me(history: "History", given: MeArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
-    return answer_me(history.me(given.login, project=history.name_project(given.project), limit=limit), notes)
+    return answer_me(history.people.me(given.login, project=history.projects.name(given.project), limit=limit), notes)
 
 
 def _list(history: "History", given: ListArguments) -> ToolAnswer:
     limit, notes = _clamp(given.limit)
-    most, project = given.offset + limit + 1, history.name_project(given.project)
+    most, project = given.offset + limit + 1, history.projects.name(given.project)
     if given.kind == "items":
         found = history.items(given.query, sort=given.sort, limit=most, project=project)
     else:
@@ -256,13 +256,13 @@ def _list(history: "History", given: ListArguments) -> ToolAnswer:
 
 
 def _count(history: "History", given: CountArguments) -> ToolAnswer:
-    found = history.count(given.what, given.query, project=history.name_project(given.project))
+    found = history.count(given.what, given.query, project=history.projects.name(given.project))
     lines = [f"{name}: {count}" for name, count in found.by.items()]
     return answer_rows(given.what, lines, 0, len(lines), total=found.total, notes=found.warnings)
 
 
 def _labels(history: "History", given: LabelsArguments) -> ToolAnswer:
-    found = history.labels(history.name_project(given.project))
+    found = history.labels(history.projects.name(given.project))
     lines = [f"{one.name} ({one.items})" for one in found]
     return answer_rows("labels", lines, given.offset, _MAX_ROWS, total=len(lines))
 
@@ -274,23 +274,23 @@ def _tree(history: "History", given: TreeArguments) -> ToolAnswer:
 
 
 def _status(history: "History", given: StatusArguments) -> ToolAnswer:
-    return answer_status(history.status(given.project), history.now_ms())
+    return answer_status(history.sync.status(given.project), history.now_ms())
 
 
 def _ask(history: "History", given: AskArguments, *, include_internal: bool) -> ToolAnswer:
     answer = history.ask(
         given.question, budget=given.budget, seconds=_ASK_SECONDS, include_internal=include_internal,
-        project=history.name_project(given.project), continues=given.continue_session,
+        project=history.projects.name(given.project), continues=given.continue_session,
     )  # fmt: skip
     return answer_ask(answer)
 
 
 def _sync(history: "History", given: SyncArguments) -> ToolAnswer:
     """A project that a person has fetched before, and no other: what an issue says must not choose what is fetched."""
-    name = history.name_project(given.project)
+    name = history.projects.name(given.project)
     if name is None:
         raise NotFound(f"{given.project!r} is not in this database", hint="a person has to fetch it first")
-    return answer_sync(history.sync(name))
+    return answer_sync(history.sync.run(name))
 
 
 def _clamp(limit: int) -> tuple[int, list[str]]:

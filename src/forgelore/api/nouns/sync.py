@@ -1,10 +1,11 @@
-"""The part of the facade that fetches: sync, estimate, status, import, export, replay. One project at a time."""
+"""`history.sync`: fetch a project, estimate, status, import, export, replay. One project at a time."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from forgelore.api.projects import load_project, require_project
+from forgelore.api.nouns.projects import load_project, require_project
+from forgelore.api.renamed import warn_renamed
 from forgelore.app import App
 from forgelore.words import ProjectName
 
@@ -16,18 +17,23 @@ if TYPE_CHECKING:
     from forgelore.sync.status import SyncEstimate, SyncStatus
 
 
-class FetchingHistory:
-    """What `History` can do to bring a project in, and to give it away."""
+class Sync:
+    """Brings a project in, and gives it away."""
 
-    app: App
+    def __init__(self, app: App) -> None:
+        self._app = app
 
-    def names_to_sync(self, texts: Sequence[str] = ()) -> list[ProjectName]:
+    def __call__(self, *given: str | ProjectName, **options: object) -> "SyncedProject":
+        warn_renamed("history.sync(…)", "history.sync.run(…)")
+        return self.run(*given, **options)  # type: ignore[arg-type]
+
+    def names(self, texts: Sequence[str] = ()) -> list[ProjectName]:
         """Return the projects that are meant by names and patterns (`acme/*`); without any, those of the settings, of
         the clone, or all that were synced before.
         """
-        return list(self.app.names_to_sync(list(texts)))
+        return list(self._app.names_to_sync(list(texts)))
 
-    def sync(
+    def run(
         self, project: str | ProjectName, *, full: bool = False, force: bool = False, kinds: Sequence[str] = (),
         index: "IndexParts" = "all", watcher: "Watcher | None" = None,
     ) -> "SyncedProject":  # fmt: skip
@@ -37,7 +43,7 @@ class FetchingHistory:
         """
         from forgelore.api.fetch import sync
 
-        return sync(self.app, project, full=full, force=force, kinds=kinds, index=index, watcher=watcher)
+        return sync(self._app, project, full=full, force=force, kinds=kinds, index=index, watcher=watcher)
 
     def refresh(
         self, project: str | None = None, *, known: bool = False, since: str | None = None, force: bool = False,
@@ -50,16 +56,16 @@ class FetchingHistory:
         from forgelore.api.fetch import refresh
         from forgelore.text.dates import parse_when
 
-        meant = require_project(self.app, project)
-        moment = parse_when(since, self.app.now_ms()) if since is not None else None
-        return refresh(self.app, meant, known=known, since=moment, force=force, index=index, watcher=watcher)
+        meant = require_project(self._app, project)
+        moment = parse_when(since, self._app.now_ms()) if since is not None else None
+        return refresh(self._app, meant, known=known, since=moment, force=force, index=index, watcher=watcher)
 
-    def estimate_sync(self, project: str | ProjectName) -> "SyncEstimate":
+    def estimate(self, project: str | ProjectName) -> "SyncEstimate":
         """Return what a sync would cost. It asks the forge for its totals and fetches nothing."""
         from forgelore.api.fetch import name_on_forge
         from forgelore.sync.status import estimate_sync
 
-        app, name = self.app, name_on_forge(self.app, project)
+        app, name = self._app, name_on_forge(self._app, project)
         store = app.whole_store() if os.path.exists(app.config.db) else None
         return estimate_sync(store, app.forge(name), name, app.config.requests_per_second)
 
@@ -67,8 +73,8 @@ class FetchingHistory:
         """Return where a project stands, or all of them: what is there, what waits, how the last runs went."""
         from forgelore.sync.status import load_status
 
-        meant = self.app.find_project(project) if project else None
-        return load_status(self.app.store(), meant)
+        meant = self._app.find_project(project) if project else None
+        return load_status(self._app.store(), meant)
 
     def import_file(
         self, path: str | os.PathLike[str], *, project: str, strict: bool = False, index: "IndexParts" = "all",
@@ -80,7 +86,7 @@ class FetchingHistory:
         from forgelore.api.fetch import import_file
 
         name = os.fspath(path)
-        return import_file(self.app, name, project, strict=strict, index=index, on_batch=on_batch, watcher=watcher)
+        return import_file(self._app, name, project, strict=strict, index=index, on_batch=on_batch, watcher=watcher)
 
     def replay(
         self, project: str, *, kinds: Sequence[str] = (), force: bool = False, index: "IndexParts" = "all",
@@ -89,8 +95,8 @@ class FetchingHistory:
         """Read the stored answers of a project's forge again, without a request, and mend what differs from them."""
         from forgelore.api.fetch import replay
 
-        found = load_project(self.app, project)
-        return replay(self.app, found, kinds=kinds, force=force, index=index, watcher=watcher)
+        found = load_project(self._app, project)
+        return replay(self._app, found, kinds=kinds, force=force, index=index, watcher=watcher)
 
     def export_lines(self, *, project: str, include_internal: bool = False) -> Iterator[bytes]:
         """Yield a project's items, each as a line of JSON (docs/import.md). Confidential items and internal
@@ -98,23 +104,23 @@ class FetchingHistory:
         """
         from forgelore.sync.archive import export_lines
 
-        included = self.app.narrow_internal(include_internal)
-        return export_lines(self.app.store(), load_project(self.app, project), include_internal=included)
+        included = self._app.narrow_internal(include_internal)
+        return export_lines(self._app.store(), load_project(self._app, project), include_internal=included)
 
     def export_to(self, stream: BinaryIO, *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to an open stream of bytes."""
         from forgelore.sync.archive import export_to
 
-        store, found = self.app.store(), load_project(self.app, project)
-        included = self.app.narrow_internal(include_internal)
+        store, found = self._app.store(), load_project(self._app, project)
+        included = self._app.narrow_internal(include_internal)
         done = export_to(store, found, stream, include_internal=included)
-        return done if self.app.viewer.includes_internal else done._replace(left_out=0)
+        return done if self._app.viewer.includes_internal else done._replace(left_out=0)
 
     def export_file(self, path: str | os.PathLike[str], *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to a file, whole or not at all."""
         from forgelore.sync.archive import export_file
 
-        store, found = self.app.store(), load_project(self.app, project)
-        included = self.app.narrow_internal(include_internal)
+        store, found = self._app.store(), load_project(self._app, project)
+        included = self._app.narrow_internal(include_internal)
         done = export_file(store, found, os.fspath(path), include_internal=included)
-        return done if self.app.viewer.includes_internal else done._replace(left_out=0)
+        return done if self._app.viewer.includes_internal else done._replace(left_out=0)

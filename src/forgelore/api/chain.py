@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from forgelore.api.dedupe import make_clusters, make_plan
 from forgelore.api.judging import JudgeChoice, judge_candidates, make_candidates
-from forgelore.api.projects import require_project
+from forgelore.api.nouns.projects import require_project
 from forgelore.app import App
 from forgelore.dedupe.apply import check_proof, load_plan
 from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade
@@ -54,9 +54,9 @@ def run_chain(
     _go_on(app)
     decided = judge_candidates(app, meant, setting.judge, setting.choice, kind=setting.kind, watcher=watcher)
     _go_on(app)
-    clusters = make_clusters(app, name, bound=setting.bound, is_dry=False)
+    clusters = make_clusters(app, name, bound=setting.bound, dry_run=False)
     kinds = (setting.kind,) if setting.kind else CLUSTERED
-    plan = make_plan(app, name, PlanSettings(setting.target_policy, setting.min_close, kinds), is_dry=False)
+    plan = make_plan(app, name, PlanSettings(setting.target_policy, setting.min_close, kinds), dry_run=False)
     return DedupeChain(name, made, decided, clusters, plan, _find_unproven(app, plan))
 
 

@@ -1,14 +1,17 @@
-"""The part of the facade that dedupes: candidates, decisions, clusters, plans, closings and back. One project."""
+"""`history.dedupe`: candidates, decisions, clusters, plans, closings and back. One project at a time."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from forgelore.api.methods.history_find import FindingHistory
-from forgelore.api.projects import find_project, require_project
+from forgelore.api.nouns.projects import find_project, require_project
+from forgelore.api.options import JudgeOptions, ModelOptions
+from forgelore.api.renamed import renamed
+from forgelore.app import App
 
 if TYPE_CHECKING:
+    from forgelore.api.chain import DedupeChain
     from forgelore.api.dedupe import CardStates, IntentAnswer
-    from forgelore.api.deduping.overrides import SaidOverride
+    from forgelore.api.overrides import SaidOverride
     from forgelore.dedupe.apply import Applied, AppliedLine
     from forgelore.dedupe.candidates import CandidatesMade, Representation, TargetStates
     from forgelore.dedupe.clusters import TargetPolicy
@@ -17,36 +20,67 @@ if TYPE_CHECKING:
     from forgelore.dedupe.maintainers import Maintainers
     from forgelore.dedupe.overrides import OverrideAction
     from forgelore.dedupe.plan import Canonicalized, ClosingPlan
+    from forgelore.dedupe.report import DedupeOverview
     from forgelore.dedupe.rollback import RolledBack, RolledBackItem
     from forgelore.ports.progress import Watcher
+    from forgelore.search.retriever import Retriever
     from forgelore.store.decisions import DedupeRun
 
 
-class DedupingHistory(FindingHistory):
-    """What `History` can do about duplicates in bulk."""
+_PLANNED = "confidential items, which a plan lists with the reason why they stay open"
+_CLUSTERED = "confidential items, which clusters list with the others"
 
-    def canonicalize(self, *, project: str | None = None, bound: int = 40, is_dry: bool = False) -> "Canonicalized":
+
+class Dedupe:
+    """Finds duplicates in bulk and closes them, under a person's control."""
+
+    def __init__(self, app: App, make_retriever: "Callable[[], Retriever]") -> None:
+        self._app, self._make_retriever = app, make_retriever
+
+    def run(
+        self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,
+        min_close: float = 0.9, target_policy: "TargetPolicy" = "canonical-only",
+        watcher: "Watcher | None" = None, **judging: Unpack[JudgeOptions],
+    ) -> "DedupeChain":  # fmt: skip
+        """Find candidates, judge them, build clusters and make a plan of closings; nothing is sent. What was done
+        before is not done again.
+        """
+        from forgelore.api.chain import ChainSetting, run_chain
+        from forgelore.api.judging import read_judging
+        from forgelore.dedupe.candidates import CandidateSetting
+
+        self._app.check_internal(_PLANNED)
+        choice, setting = read_judging(judging)
+        chain = ChainSetting(
+            kind, CandidateSetting(k, min_score), setting, choice, target_policy, min_close, workers=setting.workers
+        )
+        return run_chain(self._app, self._make_retriever(), project, chain, watcher=watcher)
+
+    @renamed(is_dry="dry_run")
+    def cluster(self, *, project: str | None = None, bound: int = 40, dry_run: bool = False) -> "Canonicalized":
         """Build clusters from the accepted decisions and what people said, and choose the canonical of each."""
         from forgelore.api.dedupe import make_clusters
 
-        self.app.check_internal("confidential items, which clusters list with the others")
-        return make_clusters(self.app, project, bound=bound, is_dry=is_dry)
+        self._app.check_internal(_CLUSTERED)
+        return make_clusters(self._app, project, bound=bound, dry_run=dry_run)
 
-    def plan_closings(
+    @renamed(is_dry="dry_run")
+    def plan(
         self, *, project: str | None = None, target_policy: "TargetPolicy" = "canonical-only", min_close: float = 0.9,
-        kinds: Sequence[str] = ("issue", "change"), is_dry: bool = False,
+        kinds: Sequence[str] = ("issue", "change"), dry_run: bool = False,
     ) -> "ClosingPlan":  # fmt: skip
         """Say which items of the clusters would be closed, onto which, and why the others not; nothing is sent."""
         from forgelore.api.dedupe import make_plan
         from forgelore.browse.refs import parse_kind
         from forgelore.dedupe.plan import PlanSettings
 
-        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
+        self._app.check_internal(_PLANNED)
         settings = PlanSettings(target_policy, min_close, tuple(parse_kind(kind) for kind in kinds))
-        return make_plan(self.app, project, settings, is_dry=is_dry)
+        return make_plan(self._app, project, settings, dry_run=dry_run)
 
-    def apply_closings(
-        self, run: int, *, is_unproven: bool = False, close_after: int = 0, force: bool = False,
+    @renamed(is_unproven="unproven")
+    def apply(
+        self, run: int, *, unproven: bool = False, close_after: int = 0, force: bool = False,
         on_line: "Callable[[AppliedLine], None] | None" = None,
     ) -> "Applied":  # fmt: skip
         """Carry out a plan on its forge, or go on with it. Each item is read anew first. With `close_after` hours it is
@@ -55,10 +89,10 @@ class DedupingHistory(FindingHistory):
         """
         from forgelore.api.dedupe import apply_run
 
-        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
-        return apply_run(self.app, run, is_unproven=is_unproven, close_after=close_after, force=force, on_line=on_line)
+        self._app.check_internal(_PLANNED)
+        return apply_run(self._app, run, unproven=unproven, close_after=close_after, force=force, on_line=on_line)
 
-    def roll_back_closings(
+    def roll_back(
         self, run: int, *, force: bool = False, on_item: "Callable[[RolledBackItem], None] | None" = None
     ) -> "RolledBack":
         """Take back what a plan's run closed, by the number of the plan or of the run. `force` takes over from a run
@@ -66,39 +100,37 @@ class DedupingHistory(FindingHistory):
         """
         from forgelore.api.dedupe import roll_back_run
 
-        self.app.check_internal("confidential items, which a plan lists with the reason why they stay open")
-        return roll_back_run(self.app, run, force=force, on_item=on_item)
+        self._app.check_internal(_PLANNED)
+        return roll_back_run(self._app, run, force=force, on_item=on_item)
 
-    def override_duplicate(
+    def override(
         self, action: "OverrideAction", ref: str, target: str | None = None, *, project: str | None = None
     ) -> "SaidOverride":
         """Keep what a person says: accept or reject that an item repeats another, split it off its cluster, or make it
         the canonical. It outlives every rerun.
         """
-        from forgelore.api.deduping.overrides import say_override
+        from forgelore.api.overrides import say_override
 
-        return say_override(self.app, action, ref, target, project=project)
+        return say_override(self._app, action, ref, target, project=project)
 
     def list_maintainers(self, *, project: str | None = None) -> "Maintainers":
         """Return whose items are never closed, and how that is known."""
         from forgelore.dedupe.maintainers import list_maintainers
 
-        return list_maintainers(self.app.store(), require_project(self.app, project), named=self.app.config.maintainers)
+        app = self._app
+        return list_maintainers(app.store(), require_project(app, project), named=app.config.maintainers)
 
-    def list_dedupe_runs(
-        self, *, project: str | None = None, step: str | None = None, limit: int = 20
-    ) -> "list[DedupeRun]":
+    def list_runs(self, *, project: str | None = None, step: str | None = None, limit: int = 20) -> "list[DedupeRun]":
         """Return the runs of every step, or of one, newest first; at most 1,000."""
         from forgelore.store.decisions import list_runs
         from forgelore.text.values import check_whole
 
         check_whole("limit", limit, 1000)
-        return list_runs(self.app.store(), require_project(self.app, project).id, step=step, limit=limit)
+        return list_runs(self._app.store(), require_project(self._app, project).id, step=step, limit=limit)
 
-    def make_intent_cards(
+    def make_cards(
         self, *, project: str | None = None, kind: str | None = None, states: "CardStates" = "all",
-        maker: str = "auto", profile: str | None = None, workers: int = 1, budget: int | None = None,
-        full: bool = False, watcher: "Watcher | None" = None,
+        maker: str = "auto", full: bool = False, watcher: "Watcher | None" = None, **model: Unpack[ModelOptions],
     ) -> "IntentAnswer":  # fmt: skip
         """Make a card of what it is about for every issue and change, and make the cards searchable: by rules
         (`maker="builtin"`), by a language model ("llm", of a `profile` of the settings, several at once, within a
@@ -108,13 +140,13 @@ class DedupingHistory(FindingHistory):
         from forgelore.api.dedupe import CardChoice, make_intent_cards
         from forgelore.api.judging import meant_kinds
 
-        choice = CardChoice(maker, profile, workers, budget)
+        choice = CardChoice(maker, **model)
         return make_intent_cards(
-            self.app, require_project(self.app, project), meant_kinds(kind), choice, states=states, is_full=full,
+            self._app, require_project(self._app, project), meant_kinds(kind), choice, states=states, is_full=full,
             watcher=watcher,
         )  # fmt: skip
 
-    def make_candidates(
+    def find_candidates(
         self, *, project: str | None = None, kind: str | None = None, k: int = 4, min_score: float = 0.75,
         states: "TargetStates" = "open", source: "Representation" = "raw", workers: int = 1, full: bool = False,
         watcher: "Watcher | None" = None,
@@ -127,15 +159,14 @@ class DedupingHistory(FindingHistory):
 
         setting = CandidateSetting(k, min_score, states, source)
         return make_candidates(
-            self.app, self.retriever(), require_project(self.app, project), setting, kind=kind, workers=workers,
+            self._app, self._make_retriever(), require_project(self._app, project), setting, kind=kind, workers=workers,
             is_full=full, watcher=watcher,
         )  # fmt: skip
 
-    def judge_candidates(
-        self, *, project: str | None = None, kind: str | None = None, min_edge: float = 0.85, rejudge: bool = False,
-        allow_stale: bool = False, source: "Representation | None" = None, trust_statements: bool = False,
-        judge: str = "builtin", profile: str | None = None, workers: int = 1, budget: int | None = None,
-        watcher: "Watcher | None" = None,
+    def judge(
+        self, *, project: str | None = None, kind: str | None = None, rejudge: bool = False,
+        allow_stale: bool = False, source: "Representation | None" = None, watcher: "Watcher | None" = None,
+        **judging: Unpack[JudgeOptions],
     ) -> "list[DecisionsMade]":  # fmt: skip
         """Decide of every open issue and change whether it repeats one of its candidates, by the builtin rules or by a
         language model (`judge="llm"`, of a `profile` of the settings, several questions at once, within a `budget` of
@@ -143,27 +174,33 @@ class DedupingHistory(FindingHistory):
         marks and what maintainers wrote ("duplicate of #5") count, too. `source`: only candidates that texts chose,
         or cards.
         """
-        from forgelore.api.judging import JudgeChoice, judge_candidates
-        from forgelore.dedupe.judge import JudgeSetting
+        from forgelore.api.judging import judge_candidates, read_judging
 
-        setting = JudgeSetting(min_edge, rejudge, allow_stale, workers=workers, budget=budget, source=source)
-        choice = JudgeChoice(judge, profile, trust_statements)
-        meant = require_project(self.app, project)
-        return judge_candidates(self.app, meant, setting, choice, kind=kind, watcher=watcher)
+        choice, setting = read_judging(judging)
+        setting = setting._replace(is_rejudged=rejudge, allows_stale=allow_stale, source=source)
+        meant = require_project(self._app, project)
+        return judge_candidates(self._app, meant, setting, choice, kind=kind, watcher=watcher)
 
-    def detect_new(
+    def detect(
         self, ref: str, *, project: str | None = None, k: int = 8, min_score: float = 0.75, maybe: float = 0.85,
         duplicate: float = 0.92, support: float = 0.9, source: "Representation" = "raw",
-        trust_statements: bool = False, judge: str = "builtin", profile: str | None = None,
+        **judging: Unpack[JudgeOptions],
     ) -> "Detection":  # fmt: skip
         """Return whether an item is a duplicate, maybe one, or none, by the builtin rules or by a language model. In a
         synced project it is read anew first; the decision is kept. `source`: whether its text or its intent card
         chooses who it is compared with.
         """
-        from forgelore.api.judging import JudgeChoice, detect_new
+        from forgelore.api.judging import detect_new, read_judging
         from forgelore.dedupe.detect_new import DetectionSetting
 
         setting = DetectionSetting(k, min_score, maybe, duplicate, support, source)
-        given = find_project(self.app, project)
-        choice = JudgeChoice(judge, profile, trust_statements)
-        return detect_new(self.app, self.retriever(), ref, given, setting, choice)
+        given = find_project(self._app, project)
+        choice, _ = read_judging(judging)
+        return detect_new(self._app, self._make_retriever(), ref, given, setting, choice)
+
+    def load_overview(self, *, project: str | None = None) -> "DedupeOverview":
+        """Return what a reviewer looks at: clusters with the evidence of each edge, the newest plan, the audits."""
+        from forgelore.dedupe.report import load_overview
+
+        self._app.check_internal(_CLUSTERED)
+        return load_overview(self._app.store(), require_project(self._app, project), self._app.now_ms())

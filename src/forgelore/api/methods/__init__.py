@@ -1,1 +1,0 @@
-"""The methods of the facade, by job: what `History` can find, fetch, index, dedupe and answer."""
