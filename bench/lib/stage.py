@@ -19,7 +19,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests"))
 
-from forgelore.compare.sameness import USUAL, without_boilerplate
+from forgelore.compare.differences import USUAL
+from forgelore.compare.sameness import without_boilerplate
 from forgelore.index.cleaning import telling_text
 from lib.common import SHARED, TOKEN
 from lib.forge import Tally

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.compare.sameness import MIN, learn, line_key, without_boilerplate
+from forgelore.compare.differences import line_key
+from forgelore.compare.sameness import MIN, learn, without_boilerplate
 
 TEMPLATE = "### Steps to reproduce\n{}\n- [ ] I have searched\n**Version:**"
 

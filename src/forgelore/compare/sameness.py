@@ -14,8 +14,7 @@ Boilerplate: the lines that every report of a project has. Headings, questions a
 
 They are learned, not listed: a line that many items of a project share says nothing about any of them. Many items are
 items of many people: one text that was filed twenty times, or one person's way of writing, is no template. Where
-nobody knows who wrote an item, its text stands for its author. A line is known by a hash of its words, so that
-`### Steps to reproduce` and `**Steps to reproduce:**` are one.
+nobody knows who wrote an item, its text stands for its author.
 
 Vague: an item that says too little to be compared with others. One notion for triage and deduplication.
 
@@ -30,7 +29,6 @@ counts twice: words of the title do, for a title is the summary that its author 
 Words come from the cleaned text. Logs and templates stay findable, but as a question they only find other logs.
 """
 
-import hashlib
 import math
 import re
 from collections import Counter
@@ -38,6 +36,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
+from forgelore.compare.differences import USUAL, line_key, without_comments
 from forgelore.index.cleaning import clean, is_form_line, telling_text
 from forgelore.text.fence import folded
 from forgelore.text.terms import has_unspaced, pairs_of
@@ -46,62 +45,6 @@ SHARE = 0.02  # of a project's items of one kind that must have a line ...
 MIN = 8  # ... and how many authors and how many different texts: what three people paste is a shared symptom
 READ = 8_000  # characters of a text; templates stand at the beginning
 _MAX_LINES = 200
-_LINE_WORD = re.compile(r"[^\W_]+")
-_ASCII_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() and code < 128 else ord(" ") for code in range(256))
-_MAX_WORDS = 40  # a paragraph that is repeated word by word is a quotation
-
-# What GitHub's own templates for bugs and features bring along (docs.github.com, "About issue and pull request
-# templates"): a young project has them before there is anything to learn from.
-_USUAL_LINES = """\
-Describe the bug
-A clear and concise description of what the bug is.
-To Reproduce
-Steps to reproduce the behavior:
-1. Go to '...'
-2. Click on '....'
-3. Scroll down to '....'
-4. See error
-Expected behavior
-A clear and concise description of what you expected to happen.
-If applicable, add screenshots to help explain your problem.
-Desktop (please complete the following information):
-- OS: [e.g. iOS]
-- Browser [e.g. chrome, safari]
-- Version [e.g. 22]
-Smartphone (please complete the following information):
-- Device: [e.g. iPhone6]
-- OS: [e.g. iOS8.1]
-- Browser [e.g. stock browser, safari]
-Add any other context about the problem here.
-Is your feature request related to a problem? Please describe.
-A clear and concise description of what the problem is. Ex. I'm always frustrated when [...]
-Describe the solution you'd like
-A clear and concise description of what you want to happen.
-Describe alternatives you've considered
-A clear and concise description of any alternative solutions or features you've considered.
-Add any other context or screenshots about the feature request here.
-"""
-
-
-def line_key(line: str) -> int | None:
-    """Return the hash of a line's words, None for a line that has none.
-
-    "- [x] I have **searched**" and "- [ ] I have searched" have the same.
-    """
-    words = _line_words(line)
-    if words and words[0] == b"x" and len(words) > 1:  # a box that somebody ticked
-        del words[0]
-    if not words or len(words) > _MAX_WORDS:
-        return None
-    digest = hashlib.blake2b(b" ".join(words), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True)  # as SQLite holds it
-
-
-def _line_words(line: str) -> list[bytes]:
-    """Return the words of a line in lower case. Nearly all lines are ASCII, and a table takes a fifth of the time."""
-    if line.isascii():
-        return line.encode().translate(_ASCII_WORDS).split()
-    return [word.encode(errors="replace") for word in _LINE_WORD.findall(line.casefold())]
 
 
 def keys_of(text: str) -> set[int]:
@@ -165,9 +108,6 @@ def without_boilerplate(text: str, known: Collection[int]) -> str:
     return "".join([*kept, *lines[_MAX_LINES:]])
 
 
-USUAL = frozenset(key for key in map(line_key, _USUAL_LINES.splitlines()) if key is not None)
-
-
 Sameness = Literal["same_text", "nearly_same_text", "similar"]
 
 _NEAR = 0.9  # of the pairs of neighbouring words: one word in twenty may differ, in a short text none
@@ -186,7 +126,7 @@ def find_sameness(title: str, text: str, other_title: str, other_text: str) -> S
     titles = _words(title), _words(other_title)
     if _shared(*titles) < _NEAR_TITLE:  # so it ends for nearly every pair
         return "similar"
-    mine, theirs = _visible(text), _visible(other_text)
+    mine, theirs = without_comments(text), without_comments(other_text)
     if not _says_enough(title, mine) or not _says_enough(other_title, theirs):
         return "similar"
     if folded(title) == folded(other_title) and folded(mine) == folded(theirs):
@@ -229,15 +169,6 @@ def _says_enough(title: str, text: str) -> bool:
 
 def _own(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line_key(line) not in USUAL and not is_form_line(line))
-
-
-def _visible(text: str) -> str:
-    """Return a text without HTML comments; one without an end hides nothing."""
-    parts, at = [], 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        parts.append(text[at:start])
-        at = end + 3
-    return "".join([*parts, text[at:]])
 
 
 _VAGUE_WORDS = 3  # below that, "Crash" resembles every crash

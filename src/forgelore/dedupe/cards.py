@@ -18,7 +18,8 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 from msgspec.json import decode, encode
 
-from forgelore.compare.sameness import USUAL, without_boilerplate
+from forgelore.compare.differences import USUAL
+from forgelore.compare.sameness import without_boilerplate
 from forgelore.compare.signatures import What, parse_signature
 from forgelore.dedupe.verdict import InvalidAnswer, ItemType, find_item_type, find_objects
 from forgelore.index.cleaning import telling_text
