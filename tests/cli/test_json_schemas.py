@@ -3,6 +3,7 @@ against the schemas; these tests see to it that each command is among them, and 
 
 import json
 import pathlib
+from typing import NamedTuple
 
 import jsonschema
 import pytest
@@ -127,3 +128,32 @@ def test_what_is_no_data_is_refused():
         build_schema(object)
     with pytest.raises(TypeError):
         as_data(MISSING)
+
+
+class Inner(NamedTuple):
+    share: float
+    secret: str
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name == "secret" else name
+
+    @staticmethod
+    def json_digits() -> int:
+        return 2
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    number: int
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "*" if name == "inner" else "line"
+
+
+def test_a_record_says_how_its_fields_are_written():
+    assert as_data(Outer(Inner(0.4567, "hidden"), 3)) == {"share": 0.46, "line": 3}
+    definition = build_schema(Outer)["$defs"]["Outer"]
+    assert definition["properties"] == {"share": {"type": "number"}, "line": {"type": "integer"}}
+    assert definition["required"] == ["share", "line"]

@@ -19,7 +19,7 @@ def history(tmp_path, home):
 def test_projects_are_written_by_their_full_names_and_never_over_a_file(history, tmp_path):
     answer = history.setup.write(["https://user:secret@github.com/acme/web", "gitlab:group/*"])
     path = str(tmp_path / "forgelore.toml")
-    assert answer == SetupAnswer(("acme/web", "gitlab:group/*"), path, str(tmp_path / "new.db"))
+    assert answer == SetupAnswer(("acme/web", "gitlab:group/*"), path, None, str(tmp_path / "new.db"))
     text = (tmp_path / "forgelore.toml").read_text()
     assert '"acme/web"' in text
     assert "secret" not in text

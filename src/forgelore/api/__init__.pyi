@@ -170,6 +170,7 @@ from forgelore.triage.events import Event as Event
 from forgelore.triage.events import Inputs as Inputs
 from forgelore.triage.events import parse_event as parse_event
 from forgelore.triage.events import parse_inputs as parse_inputs
+from forgelore.triage.intake import Coverage as Coverage
 from forgelore.triage.item import TriageOutcome as TriageOutcome
 from forgelore.triage.item import TriageResult as TriageResult
 from forgelore.triage.posting import CommentAction as CommentAction

@@ -64,6 +64,10 @@ class DoctorCheck(NamedTuple):
     hint: str = ""  # what to do about it
     fault: type[LoreError] = StoreError
 
+    @staticmethod
+    def json_key(name: str) -> str:
+        return {"name": "check", "fault": ""}.get(name, name)
+
 
 def check_up(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> Iterator[DoctorCheck]:
     """Yield each check as soon as it is done: servers may take a while to answer. The

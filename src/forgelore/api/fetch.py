@@ -20,10 +20,14 @@ from forgelore.words import ProjectName
 
 
 class SyncedProject(Struct, frozen=True):
-    """What a sync brought, and what the index made of it."""
+    """What a sync did: rows `written` by kind; `documents` and `vectors` are null for what was left out."""
 
     result: SyncResult
     index: UpdatedIndex
+
+    @staticmethod
+    def json_key(_name: str) -> str:
+        return "*"
 
 
 class ImportedFile(Struct, frozen=True):
@@ -44,6 +48,10 @@ class ReplayedProject(Struct, frozen=True):
     incomplete: int
     is_project_restored: bool
     index: UpdatedIndex
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "*" if name == "index" else name
 
 
 def name_on_forge(app: App, project: str | ProjectName) -> ProjectName:

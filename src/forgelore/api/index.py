@@ -35,6 +35,10 @@ class UpdatedIndex(NamedTuple):
     vectors: Embedded | None = None
     warnings: tuple[str, ...] = ()
 
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name == "warnings" else name
+
 
 class BuiltDocuments(NamedTuple):
     """What building did, in documents (`failed` counts items); and how many there are now, how many of these were cut

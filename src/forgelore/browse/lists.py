@@ -54,12 +54,18 @@ class ListedItems(list[ListedItem]):
 
 
 class RowCount(NamedTuple):
-    """How many rows match: `by` state for items, by who wrote them for notes. `warnings` are about the filters."""
+    """How many rows match: `by` state for items (`threads`: discussions that are threads below items), by who wrote
+    them for notes (`people`, `system`: the forge itself). `warnings` are about the filters.
+    """
 
     kind: str
     total: int
     by: dict[str, int]
     warnings: tuple[str, ...] = ()
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name == "warnings" else name
 
 
 def list_items(

@@ -142,6 +142,10 @@ class AtThreshold(NamedTuple):
     recall: float  # of the known duplicates, how many were at or above it with the right one first
     flagged: int  # of the ranked items
 
+    @staticmethod
+    def json_digits() -> int:
+        return 4
+
 
 class Calibrated(NamedTuple):
     """What a project's known duplicates say about one kind of item."""

@@ -40,6 +40,10 @@ class Chance(NamedTuple):
     pairs: int
     source: CurveSource
 
+    @staticmethod
+    def json_digits() -> int:
+        return 4
+
 
 class Curve(NamedTuple):
     """How chance follows strength: 1 / (1 + exp(-(slope * strength + intercept))), and at most what was ever seen."""
@@ -281,12 +285,24 @@ class Fact(NamedTuple):
     says: str
     moved: float
 
+    @staticmethod
+    def json_digits() -> int:
+        return 4
+
 
 class Explanation(NamedTuple):
     """The facts of a match, those that moved most first. `usual` is the mean of the candidates of other trackers."""
 
     usual: float
     facts: tuple[Fact, ...]
+
+    @staticmethod
+    def json_digits() -> int:
+        return 4
+
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "each" if name == "facts" else name
 
     @property
     def speaking_for(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from forgelore.search.run import SearchAnswer, search, warn_of_waiting
 from forgelore.store.calibration import CalibrationScope
 from forgelore.store.database import Store
 from forgelore.store.filters import Filters
-from forgelore.store.hits import HitRow, load_subject
+from forgelore.store.hits import load_subject
 from forgelore.store.item_lists import count_live, find_live, is_live, list_numbered, list_oldest
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.store.sqlite.fulltext import has_documents
@@ -118,6 +118,11 @@ class EvaluationSetup(NamedTuple):
     threshold: float | None = None  # of similarity, to decide by; None: nothing is decided
 
 
+class FirstHit(NamedTuple):
+    ref: str
+    title: str
+
+
 class QueryResult(NamedTuple):
     """One query: what was asked and hoped for, where it stood (None: not among the hits), and what stood first."""
 
@@ -127,7 +132,7 @@ class QueryResult(NamedTuple):
     title: str | None
     expected: tuple[str, ...]
     rank: int | None
-    first: HitRow | None
+    first: FirstHit | None
 
     @property
     def is_missed(self) -> bool:
@@ -255,7 +260,7 @@ class _Run:
         rows = [hit.row for hit in asked.answer.hits]
         rank = next((at for at, row in enumerate(rows, 1) if row.item_id in asked.expected), None)
         expected = tuple(asked.expected.values())
-        first = rows[0] if rows else None
+        first = FirstHit(rows[0].ref, rows[0].title) if rows else None
         self.outcomes.append(QueryResult(line, asked.group, asked.query, asked.title, expected, rank, first))
 
     def _keep_for_decision(self, asked: _Asked) -> None:

@@ -101,6 +101,10 @@ class Quote(NamedTuple):
     other: str  # as the other one wrote it
     rarity: float = 0.0  # of a mark: 0 it is in every document, 1 nowhere else
 
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "" if name == "rarity" else name
+
 
 class Evidence(NamedTuple):
     features: dict[str, float]

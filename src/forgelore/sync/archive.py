@@ -53,6 +53,10 @@ class BadLine(Struct, frozen=True):
     number: int
     reason: str
 
+    @staticmethod
+    def json_key(name: str) -> str:
+        return "line" if name == "number" else name
+
 
 class ImportResult(Struct):
     """What an import did. `read` = `items` + `repeated` + bad lines; `written` counts items that are new or changed."""

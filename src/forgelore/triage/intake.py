@@ -73,6 +73,10 @@ class Coverage(NamedTuple):
     warnings: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()  # lists that this token may not read
 
+    @staticmethod
+    def json_key(name: str) -> str:
+        return name if name in ("known", "total", "is_complete") else ""
+
 
 class Budget:
     """What a run may spend: half of the requests that are left, and some time."""

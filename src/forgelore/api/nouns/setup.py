@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 
 class SetupAnswer(NamedTuple):
-    """What `init` made: the settings of the clone, None where no project was named, and the database."""
+    """What `init` made: the settings of the clone, None where no project was named; those of the person, None where
+    no server was described; and the database.
+    """
 
     projects: tuple[str, ...]
     config: str | None
+    user_config: str | None
     db: str
 
 
@@ -66,7 +69,7 @@ class Setup:
         )
         written = _write_clone_file(app.cwd, names, overwrite=overwrite) if names else None
         app.store(create=True)
-        return SetupAnswer(names, written, app.config.db)
+        return SetupAnswer(names, written, None, app.config.db)
 
     def add_host(self, host: str, *, kind: str, token_env: str | None = None) -> AddedHost:
         """Describe a server of one's own in one's own settings: a clone's file may not name hosts for tokens."""

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import InvalidValue, UsageError
 from forgelore.surfaces.cli.command import Command, Context
@@ -18,8 +18,29 @@ from forgelore.surfaces.present.text import counted_noun
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forgelore.api import Exported, ImportResult, UpdatedIndex
-    from forgelore.surfaces.present.fetch import ImportData
+    from forgelore.api import BadLine, Embedded, Exported, ImportResult, Indexed, UpdatedIndex
+
+
+class UnknownKey(NamedTuple):
+    """A key that means nothing here, and the first line that has it."""
+
+    key: str
+    line: int
+
+
+class ImportData(NamedTuple):
+    """What an import did. `read` lines = `items` + `repeated` + skipped; `written`: items that are new or changed."""
+
+    project: str
+    read: int
+    items: int
+    repeated: int
+    written: int
+    notes: int
+    skipped: "list[BadLine]"
+    unknown: list[UnknownKey]
+    documents: "Indexed | None"
+    vectors: "Embedded | None"
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +52,8 @@ def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run_import(context: Context, arguments: argparse.Namespace) -> "ImportData":
+def run_import(context: Context, arguments: argparse.Namespace) -> ImportData:
     from forgelore.api import UpdatedIndex
-    from forgelore.surfaces.present.fetch import present_import
 
     tick = _make_line_counter(context)
     result = context.history.sync.import_file(
@@ -52,7 +72,10 @@ def run_import(context: Context, arguments: argparse.Namespace) -> "ImportData":
         context.warn("the file is empty: nothing was imported")
     if described := describe_index(index):
         context.print(f"  {described}")
-    return present_import(result, index)
+    return ImportData(
+        result.project, result.read, result.items, result.repeated, result.written, result.notes, result.bad,
+        [UnknownKey(key, line) for key, line in result.unknown.items()], index.documents, index.vectors,
+    )  # fmt: skip
 
 
 def _warn_of_lines(context: Context, result: "ImportResult") -> None:

@@ -14,8 +14,15 @@ from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.dedupe import describe_reason
 
 if TYPE_CHECKING:
-    from forgelore.api import CandidatesMade, CardsMade, DecisionsMade, DedupeChain, Detection, IntentAnswer
-    from forgelore.surfaces.present.fetch import SyncData
+    from forgelore.api import (
+        CandidatesMade,
+        CardsMade,
+        DecisionsMade,
+        DedupeChain,
+        Detection,
+        IntentAnswer,
+        SyncedProject,
+    )
 
 _SHOWN_ROWS = 10
 
@@ -78,9 +85,7 @@ def add_refresh_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run_refresh(context: Context, arguments: argparse.Namespace) -> "SyncData":
-    from forgelore.surfaces.present.fetch import present_sync
-
+def run_refresh(context: Context, arguments: argparse.Namespace) -> "SyncedProject":
     project = context.history.projects.name(arguments.project)
     with watched(context, project or "") as watcher:
         synced = context.history.sync.refresh(
@@ -88,7 +93,7 @@ def run_refresh(context: Context, arguments: argparse.Namespace) -> "SyncData":
             index=index_parts(arguments), watcher=watcher,
         )  # fmt: skip
     print_synced(context, synced)
-    return present_sync(synced)
+    return synced
 
 
 def add_candidates_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,13 +1,14 @@
 """The index: `generate-docs`, `embed`, `index-code`, `stats` with its check and repair, and `calibrate`."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import CorruptStore, EmbeddingFailed, StoreError, UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.progress import make_watcher, watched
 from forgelore.surfaces.cli.terminal import clean, number, table
+from forgelore.surfaces.present.data import MISSING, Absence
 from forgelore.surfaces.present.evaluate import CalibrationData, present_calibration
 
 if TYPE_CHECKING:
@@ -16,17 +17,38 @@ if TYPE_CHECKING:
         Calibrated,
         Checked,
         CodeStats,
+        DocumentStats,
         Embedded,
+        FileStats,
         Finding,
+        FullTextStats,
         IndexedCode,
         IndexStats,
+        Proof,
+        Repair,
         Repaired,
         VectorStats,
+        WaitingQueue,
     )
-    from forgelore.surfaces.present.fetch import StatsData
 
 _DOCUMENT_TYPES = {"intent": "intent cards"}  # the others have a plain plural
 _PLURALS = {"issue": "issues", "change": "changes"}
+
+
+class StatsData(NamedTuple):
+    """How much is there, and what waits; not there where a check found a file that cannot be read. `check` and `proofs`
+    come with --check, `repair` with --repair.
+    """
+
+    documents: "DocumentStats | Absence" = MISSING
+    vectors: "VectorStats | Absence" = MISSING
+    full_text: "FullTextStats | Absence" = MISSING
+    queues: "dict[str, WaitingQueue] | Absence" = MISSING
+    file: "FileStats | Absence" = MISSING
+    code: "CodeStats | Absence" = MISSING
+    check: "list[Finding] | Absence" = MISSING
+    proofs: "list[Proof] | Absence" = MISSING
+    repair: "list[Repair] | Absence" = MISSING
 
 
 def add_generate_docs_arguments(parser: argparse.ArgumentParser) -> None:
@@ -148,9 +170,7 @@ def add_stats_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run_stats(context: Context, arguments: argparse.Namespace) -> "StatsData":
-    from forgelore.surfaces.present.fetch import present_stats
-
+def run_stats(context: Context, arguments: argparse.Namespace) -> StatsData:
     if arguments.repair and not arguments.check:
         raise UsageError("--repair needs --check", hint="run: forgelore stats --check --repair")
     if arguments.sample is not None and (arguments.sample < 0 or not arguments.check):
@@ -165,7 +185,10 @@ def run_stats(context: Context, arguments: argparse.Namespace) -> "StatsData":
     if checked is not None:
         _print_repair(context, repaired)
         _print_findings(context, checked, is_repaired=repaired is not None)
-    return present_stats(stats, checked, repaired)
+    data = StatsData(*stats) if stats else StatsData()
+    if checked is not None:
+        data = data._replace(check=checked.findings, proofs=checked.proofs)
+    return data if repaired is None else data._replace(repair=repaired.repairs)
 
 
 def _load_stats(context: Context, project: str | None, *, is_checked: bool) -> "IndexStats | None":

@@ -20,7 +20,7 @@ from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, number, ta
 from forgelore.surfaces.present.text import day, printable
 
 if TYPE_CHECKING:
-    from forgelore.api import ListedItem, ListedItems, ShownFile, ShownItem, ShownReviewer, ShownThread
+    from forgelore.api import ListedItem, ListedItems, RowCount, ShownFile, ShownItem, ShownReviewer, ShownThread
 
 _LABEL_COLUMNS = 24
 _MAX_LISTED = 1_000_000
@@ -126,8 +126,7 @@ def add_count_arguments(parser: argparse.ArgumentParser) -> None:
     add_filters(parser, with_type=False)
 
 
-def run_count(context: Context, arguments: argparse.Namespace) -> "CountData":
-
+def run_count(context: Context, arguments: argparse.Namespace) -> "RowCount":
     count = context.history.count(arguments.kind, " ".join(arguments.query), **read_filters(context, arguments))
     context.warn(*count.warnings)
     with_parts = len(count.by) > 1 or "threads" in count.by  # which of the two kinds of discussions they are
@@ -138,7 +137,7 @@ def run_count(context: Context, arguments: argparse.Namespace) -> "CountData":
     )
     total = context.style.bold(number(count.total))
     context.print(f"{count.kind.capitalize()}: {total}" + (f"  ({parts})" if parts else ""))
-    return CountData(count.kind, count.total, count.by)
+    return count
 
 
 def add_show_arguments(parser: argparse.ArgumentParser) -> None:
@@ -317,16 +316,6 @@ def _print_thread(context: Context, thread: "ShownThread", columns: int, *, with
             f" {style.yellow(' '.join(flags))}".rstrip(),
         )
         context.print(*(f"{style.dim('│')} {line}".rstrip() for line in wrap(note.body or "", columns - 2)))
-
-
-class CountData(NamedTuple):
-    """How many rows match: `by` state for items (`threads`: discussions that are threads below items), by who wrote
-    them for notes (`people`, `system`: the forge itself).
-    """
-
-    kind: str
-    total: int
-    by: dict[str, int]
 
 
 COMMANDS = {

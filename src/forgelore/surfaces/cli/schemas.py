@@ -1,10 +1,11 @@
 """JSON Schemas of the commands: the answer of each, which is what its `run` returns, within the envelope."""
 
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import get_type_hints
 
-import forgelore.api as names
+import forgelore.api as public
 from forgelore.surfaces import present
 from forgelore.surfaces.cli.command import load_command
 from forgelore.surfaces.present.data import ErrorData, Meta, Schema, build_schema
@@ -14,16 +15,19 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def answer_type(command: str) -> object:
     """Return the type of a command's answer."""
-    known = {name: getattr(names, name) for name in names.__all__} | _presented()
-    hints = get_type_hints(load_command(command).run, localns=known)
+    hints = get_type_hints(load_command(command).run, localns=known_types())
     answer: object = hints["return"]
     return answer
 
 
-def _presented() -> dict[str, object]:
-    """Return the structs of `surfaces/present`, for commands that import them late."""
+@cache
+def known_types() -> dict[str, object]:
+    """Return the public names and the structs of `surfaces/present`, for modules that import them late."""
     modules = [import_module(f"{present.__name__}.{module.name}") for module in iter_modules(present.__path__)]
-    return {name: value for module in modules for name, value in vars(module).items() if isinstance(value, type)}
+    found = {name: getattr(public, name) for name in public.__all__}
+    return found | {
+        name: value for module in modules for name, value in vars(module).items() if isinstance(value, type)
+    }
 
 
 def schema_file(command: str) -> str:
@@ -35,7 +39,8 @@ def command_schema(command: str, *, is_strict: bool = False) -> Schema:
     """Return the schema of what a command prints with `--json`. Strict: no key beyond those that are known; published
     is the lenient one, since a later version may add keys.
     """
-    answer, error, meta = (build_schema(kind, is_strict=is_strict) for kind in (answer_type(command), ErrorData, Meta))
+    kinds = (answer_type(command), ErrorData, Meta)
+    answer, error, meta = (build_schema(kind, known_types(), is_strict=is_strict) for kind in kinds)
     definitions = {name: one for part in (answer, error, meta) for name, one in _definitions(part).items()}
     answered: Schema = {"data": answer, "meta": meta, "warnings": {"type": "array", "items": {"type": "string"}}}
     return {

@@ -12,34 +12,16 @@ from forgelore.surfaces.cli.command import Command, Context, build_parser
 from forgelore.surfaces.cli.terminal import clean
 
 if TYPE_CHECKING:
-    from forgelore.api import AddedHost, TokenOwner
+    from forgelore.api import AddedHost, DoctorCheck, SetupAnswer, TokenOwner
 
 
 DEMO_PROJECT = "lanternsync/lantern"
 _SHELL_TEXT = re.compile(r"[\w.:/@+-]+")  # what no shell reads as anything but text
 
 
-class InitData(NamedTuple):
-    """The settings that `init` wrote: the clone's file and the user's own, null for what it left alone."""
-
-    projects: tuple[str, ...]
-    config: str | None
-    user_config: str | None
-    db: str
-
-
-class CheckData(NamedTuple):
-    """One check of `doctor`, and what to do about it."""
-
-    check: str
-    status: Literal["ok", "warning", "error"]
-    message: str
-    hint: str
-
-
 class DoctorData(NamedTuple):
     success: bool
-    checks: list[CheckData]
+    checks: "list[DoctorCheck]"
 
 
 class ScriptData(NamedTuple):
@@ -74,7 +56,7 @@ def add_init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace an existing forgelore.toml")
 
 
-def run_init(context: Context, arguments: argparse.Namespace) -> InitData:
+def run_init(context: Context, arguments: argparse.Namespace) -> "SetupAnswer":
     history = context.history
     asks = context.is_interactive and not arguments.yes
     added = _add_host(context, arguments) if arguments.host else None
@@ -86,7 +68,7 @@ def run_init(context: Context, arguments: argparse.Namespace) -> InitData:
     if answer.config:
         context.print(f"{done} {answer.config}: {', '.join(answer.projects)}")
     context.print(f"{done} database at {answer.db}", "", "next: forgelore doctor, then forgelore sync")
-    return InitData(answer.projects, answer.config, added.path if added else None, answer.db)
+    return answer._replace(user_config=added.path) if added else answer
 
 
 def _suggest_projects(context: Context, *, asks: bool) -> list[str]:
@@ -134,7 +116,7 @@ def run_doctor(context: Context, arguments: argparse.Namespace) -> DoctorData:
     else:
         unsearched = [check for check in checks if check.name in ("database", "search") and check.status != "ok"]
         context.print("", unsearched[-1].message if unsearched else "everything needed is in place")
-    return DoctorData(not faults, [CheckData(one.name, one.status, one.message, one.hint) for one in checks])
+    return DoctorData(not faults, checks)
 
 
 def add_auth_test_arguments(parser: argparse.ArgumentParser) -> None:

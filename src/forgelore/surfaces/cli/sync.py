@@ -1,7 +1,7 @@
 """Fetching: `sync`, `ingest`, `sync-status` and `replay`, and how commands that fetch bring the index up to date."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import LoreError, format_error
 from forgelore.surfaces.cli.command import Command, Context
@@ -21,9 +21,16 @@ if TYPE_CHECKING:
         SyncStatus,
         UpdatedIndex,
     )
-    from forgelore.surfaces.present.fetch import FailedSyncData, ReplayData, SyncData
+    from forgelore.surfaces.present.data import ErrorData
 
 _KINDS = ("issue", "change", "discussion", "release", "note")
+
+
+class FailedSyncData(NamedTuple):
+    """One of several projects that could not be synced."""
+
+    project: str
+    error: "ErrorData"
 
 
 def add_sync_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +48,9 @@ def add_sync_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run_sync(context: Context, arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData] | list[SyncEstimate]":
+def run_sync(
+    context: Context, arguments: argparse.Namespace
+) -> "list[SyncedProject | FailedSyncData] | list[SyncEstimate]":
     names = context.history.sync.names(arguments.projects)
     if arguments.plan:
         return [_estimate(context, name) for name in names]
@@ -50,23 +59,23 @@ def run_sync(context: Context, arguments: argparse.Namespace) -> "list[SyncData 
 
 def _sync_all(
     context: Context, names: "list[ProjectName]", arguments: argparse.Namespace, *, kinds: tuple[str, ...] = ()
-) -> "list[SyncData | FailedSyncData]":
+) -> "list[SyncedProject | FailedSyncData]":
     """Sync one project after the other. One that fails does not stop the rest; its error ends the command."""
-    from forgelore.surfaces.present.fetch import present_failed_sync, present_sync
+    from forgelore.surfaces.present.data import present_error
 
-    results: list[SyncData | FailedSyncData] = []
+    results: list[SyncedProject | FailedSyncData] = []
     failures: list[LoreError] = []
     with stopping_on_interrupt(context):
         for name in names:
             try:
-                results.append(present_sync(_sync_one(context, name, arguments, kinds)))
+                results.append(_sync_one(context, name, arguments, kinds))
             except LoreError as error:
                 for warning in getattr(error, "__notes__", ()):  # of the index: what came before is kept
                     context.warn(warning)
                 if len(names) == 1 or error.exit_code in (7, 8):
                     raise
                 context.warn(f"{name}: {format_error(error)}")
-                results.append(present_failed_sync(str(name), error))
+                results.append(FailedSyncData(str(name), present_error(error)))
                 failures.append(error)
     if failures:
         message = f"{len(failures)} of {len(names)} projects failed; first: {failures[0].message}"
@@ -138,7 +147,7 @@ def add_ingest_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run_ingest(context: Context, arguments: argparse.Namespace) -> "list[SyncData | FailedSyncData]":
+def run_ingest(context: Context, arguments: argparse.Namespace) -> "list[SyncedProject | FailedSyncData]":
     from forgelore.api import parse_kind
 
     names, kinds = context.history.sync.names(arguments.projects), (parse_kind(arguments.type),)
@@ -217,15 +226,14 @@ def add_replay_arguments(parser: argparse.ArgumentParser) -> None:
     add_indexing_arguments(parser)
 
 
-def run_replay(context: Context, arguments: argparse.Namespace) -> "list[ReplayData]":
+def run_replay(context: Context, arguments: argparse.Namespace) -> "list[ReplayedProject]":
     from forgelore.api import parse_kind
-    from forgelore.surfaces.present.fetch import present_replay
 
     history = context.history
     kinds = tuple(parse_kind(word) for word in arguments.type)
     names = history.projects.list(arguments.projects)
     with stopping_on_interrupt(context):
-        return [present_replay(_replay_one(context, name, kinds, arguments)) for name in names]
+        return [_replay_one(context, name, kinds, arguments) for name in names]
 
 
 def _replay_one(

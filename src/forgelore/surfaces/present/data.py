@@ -1,11 +1,13 @@
 """Answers of the facade as data for programs: JSON values, the envelope, rows and JSON Schemas.
 
-A struct becomes an object with its fields as keys (`json_key` of its class renames keys that cannot be field names);
-`MISSING` leaves a key out. Where the data differs from the answer, the modules beside this one have their own structs.
+A struct becomes an object with its fields as keys. Its class may say more: `json_key` gives a field another key, ""
+leaves it out, and "*" puts the fields of its value in its place; fractions are rounded to `json_digits`. A field that
+is `MISSING` is left out. Where the data differs further, the modules beside this one have their own structs.
 The schemas are published in docs/json/, and the tests check every output against them.
 """
 
 import datetime as dt
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -18,8 +20,10 @@ from forgelore.text.dates import as_ms, format_ms
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 COLUMNS = ("ref", "kind", "state", "title", "author", "created_at", "updated_at", "labels", "project", "url")
 HIT_COLUMNS = (*COLUMNS, "representation")  # what was found of it: the item itself, one of its threads …
+_IN_PLACE = "*"  # in place of a key: the fields of the value stand beside the others
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 Schema = dict[str, JsonValue]
+_NO_NAMES: Mapping[str, object] = {}
 # A time is text: 2026-03-01T12:00:00Z.
 _JSON_TYPES: dict[type, str] = {
     str: "string",
@@ -50,8 +54,7 @@ def as_data(value: object) -> JsonValue:
         return format_ms(as_ms(value))
     names = field_names(type(value))
     if names is not None:
-        found = ((key, getattr(value, name)) for name, key in names.items())
-        return {key: as_data(one) for key, one in found if one is not MISSING}
+        return _struct_data(value, names)
     if isinstance(value, Mapping):
         return {str(key): as_data(one) for key, one in value.items()}
     if isinstance(value, list | tuple | frozenset | set):
@@ -59,11 +62,24 @@ def as_data(value: object) -> JsonValue:
     raise TypeError(f"{type(value).__name__} is no data")
 
 
+def _struct_data(value: object, names: dict[str, str]) -> dict[str, JsonValue]:
+    digits_of: Callable[[], int] | None = getattr(value, "json_digits", None)
+    digits = digits_of() if digits_of else None
+    found: dict[str, JsonValue] = {}
+    for name, key in names.items():
+        one = getattr(value, name)
+        if key == _IN_PLACE:
+            found |= _row_fields(one)
+        elif one is not MISSING:
+            found[key] = round(one, digits) if digits and isinstance(one, float) else as_data(one)
+    return found
+
+
 def field_names(kind: type) -> dict[str, str] | None:
     """Return field -> key of a struct (a named tuple, or one of msgspec's); None for any other type."""
     names: tuple[str, ...] | None = getattr(kind, "_fields", None) or getattr(kind, "__struct_fields__", None)
     key_of: Callable[[str], str] = getattr(kind, "json_key", str)
-    return None if names is None else {name: key_of(name) for name in names}
+    return None if names is None else {name: key for name in names if (key := key_of(name))}
 
 
 class ErrorData(NamedTuple):
@@ -154,15 +170,18 @@ ROW_FORMATS: dict[str, Callable[[Iterable[dict[str, JsonValue]], Sequence[str]],
 }
 
 
-def build_schema(kind: object, *, is_strict: bool = False) -> Schema:
-    """Return the schema of a type: structs are named definitions. Strict: no key beyond those that are known."""
-    maker = _SchemaBuilder(is_strict=is_strict)
+def build_schema(kind: object, names: Mapping[str, object] = _NO_NAMES, *, is_strict: bool = False) -> Schema:
+    """Return the schema of a type: structs are named definitions. `names` are those of types that a module imports for
+    type checkers alone. Strict: no key beyond those that are known.
+    """
+    maker = _SchemaBuilder(names, is_strict=is_strict)
     return {**maker.schema_of(kind), "$defs": dict(sorted(maker.definitions.items()))}
 
 
 class _SchemaBuilder:
-    def __init__(self, *, is_strict: bool) -> None:
+    def __init__(self, names: Mapping[str, object], *, is_strict: bool) -> None:
         self.definitions: Schema = {}
+        self._names = names
         self._is_strict = is_strict
 
     def schema_of(self, kind: object) -> Schema:
@@ -212,19 +231,22 @@ class _SchemaBuilder:
         return {"$ref": f"#/$defs/{name}"}
 
     def _object(self, kind: type) -> Schema:
-        hints = get_type_hints(kind)
-        names = field_names(kind) or {}
-        required: list[JsonValue] = [
-            key for name, key in names.items() if not any(map(_is_absence, get_args(hints[name])))
-        ]
-        schema: Schema = {
-            "type": "object",
-            "properties": {key: self.schema_of(hints[name]) for name, key in names.items()},
-            "required": required,
-        }
+        fields = list(self._list_fields(kind))
+        required: list[JsonValue] = [key for key, hint in fields if not any(map(_is_absence, get_args(hint)))]
+        properties: Schema = {key: self.schema_of(hint) for key, hint in fields}
+        schema: Schema = {"type": "object", "properties": properties, "required": required}
         if kind.__doc__ and not kind.__doc__.startswith(f"{kind.__name__}("):
             schema["description"] = " ".join(kind.__doc__.split())
         return {**schema, "additionalProperties": False} if self._is_strict else schema
+
+    def _list_fields(self, kind: type) -> Iterator[tuple[str, object]]:
+        """Yield key and type of each field of an object."""
+        hints = get_type_hints(kind, {**self._names, **vars(sys.modules[kind.__module__])})
+        for name, key in (field_names(kind) or {}).items():
+            if key == _IN_PLACE:
+                yield from self._list_fields(hints[name])
+            else:
+                yield key, hints[name]
 
 
 def _is_absence(kind: object) -> bool:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from forgelore.surfaces.present.data import MISSING, Absence
 
 if TYPE_CHECKING:
-    from forgelore.api import AtThreshold, Calibrated, DecisionScores, Evaluation, HitRow, QueryResult, Score
+    from forgelore.api import AtThreshold, BadLine, Calibrated, DecisionScores, Evaluation, QueryResult, Score
 
 Ends = tuple[float, float]
 
@@ -67,28 +67,6 @@ class ScoreData(NamedTuple):
         return _key(name)
 
 
-class FirstData(NamedTuple):
-    ref: str
-    title: str
-
-
-class MissedData(NamedTuple):
-    """A query whose answer is not among the first ten, and what stood first instead."""
-
-    line: int
-    group: str
-    query: str
-    title: str | None
-    expected: list[str]
-    rank: int | None
-    first: FirstData | None
-
-
-class LineData(NamedTuple):
-    line: int
-    reason: str
-
-
 class EvaluationData(NamedTuple):
     """`not_duplicates`: lines without gold. `left_out`: lines that could not be asked."""
 
@@ -96,18 +74,9 @@ class EvaluationData(NamedTuple):
     issue: ScoreData
     change: ScoreData
     golden: ScoreData
-    missed: list[MissedData]
+    missed: "list[QueryResult]"
     not_duplicates: int
-    left_out: list[LineData]
-
-
-class ThresholdData(NamedTuple):
-    """What a threshold on similarity would have done."""
-
-    similarity: float
-    precision: float | None
-    recall: float
-    flagged: int
+    left_out: "list[BadLine]"
 
 
 class CurveData(NamedTuple):
@@ -129,7 +98,7 @@ class CalibratedData(NamedTuple):
     others: int
     items: int
     found_first: int
-    thresholds: list[ThresholdData]
+    thresholds: "list[AtThreshold]"
     chance: CurveData
     kept: str | None
 
@@ -146,9 +115,9 @@ def present_evaluation(result: "Evaluation", *, missed: int | None) -> Evaluatio
         issue=_score(result.score("issue"), _decision(result, "issue")),
         change=_score(result.score("change"), _decision(result, "change")),
         golden=_score(result.score("golden"), _decision(result, "golden")),
-        missed=[_missed(one) for one in result.outcomes if one.is_missed][:missed],
+        missed=[one for one in result.outcomes if one.is_missed][:missed],
         not_duplicates=result.not_duplicates,
-        left_out=[LineData(bad.number, bad.reason) for bad in result.left_out],
+        left_out=result.left_out,
     )
 
 
@@ -187,14 +156,6 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _missed(one: "QueryResult") -> MissedData:
-    return MissedData(one.line, one.group, one.query, one.title, list(one.expected), one.rank, _first(one.first))
-
-
-def _first(row: "HitRow | None") -> FirstData | None:
-    return FirstData(row.ref, row.title) if row else None
-
-
 def present_calibration(project: str, found: "list[Calibrated]", *, is_dry: bool) -> CalibrationData:
     return CalibrationData(project, is_dry, [_calibrated(one) for one in found])
 
@@ -206,10 +167,6 @@ def _calibrated(one: "Calibrated") -> CalibratedData:
         _rounded(one.error),
     )  # fmt: skip
     return CalibratedData(
-        one.kind, one.pairs, one.others, one.items, one.found_first, [_threshold(at) for at in one.thresholds], chance,
+        one.kind, one.pairs, one.others, one.items, one.found_first, list(one.thresholds), chance,
         one.kept or None,
     )  # fmt: skip
-
-
-def _threshold(at: "AtThreshold") -> ThresholdData:
-    return ThresholdData(round(at.similarity, 4), _rounded(at.precision), round(at.recall, 4), at.flagged)

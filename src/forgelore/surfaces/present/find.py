@@ -36,31 +36,6 @@ class ExplainData(NamedTuple):
     words: list[str]
 
 
-class QuoteData(NamedTuple):
-    """What both say: as the item that was asked about has it, and as the other one has it."""
-
-    what: str
-    text: str
-    other: str
-
-
-class FactData(NamedTuple):
-    """What moved the strength of a match, in words (`says`), and by how much: up or, below 0, down."""
-
-    name: str
-    says: str
-    moved: float
-
-
-class FactsData(NamedTuple):
-    """A strength taken apart: `usual`, that of the mean candidate, and what each fact moved add up to it. Those that
-    moved most come first.
-    """
-
-    usual: float
-    each: list[FactData]
-
-
 class HitThreadData(NamedTuple):
     """Who began the thread that was found, and when its first and its last note were written."""
 
@@ -111,10 +86,10 @@ class HitData(NamedTuple):
     why: str | Absence = MISSING
     similarity: float | Absence | None = MISSING
     sameness: str | Absence | None = MISSING
-    quotes: list[QuoteData] | Absence = MISSING
+    quotes: "list[Quote] | Absence" = MISSING
     strength: float | Absence | None = MISSING
     evidence: dict[str, float] | Absence | None = MISSING
-    facts: FactsData | Absence | None = MISSING
+    facts: "Explanation | Absence | None" = MISSING
 
 
 class SearchData(NamedTuple):
@@ -135,14 +110,6 @@ class SearchData(NamedTuple):
     is_nothing_fitting: bool
 
 
-class ChanceData(NamedTuple):
-    """The chance that the first hit is a duplicate, and on how many known pairs it was fitted."""
-
-    value: float
-    pairs: int
-    source: str
-
-
 class SimilarData(NamedTuple):
     """What an item resembles. `total` is of all pages. `next`: what --offset takes for the next one; null: none."""
 
@@ -150,7 +117,7 @@ class SimilarData(NamedTuple):
     title: str
     mode: str
     total: int
-    chance: ChanceData | None
+    chance: "Chance | None"
     hits: list[HitData]
     offset: int
     next: str | None
@@ -167,7 +134,7 @@ def present_search(answer: "SearchAnswer", text: str, *, is_explained: bool, is_
 def present_similar(answer: "SimilarAnswer", ref: str, *, is_explained: bool, is_full_ref: bool) -> SimilarData:
     hits = [_present_like(found, is_explained=is_explained, is_full_ref=is_full_ref) for found in answer.hits]
     return SimilarData(
-        ref, answer.title, answer.mode, answer.total, _present_chance(answer.chance), hits, answer.offset,
+        ref, answer.title, answer.mode, answer.total, answer.chance, hits, answer.offset,
         answer.next_page or None,
     )  # fmt: skip
 
@@ -211,7 +178,7 @@ def _present_like(found: "SimilarHit", *, is_explained: bool, is_full_ref: bool)
         why=why(found),
         similarity=round(match.similarity, 4) if match else None,
         sameness=match.evidence.sameness if match else None,
-        quotes=[QuoteData(*quote[:3]) for quote in match.evidence.quotes] if match else [],
+        quotes=list(match.evidence.quotes) if match else [],
     )
     if not is_explained:
         return data
@@ -219,13 +186,8 @@ def _present_like(found: "SimilarHit", *, is_explained: bool, is_full_ref: bool)
     return data._replace(
         strength=round(match.strength, 4) if match else None,
         evidence=None if features is None else {name: round(value, 4) for name, value in features.items()},
-        facts=_present_facts(match.explanation) if match and match.explanation else None,
+        facts=match.explanation if match else None,
     )
-
-
-def _present_facts(explained: "Explanation") -> FactsData:
-    each = [FactData(fact.name, fact.says, round(fact.moved, 4)) for fact in explained.facts]
-    return FactsData(round(explained.usual, 4), each)
 
 
 def describe_facts(match: "Match | None") -> str:
@@ -235,10 +197,6 @@ def describe_facts(match: "Match | None") -> str:
     explained = match.explanation
     parts = (("for it", explained.speaking_for), ("against it", explained.speaking_against))
     return " · ".join(f"{side}: {', '.join(said)}" for side, said in parts if said)
-
-
-def _present_chance(chance: "Chance | None") -> ChanceData | None:
-    return ChanceData(round(chance.value, 4), chance.pairs, chance.source) if chance else None
 
 
 def why(found: "SimilarHit", *, columns: int = _QUOTE_COLUMNS) -> str:

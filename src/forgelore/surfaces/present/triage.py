@@ -10,7 +10,7 @@ from forgelore.triage.report import likeness_of, percent
 from forgelore.words import Kind
 
 if TYPE_CHECKING:
-    from forgelore.api import BotResult, ReportRow, TriageAnswer, TriagedItem
+    from forgelore.api import BotResult, Coverage, ReportRow, TriageAnswer, TriagedItem
 
 _OUTCOMES = {
     "duplicate": "very close to",
@@ -70,20 +70,12 @@ class BotItemData(NamedTuple):
     report: str
 
 
-class CoverageData(NamedTuple):
-    """How much of the project is in the bot's index."""
-
-    known: int
-    total: int | None
-    is_complete: bool
-
-
 class BotData(NamedTuple):
     """One run of the bot. `problems` made it fail in part, `notes` did not."""
 
     event: str
     items: list[BotItemData]
-    covered: CoverageData | None
+    covered: "Coverage | None"
     is_pushed: bool
     is_kept: bool
     removed: int
@@ -113,10 +105,8 @@ def _present_row(row: "ReportRow") -> ReportRowData:
 
 
 def present_bot(result: "BotResult") -> BotData:
-    coverage = result.coverage
-    covered = CoverageData(coverage.known, coverage.total, coverage.is_complete) if coverage else None
     return BotData(
-        result.event, [_present_item(one) for one in result.done], covered, result.is_pushed, result.is_kept,
+        result.event, [_present_item(one) for one in result.done], result.coverage, result.is_pushed, result.is_kept,
         result.removed, result.withheld, result.problems, result.warnings,
     )  # fmt: skip
 
