@@ -191,6 +191,11 @@ class App:
         if self._store is not None:
             self._store.close()
 
+    @property
+    def has_model(self) -> bool:
+        """Whether the settings name a server and a language model."""
+        return any(one.name == "default" and one.base_url and one.model for one in self.config.llm)
+
     def parse_project(self, text: str) -> ProjectName:
         return parse_project(text, self.hosts, self._probe)
 

@@ -8,13 +8,15 @@ checks are made from it.
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgelore.errors import ConfigError
-from forgelore.llm_settings import LlmProfile, make_llm_profiles, read_llm_table
 from forgelore.profiles import PROFILES, ForgeProfile
 from forgelore.text.markdown import CLOSED
 from forgelore.text.refs import Hosts, is_loopback, web_root
+
+if TYPE_CHECKING:
+    from forgelore.llm_settings import LlmProfile
 
 CLONE_FILE = "forgelore.toml"
 
@@ -157,7 +159,7 @@ class Config(NamedTuple):
     close_message: str = CLOSED
     maintainers: tuple[str, ...] = ()
     dedupe_language: str = "en"
-    llm: tuple[LlmProfile, ...] = ()
+    llm: "tuple[LlmProfile, ...]" = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -177,7 +179,10 @@ def load_config(environ: Mapping[str, str], *, cwd: str, db: str | None = None) 
         text = environ.get(f"FORGELORE_{setting.name.upper()}")
         if text and text.strip() and setting.name not in TABLES:
             values[setting.name] = _checked(setting, _from_text(setting, text), f"FORGELORE_{setting.name.upper()}")
-    values["llm"] = make_llm_profiles(values.get("llm", {}), environ)
+    if "llm" in values or any(name.startswith("FORGELORE_LLM_") for name in environ):
+        from forgelore.llm_settings import make_llm_profiles
+
+        values["llm"] = make_llm_profiles(values.get("llm", {}), environ)
     if db:
         values["db"] = db
     values["db"] = os.path.expanduser(values.get("db") or os.path.join(data_folder(environ), "forgelore.db"))
@@ -309,6 +314,8 @@ def _checked(setting: Setting, value: Any, where: str) -> Any:
     if setting.name == "forges":
         return _forges(value, where)
     if setting.name == "llm":
+        from forgelore.llm_settings import read_llm_table
+
         return read_llm_table(value, where)
     if setting.name in ("projects", "maintainers"):
         if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):

@@ -31,11 +31,6 @@ NO_MODEL = "No language model configured; showing the best-matching passages."
 NOT_ASKED = "No language model was asked; showing the best-matching passages."
 
 
-def has_model(app: App) -> bool:
-    """Whether the settings name a server and a model."""
-    return any(one.name == "default" and one.base_url and one.model for one in app.config.llm)
-
-
 def answer_question(
     app: App, retriever: "Retriever", request: AskRequest, filters: FilterWords, *, profile: str | None,
     include_internal: bool, without_model: bool, on_step: Callable[[AskStep], None] | None,
@@ -49,11 +44,11 @@ def answer_question(
         before = load_session(seen, continues).parameters.get("project")
         filters = {**filters, "project": filters.get("project") or (str(before) if before else None)}
     sources = open_sources(app, retriever, filters, include_internal=include_internal)
-    if continues is not None and (without_model or (profile is None and not has_model(app))):
+    if continues is not None and (without_model or (profile is None and not app.has_model)):
         raise InvalidValue(
             "a follow-up needs a language model", hint="name one in your settings, or ask a new question"
         )
-    if without_model or (profile is None and not has_model(app)):
+    if without_model or (profile is None and not app.has_model):
         warning = NOT_ASKED if without_model else NO_MODEL
         return find_passages(sources, request.question)._replace(warnings=(warning,))
     setting = _setting(app, sources, app.chat_model(profile), on_step)._replace(on_text=on_text)

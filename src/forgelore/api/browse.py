@@ -1,25 +1,23 @@
 """Lists and counts, put together: flags and typed qualifiers as filters, and what there is to say about them."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.api.nouns.projects import find_project, has_several_projects, require_project
 from forgelore.app import App
 from forgelore.browse import lists
-from forgelore.browse.items import ShownItem, load_shown
-from forgelore.browse.reading_text import find_file_key
-from forgelore.browse.refs import parse_spoken_ref
 from forgelore.errors import InvalidValue, LoreError, NotFound
-from forgelore.history.people import LabelCount
 from forgelore.search.filters import SortOrder, warn_of_absent
 from forgelore.search.query import QuerySetting, read_filter_query
 from forgelore.store.filters import Filters
-from forgelore.store.known_values import count_labels
-from forgelore.store.paths import list_tree_paths
 from forgelore.store.projects import StoredProject
-from forgelore.text.reading import ReadingText, split_lines
-from forgelore.text.refs import Ref, full_ref
+from forgelore.text.refs import full_ref
 from forgelore.text.values import check_text
 from forgelore.words import FilterWords
+
+if TYPE_CHECKING:
+    from forgelore.browse.items import ShownItem
+    from forgelore.history.people import LabelCount
+    from forgelore.text.reading import ReadingText
 
 MAX_DIFF = 200_000  # bytes of a commit's diff that are read
 
@@ -72,8 +70,13 @@ def _read(
     return filters, order, notes
 
 
-def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject | None) -> ShownItem:
+def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject | None) -> "ShownItem":
     """Return the item, the commit or the file that words name. A path may have blanks and signs that no ref has."""
+    from forgelore.browse.items import load_shown
+    from forgelore.browse.reading_text import find_file_key
+    from forgelore.browse.refs import parse_spoken_ref
+    from forgelore.text.refs import Ref
+
     store = app.store()
     try:
         ref = parse_spoken_ref(words)
@@ -85,11 +88,12 @@ def load_named(app: App, words: "tuple[str | int, ...]", project: StoredProject 
     return load_shown(store, ref, project, app.hosts)
 
 
-def add_diff(app: App, text: ReadingText) -> ReadingText:
+def add_diff(app: App, text: "ReadingText") -> "ReadingText":
     """Return the reading text of a commit with its diff behind it, read from the clone on this machine. Where there is
     no clone any more, a line says so.
     """
     from forgelore.store.commits import load_commit_facts
+    from forgelore.text.reading import split_lines
 
     facts = load_commit_facts(app.store(), int(text.key.partition(":")[2]))
     shown: tuple[str, ...] = ("not here: the clone that the commit was indexed from is not on this machine",)
@@ -112,13 +116,18 @@ class TreeEntry(NamedTuple):
     files: int
 
 
-def list_labels(app: App, project: str | None) -> tuple[LabelCount, ...]:
+def list_labels(app: App, project: str | None) -> "tuple[LabelCount, ...]":
+    from forgelore.history.people import LabelCount
+    from forgelore.store.known_values import count_labels
+
     found = find_project(app, project)
     rows = count_labels(app.store(), found.id if found else None)
     return tuple(LabelCount(*row) for row in rows)
 
 
 def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ...]:
+    from forgelore.store.paths import list_tree_paths
+
     found = require_project(app, project)
     prefix = check_text("the folder", folder).strip().removeprefix("./").strip("/")
     prefix = "" if prefix in ("", ".") else f"{prefix}/"

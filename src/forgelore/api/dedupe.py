@@ -82,16 +82,12 @@ def card_maker(app: App, project: StoredProject, choice: CardChoice) -> CardMake
     if choice.budget is not None and choice.budget < 1:
         raise InvalidValue(f"a budget of {choice.budget} tokens is none", hint="a card takes about 1,500 tokens")
     is_auto = choice.name == "auto" and choice.profile is None
-    if choice.name == "builtin" or (is_auto and not _has_model(app)):
+    if choice.name == "builtin" or (is_auto and not app.has_model):
         return RuleCards()
     from forgelore.dedupe.llm import ModelCards
 
     fetch_patch = PatchReader(app, project).fetch if has_cursors(app.store(), project.id) else None
     return ModelCards(app.chat_model(choice.profile), workers=choice.workers, fetch_patch=fetch_patch)
-
-
-def _has_model(app: App) -> bool:
-    return any(one.name == "default" and one.base_url and one.model for one in app.config.llm)
 
 
 def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watcher | None) -> tuple[str, ...]:

@@ -120,10 +120,10 @@ def name_code(app: App, request: Query, text: str, project: StoredProject | None
     from forgelore.store.commits import find_commits
     from forgelore.store.hits import load_document_of
     from forgelore.store.projects import find_named
-    from forgelore.text.refs import parse_ref
+    from forgelore.text.refs import match_ref
 
     try:
-        ref = parse_ref(text) if len(text) < MAX_NAMED else None
+        ref = match_ref(text) if len(text) < MAX_NAMED else None
     except (InvalidValue, ValueError):
         ref = None
     is_file = ref is not None and bool(ref.tag) and ref.kind is None

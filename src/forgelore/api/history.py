@@ -222,9 +222,7 @@ class History:
     @property
     def has_model(self) -> bool:
         """Whether the settings name a language model."""
-        from forgelore.api.asking import has_model
-
-        return has_model(self.app)
+        return self.app.has_model
 
     # Reading
 

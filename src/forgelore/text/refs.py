@@ -146,6 +146,14 @@ def parse_ref(given: str | int) -> Ref:
     "acme/web#12" -> Ref("acme/web", 12)      "!34" -> Ref("", 34, "change")
     "acme/web v1.2" -> Ref("acme/web", tag="v1.2")
     """
+    if found := match_ref(given):
+        return found
+    text = without_userinfo(str(given).strip())
+    raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
+
+
+def match_ref(given: str | int) -> Ref | None:
+    """Return the item that a text or a number names, as `parse_ref`; None for words that look like no name of one."""
     text = without_userinfo(check_ref(given).strip())
     if _KEY.match(text):
         return Ref("", key=text)
@@ -157,10 +165,12 @@ def parse_ref(given: str | int) -> Ref:
         return _ref_from_url(text)
     if match := _REF.match(text):
         return _ref_of(match)
-    if _TAG.match(text):
-        commit = _COMMIT_OF.match(text)
-        return Ref(commit["project"], sha=commit["sha"].lower()) if commit else _tag_ref(text)
-    raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
+    return _tag_or_commit(text) if _TAG.match(text) else None
+
+
+def _tag_or_commit(text: str) -> Ref:
+    commit = _COMMIT_OF.match(text)
+    return Ref(commit["project"], sha=commit["sha"].lower()) if commit else _tag_ref(text)
 
 
 def parse_commit_name(text: str) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from forgelore.errors import InvalidValue, UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import add_project, project_in
+from forgelore.surfaces.cli.main import output_errors
 from forgelore.surfaces.cli.progress import make_watcher, stopping_on_interrupt
-from forgelore.surfaces.cli.streams import output_errors
 from forgelore.surfaces.cli.sync import add_indexing_arguments, describe_index, index_parts
 from forgelore.surfaces.cli.terminal import clean, number
 from forgelore.surfaces.present.text import counted_noun

@@ -4,7 +4,6 @@ import argparse
 from typing import TYPE_CHECKING, cast
 
 from forgelore.errors import UsageError
-from forgelore.surfaces.cli.hits import MARKS
 from forgelore.surfaces.cli.terminal import number
 from forgelore.surfaces.present.data import ROW_FORMATS
 
@@ -12,6 +11,8 @@ if TYPE_CHECKING:
     from forgelore.api import FilterWords
     from forgelore.surfaces.cli.command import Context
 
+# What stands before and behind a word that matched.
+MARKS = {"none": ("", ""), "markdown": ("**", "**"), "ansi": ("\x1b[1;33m", "\x1b[0m")}
 _RULE = "All of them must hold. Repeated: any of the values, but all of the labels."
 
 

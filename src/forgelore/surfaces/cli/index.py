@@ -1,4 +1,4 @@
-"""The index: `generate-docs`, `embed`, `index-code`, `stats` with its check and repair, and `calibrate`."""
+"""The index: `generate-docs`, `embed`, `index-code`, and `stats` with its check and repair."""
 
 import argparse
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,12 +9,10 @@ from forgelore.surfaces.cli.filtering import add_project, project_in
 from forgelore.surfaces.cli.progress import make_watcher, watched
 from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.data import MISSING, Absence
-from forgelore.surfaces.present.evaluate import CalibrationData, present_calibration
 
 if TYPE_CHECKING:
     from forgelore.api import (
         BuiltDocuments,
-        Calibrated,
         Checked,
         CodeStats,
         DocumentStats,
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     )
 
 _DOCUMENT_TYPES = {"intent": "intent cards"}  # the others have a plain plural
-_PLURALS = {"issue": "issues", "change": "changes"}
 
 
 class StatsData(NamedTuple):
@@ -297,50 +294,6 @@ def _code_rows(code: "CodeStats") -> list[list[str]]:
     return [["code files", number(code.files), languages], ["commits", number(code.commits), ""]]
 
 
-def add_calibrate_arguments(parser: argparse.ArgumentParser) -> None:
-    add_project(parser, "one project; default: the clone's, or the only one")
-    parser.add_argument("--embedder", metavar="NAME", help="use these vectors instead of the configured ones")
-    parser.add_argument("--dry-run", action="store_true", help="measure only; write nothing")
-
-
-def run_calibrate(context: Context, arguments: argparse.Namespace) -> CalibrationData:
-    project = context.history.projects.name(project_in(arguments))
-    with watched(context, project or "") as watcher:
-        found = context.history.calibrate(
-            project=project, embedder=arguments.embedder, dry_run=arguments.dry_run, watcher=watcher
-        )
-    for one in found:
-        _print_calibrated(context, one, is_dry=arguments.dry_run)
-    if not found:
-        context.print("no issues or changes to learn from")
-    return present_calibration(project or "", found, is_dry=arguments.dry_run)
-
-
-def _print_calibrated(context: Context, one: "Calibrated", *, is_dry: bool) -> None:
-    style = context.style
-    first = f", {number(one.found_first)} of them found first" if one.pairs else ""
-    context.print(
-        f"{style.bold(_PLURALS[one.kind])}: {number(one.pairs)} known duplicates{first}; {number(one.items)} items"
-    )
-    if one.pairs:
-        rows = [
-            [f"{at.similarity:.2f}", _share(at.precision), _share(at.recall), number(at.flagged)]
-            for at in one.thresholds
-        ]
-        head = ["similarity", "precision", "recall", "ranked items at or above"]
-        context.print(*(f"  {line}" for line in table(rows, grow=3, head=head, style=style)))
-    if one.kept:
-        context.print(f"  {style.yellow('!')} the shipped chance is kept: {one.kept}")
-    else:
-        done = "would be used" if is_dry else "is used from now on"
-        error = f"off by {one.error:.3f} on items it had not seen"
-        context.print(f"  {style.green('✓')} a chance fitted on {number(one.pairs)} pairs {done} ({error})")
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
-
-
 COMMANDS = {
     "generate-docs": Command(
         add_generate_docs_arguments,
@@ -384,14 +337,6 @@ COMMANDS = {
             "forgelore stats --check --sample 0   without asking the embedder for any vector",
             "forgelore stats --check --repair     make again what can be made again",
             "forgelore stats --json",
-        ),
-    ),
-    "calibrate": Command(
-        add_calibrate_arguments,
-        run_calibrate,
-        (
-            "forgelore calibrate acme/web",
-            "forgelore calibrate --dry-run         say the same, and write nothing at all",
         ),
     ),
 }

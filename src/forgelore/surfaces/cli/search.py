@@ -1,15 +1,15 @@
-"""Finding: `search`, `similar`, and `evaluate`, which measures both."""
+"""Finding: `search` and `similar`, and how hits are printed."""
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.errors import InvalidValue, NotFound, UsageError
 from forgelore.surfaces.cli.command import Command, Context
 from forgelore.surfaces.cli.filtering import (
+    MARKS,
     add_filters,
     add_limit,
-    add_mode,
     add_modes,
     add_output,
     check_rescore,
@@ -18,8 +18,7 @@ from forgelore.surfaces.cli.filtering import (
     read_limit,
     typed_filters,
 )
-from forgelore.surfaces.cli.hits import HitPage, print_count, print_more, print_nothing
-from forgelore.surfaces.cli.terminal import clean, fit, number, table, width
+from forgelore.surfaces.cli.terminal import Style, cells, clean, fit, number, width
 from forgelore.surfaces.present.find import (
     SearchData,
     SimilarData,
@@ -28,20 +27,20 @@ from forgelore.surfaces.present.find import (
     present_similar,
     why,
 )
+from forgelore.surfaces.present.text import day, printable, wrap_words
 
 if TYPE_CHECKING:
-    from forgelore.api import Evaluation, Group, QueryResult, Score, SearchAnswer
-    from forgelore.surfaces.present.evaluate import EvaluationData
+    from collections.abc import Iterable
+
+    from forgelore.api import Hit, HitRow, SearchAnswer, SimilarAnswer
 
 # What other programs' commands are called: gh search issues …
 _SUBCOMMANDS = {"issues": "is:issue", "prs": "is:pr", "mrs": "is:mr", "discussions": "type:discussion"}
 _NO_CLOSE_MATCH = "no close match; nearest results:"
 MAX_PASTED = 100_000  # bytes of standard input
-_GROUPS: "dict[Group, str]" = {"issue": "issues", "change": "changes", "golden": "golden queries"}
-_MAX_BAD_LINES = 20
-_THRESHOLD = 0.92
-# The first fields of a decision, in their order.
-_DECIDED = ("threshold", "precision", "recall", "false_alarms", "recall@fa1", "recall@fa5", "precision_at_prevalence")
+_TITLE_LINES = 2
+_LABELS = 4
+_BY_CARD = " by its card, which a program wrote"
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,7 +141,7 @@ def _read_sort(context: Context, arguments: argparse.Namespace) -> str | None:
     return f"{sort}-asc"
 
 
-def _print_answer(context: Context, answer: "SearchAnswer", page: HitPage, text: str) -> None:
+def _print_answer(context: Context, answer: "SearchAnswer", page: "HitPage", text: str) -> None:
     if answer.hits:
         print_count(context, answer.total, answer.mode, is_exact=answer.is_total_exact)
     for note in (*answer.notes, *(answer.synonyms if page.is_explained else ())):
@@ -218,117 +217,182 @@ def _compare_item(context: Context, arguments: argparse.Namespace, ref: str, *, 
     return context.for_programs(present)
 
 
-def add_evaluate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        help='one query per line: {"q": "words", "expect": ["#12"]}, or {"query": 34, "kind": "issue", "created_at":'
-        ' "…", "gold": [12]}; - for standard input',
+class HitPage(NamedTuple):
+    """Hits as they are printed: with how well each fits, or with why it is there. `offset`: how many come before."""
+
+    hits: "list[Hit]"
+    reasons: list[str] | None = None
+    is_explained: bool = False
+    offset: int = 0
+    marks: str | None = None  # one of MARKS; None: colours where there are any
+    facts: list[str] | None = None  # what moved each of them, with an explanation
+    sort: str = "relevance"
+
+    def print(self, context: Context) -> None:
+        with_project = context.history.projects.are_several
+        for at, hit in enumerate(self.hits):
+            marks = self.marks or ("ansi" if context.style.on else "none")
+            score = self._score(hit)
+            _print_head(context, f"{self.offset + at + 1:>2}. ", hit, score, marks, with_project=with_project)
+            _print_hit(context, hit, marks, self._date(hit))
+            if self.reasons and self.reasons[at]:
+                _print_wrapped(context, context.style.cyan(self.reasons[at]))
+            if self.is_explained:
+                _print_wrapped(context, context.style.dim(explain(hit)))
+            if self.is_explained and self.facts and self.facts[at]:
+                _print_wrapped(context, context.style.dim(self.facts[at]))
+
+    def _score(self, hit: "Hit") -> str:
+        """Return how well it fits; nothing where it is listed: all of these fit, and no words say how well."""
+        is_listed = self.sort != "relevance" or (hit.kind in ("file", "commit") and not hit.words)
+        return "" if hit.relevance is None or is_listed else hit.fit
+
+    def _date(self, hit: "Hit") -> str:
+        """Return the date that hits are sorted by, or else when it was created."""
+        is_by_update = self.sort == "updated" and hit.row.updated_at is not None
+        return f"updated {day(hit.row.updated_at)}" if is_by_update else day(hit.row.created_at)
+
+
+def print_count(context: Context, count: int, mode: str, *, is_exact: bool = True) -> None:
+    """Say how many results there are, how they were found and, to somebody who waited for them, how long it took: in a
+    pipe equal questions have equal answers.
+    """
+    found = f"{'' if is_exact else 'at least '}{number(count)} {'result' if count == 1 else 'results'}"
+    took = f", {context.elapsed_ms()} ms" if context.out.isatty() else ""
+    context.print(context.style.dim(f"{found} ({mode}{took})"))
+
+
+def print_more(context: Context, answer: "SearchAnswer | SimilarAnswer") -> None:
+    """Say how to get the next page."""
+    if answer.next_page:
+        first, last = answer.offset + 1, answer.offset + len(answer.hits)
+        context.print(context.style.dim(f"results {first} to {last}; more with --offset {last}"))
+
+
+def print_nothing(
+    context: Context, answer: "SearchAnswer | SimilarAnswer", text: str, *, is_filtered: bool, total: int = 0
+) -> bool:
+    """Say why there are no hits, and what to try. Return False where there are hits. `total`: hits on all pages."""
+    if answer.is_nothing_indexed:
+        message, advice = (
+            "nothing is indexed yet",
+            "run: forgelore sync OWNER/REPO, or: forgelore generate-docs",
+        )
+    elif answer.hits:
+        return False
+    elif total:
+        message, advice = f"no such page: {number(total)} results in all", "try a smaller --offset"
+    else:
+        asked = repr(fit(clean(text), 200)) if text else "the filters"
+        message, advice = f"nothing matches {asked}", _advice(answer.mode, is_filtered=is_filtered)
+    context.print(message, f"  {context.style.dim('→')} {advice}")
+    return True
+
+
+def _advice(mode: str, *, is_filtered: bool) -> str:
+    if is_filtered:
+        return "try fewer filters, or other words"
+    return (
+        "try fewer or other words, a beginning such as auth*, or --mode hybrid"
+        if mode == "lexical"
+        else "try other words"
     )
-    parser.add_argument("--project", metavar="NAME", help="the project the numbers belong to")
-    parser.add_argument("--exclude", metavar="FILE", help="a JSON list of item numbers that are not candidates")
-    add_mode(parser)
-    parser.add_argument(
-        "--before", action=argparse.BooleanOptionalAction, default=True,
-        help="compare an item with earlier ones only (the default), or with all others",
-    )  # fmt: skip
-    parser.add_argument(
-        "--missed", metavar="N", type=int, help="list up to N queries whose answer is not among the first 10"
-    )
-    parser.add_argument(
-        "--decide", action="store_true",
-        help="also say how often the duplicate warning would have been right; lines without gold show its noise",
-    )  # fmt: skip
-    parser.add_argument(
-        "--threshold", metavar="X", type=float, default=_THRESHOLD,
-        help=f"the similarity that --decide warns at (default: {_THRESHOLD})",
-    )  # fmt: skip
 
 
-def run_evaluate(context: Context, arguments: argparse.Namespace) -> "EvaluationData":
-    from forgelore.surfaces.present.evaluate import present_evaluation
-
-    if arguments.missed is not None and arguments.missed < 0:
-        raise InvalidValue(f"--missed {arguments.missed} is out of range", hint="use 0 or more")
-    if not 0 <= arguments.threshold <= 1:
-        raise InvalidValue(f"--threshold {arguments.threshold} is out of range", hint="use 0 to 1")
-    result = _evaluate(context, arguments)
-    context.warn(*result.warnings)
-    for bad in result.left_out[:_MAX_BAD_LINES]:
-        context.warn(f"line {bad.number} left out: {bad.reason}")
-    if len(result.left_out) > _MAX_BAD_LINES:
-        context.warn(f"{number(len(result.left_out) - _MAX_BAD_LINES)} more lines left out")
-    if not context.is_data:
-        _print_scores(context, result)
-        _print_decisions(context, result)
-        _print_missed(context, [one for one in result.outcomes if one.is_missed], arguments.missed or 0)
-    return present_evaluation(result, missed=arguments.missed)
-
-
-def _evaluate(context: Context, arguments: argparse.Namespace) -> "Evaluation":
-    from contextlib import nullcontext
-
-    from forgelore.surfaces.cli.progress import make_watcher
-
-    project = context.history.projects.name(arguments.project)
-    is_watched = not context.is_data and sys.stderr.isatty()
-    with make_watcher(project or "evaluate", is_quiet=False) if is_watched else nullcontext() as watcher:
-        return context.history.evaluate(
-            arguments.file, project=project, exclude=arguments.exclude, mode=arguments.mode,
-            embedder=arguments.embedder, earlier=arguments.before,
-            threshold=arguments.threshold if arguments.decide else None, watcher=watcher,
-        )  # fmt: skip
-
-
-def _print_scores(context: Context, result: "Evaluation") -> None:
-    measured = {group: score for group in _GROUPS for score in [result.score(group)] if score.n}
-    if not measured:
-        context.print("no line has an answer to look for")
+def _print_head(context: Context, at: str, hit: "Hit", score: str, marks: str, *, with_project: bool) -> None:
+    """Print number, ref and title: in two lines where one has no room for it, in full where nobody knows how wide."""
+    ref = clean(hit.row.full_ref if with_project else hit.row.ref)
+    if hit.kind == "file":
+        head = f"{at}{context.style.bold(f'{ref}:{hit.line}')} {clean(hit.symbol)}"
+        context.print(f"{head}  {context.style.dim(score)}".rstrip())
         return
-    style = context.style
-    head = [result.mode, *(f"{_GROUPS[group]} ({number(score.n)})" for group, score in measured.items())]
-    metrics = next(iter(measured.values())).values
-    rows = [
-        [metric.upper() if metric == "mrr" else metric, *(_cell(score, metric) for score in measured.values())]
-        for metric in metrics
-    ]
-    context.print(*table(rows, grow=0, head=head, style=style))
-    context.print(style.dim("in brackets: the 95 % interval"))
-    if result.not_duplicates and not result.decisions:
-        context.print(style.dim(f"{number(result.not_duplicates)} lines without gold: nothing to find, not counted"))
+    columns = _columns() - (len(score) + 2 if score else 0)
+    taken, indent = len(at) + cells(ref) + 1, "    "
+    title = mark_words(hit.row.title, hit.title_marks, marks)
+    lines = wrap_words(title, columns - len(indent), columns - taken) if context.is_fitted else [title]
+    if len(lines) > _TITLE_LINES:
+        # Cut without colours: one that is cut off would never end.
+        plain = wrap_words(clean(hit.row.title), columns - len(indent), columns - taken)
+        lines = [*plain[: _TITLE_LINES - 1], fit(" ".join(plain[_TITLE_LINES - 1 :]), columns - len(indent))]
+    shown = [f"{at}{context.style.bold(ref)} {lines[0]}", *(indent + line for line in lines[1:])]
+    shown[-1] += f"  {context.style.dim(score)}" if score else ""
+    context.print(*shown)
 
 
-def _cell(score: "Score", metric: str) -> str:
-    low, high = score.ci95[metric]
-    return f"{score.values[metric]:.3f} [{low:.2f}, {high:.2f}]"
+def _print_hit(context: Context, hit: "Hit", marks: str, date: str) -> None:
+    style, row = context.style, hit.row
+    more = [f"+{len(row.labels) - _LABELS}"] if len(row.labels) > _LABELS else []
+    where = style.dim(_BY_CARD) if row.representation == "intent" else ""
+    facts = [
+        _state(style, row),
+        "" if row.kind == "file" else row.kind + where,
+        f"@{clean(row.author)}" if row.author else "", date,
+        _thread(row),
+        ", ".join([*(clean(label) for label in row.labels[:_LABELS]), *more]),
+    ]  # fmt: skip
+    secret = style.yellow(" confidential") if row.is_confidential else ""
+    if any(facts):
+        _print_wrapped(context, style.dim(" · ").join(fact for fact in facts if fact) + secret)
+    if hit.kind == "file":
+        context.print(*_code_lines(hit, marks))
+    elif hit.snippet.text.strip():
+        shown = mark_words(hit.snippet.text, hit.snippet.marks, marks)
+        _print_wrapped(context, f"{style.dim('card:')} {shown}" if row.representation == "intent" else shown)
+    if row.url:
+        context.print("    " + style.dim(clean(row.url)))
 
 
-def _print_decisions(context: Context, result: "Evaluation") -> None:
-    from forgelore.surfaces.present.evaluate import present_decision
-
-    if not result.decisions:
-        return
-    groups = [(_GROUPS[group], present_decision(one)) for group, one in result.decisions.items()]
-    head = ["warned at", *(f"{name} ({number(one.duplicates + one.others)})" for name, one in groups)]
-    rows = [
-        [name, *("-" if one[at] is None else f"{one[at]:.3f}" for _, one in groups)] for at, name in enumerate(_DECIDED)
-    ]
-    context.print("", *table(rows, grow=0, head=head, style=context.style))
+def _thread(row: "HitRow") -> str:
+    """Return whose thread was found: who began it is not who wrote the page."""
+    if row.thread is None:
+        return ""
+    is_other = row.thread.author not in (None, row.author)
+    return f"in a thread of @{clean(row.thread.author)}" if is_other else "in a thread"
 
 
-def _print_missed(context: Context, missed: "list[QueryResult]", limit: int) -> None:
-    if not missed:
-        return
-    style, columns = context.style, width()
-    advice = "" if limit else " (--missed 20 lists them)"
-    context.print("", f"{number(len(missed))} not found among the first 10{advice}")
-    for one in missed[:limit]:
-        place = f"at {one.rank}" if one.rank else "not among the hits"
-        asked = f"{one.query} {one.title}" if one.title else one.query
-        context.print(f"  {style.bold(fit(clean(asked), columns - 2))}")
-        context.print(f"    expected {clean(', '.join(one.expected))}: {place}")
-        if one.first:
-            context.print(f"    first was {fit(clean(f'{one.first.ref} {one.first.title}'), columns - 14)}")
+def _code_lines(hit: "Hit", marks: str) -> list[str]:
+    """Return the lines of a snippet of code with their numbers."""
+    lines, at = [], 0
+    for row, line in enumerate(hit.snippet.text.split("\n"), hit.first_line):
+        inside = [(start - at, end - at) for start, end in hit.snippet.marks if at <= start and end <= at + len(line)]
+        lines.append(f"    {row:>5}  {mark_words(line, inside, marks)}")
+        at += len(line) + 1
+    return lines
+
+
+def _print_wrapped(context: Context, text: str) -> None:
+    context.print(*(f"    {line}" for line in wrap_words(text, _columns() - 4)))
+
+
+def _columns() -> int:
+    return min(width(), 120)
+
+
+def _state(style: Style, row: "HitRow") -> str:
+    reason = f" ({clean(row.state_reason).replace('_', ' ')})" if row.state_reason else ""
+    return style.state(row.state) + reason if row.state else ""
+
+
+def mark_words(text: str, marks: "Iterable[tuple[int, int]]", how: str) -> str:
+    """Return a text with what matched, as (start, end), marked in one of the ways of `MARKS`."""
+    before, after = MARKS[how]
+    parts, at = [], 0
+    for start, end in marks:
+        parts += [_safe(text[at:start]), before, clean(text[start:end]), after]
+        at = end
+    return "".join([*parts, _safe(text[at:])])
+
+
+def _safe(text: str) -> str:
+    return printable(text).replace("\n", " ").replace("\t", " ")
+
+
+def explain(hit: "Hit") -> str:
+    """Return "words #2 (BM25 12.31) · meaning #1 (cosine 0.612) · RRF 0.03252 · matched: deleted, files"."""
+    words = f"words #{hit.lexical_rank} (BM25 {hit.lexical_score:.2f})" if hit.lexical_rank else "words: not found"
+    meaning = f"meaning #{hit.vector_rank} (cosine {hit.vector_score:.3f})" if hit.vector_rank else "meaning: not found"
+    matched = f" · matched: {clean(', '.join(hit.words))}" if hit.words else ""
+    return f"{words} · {meaning} · RRF {hit.rrf:.5f}{matched}"
 
 
 COMMANDS = {
@@ -369,16 +433,6 @@ COMMANDS = {
             "forgelore similar '#12' --earlier --mode lexical --marks markdown",
             "forgelore similar '#12' --embedder lore --format csv",
             *filter_examples("forgelore similar '#12'"),
-        ),
-    ),
-    "evaluate": Command(
-        add_evaluate_arguments,
-        run_evaluate,
-        (
-            "forgelore evaluate golden.jsonl",
-            "forgelore evaluate duplicates.jsonl --project acme/web --missed 20",
-            "forgelore evaluate duplicates.jsonl --exclude spam.json --mode lexical --json",
-            "forgelore evaluate duplicates.jsonl --decide      what triage would have said, right and wrong",
         ),
     ),
 }
