@@ -17,7 +17,7 @@ ONLY_SQLITE = re.compile(
   | \bjson_(?:each|extract|array|group_array)\b | \bGLOB\b | \bgroup_concat\b | \bWITHOUT\ ROWID\b | \bAUTOINCREMENT\b
   | \bINSERT\ OR\ \w+ | \bREPLACE\ INTO\b | \blast_insert_rowid\b | \bCREATE\ (?:TEMP|VIRTUAL)\b | \bINDEXED\ BY\b
   | \bmax\((?:\w+\.)?id\)\ *(?:,\ *0\)\ *)?\+ | \bifnull\( | \biif\( | \bstrftime\( | \bzeroblob\(
-  | \bIS\ (?:NOT\ )?[?(] | (?:WHERE|AND|OR)\ [01]\b | \bis_\w+\ (?:=|<>)\ [01]\b
+  | \bIS\ (?:NOT\ )?(?!NOT\b|NULL\b|TRUE\b|FALSE\b|DISTINCT\b)[?('\w] | (?:WHERE|AND|OR)\ [01]\b | \bis_\w+\ (?:=|<>)\ [01]\b
     """,
     re.VERBOSE,
 )
@@ -64,6 +64,7 @@ def test_the_library_below_is_known_in_one_folder():
         "SELECT coalesce(max(id), 0) + 1 FROM items",
         "INSERT OR REPLACE INTO overrides",
         "WHERE author IS ?",
+        "WHERE a.author IS NOT b.author",
         "WHERE is_confidential = 0",
         "WHERE 1",
     ],

@@ -131,7 +131,7 @@ def load_duplicates(store: Store, project_id: int, kind: str, *, limit: int) -> 
         JOIN items t ON t.project_id = i.project_id AND t.number = l.target_number AND t.kind = i.kind
         WHERE l.project_id = ? AND i.kind = ? AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn
           AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind AND t.created_at < i.created_at
-          AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND (l.source <> 'text' OR i.state IS NOT 'open')
+          AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND (l.source <> 'text' OR i.state IS DISTINCT FROM 'open')
         ORDER BY i.created_at DESC, i.id DESC, t.id
     """
     found: dict[int, set[int]] = {}

@@ -150,7 +150,7 @@ def load_weights(store: Store, item_ids: Iterable[int]) -> dict[int, ItemWeight]
               AND o.kind = coalesce(l.target_kind, 'issue')
             JOIN notes n ON n.item_id = o.id
             WHERE l.item_id = i.id AND l.relation = 'closes' AND l.target_project = '' AND NOT l.is_withdrawn
-              AND NOT n.is_system AND NOT n.is_internal AND n.author IS NOT i.author
+              AND NOT n.is_system AND NOT n.is_internal AND n.author IS DISTINCT FROM i.author
               AND {visible(store, "o")}
           ),
           (SELECT count(*) FROM item_files f WHERE f.item_id = i.id)
