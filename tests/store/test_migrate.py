@@ -9,9 +9,9 @@ import pytest
 
 from forgelore.errors import CorruptStore, NewerStore, NotFound, StoreError
 from forgelore.model import ItemKey
-from forgelore.store.checks import find_rows
 from forgelore.store.closings import list_writes, load_closed_onto
 from forgelore.store.sqlite.connection import SqliteStore
+from forgelore.store.sqlite.repair import find_rows
 from forgelore.store.sqlite.schema import load_migrations, migrate, newest_version, open_store
 
 

@@ -23,7 +23,6 @@ from forgelore.ports.forge import PayloadReader
 from forgelore.ports.progress import Watcher
 from forgelore.records import Chunk
 from forgelore.store.candidates import each_card
-from forgelore.store.checks import find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.code import count_files, each_file, find_loose_parts, hash_text, load_chunks
 from forgelore.store.database import Store
 from forgelore.store.documents import StoredDocument, count_texts, each_text, load_sources, load_stored_documents
@@ -49,6 +48,7 @@ from forgelore.store.sqlite.fulltext import (
     find_code_damage,
     find_code_gaps,
 )
+from forgelore.store.sqlite.repair import find_broken_references, find_damage, find_unreadable, find_wrong
 from forgelore.store.sqlite.schema import SOURCES, find_gaps
 from forgelore.store.sqlite.vector_memory import is_file_true
 from forgelore.store.sqlite.vector_rows import (

@@ -22,7 +22,16 @@ from forgelore.index.update import reindex_items, update_index
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
 from forgelore.store.candidates import drop_cards
-from forgelore.store.checks import (
+from forgelore.store.code import forget_all_code
+from forgelore.store.database import Store
+from forgelore.store.items import load_hashed_items, save_content_hash
+from forgelore.store.jobs import count_waiting
+from forgelore.store.payloads import keeps_payloads
+from forgelore.store.projects import list_projects
+from forgelore.store.replay import forget_lost_payloads, forget_rows
+from forgelore.store.sqlite.check import measure_vectors
+from forgelore.store.sqlite.fulltext import refresh_common_words, remake_full_text
+from forgelore.store.sqlite.repair import (
     blank_unreadable,
     drop_nonsense,
     drop_orphans,
@@ -33,15 +42,6 @@ from forgelore.store.checks import (
     rebuild_indexes,
     set_id_counters,
 )
-from forgelore.store.code import forget_all_code
-from forgelore.store.database import Store
-from forgelore.store.items import load_hashed_items, save_content_hash
-from forgelore.store.jobs import count_waiting
-from forgelore.store.payloads import keeps_payloads
-from forgelore.store.projects import list_projects
-from forgelore.store.replay import forget_lost_payloads, forget_rows
-from forgelore.store.sqlite.check import measure_vectors
-from forgelore.store.sqlite.fulltext import refresh_common_words, remake_full_text
 from forgelore.store.sqlite.vector_memory import drop_file, refresh_file
 from forgelore.store.sqlite.vector_rows import (
     count_second_vectors,

@@ -1,4 +1,4 @@
-"""The numbers of `stats` (whether they are right is `store/checks`), and the embedders whose vectors are stored."""
+"""The numbers of `stats` (whether they are right is `index/check`), and the embedders whose vectors are stored."""
 
 import os
 from typing import NamedTuple

@@ -64,6 +64,14 @@ with modules that give the same names; a test compares this list with what other
                      measure_vectors, sample_vectors        whether vectors can be those of their texts
                      (SampledDocument), packed_size
                      has_no_job                             a condition that such statements share
+    repair           find_wrong, find_rows,                 rows of any table that contradict others, what the library
+                     find_damage, find_unreadable,          says of the file itself
+                     find_broken_references
+                     fill_gaps, rebuild_indexes,            the writes that make both good again
+                     blank_unreadable, drop_orphans,
+                     drop_nonsense, place_rows,
+                     set_id_counters, load_owned,
+                     forget_document_lists
     fulltext         remake_full_text,                      full text made anew, whatever state it is in; that of code
                      remake_code_words                      is empty then
     connection       TABLES, REMADE, CODE_REMADE,           its tables, for those who check and repair the file

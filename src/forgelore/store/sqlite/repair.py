@@ -5,7 +5,6 @@ Nothing is written by a check, which runs inside `Store.snapshot` while a sync g
 """
 
 import contextlib
-import json
 import re
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +14,15 @@ from forgelore.store.code import CODE_TABLES, forget_all_code
 from forgelore.store.database import Store
 from forgelore.store.replay import forget_rows
 from forgelore.store.sqlite.check import UNEMBEDDED, VECTOR_CHECKS, WORD_CHECKS, Fault, has_no_job
-from forgelore.store.sqlite.connection import CODE_REMADE, COUNTED, OF_DOCUMENTS, REMADE, is_own_complaint
+from forgelore.store.sqlite.connection import (
+    CODE_REMADE,
+    COUNTED,
+    OF_DOCUMENTS,
+    REMADE,
+    is_own_complaint,
+    one_of,
+    pack_list,
+)
 from forgelore.store.sqlite.schema import DERIVED, SOURCES, expected_schema, find_gaps, load_schema
 from forgelore.words import KINDS
 
@@ -285,18 +292,15 @@ def drop_orphans(store: Store) -> int:
     return gone
 
 
-_WITHIN = "IN (SELECT value FROM json_each(?))"
-
-
 def load_owned(store: Store, project_id: int, item_ids: Iterable[int]) -> list[int]:
     """Return those of these items that belong to a project, in the order of their ids."""
     sql = f"""
         SELECT id
         FROM items
-        WHERE project_id = ? AND id {_WITHIN}
+        WHERE project_id = ? AND id {one_of()}
         ORDER BY id
     """
-    return [item_id for (item_id,) in store.rows(sql, project_id, json.dumps(list(item_ids)))]
+    return [item_id for (item_id,) in store.rows(sql, project_id, pack_list(item_ids))]
 
 
 def rebuild_indexes(store: Store) -> None:
@@ -323,9 +327,9 @@ def forget_document_lists(store: Store, item_ids: Iterable[int]) -> None:
     sql = f"""
         UPDATE documents
         SET labels_hash = x'', paths_hash = x''
-        WHERE item_id {_WITHIN}
+        WHERE item_id {one_of()}
     """
-    store.run(sql, json.dumps(list(item_ids)))
+    store.run(sql, pack_list(item_ids))
 
 
 def set_id_counters(store: Store) -> None:
@@ -339,13 +343,13 @@ def drop_nonsense(store: Store) -> bool:
     """Delete jobs of nothing and learned numbers that make no sense, and reset impossible counts of attempts; returns
     whether learned numbers went. Jobs are looked for again: the queue moves on while a sync runs.
     """
-    store.run(f"DELETE FROM jobs WHERE rowid {_WITHIN}", json.dumps(find_rows(store, "job_of_nothing")))
+    store.run(f"DELETE FROM jobs WHERE rowid {one_of()}", pack_list(find_rows(store, "job_of_nothing")))
     sql = f"""
         UPDATE jobs
         SET attempt_count = 0, last_attempt_at = NULL, last_error = NULL, next_attempt_at = NULL
-        WHERE rowid {_WITHIN}
+        WHERE rowid {one_of()}
     """
-    store.run(sql, json.dumps(find_rows(store, "job_miscounted")))
+    store.run(sql, pack_list(find_rows(store, "job_miscounted")))
     learned = sum(store.run(f"DELETE FROM {table} WHERE NOT ({good})") for table, good in LEARNED)
     return learned > 0
 
