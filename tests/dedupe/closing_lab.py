@@ -34,9 +34,11 @@ class ClosingLab:
         add = self.project.add_issue if kind == "issue" else self.project.add_change
         return add(title, body, author=author, **more)
 
-    def prepare(self, copies=1, *, kind="issue", confidence=0.97):
-        """An original and its copies, synced and decided; returns their numbers."""
-        numbers = [self.add(kind=kind, author=f"user{at}") for at in range(copies + 1)]
+    def prepare(self, copies=1, *, kind="issue", confidence=0.97, author=""):
+        """An original and its copies, synced and decided; returns their numbers. Each has an author of its own, unless
+        one is named.
+        """
+        numbers = [self.add(kind=kind, author=author or f"user{at}") for at in range(copies + 1)]
         if self.lab.path == "acme/web" and "forgejo" in self.lab.name_text:
             self.named = ("ana",)
         self.lab.sync()

@@ -115,7 +115,7 @@ def test_a_target_that_somebody_marks_as_a_duplicate_gets_nothing_closed_onto_it
 
 def test_two_plans_that_close_a_pair_onto_each_other_never_make_a_circle(closing):
     """Both were made before either was applied; a person has said meanwhile which of the two stays."""
-    original, copy = closing.prepare()
+    original, copy = closing.prepare(author="kim")
     first = closing.planned()
     closing.decide(original, copy)
     closing.say("canonical", copy)

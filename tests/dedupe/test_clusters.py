@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from forgelore.dedupe.clusters import (
     ClusterItem,
     Edge,
+    apply_overrides,
     choose_canonical,
     cluster_edges,
+    copy_edges,
     is_english,
     plan_cluster,
 )
 from forgelore.dedupe.reasons import ReasonCode
+from forgelore.records import Override
 
 pairs = st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(0, 2))
 edges = st.lists(pairs, max_size=25).map(lambda each: [Edge(one, two, 0.85 + at / 20) for one, two, at in each])
@@ -43,7 +46,7 @@ def test_who_was_taken_out_is_in_no_cluster():
 
 members = st.builds(
     ClusterItem, st.integers(1, 9), st.integers(1, 9), st.booleans(), st.booleans(), st.booleans(), st.booleans(),
-    st.integers(0, 3), st.integers(0, 3),
+    st.integers(0, 3), st.integers(0, 3), author=st.sampled_from(["ann", "bob", None]), is_said_duplicate=st.booleans(),
 )  # fmt: skip
 
 
@@ -57,7 +60,7 @@ def test_the_canonical_ignores_the_order_and_is_open_if_any_is(cluster, seed):
 
 
 def test_preferences_come_in_their_order():
-    base = ClusterItem(1, 10, is_open=True)
+    base = ClusterItem(1, 10, is_open=True, author="ann")
     rivals = [
         (base._replace(is_in_language=False, activity=9), base._replace(number=11), "language"),
         (base._replace(activity=9), base._replace(number=11, is_by_maintainer=True), "maintainer"),
@@ -65,6 +68,9 @@ def test_preferences_come_in_their_order():
         (base._replace(created_at=2), base._replace(number=11, created_at=1), "age"),
         (base, base._replace(number=9), "number"),
         (base._replace(is_by_maintainer=True), base._replace(number=11, is_chosen=True), "a person"),
+        (base._replace(is_said_duplicate=True), base._replace(number=11), "a person"),
+        (base._replace(number=11, author="max", is_by_maintainer=True, activity=9), base, "age"),
+        (base._replace(number=11, author=None), base._replace(author=None), "age"),
         (base._replace(is_open=False, is_chosen=True), base._replace(number=11), "open"),
     ]
     for loser, winner, by in rivals:
@@ -115,8 +121,8 @@ def test_why_an_item_stays_open():
 def test_direct_fallback_never_closes_onto_what_is_closed_marked_or_closed_by_the_plan():
     found = [Edge(2, 1, 0.95), Edge(3, 2, 0.95), Edge(4, 5, 0.95), Edge(6, 7, 0.95), Edge(8, 9, 0.95)]
     items = [
-        item(1), item(2), item(3), item(4), item(5, is_open=False), item(6), item(7, is_duplicate=True), item(8),
-        item(9, author="max"),
+        item(1), item(2), item(3), item(4), item(5, is_open=False), item(6), item(7, is_duplicate=True),
+        item(8, created_at=20), item(9, author="max", created_at=10),
     ]  # fmt: skip
     assert reasons(items, 1, found, policy="direct-fallback") == {
         2: None,
@@ -177,3 +183,48 @@ def test_seeded_order_of_edges_changes_no_plan():
         random.Random(seed).shuffle(shuffled)
         plans.add(tuple(plan_cluster(items, 1, shuffled, NOBODY)))
     assert len(plans) == 1
+
+
+FILED = {"ann": "ann", "ANN": "ann", "bob": "bob", None: "somebody"}
+
+
+@given(
+    st.lists(
+        st.builds(
+            item, st.integers(1, 8), is_open=st.booleans(), author=st.sampled_from(["ann", "ANN", "bob", None]),
+            created_at=st.one_of(st.none(), st.integers(1, 3)),
+        ),
+        min_size=2, max_size=8, unique_by=lambda one: one.number,
+    ),
+    st.sampled_from(["canonical-only", "direct-fallback"]),
+)  # fmt: skip
+def test_no_plan_closes_an_older_item_onto_a_newer_one_of_another_author(items, policy):
+    """Whatever judges accepted: here everything repeats everything."""
+    found = [Edge(one.item_id, other.item_id, 0.95) for one in items for other in items if one is not other]
+    by_id = {one.item_id: one for one in items}
+    for canonical in by_id:
+        for line in plan_cluster(items, canonical, found, NOBODY, policy=policy):
+            if line.reason or not line.target_id:
+                continue
+            source, target = by_id[line.item_id], by_id[line.target_id]
+            is_own = source.author and target.author and FILED[source.author] == FILED[target.author]
+            has_dates = None not in (source.created_at, target.created_at)
+            is_older = (
+                (source.created_at, source.number) < (target.created_at, target.number)
+                if has_dates
+                else source.number < target.number
+            )
+            assert is_own or not is_older
+
+
+def test_a_person_may_accept_a_pair_against_its_dates():
+    assert reasons([item(1), item(2, author="bob")], 2, [Edge(1, 2, 1.0)]) == {1: ReasonCode.TARGET_IS_NEWER}
+    assert reasons([item(1), item(2, author="bob")], 2, [Edge(1, 2, 1.0)], by_people={1}) == {1: None}
+
+
+def test_copies_repeat_each_other_unless_a_person_said_otherwise():
+    said = [Override(5, "reject", 1, "ana", 0), Override(4, "accept", 1, "ana", 0)]
+    standing = apply_overrides([Edge(2, 1, 0.97), Edge(3, 2, 0.92), Edge(5, 2, 0.95)], said)
+    found = copy_edges([1, 2, 3, 4, 5], standing, lambda one, other: 3 not in (one, other) or 1 in (one, other))
+    assert {(one.source, one.target): one.confidence for one in found if one.target == 1} == {(3, 1): 0.92}
+    assert not any(one.source == 4 for one in found), "what a person accepted of 4 is all that counts"

@@ -133,7 +133,7 @@ def test_what_people_objected_to_is_planned_again_only_after_somebody_accepted_i
 
 
 def test_nothing_is_closed_onto_an_item_that_waits_for_its_own_closing(closing):
-    first, second, third = (closing.add(author=f"user{at}") for at in range(3))
+    first, second, third = (closing.add(body=f"EACCES, says user{at}", author=f"user{at}") for at in range(3))
     if closing.lab.name_text.startswith("forgejo"):
         closing.named = ("ana",)
     closing.lab.sync()

@@ -17,8 +17,8 @@ def closing(github):
 
 
 def chain(closing, count):
-    """Items of which each repeats the one before it."""
-    numbers = [closing.add(author=f"user{at}") for at in range(count)]
+    """Items of which each repeats the one before it, in words of its own."""
+    numbers = [closing.add(body=f"It says EACCES, says user{at}", author="kim") for at in range(count)]
     closing.lab.sync()
     for source, target in zip(numbers[1:], numbers, strict=False):
         closing.decide(source, target)

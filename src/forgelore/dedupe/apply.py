@@ -17,7 +17,7 @@ import msgspec
 
 from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import HOUR_MS, AuditResult, RecheckCase, SeenItem, find_gap, recheck, why_waiting
-from forgelore.dedupe.clusters import reaches
+from forgelore.dedupe.clusters import Edge, EffectiveEdges, cluster_edges, copy_edges, reaches
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
@@ -34,7 +34,7 @@ from forgelore.dedupe.journal import (
     writing_run,
 )
 from forgelore.dedupe.maintainers import LivePeople
-from forgelore.dedupe.plan import load_edges, load_waiting
+from forgelore.dedupe.plan import Copies, load_edges, load_waiting
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue, Unproven
 from forgelore.model import Item, ItemKey
@@ -64,15 +64,18 @@ def find_objection(
     """
     if state is not None and state.is_open and (reason := _find_grace(context, line)):
         return reason
-    if reason := _recheck(context, line, state, target, own_comments=own_comments):
+    kind = (state or target).item.key.kind if state or target else "issue"  # type: ignore[union-attr]
+    standing = load_edges(context.store, context.project_id, kind)
+    if reason := _recheck(context, line, state, target, standing, own_comments=own_comments):
         return reason
     assert state is not None
-    return people.protects(state.item) or _overruled(context, line, state.item.key.kind) or _circle(context, line)
+    return people.protects(state.item) or _overruled(context, line, standing, kind) or _circle(context, line)
 
 
 def _recheck(
-    context: WriteContext, line: PlannedClosing, state: LiveState | None, target: LiveState | None, *, own_comments: int
-) -> ReasonCode | None:
+    context: WriteContext, line: PlannedClosing, state: LiveState | None, target: LiveState | None,
+    standing: EffectiveEdges, *, own_comments: int,
+) -> ReasonCode | None:  # fmt: skip
     seen = json.loads(line.seen)
     newest = find_newest_comment(context, state, closing_marker(context.run_id, line.item_id))
     case = RecheckCase(
@@ -81,20 +84,37 @@ def _recheck(
             comments=state.item.comment_count, own_comments=own_comments, newest_comment=newest
         ),
         msgspec.convert(seen["target"], SeenItem), target and target.as_live(comments=target.item.comment_count),
+        is_accepted=is_accepted(line, standing),
     )  # fmt: skip
     return recheck(case)
 
 
-def _overruled(context: WriteContext, line: PlannedClosing, kind: str) -> ReasonCode | None:
+def is_accepted(line: PlannedClosing, standing: EffectiveEdges) -> bool:
+    """Tell whether a person accepted the very pair of a line."""
+    pairs = {(one.source, one.target) for one in standing.edges if one.source in standing.by_people}
+    return (line.item_id, line.target_id) in pairs
+
+
+def _overruled(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges, kind: str) -> ReasonCode | None:
     """Return what was said since the plan, by people or a judge: the edge must stand, the item in its place."""
-    standing = load_edges(context.store, context.project_id, kind)
     if {line.item_id, line.target_id} & standing.alone or line.item_id in standing.chosen:
         return ReasonCode.SAID_OTHERWISE
-    pair = (line.item_id, line.target_id)
-    edge = next((one for one in standing.edges if (one.source, one.target) == pair), None)
+    edge = _find_edge(context, line, standing, kind)
     if edge is None:
         return ReasonCode.MISSING_ACCEPTED_EDGE
     return ReasonCode.LOW_CONFIDENCE if edge.confidence < (line.confidence or 0.0) else None
+
+
+def _find_edge(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges, kind: str) -> Edge | None:
+    """Return the edge of a line: a decision's, or that of two copies which decisions connect."""
+    pair = (line.item_id, line.target_id or 0)
+    for edge in standing.edges:
+        if (edge.source, edge.target) == pair:
+            return edge
+    if not any(set(pair) <= set(one) for one in cluster_edges(standing.edges, alone=standing.alone)[0]):
+        return None
+    same = Copies(context.store, context.project_id, kind, load_plan_items(context.store, pair))
+    return next((edge for edge in copy_edges(pair, standing, same.is_copy) if edge.source == line.item_id), None)
 
 
 def _circle(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from forgelore.dedupe.clusters import is_newer_by_another
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.records import EdgeJudge, GracePeriod
 from forgelore.text.markdown import GRACE, build_message
@@ -33,6 +34,9 @@ class SeenItem(Struct, frozen=True):
 class LiveItem(NamedTuple):
     """What an item looks like now. `own_comments`: those of ours that the count includes."""
 
+    number: int
+    author: str | None
+    created_at: int | None
     is_open: bool
     content_hash: str
     assignees: tuple[str, ...]
@@ -47,10 +51,13 @@ class LiveItem(NamedTuple):
 
 
 class RecheckCase(NamedTuple):
+    """An item and its target, then and now. `is_accepted`: a person accepted this very pair."""
+
     seen: SeenItem
     live: LiveItem | None  # None: it is gone
     seen_target: SeenItem
     target: LiveItem | None
+    is_accepted: bool = False
 
 
 def recheck(case: RecheckCase) -> ReasonCode | None:
@@ -110,6 +117,11 @@ def _is_target_duplicate(case: RecheckCase) -> bool:
     return case.target is not None and case.target.is_duplicate
 
 
+def _is_target_newer(case: RecheckCase) -> bool:
+    has_both = case.live is not None and case.target is not None
+    return has_both and not case.is_accepted and is_newer_by_another(case.target, case.live)  # type: ignore[arg-type]
+
+
 _RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
     (_is_closed, ReasonCode.NOT_OPEN),
     (_is_confidential, ReasonCode.CONFIDENTIAL),
@@ -119,6 +131,7 @@ _RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
     (_is_discussed, ReasonCode.DISCUSSED_SINCE_PLAN),
     (_is_target_closed, ReasonCode.TARGET_NOT_OPEN),
     (_is_target_duplicate, ReasonCode.TARGET_IS_DUPLICATE),
+    (_is_target_newer, ReasonCode.TARGET_IS_NEWER),
 )
 
 

@@ -7,11 +7,15 @@ at its weakest edge. Without a bound one chain of weak edges grew to 455 members
 not matter: of equally confident ones the smaller numbers go first.
 
 The canonical is chosen by an order of preferences:
-open > what a person said > in the preferred language > written by a maintainer > activity > age > number.
+open > what a person said > filed first > in the preferred language > written by a maintainer > activity > age > number.
+
+"Filed first" lets nobody choose what survives by copying it: an item is closed onto an older one, or onto another one
+of its own author. So the preferences after it decide only among the items that one author filed before anybody else.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from itertools import permutations
+from typing import Literal, NamedTuple, Protocol
 
 from forgelore.dedupe.gates import MIN_CLOSE
 from forgelore.dedupe.reasons import ReasonCode
@@ -73,20 +77,45 @@ class ClusterItem(NamedTuple):
     is_chosen: bool = False  # by a person
     is_in_language: bool = True
     is_by_maintainer: bool = False
-    activity: int = 0  # comments, of a change those on its lines too
-    created_at: int = 0
+    activity: int = 0  # people other than the author who commented
+    created_at: int | None = None
     is_duplicate: bool = False  # marked already
     author: str | None = None
     assignees: tuple[str, ...] | None = None
+    is_said_duplicate: bool = False  # a person accepted that it repeats another
 
 
-_ORDER: tuple[tuple[str, Callable[[ClusterItem], int]], ...] = (
-    ("open", lambda one: not one.is_open),
-    ("a person", lambda one: not one.is_chosen),
+class FiledItem(Protocol):
+    """What tells who filed an item, and when."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def author(self) -> str | None: ...
+    @property
+    def created_at(self) -> int | None: ...
+
+
+def is_newer_by_another(target: FiledItem, item: FiledItem) -> bool:
+    """Tell whether somebody else filed the target, and after the item. An unknown author counts as somebody else; where
+    a date is missing, numbers tell.
+    """
+    is_own = item.author is not None and (target.author or "").lower() == item.author.lower()
+    return not is_own and filed_after(target, item)
+
+
+def filed_after(one: FiledItem, other: FiledItem) -> bool:
+    """Tell whether one item was filed after another."""
+    if one.created_at is None or other.created_at is None:
+        return one.number > other.number
+    return (one.created_at, one.number) > (other.created_at, other.number)
+
+
+_PREFERENCES: tuple[tuple[str, Callable[[ClusterItem], int]], ...] = (
     ("language", lambda one: not one.is_in_language),
     ("maintainer", lambda one: not one.is_by_maintainer),
     ("activity", lambda one: -one.activity),
-    ("age", lambda one: one.created_at),
+    ("age", lambda one: one.created_at or 0),
     ("number", lambda one: one.number),
 )
 
@@ -97,11 +126,20 @@ def choose_canonical(members: Sequence[ClusterItem]) -> tuple[ClusterItem, str]:
     If any item is open, an open one is chosen, whatever else speaks for a closed one; a person's choice of a closed one
     waits until none is open.
     """
-    ordered = sorted(members, key=lambda one: [key(one) for _, key in _ORDER])
+    standing = [one for one in members if not one.is_said_duplicate] or members
+    rivals = [one for one in standing if one.is_open] or standing
+    late = {one.number for one in members if any(is_newer_by_another(one, rival) for rival in rivals)}
+    order: tuple[tuple[str, Callable[[ClusterItem], int]], ...] = (
+        ("open", lambda one: not one.is_open),
+        ("a person", lambda one: 0 if one.is_chosen else 2 if one.is_said_duplicate else 1),
+        ("age", lambda one: one.number in late),
+        *_PREFERENCES,
+    )
+    ordered = sorted(members, key=lambda one: [key(one) for _, key in order])
     if len(ordered) == 1:
         return ordered[0], ""
     first, second = ordered[:2]
-    return first, next((name for name, key in _ORDER if key(first) != key(second)), "number")
+    return first, next((name for name, key in order if key(first) != key(second)), "number")
 
 
 # Short words that hardly another language has: enough to tell "is this English" from a few sentences.
@@ -132,11 +170,14 @@ def plan_cluster(
     policy: TargetPolicy = "canonical-only",
     min_close: float = MIN_CLOSE,
     targets_of_others: Mapping[int, int] | None = None,
+    by_people: Collection[int] = (),
 ) -> list[PlannedClosing]:
     """Return what becomes of every item of a cluster but its canonical.
 
     An item is closed only if it is open, nobody who maintains the project wrote it or is assigned to it (and that is
     known), an accepted decision leads directly from it to its target with enough confidence, and the target stays open.
+    Nor is it closed onto a newer item of another author, unless a person accepted that very pair (`by_people`: sources
+    of such edges). `edges`: of a source, its own decision comes first.
 
         canonical-only     the target is the cluster's canonical
         direct-fallback    or else the target of its own accepted decision, if that is open, no duplicate, and not
@@ -146,7 +187,9 @@ def plan_cluster(
     before, so that no circle comes about across runs.
     """
     by_id = {one.item_id: one for one in items}
-    direct = {edge.source: edge for edge in edges}
+    direct: dict[int, list[Edge]] = {}
+    for edge in edges:
+        direct.setdefault(edge.source, []).append(edge)
     closed: dict[int, int] = dict(targets_of_others or {})
     lines: list[PlannedClosing] = []
     for item in sorted(items, key=lambda each: each.number):
@@ -154,6 +197,9 @@ def plan_cluster(
             continue
         line = _plan_item(item, by_id, direct, canonical_id, maintainers, policy, min_close)
         target = None if line.reason else line.target_id
+        is_free = item.item_id in by_people
+        if target is not None and not is_free and is_newer_by_another(by_id[target], item):
+            line, target = line._replace(reason=ReasonCode.TARGET_IS_NEWER), None
         if target is not None and reaches(closed, target, item.item_id):
             line = line._replace(reason=ReasonCode.WOULD_CYCLE)
         elif target is not None:
@@ -165,7 +211,7 @@ def plan_cluster(
 def _plan_item(
     item: ClusterItem,
     by_id: Mapping[int, ClusterItem],
-    direct: Mapping[int, Edge],
+    direct: Mapping[int, Sequence[Edge]],
     canonical_id: int,
     maintainers: Mapping[str, bool | None],
     policy: TargetPolicy,
@@ -178,8 +224,10 @@ def _plan_item(
         return skip(reason)
     if not any(other.is_open for other in by_id.values() if other.item_id != item.item_id):
         return skip(ReasonCode.LAST_OPEN_OF_CLUSTER)
-    edge = direct.get(item.item_id)
-    if edge is None or (edge.target != canonical_id and policy == "canonical-only"):
+    edges = direct.get(item.item_id, ())
+    onto_canonical = next((one for one in edges if one.target == canonical_id), None)
+    edge = onto_canonical or (edges[0] if edges and policy == "direct-fallback" else None)
+    if edge is None:
         return skip(ReasonCode.MISSING_ACCEPTED_EDGE)
     target = by_id.get(edge.target)
     if target is None or not target.is_open:
@@ -229,12 +277,36 @@ def _keep_targets_open(lines: list[PlannedClosing]) -> list[PlannedClosing]:
 
 
 class EffectiveEdges(NamedTuple):
-    """Edges as they count, items that stand alone, items that people chose as canonical, sources of human edges."""
+    """Edges as they count, items that stand alone, items that people chose as canonical, sources of human edges, and
+    pairs that people rejected.
+    """
 
     edges: list[Edge]
     alone: frozenset[int]
     chosen: frozenset[int]
     by_people: frozenset[int]
+    rejected: frozenset[frozenset[int]] = frozenset()
+
+
+def copy_edges(members: Sequence[int], standing: EffectiveEdges, is_copy: Callable[[int, int], bool]) -> list[Edge]:
+    """Return the edges between copies in a cluster that no decision names: a judge names one original of each item, and
+    of three copies any repeats any. Each is as sure as the weaker of what is known of its two items. What a person said
+    of an item or a pair stands.
+    """
+    best: dict[int, float] = {}
+    for edge in standing.edges:
+        for item in edge[:2]:
+            best[item] = max(best.get(item, 0.0), edge.confidence)
+    known = {(edge.source, edge.target) for edge in standing.edges}
+    return [
+        Edge(source, target, min(best.get(source, 0.0), best.get(target, 0.0)))
+        for source, target in permutations(members, 2)
+        if (source, target) not in known
+        and source not in standing.by_people
+        and frozenset((source, target)) not in standing.rejected
+        and not {source, target} & standing.alone
+        and is_copy(source, target)
+    ]
 
 
 def apply_overrides(edges: Iterable[Edge], words: Iterable[Override]) -> EffectiveEdges:
@@ -270,4 +342,4 @@ def apply_overrides(edges: Iterable[Edge], words: Iterable[Override]) -> Effecti
             alone.discard(word.item_id)
     found |= {source: Edge(source, target, 1.0) for source, target in accepted.items()}
     kept = [edge for edge in found.values() if frozenset(edge[:2]) not in rejected]
-    return EffectiveEdges(kept, frozenset(alone), frozenset(chosen), frozenset(accepted))
+    return EffectiveEdges(kept, frozenset(alone), frozenset(chosen), frozenset(accepted), frozenset(rejected))

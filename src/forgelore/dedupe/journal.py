@@ -154,7 +154,8 @@ class LiveState(NamedTuple):
         """Return what the recheck looks at. `comments`: how many there are, `own_comments` of them are ours."""
         item, facts = self.item, self.facts
         return LiveItem(
-            self.is_open, content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), comments,
+            item.key.number, item.author, item.created_at, self.is_open,
+            content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), comments,
             item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
             own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
         )  # fmt: skip

@@ -7,11 +7,12 @@ stays open has a reason, such as the hours of grace that an earlier run gave it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, get_args
 
 import msgspec
 
+from forgelore.compare.sameness import find_sameness, without_boilerplate
 from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import SeenItem, find_waiting, why_waiting
 from forgelore.dedupe.clusters import (
@@ -23,6 +24,7 @@ from forgelore.dedupe.clusters import (
     apply_overrides,
     choose_canonical,
     cluster_edges,
+    copy_edges,
     is_english,
     plan_cluster,
 )
@@ -31,6 +33,7 @@ from forgelore.dedupe.maintainers import find_maintainers
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
 from forgelore.records import EdgeJudge, PlannedClosing
+from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import StoredCluster, list_clusters, replace_clusters
 from forgelore.store.closings import (
     PlanItem,
@@ -106,7 +109,7 @@ def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: boo
         standing = load_edges(store, project.id, kind)
         clusters, refused = cluster_edges(standing.edges, bound=settings.bound, alone=standing.alone)
         items = load_plan_items(store, [number for edge in standing.edges for number in edge[:2]])
-        makers = _Chooser(store, project, settings, items, standing.chosen)
+        makers = _Chooser(store, project, settings, items, standing)
         choices = [(makers.choose(members), members) for members in clusters]
         kept[kind] = [(one.item_id, chosen_by, members) for (one, chosen_by), members in choices]
         shown += [_show_cluster(kind, one, members, items) for one, members in choices]
@@ -137,9 +140,10 @@ class _Chooser:
 
     def __init__(
         self, store: Store, project: StoredProject, settings: ClusterSettings, items: dict[int, PlanItem],
-        chosen: frozenset[int],
+        standing: EffectiveEdges,
     ) -> None:  # fmt: skip
-        self._items, self._chosen, self._settings = items, chosen, settings
+        self._items, self._standing, self._settings = items, standing, settings
+        self._said = {edge.source: edge.target for edge in standing.edges if edge.source in standing.by_people}
         self._closed = load_closed_onto(store, project.id)
         authors = {item.author for item in items.values() if item.author}
         self._maintainers = find_maintainers(store, project, authors, named=settings.maintainers)
@@ -148,12 +152,30 @@ class _Chooser:
         return choose_canonical([self._as_member(self._items[number]) for number in members if number in self._items])
 
     def _as_member(self, item: PlanItem) -> ClusterItem:
+        original = self._items.get(self._said.get(item.id, 0))
         is_in_language = self._settings.language == "any" or is_english(f"{item.title} {item.body or ''}")
         return ClusterItem(
-            item.id, item.number, is_open_now(item, self._closed), item.id in self._chosen, is_in_language,
-            bool(item.author and self._maintainers.get(item.author)),
-            (item.comment_count or 0) + (item.review_comment_count or 0), item.created_at or 0,
+            item.id, item.number, is_open_now(item, self._closed), item.id in self._standing.chosen, is_in_language,
+            bool(item.author and self._maintainers.get(item.author)), item.people, item.created_at, author=item.author,
+            is_said_duplicate=original is not None and is_open_now(original, self._closed),
         )  # fmt: skip
+
+
+class Copies:
+    """Which items of a kind have the same text, the lines of the project's forms aside."""
+
+    def __init__(self, store: Store, project_id: int, kind: str, items: Mapping[int, PlanItem]) -> None:
+        self._items, self._lines = items, load_boilerplate(store, project_id, kind)
+
+    def is_copy(self, one: int, other: int) -> bool:
+        """Tell whether both items have the same text."""
+        mine, theirs = self._items.get(one), self._items.get(other)
+        if mine is None or theirs is None:
+            return False
+        return find_sameness(*self._words(mine), *self._words(theirs)) == "same_text"
+
+    def _words(self, item: PlanItem) -> tuple[str, str]:
+        return item.title, without_boilerplate(item.body or "", self._lines)
 
 
 def _show_cluster(
@@ -198,7 +220,9 @@ class PlanSettings(NamedTuple):
 
 
 class PlanLine(NamedTuple):
-    """One item of a plan, as people see it. `reason`: why it stays open; "" where it would be closed."""
+    """One item of a plan, as people see it. `reason`: why it stays open; "" where it would be closed. `by_person`: a
+    person accepted this very pair, which may then be closed onto a newer item of another author.
+    """
 
     kind: str
     number: int
@@ -209,6 +233,11 @@ class PlanLine(NamedTuple):
     target_url: str | None
     confidence: float | None
     reason: str
+    author: str | None = None
+    created_at: int | None = None
+    target_author: str | None = None
+    target_created_at: int | None = None
+    by_person: bool = False
 
 
 class ClosingPlan(NamedTuple):
@@ -231,10 +260,11 @@ def plan_closings(context: JobContext, settings: PlanSettings, *, dry_run: bool 
     planned: list[tuple[PlannedClosing, PlanLine]] = []
     judges: list[EdgeJudge] = []
     for kind in settings.kinds:
-        lines, items, by_people = _plan_kind(store, project, kind, settings)
-        planned += [(one, _show_line(one, items)) for one in lines]
+        lines, items, by_people, copies = _plan_kind(store, project, kind, settings)
+        planned += [(one, _show_line(one, items, by_people)) for one in lines]
         closing = [one.item_id for one in lines if one.action == "close"]
-        judges += list_judges(store, [one for one in closing if one not in by_people])
+        judged = [one for one in closing if one not in by_people]
+        judges += list_judges(store, [*judged, *(other for one in judged for other in copies.get(one, ()))])
         judges += [EdgeJudge("human", "", kind, 1.0, 1.0)] if by_people & set(closing) else []
     counters = _count(planned)
     run = None if dry_run else _save_plan(context, settings, [one for one, _ in planned], judges, counters)
@@ -248,7 +278,8 @@ def load_closing_plan(store: Store, project: StoredProject, run: DedupeRun) -> C
     named = [item_id for line in lines for item_id in (line.item_id, line.target_id) if item_id is not None]
     items = load_plan_items(store, named)
     policy: TargetPolicy = str(run.parameters["target_policy"])  # type: ignore[assignment]
-    shown = [_show_line(line, items) for line in lines if line.item_id in items]
+    by_people = {pair for kind in CLUSTERED for pair in load_edges(store, project.id, kind).by_people}
+    shown = [_show_line(line, items, by_people) for line in lines if line.item_id in items]
     return ClosingPlan(run.id, str(project.name), policy, float(run.parameters["min_close"] or 0), shown, run.counters)
 
 
@@ -265,7 +296,10 @@ def _check(settings: PlanSettings) -> None:
 
 def _plan_kind(
     store: Store, project: StoredProject, kind: str, settings: PlanSettings
-) -> tuple[list[PlannedClosing], dict[int, PlanItem], frozenset[int]]:
+) -> tuple[list[PlannedClosing], dict[int, PlanItem], frozenset[int], dict[int, Sequence[int]]]:
+    """Return the lines of a kind, their items, the sources of edges by people, and of a closing onto a copy that no
+    decision names the members of its cluster, whose judges stand for it.
+    """
     clusters = list_clusters(store, project.id, kind)
     items = load_plan_items(store, [number for cluster in clusters for number in cluster.members])
     standing = load_edges(store, project.id, kind)
@@ -273,24 +307,31 @@ def _plan_kind(
     people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
     maintainers = find_maintainers(store, project, people, named=settings.maintainers)
     waiting = load_waiting(store, project.id)
+    same = Copies(store, project.id, kind, items)
     lines: list[PlannedClosing] = []
+    copies: dict[int, Sequence[int]] = {}
     for cluster in clusters:
+        edges, more = _within(standing, cluster), copy_edges(cluster.members, standing, same.is_copy)
         found = plan_cluster(
             [_as_cluster_item(items[one], closed_onto) for one in cluster.members if one in items],
-            cluster.canonical_id, _within(standing, cluster), maintainers, policy=settings.target_policy,
-            min_close=settings.min_close, targets_of_others=closed_onto,
+            cluster.canonical_id, [*edges, *(one for one in more if one.source not in standing.chosen)], maintainers,
+            policy=settings.target_policy, min_close=settings.min_close, targets_of_others=closed_onto,
+            by_people=standing.by_people,
         )  # fmt: skip
+        unnamed = {(one.source, one.target) for one in more}
+        copies |= {one.item_id: cluster.members for one in found if (one.item_id, one.target_id) in unnamed}
         for one in found:
             reason = _object_to(one, items, closed_onto, waiting)
             lines.append(_as_line(one._replace(reason=reason or "", cluster_id=cluster.id), items))
-    return lines, items, standing.by_people
+    return lines, items, standing.by_people, copies
 
 
 def _as_cluster_item(item: PlanItem, closed_onto: Mapping[int, int]) -> ClusterItem:
     is_open = is_open_now(item, closed_onto)
     return ClusterItem(
-        item.id, item.number, is_open, is_duplicate=item.is_marked, author=item.author, assignees=item.assignees
-    )
+        item.id, item.number, is_open, is_duplicate=item.is_marked, author=item.author, assignees=item.assignees,
+        created_at=item.created_at,
+    )  # fmt: skip
 
 
 def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
@@ -334,11 +375,13 @@ def _seen(item: PlanItem) -> dict[str, object]:
     return dict(msgspec.to_builtins(seen))
 
 
-def _show_line(line: PlannedClosing, items: Mapping[int, PlanItem]) -> PlanLine:
+def _show_line(line: PlannedClosing, items: Mapping[int, PlanItem], by_people: Collection[int]) -> PlanLine:
     item, target = items[line.item_id], items.get(line.target_id or 0)
     return PlanLine(
         item.kind, item.number, item.title, item.url, target.number if target else None, target.title if target else "",
-        target.url if target else None, line.confidence, line.reason,
+        target.url if target else None, line.confidence, line.reason, item.author, item.created_at,
+        target.author if target else None, target.created_at if target else None,
+        by_person=not line.reason and line.item_id in by_people,
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class ReasonCode(StrEnum):
     MISSING_ACCEPTED_EDGE = "missing_accepted_edge"
     WOULD_CYCLE = "would_cycle"
     LAST_OPEN_OF_CLUSTER = "last_open_of_cluster"
+    TARGET_IS_NEWER = "target_is_newer"
     # what has happened since the plan
     EDITED_SINCE_PLAN = "edited_since_plan"
     REOPENED_SINCE_PLAN = "reopened_since_plan"
@@ -83,6 +84,7 @@ MEANINGS = {
     ReasonCode.MISSING_ACCEPTED_EDGE: "no accepted decision leads directly from it to the item it would be closed onto",
     ReasonCode.WOULD_CYCLE: "closing it would make a circle of duplicates",
     ReasonCode.LAST_OPEN_OF_CLUSTER: "it is the last open item of its cluster",
+    ReasonCode.TARGET_IS_NEWER: "somebody else filed the item it would be closed onto, and later",
     ReasonCode.EDITED_SINCE_PLAN: "its text or commits, or those of its target, changed since the plan was made",
     ReasonCode.REOPENED_SINCE_PLAN: "somebody reopened it since the plan was made",
     ReasonCode.ASSIGNED_SINCE_PLAN: "somebody was assigned to it since the plan was made",

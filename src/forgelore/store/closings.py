@@ -17,12 +17,12 @@ from typing import NamedTuple
 from forgelore.model import ItemKey
 from forgelore.records import EdgeJudge, GracePeriod, PlannedClosing
 from forgelore.store.database import Store
-from forgelore.store.sqlite.connection import json_field, one_of, pack_list
+from forgelore.store.sqlite.connection import json_field, json_list, one_of, pack_list
 
 
 class PlanItem(NamedTuple):
     """Columns of an item that decide about its closing. `is_marked`: the forge calls it somebody's duplicate.
-    `newest_comment`: the forge's id of it; None where no comment is stored.
+    `newest_comment`: the forge's id of it; None where no comment is stored. `people`: who commented, its author aside.
     """
 
     id: int
@@ -43,6 +43,10 @@ class PlanItem(NamedTuple):
     is_marked: bool
     is_confidential: bool
     head_sha: str | None
+    people: int
+    labels: tuple[str, ...]
+    milestone: str | None
+    is_locked: bool
 
 
 def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem]:
@@ -56,7 +60,13 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
             FROM item_links l
             WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND l.source <> 'text' AND NOT l.is_withdrawn
           ),
-          i.is_confidential, i.head_sha
+          i.is_confidential, i.head_sha,
+          (
+            SELECT count(DISTINCT lower(n.author))
+            FROM notes n
+            WHERE n.item_id = i.id AND NOT n.is_system AND lower(n.author) <> lower(coalesce(i.author, ''))
+          ),
+          (SELECT {json_list("name")} FROM item_labels WHERE item_id = i.id), i.milestone, i.is_locked
         FROM items i
         WHERE i.id {one_of()} AND i.deleted_at IS NULL
     """
@@ -64,8 +74,12 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
     for row in store.rows(sql, pack_list(sorted(set(item_ids)))):
         item = PlanItem._make(row)
         names = tuple(json.loads(str(item.assignees)))
+        labels = tuple(json.loads(str(item.labels)))
         is_marked, is_confidential = bool(item.is_marked), bool(item.is_confidential)
-        found[item.id] = item._replace(assignees=names, is_marked=is_marked, is_confidential=is_confidential)
+        found[item.id] = item._replace(
+            assignees=names, is_marked=is_marked, is_confidential=is_confidential, labels=labels,
+            is_locked=bool(item.is_locked),
+        )  # fmt: skip
     return found
 
 

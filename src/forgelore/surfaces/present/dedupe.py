@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.surfaces.present.data import as_data
+from forgelore.surfaces.present.text import format_ms
 from forgelore.text.markdown import link, plain
 
 if TYPE_CHECKING:
     from forgelore.api import ClosingPlan, PlanLine
 
+BY_PERSON = "a person accepted this pair"
+_VIEW = (
+    "This file is a view: editing it changes nothing. To change the plan, use `forgelore dedupe reject`, `accept`,"
+    " `split` or `set-canonical`, then make it again."
+)
 _TITLE = 120  # characters
 # The gates whose bounds an audit sweeps.
 BOUNDS = {
@@ -50,11 +56,11 @@ def plan_file(plan: "ClosingPlan", *, is_json: bool) -> str:
     name = f"Plan {plan.run}" if plan.run is not None else "Plan (a dry run)"
     parts = [
         f"# {name} for {plain(plan.project, limit=_TITLE)}", "",
-        f"{len(closing)} items would be closed, {len(kept)} stay open.", "",
+        f"{len(closing)} items would be closed, {len(kept)} stay open.", "", _VIEW, "",
         f"Policy: {plan.policy}, confidence from {plan.min_close:g}.", "",
-        "## Closings", "", "| item | onto | confidence | title | its title |",
-        "|---|---|---|---|---|", *map(_closing_row, closing), "", "## What stays open", "",
-        "| item | because | title |", "|---|---|---|", *map(_kept_row, kept),
+        "## Closings", "", "| item | filed | onto | filed | confidence | title | its title |",
+        "|---|---|---|---|---|---|---|", *map(_closing_row, closing), "", "## What stays open", "",
+        "| item | filed | because | title |", "|---|---|---|---|", *map(_kept_row, kept),
     ]  # fmt: skip
     return "\n".join(parts) + "\n"
 
@@ -66,13 +72,25 @@ def describe_reason(code: str) -> str:
 
 def _closing_row(line: "PlanLine") -> str:
     item, target = link(str(line.number), line.url), link(str(line.target), line.target_url)
+    filed, target_filed = (
+        plain(describe_filing(line), limit=_TITLE),
+        plain(describe_filing(line, is_target=True), limit=_TITLE),
+    )
+    sure = f"{line.confidence or 0:.2f}" + (f", {BY_PERSON}" if line.by_person else "")
     titles = f"{plain(line.title, limit=_TITLE)} | {plain(line.target_title, limit=_TITLE)}"
-    return f"| {item} | {target} | {line.confidence or 0:.2f} | {titles} |"
+    return f"| {item} | {filed} | {target} | {target_filed} | {sure} | {titles} |"
 
 
 def _kept_row(line: "PlanLine") -> str:
     because = f"{line.reason}: {describe_reason(line.reason)}"
-    return f"| {link(str(line.number), line.url)} | {because} | {plain(line.title, limit=_TITLE)} |"
+    filed, title = plain(describe_filing(line), limit=_TITLE), plain(line.title, limit=_TITLE)
+    return f"| {link(str(line.number), line.url)} | {filed} | {because} | {title} |"
+
+
+def describe_filing(line: "PlanLine", *, is_target: bool = False) -> str:
+    """Return when an item of a plan, or its target, was filed and by whom: "2026-03-01 by kim"."""
+    author, moment = (line.target_author, line.target_created_at) if is_target else (line.author, line.created_at)
+    return f"{(format_ms(moment) or 'at an unknown time')[:18].partition('T')[0]} by {author or 'somebody unknown'}"
 
 
 def describe_class(counter: str, against: str) -> str:

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
-from forgelore.surfaces.present.dedupe import BOUNDS, describe_class
+from forgelore.surfaces.present.dedupe import BOUNDS, BY_PERSON, describe_class, describe_filing
 from forgelore.surfaces.present.text import clean, counted_noun, format_ms, printable
 from forgelore.text.fence import folded
 from forgelore.text.markdown import safe_url
@@ -143,24 +143,26 @@ def _plan_section(plan: "ClosingPlan | None") -> Html:
     counted = f"{counted_noun(len(closing), 'item')} would be closed; to stay open: {len(kept)} ({rule})."
     parts: list[str] = [tag("h2", f"Plan {plan.run}"), tag("p", counted)]
     if closing:
-        head = ("close", "onto", "confidence", "title", "title of the other")
+        head = ("close", "filed", "onto", "filed", "confidence", "title", "title of the other")
         parts.append(html_table((_closing_row(line) for line in closing), head))
     if kept:
-        table = html_table((_kept_row(line) for line in kept), ("item", "because", "title"))
+        table = html_table((_kept_row(line) for line in kept), ("item", "filed", "because", "title"))
         parts.append(tag("details", tag("summary", f"What stays open, and why ({len(kept)})"), table))
     return tag("section", *parts, id="plan")
 
 
 def _closing_row(line: "PlanLine") -> list[Html]:
+    sure = tag("span", f"{line.confidence or 0:.2f}", class_="number")
     return [
-        item_link(line.number, line.url), item_link(line.target, line.target_url),
-        tag("span", f"{line.confidence or 0:.2f}", class_="number"), title(line.title), title(line.target_title),
+        item_link(line.number, line.url), title(describe_filing(line)), item_link(line.target, line.target_url),
+        title(describe_filing(line, is_target=True)), join([sure, f" {BY_PERSON}" if line.by_person else ""]),
+        title(line.title), title(line.target_title),
     ]  # fmt: skip
 
 
 def _kept_row(line: "PlanLine") -> list[Html]:
     why = tag("span", MEANINGS[ReasonCode(line.reason)], class_="words")
-    return [item_link(line.number, line.url), why, title(line.title)]
+    return [item_link(line.number, line.url), title(describe_filing(line)), why, title(line.title)]
 
 
 def _audit_section(audits: "list[AuditAnalysis]") -> Html:
