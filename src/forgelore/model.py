@@ -47,12 +47,22 @@ class Project(Struct):
     raw: bytes = b""
 
 
+class PatchLines(Struct, frozen=True, gc=False):
+    """Which lines a patch removes and which it adds, as hashes, lowest first (text/patches)."""
+
+    removed: tuple[int, ...] = ()
+    added: tuple[int, ...] = ()
+
+
 class File(Struct, frozen=True, gc=False):
-    """One path of a change. `old_path` differs from `new_path` only for renames."""
+    """One path of a change. `old_path` differs from `new_path` only for renames. `lines`: of its patch, where the
+    forge listed that with the path.
+    """
 
     new_path: str
     old_path: str
     status: FileStatus = "modified"
+    lines: PatchLines | None = None
 
 
 class Link(Struct, frozen=True, gc=False):
