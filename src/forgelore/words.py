@@ -76,6 +76,7 @@ class JobKind(StrEnum):
     DETAIL = "detail"  # files, reviews, closing references, duplicate marks
     LINKS = "links"  # of a change whose files and reviews came another way
     FILES = "files"  # of a change, and nothing else: what the bot reads of its history
+    LINES = "lines"  # of an open change: which lines its diff removes and adds
     LOOK = "look"  # a second look at an item that seems gone
     DOCUMENT = "document"
     EMBED = "embed"

@@ -21,6 +21,7 @@ from forgelore.model import (
     Label,
     Link,
     Member,
+    PatchLines,
     Project,
     ProjectName,
     Thread,
@@ -69,6 +70,7 @@ class Page(Struct):
     thread_etags: dict[ItemKey, str] = {}
     unchanged: list[ItemKey] = []  # items whose threads were asked for and are as before (304)
     details: list[Detail] = []
+    lines: dict[ItemKey, PatchLines] = {}  # of whole diffs
     missing: dict[ItemKey, MissingPart] = {}  # items that were asked for, of which something is still missing
     labels: list[Label] | None = None
     members: list[Member] | None = None

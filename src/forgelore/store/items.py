@@ -12,12 +12,14 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from forgelore.model import Detail, File, Involvement, Item, ItemKey, Kind, Link, PeopleSource
+from forgelore.store.change_lines import save_lines
 from forgelore.store.database import SqlRow, Store
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import LinkRow, drop_item_links, save_links
 from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.text.links import links_in_text, people_in_text
+from forgelore.text.patches import join_lines
 from forgelore.text.values import content_hash
 
 _COLUMNS = "login, role, verdict, source, created_at"
@@ -274,6 +276,8 @@ def save_files(store: Store, project_id: int, item_id: int, files: list[File], h
     """
     store.run_many(sql, [(project_id, item_id, file.new_path, file.old_path, file.status) for file in files])
     store.run("UPDATE items SET files_sha = ? WHERE id = ?", head_sha, item_id)
+    if lines := [file.lines for file in files if file.lines is not None]:
+        save_lines(store, project_id, item_id, join_lines(lines), head_sha)
 
 
 def move_urls(store: Store, project_id: int, old: str, new: str) -> None:

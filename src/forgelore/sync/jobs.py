@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from forgelore.errors import AuthError, Locked, LoreError, NotFound, RateLimited, Stopped
 from forgelore.model import ItemKey, Project
-from forgelore.ports.forge import MissingPart, Page
+from forgelore.ports.forge import ForgeReader, MissingPart, Page
 from forgelore.store.database import Store
 from forgelore.store.jobs import (
     Job,
@@ -23,6 +23,7 @@ from forgelore.store.jobs import (
 )
 from forgelore.store.sync import Lock
 from forgelore.sync.pages import PageSaver, is_switched_off, parse_job_key
+from forgelore.text.patches import read_diff
 from forgelore.words import JobKind
 
 # What a sync fetches for single items, in the order of their turns.
@@ -31,6 +32,7 @@ JOB_TITLES = {
     JobKind.THREADS: "threads",
     JobKind.DETAIL: "details",
     JobKind.LINKS: "closing links",
+    JobKind.LINES: "lines of open changes",
 }
 
 POLL_S = 0.1
@@ -100,6 +102,17 @@ def work_off(
             _collect(context, kind, running, fetch, finished)
     while running:
         _collect(context, kind, running, fetch, finished)
+
+
+MAX_DIFF = 400_000  # characters of a diff: whoever writes more has no rival by lines
+
+
+def fetch_lines(forge: ForgeReader, project: Project, keys: list[ItemKey]) -> Page:
+    """Return which lines changes remove and add, a request for each. A diff that the forge does not show (GitHub: of
+    more than 300 files) has none.
+    """
+    diffs = {key: forge.fetch_diff(project, key, max_chars=MAX_DIFF) for key in keys}
+    return Page(lines={key: read_diff(diff or "") for key, diff in diffs.items()})
 
 
 def ends_the_run(error: LoreError) -> bool:

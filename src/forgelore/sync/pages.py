@@ -19,8 +19,9 @@ from forgelore.errors import AuthError, LoreError, NotFound, RateLimited, Stoppe
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project
 from forgelore.ports.forge import ForgeReader, Page, Resource
 from forgelore.ports.progress import Watcher
+from forgelore.store.change_lines import save_lines
 from forgelore.store.database import Store
-from forgelore.store.items import Saved, load_ids, replace_silent_reviews, save_details, save_items
+from forgelore.store.items import Saved, load_fact, load_ids, replace_silent_reviews, save_details, save_items
 from forgelore.store.jobs import queue_jobs
 from forgelore.store.notes import remember_fetch, remove_notes, save_thread_states, save_threads
 from forgelore.store.project_rows import save_labels, save_members
@@ -86,6 +87,8 @@ class PageSaver:
     def _save_beside_items(self, page: Page, now_ms: int) -> None:
         self._save_conversations(page, now_ms)
         self._count("detail", save_details(self.store, self.project_id, page.details))
+        if page.lines:
+            save_page_lines(self.store, self.project_id, page)
         self.cut |= cut_lists(page)
         if page.labels is not None:
             save_labels(self.store, self.project_id, page.labels, is_complete=True)
@@ -142,6 +145,12 @@ class PageSaver:
     def _count(self, what: str, number: int = 1) -> None:
         if number:
             self.written[what] = self.written.get(what, 0) + number
+
+
+def save_page_lines(store: Store, project_id: int, page: Page) -> None:
+    """Save which lines the changes of a page remove and add, as of the head that is known."""
+    for key, item_id in load_ids(store, project_id, page.lines).items():
+        save_lines(store, project_id, item_id, page.lines[key], load_fact(store, project_id, key, "head_sha"))
 
 
 def cut_lists(page: Page) -> dict[ItemKey, tuple[int, int]]:

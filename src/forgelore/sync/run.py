@@ -19,6 +19,7 @@ from forgelore.model import Project, ProjectName
 from forgelore.ports.forge import Forge, Resource
 from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
+from forgelore.store.change_lines import find_without_lines, forget_old_lines
 from forgelore.store.database import Store
 from forgelore.store.items import move_urls
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_jobs
@@ -27,7 +28,7 @@ from forgelore.store.projects import StoredProject, find_project
 from forgelore.store.sync import acquire_lock, finish_run, reset_cursors, start_run
 from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
 from forgelore.sync.heartbeat import beating, noting_progress
-from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, work_off
+from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, fetch_lines, work_off
 from forgelore.sync.pages import PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
 from forgelore.sync.replay import work_off_replays
 from forgelore.sync.stored import KnownStore
@@ -217,8 +218,13 @@ class _Sync:
         self._queue_recounts()
         self._queue_required()
         for kind in JOB_TITLES:
+            if kind == JobKind.LINES and "change" in (self._wanted_kinds() or KINDS):
+                # By now the forge has said which changes were pushed to.
+                self._queue(kind, find_without_lines(self.store, self.project_id))
             if kind != JobKind.ITEM:
                 self._work_off(kind)
+        with self.store.transaction():
+            forget_old_lines(self.store, self.project_id)
 
     def _work_off(self, kind: JobKind) -> None:
         waiting, _ = count_jobs(self.store, self.project_id).get(kind, (0, 0))
@@ -226,6 +232,8 @@ class _Sync:
             return
         self.watcher.begin(kind, JOB_TITLES[kind], waiting)
         fetch = partial(self.forge.fetch_jobs, self.project, kind, known=self.known)
+        if kind == JobKind.LINES:
+            fetch = partial(fetch_lines, self.forge, self.project)
         work_off(self.context, kind, self.forge.batch_size(kind), fetch, partial(self.watcher.saved, kind))
         self.watcher.done(kind)
 

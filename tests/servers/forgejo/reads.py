@@ -3,7 +3,7 @@
 import urllib.parse
 
 from ..base import Response, parse_time  # noqa: TID252  works as servers.* and as tests.servers.*
-from ..github.reads import diff as diff_of  # noqa: TID252
+from ..github.reads import diff_text  # noqa: TID252
 from . import payloads
 from .access import RefusedError, not_found
 
@@ -128,9 +128,8 @@ def pull(call, index):
 
 
 def diff(call, index):
-    answer = diff_of(find_item(call, index, ("change",)))
-    answer.headers["Content-Type"] = "text/plain; charset=utf-8"
-    return answer
+    text = diff_text(find_item(call, index, ("change",)))  # of any size, unlike GitHub's
+    return Response(200, text, {"Content-Type": "text/plain; charset=utf-8"})
 
 
 def files_of(call, index):

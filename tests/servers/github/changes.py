@@ -24,8 +24,13 @@ def closing_references(change: Change) -> list[tuple[object, int]]:
 
 
 def parse_files(specs) -> list[File]:
-    """("renamed", "old.py", "new.py") keeps both names; the others have one."""
-    return [File(status, paths[0], paths[-1]) for status, *paths in specs]
+    """("renamed", "old.py", "new.py") keeps both names; the others have one. A dict behind them may have a `patch`."""
+    found = []
+    for status, *rest in specs:
+        paths = [part for part in rest if isinstance(part, str)]
+        flags = rest[-1] if isinstance(rest[-1], dict) else {}
+        found.append(File(status, paths[0], paths[-1], flags.get("patch")))
+    return found
 
 
 class ChangeVerbs:

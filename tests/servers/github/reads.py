@@ -210,6 +210,10 @@ def diff(item) -> Response:
     if len(item.files) > MOST_DIFF_FILES:
         text = f"Sorry, the diff exceeded the maximum number of files ({MOST_DIFF_FILES}). Consider using 'List pull requests files' API or locally cloning the repository instead."
         raise problem(406, text, errors=[{"resource": "PullRequest", "field": "diff", "code": "too_large"}])
+    return Response(200, diff_text(item), {"Content-Type": "application/vnd.github.diff; charset=utf-8"})
+
+
+def diff_text(item) -> str:
     parts = []
     for file in item.files:
         old, new = f"a/{file.old_path}", f"b/{file.new_path}"
@@ -224,7 +228,7 @@ def diff(item) -> Response:
                 "/dev/null" if file.status == "deleted" else new,
             )
             parts += [f"--- {sides[0]}", f"+++ {sides[1]}", file.patch]
-    return Response(200, "\n".join(parts) + "\n", {"Content-Type": "application/vnd.github.diff; charset=utf-8"})
+    return "\n".join(parts) + "\n"
 
 
 def files_of(call, number):

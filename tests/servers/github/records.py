@@ -107,6 +107,7 @@ class File:
     status: str  # added, deleted, renamed or modified; REST says "removed", GraphQL upper-case
     old_path: str
     new_path: str
+    text: str | None = None  # its patch, where a test says one
 
     # Counts come from the path, so that the same file looks the same in every list and in the diff.
     @property
@@ -124,8 +125,8 @@ class File:
     @property
     def patch(self) -> str | None:
         """None for binary files, for which GitHub leaves the key out."""
-        if self.is_binary:
-            return None
+        if self.is_binary or self.text is not None:
+            return self.text
         gone = [f"-old line {n} of {self.old_path}" for n in range(self.deletions)]
         new = [f"+new line {n} of {self.new_path}" for n in range(self.additions)]
         return "\n".join([f"@@ -1,{len(gone)} +1,{len(new)} @@", *gone, *new])

@@ -227,6 +227,8 @@ def diff(item: Item, file: File) -> dict:
 
 
 def _diff_text(item: Item, file: File) -> str:
+    if file.patch is not None:
+        return file.patch
     old, new = f"-before {item.base_sha[:8]}\n", f"+after {item.sha[:8]}\n"
     if file.status == "added":
         return f"@@ -0,0 +1 @@\n{new}"

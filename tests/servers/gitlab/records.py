@@ -53,6 +53,7 @@ class File:
     new_path: str
     collapsed: bool = False
     too_large: bool = False
+    patch: str | None = None
 
     @classmethod
     def read(cls, spec) -> "File":

@@ -25,6 +25,7 @@ from forgelore.model import (
 from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
 from forgelore.text.fence import storable
 from forgelore.text.links import VERDICTS
+from forgelore.text.patches import read_patch
 
 
 class _User(Struct):
@@ -120,6 +121,7 @@ class _PullFile(Struct):
     filename: str
     status: str = "modified"
     previous_filename: str | None = None
+    patch: str | None = None  # absent for binary files and for large ones
 
 
 _issue = msgspec.json.Decoder(_Issue)
@@ -269,7 +271,9 @@ def parse_release(raw: bytes) -> Item:
 def parse_file(raw: bytes) -> File:
     file, _ = read(raw, _file)
     path = text(file.filename) or ""
-    return File(path, text(file.previous_filename) or path, _FILE_STATUS.get(file.status, "modified"))
+    old = text(file.previous_filename) or path
+    lines = None if file.patch is None else read_patch(old, path, file.patch)
+    return File(path, old, _FILE_STATUS.get(file.status, "modified"), lines)
 
 
 def parse_graph_issue(node: dict[str, Any], project_path: str) -> list[Link]:

@@ -29,6 +29,7 @@ from forgelore.model import (
 )
 from forgelore.net.jsontext import Int64, read, read_ms
 from forgelore.text.fence import storable
+from forgelore.text.patches import read_patch
 from forgelore.text.refs import key_in_url
 
 
@@ -139,6 +140,7 @@ class _Diff(Struct):
     new_file: bool | None = False
     renamed_file: bool | None = False
     deleted_file: bool | None = False
+    diff: str | None = None  # empty where it is collapsed or too large
 
 
 _item = msgspec.json.Decoder(_Item)
@@ -313,7 +315,8 @@ def parse_diff(raw: bytes) -> File:
     elif diff.renamed_file:
         status = "renamed"
     old = diff.old_path if status == "renamed" else diff.new_path
-    return File(_text(diff.new_path) or "", _text(old) or "", status)
+    new, old = _text(diff.new_path) or "", _text(old) or ""
+    return File(new, old, status, read_patch(old, new, diff.diff) if diff.diff else None)
 
 
 def loose(raw: bytes) -> dict[str, Any]:

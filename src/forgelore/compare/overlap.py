@@ -1,0 +1,241 @@
+"""Rivals of a change: what others do to the same lines, issues and files, each a fact in words and never a number
+between 0 and 1.
+
+    lines of its diff    -> changes that remove the same lines (compare/lines)
+    issues that it closes -> changes that close one of them
+    rare files           -> changes that touch the same ones
+
+Only current changes are named: open ones, and those that were closed at most `RECENT_DAYS` before. Works for a change
+that does not exist yet, from its diff or paths alone. Two changes by one author are listed, and nobody is warned of
+them: people split and stack their work.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, NamedTuple
+
+from forgelore.compare.lines import SharedLines, find_shared, find_shared_pairs, is_contained, is_same_change
+from forgelore.model import PatchLines
+from forgelore.store.change_lines import (
+    ChangeRow,
+    each_removed,
+    list_closing_changes,
+    load_changes,
+    load_closed_issues,
+    load_current_changes,
+    load_lines,
+)
+from forgelore.store.database import Store
+from forgelore.store.paths import count_changes_by_path, list_touching_items, load_paths_of
+
+RECENT_DAYS = 30
+_RECENT_MS = RECENT_DAYS * 86_400_000
+_RARE = 12  # changes that touch a file: it is a rare one
+_FILES = 2  # rare files that both touch
+_NAMED = 100  # changes of one file that are looked at
+
+FactKind = Literal[
+    "same_commit", "same_change", "already_merged", "same_lines", "superseded", "same_issue", "same_files"
+]
+# What counts most comes first. Shared files alone are the weakest: 5 % more rivals at most were found by them.
+_WEIGHTS: dict[FactKind, float] = {
+    "same_commit": 8.0, "same_change": 6.0, "already_merged": 5.0, "same_lines": 3.0, "superseded": 2.5,
+    "same_issue": 2.0, "same_files": 0.5,
+}  # fmt: skip
+WARNED: frozenset[FactKind] = frozenset(_WEIGHTS) - {"same_files"}
+
+
+class OverlapFact(NamedTuple):
+    """What another change does as well, in words that have this one as their subject ("changes the same 3 lines as"),
+    and in words that have the other one ("changes the same 3 lines").
+    """
+
+    kind: FactKind
+    lead: str
+    says: str
+    many: int = 0  # lines, files or issues
+
+
+class Overlap(NamedTuple):
+    """Another change, and what it does as well, the strongest fact first."""
+
+    change: ChangeRow
+    facts: tuple[OverlapFact, ...]
+    is_same_author: bool
+    strength: float
+
+    @property
+    def is_rival(self) -> bool:
+        """Whether people are warned of it: not of an author's own changes, nor because of files alone."""
+        return not self.is_same_author and any(fact.kind in WARNED for fact in self.facts)
+
+
+class ChangeFacts(NamedTuple):
+    """What is known of a change that is compared. `row` None: it does not exist yet."""
+
+    row: ChangeRow | None = None
+    lines: PatchLines = PatchLines()
+    paths: frozenset[str] = frozenset()
+    issues: frozenset[int] = frozenset()
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether somebody has named paths alone, and wants to know who is at work on any of them."""
+        return self.row is None and self.lines == PatchLines()
+
+
+def load_change_facts(store: Store, project_id: int, item_ids: Collection[int]) -> dict[int, ChangeFacts]:
+    """Return item -> its facts, of the changes among these items."""
+    rows = load_changes(store, project_id, item_ids)
+    lines, paths = load_lines(store, rows), load_paths_of(store, project_id, rows)
+    issues = load_closed_issues(store, project_id, rows)
+    none = ChangeFacts()
+    return {
+        one: ChangeFacts(row, lines.get(one, none.lines), paths.get(one, none.paths), issues.get(one, none.issues))
+        for one, row in rows.items()
+    }
+
+
+def find_overlaps(store: Store, project_id: int, mine: ChangeFacts, *, as_of: int) -> list[Overlap]:
+    """Return the current changes that overlap with one, strongest first. `as_of`: the moment at which others were open
+    or recently closed.
+    """
+    own = mine.row.item_id if mine.row else 0
+    others = {item_id: lines for item_id, lines in each_removed(store, project_id) if item_id != own}
+    shared = find_shared(mine.lines.removed, others) if mine.lines.removed else {}
+    counts = count_changes_by_path(store, project_id, mine.paths)
+    rare = frozenset(path for path in mine.paths if mine.is_plan or counts[path] <= _RARE)
+    is_asked = mine.is_plan or len(rare) >= _FILES
+    touching = list_touching_items(store, project_id, tuple(sorted(rare)), _NAMED) if rare and is_asked else ()
+    closing = list_closing_changes(store, project_id, mine.issues) if mine.issues else ()
+    facts = load_change_facts(store, project_id, {*shared, *touching, *closing} - {own})
+    found = [
+        _compare(mine, theirs, shared.get(item_id), rare)
+        for item_id, theirs in facts.items()
+        if theirs.row and is_current(theirs.row, as_of)
+    ]
+    return sorted(filter(None, found), key=lambda one: (one.is_same_author, -one.strength, -one.change.number))
+
+
+def is_current(row: ChangeRow, as_of: int) -> bool:
+    """Tell whether a change was open at a moment, or had been closed shortly before."""
+    ended = row.merged_at or row.closed_at
+    return row.state == "open" or ended is None or ended >= as_of - _RECENT_MS
+
+
+def _compare(
+    mine: ChangeFacts, theirs: ChangeFacts, shared: SharedLines | None, rare: frozenset[str]
+) -> Overlap | None:
+    """Return what another change does as well; None where nothing is worth telling."""
+    assert theirs.row is not None
+    facts = [*_line_facts(mine, theirs, shared), *_issue_facts(mine, theirs), *_file_facts(mine, theirs, rare)]
+    if not facts:
+        return None
+    facts.sort(key=lambda fact: -_WEIGHTS[fact.kind])
+    strength = sum(_WEIGHTS[fact.kind] for fact in facts) + (shared.overlap if shared else 0.0)
+    return Overlap(theirs.row, tuple(facts), _is_same_author(mine.row, theirs.row), strength)
+
+
+def _is_same_author(mine: ChangeRow | None, theirs: ChangeRow) -> bool:
+    if mine is None or not mine.author or not theirs.author or theirs.author == "ghost":
+        return False
+    return mine.author.lower() == theirs.author.lower()
+
+
+def _line_facts(mine: ChangeFacts, theirs: ChangeFacts, shared: SharedLines | None) -> list[OverlapFact]:
+    assert theirs.row is not None
+    if mine.row and mine.row.head_sha and mine.row.head_sha == theirs.row.head_sha:
+        return [OverlapFact("same_commit", "ends in the same commit as", "ends in the same commit")]
+    if theirs.row.state == "merged" and is_contained(mine.lines, theirs.lines):
+        many = len(mine.lines.removed) + len(mine.lines.added)
+        return [OverlapFact("already_merged", "repeats what was merged with", "has brought the same lines", many)]
+    if is_same_change(mine.lines, theirs.lines):
+        many = len(mine.lines.removed) + len(mine.lines.added)
+        return [OverlapFact("same_change", "makes the same change as", "makes the same change", many)]
+    if shared is None:
+        return []
+    says = f"changes the same {shared.lines:,} lines" if shared.lines > 1 else "changes the same line"
+    return [OverlapFact("same_lines", f"{says} as", says, shared.lines)]
+
+
+def _issue_facts(mine: ChangeFacts, theirs: ChangeFacts) -> list[OverlapFact]:
+    issues = tuple(sorted(mine.issues & theirs.issues))
+    if not issues:
+        return []
+    named = f"issue{'s' if len(issues) > 1 else ''} {', '.join(map(str, issues))}"
+    assert theirs.row is not None
+    came_at = mine.row.created_at if mine.row else None
+    if theirs.row.merged_at and came_at and theirs.row.merged_at > came_at:
+        says = f"closed {named} when it was merged"
+        return [OverlapFact("superseded", f"is for {named}, closed since by", says, len(issues))]
+    return [OverlapFact("same_issue", f"closes {named}, as does", f"closes {named}", len(issues))]
+
+
+def _file_facts(mine: ChangeFacts, theirs: ChangeFacts, rare: frozenset[str]) -> list[OverlapFact]:
+    """Tell of rare files where they are at least half of what each touches: sweeping changes touch everything."""
+    count = len(rare & theirs.paths)
+    is_much = count >= _FILES and 2 * count >= max(len(mine.paths), len(theirs.paths))
+    if not count or not (is_much or mine.is_plan):
+        return []
+    says = f"touches the same {count:,} files" if count > 1 else "touches the same file"
+    return [OverlapFact("same_files", f"{says} as", says, count)]
+
+
+class OverlapPair(NamedTuple):
+    """An open change, and another one with what it does as well."""
+
+    change: ChangeRow
+    overlap: Overlap
+
+
+class OverlapGroup(NamedTuple):
+    """Changes of several people that do the same, newest first, and the pairs among them, strongest first."""
+
+    changes: tuple[ChangeRow, ...]
+    pairs: tuple[OverlapPair, ...]
+
+    @property
+    def strength(self) -> float:
+        return self.pairs[0].overlap.strength
+
+
+def find_groups(store: Store, project_id: int, *, as_of: int) -> list[OverlapGroup]:
+    """Return the groups of rival changes of a project, strongest first. In each pair one change is open."""
+    current = load_current_changes(store, project_id, as_of - _RECENT_MS)
+    # Lines are rare among all changes that are kept, not among the current ones.
+    shared = find_shared_pairs(dict(each_removed(store, project_id)))
+    facts = load_change_facts(store, project_id, current)
+    wanted = {pair for pair in shared if pair[0] in facts and pair[1] in facts} | _issue_pairs(facts)
+    pairs = []
+    for pair in wanted:
+        later, earlier = sorted(pair, key=lambda one: -current[one].number)
+        first, other = (later, earlier) if current[later].state == "open" else (earlier, later)
+        if current[first].state != "open":
+            continue
+        one = _compare(facts[first], facts[other], shared.get((min(pair), max(pair))), frozenset())
+        if one and one.is_rival:
+            pairs.append((first, other, one))
+    return _group(current, pairs)
+
+
+def _issue_pairs(facts: Mapping[int, ChangeFacts]) -> set[tuple[int, int]]:
+    by_issue: dict[int, list[int]] = {}
+    for item_id, one in facts.items():
+        for issue in one.issues:
+            by_issue.setdefault(issue, []).append(item_id)
+    crowds = [sorted(items) for items in by_issue.values() if len(items) <= _NAMED]
+    return {(one, other) for items in crowds for place, one in enumerate(items) for other in items[place + 1 :]}
+
+
+def _group(current: Mapping[int, ChangeRow], pairs: Iterable[tuple[int, int, Overlap]]) -> list[OverlapGroup]:
+    members: dict[int, set[int]] = {}
+    kept = list(pairs)
+    for first, other, _ in kept:
+        together = members.get(first, {first}) | members.get(other, {other})
+        members.update(dict.fromkeys(together, together))
+    groups = []
+    for together in {id(one): one for one in members.values()}.values():
+        its = [OverlapPair(current[one], overlap) for one, _, overlap in kept if one in together]
+        its.sort(key=lambda pair: (-pair.overlap.strength, -pair.change.number, -pair.overlap.change.number))
+        rows = sorted((current[one] for one in together), key=lambda row: -row.number)
+        groups.append(OverlapGroup(tuple(rows), tuple(its)))
+    return sorted(groups, key=lambda group: (-group.strength, -group.changes[0].number))
