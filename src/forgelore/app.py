@@ -231,7 +231,7 @@ class App:
         if not texts and os.path.exists(self.config.db):
             texts = [str(project.name) for project in list_projects(self.store()) if project.name.forge != "local"]
         if not texts:
-            raise ConfigError("no project to sync", hint="name one (forgelore sync owner/repo), or run: forgelore init")
+            raise ConfigError("no project to sync", hint="name one: forgelore sync owner/repo; or run: forgelore init")
         for text in map(without_userinfo, texts):
             if is_pattern(text):
                 yield from self._expand(text)
@@ -249,7 +249,7 @@ class App:
         deep = pattern.endswith("/**")
         owner = pattern.removesuffix("/**").removesuffix("/*")
         if "*" in owner:
-            raise InvalidValue(f"{pattern!r}: * may stand only at the end", hint=f"write {PATTERNS}")
+            raise InvalidValue(f"{pattern!r}: * is allowed only at the end", hint=f"write {PATTERNS}")
         is_short = ":" not in owner and "/" not in owner
         name = ProjectName(DEFAULT.name, self.hosts.of(DEFAULT.name), owner) if is_short else self.parse_project(owner)
         yield from self.forge(name).list_projects(name.path, deep=deep)
@@ -263,7 +263,7 @@ class App:
         if name.forge == "local":
             raise InvalidValue(f"{name} is an imported tracker and has no forge", hint="import it again to refresh it")
         if name.forge not in ADAPTERS:  # a file may come from a version that knows more of them
-            raise InvalidValue(f"this version knows no forge called {name.forge!r}", hint="upgrade forgelore")
+            raise InvalidValue(f"unsupported forge: {name.forge!r}", hint="upgrade forgelore")
         key = (name.host, one_try_s)
         if key not in self._forges:
             self._forges[key] = ADAPTERS[name.forge].make(self._connection(name, on_wait, one_try_s))
@@ -344,7 +344,7 @@ class App:
         """Return the embedder of the settings, or the named one; None for "none". Nothing is loaded or asked yet."""
         name = name or self.config.embedder
         if name not in EMBEDDERS:
-            raise InvalidValue(f"no embedder is called {name!r}", hint=f"one of: {', '.join(EMBEDDERS)}")
+            raise InvalidValue(f"unknown embedder: {name!r}", hint=f"one of: {', '.join(EMBEDDERS)}")
         if name == "none":
             return None
         if name not in self._embedders:
@@ -403,4 +403,4 @@ def _make_folder_for(path: str) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)  # the last one is ours; one that is there stays as it is
     except OSError as error:
         hint = "choose another file"
-        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}", hint=hint) from error
+        raise StoreError(f"cannot create the folder {folder}: {error.strerror}", hint=hint) from error

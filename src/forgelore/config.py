@@ -256,7 +256,7 @@ def check_api_url(url: str) -> str:
     if url.startswith("https://") or (url.startswith("http://") and is_loopback(host_of(url))):
         return url.rstrip("/")
     raise ConfigError(
-        f"{url!r} cannot be a forge's address", hint="it must begin with https:// (http:// is for loopback only)"
+        f"not a valid forge address: {url!r}", hint="it must begin with https:// (http:// is for loopback only)"
     )
 
 
@@ -294,7 +294,7 @@ def _read(path: str) -> dict[str, Any]:
         with open(path, "rb") as file:
             return tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", hint="mend or remove the file") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}", hint="fix or remove the file") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="check its permissions") from error
 
@@ -347,7 +347,7 @@ def _forges(value: Any, where: str) -> tuple[ForgeSetting, ...]:
     found = []
     for entry in value if isinstance(value, list) else [None]:
         if not isinstance(entry, dict) or set(entry) - set(FORGE_KEYS) or not entry.get("host"):
-            raise ConfigError(f"{where}: each [[forges]] needs host and kind, and knows {', '.join(FORGE_KEYS)}")
+            raise ConfigError(f"{where}: each [[forges]] needs host and kind; allowed keys: {', '.join(FORGE_KEYS)}")
         if entry.get("kind") not in PROFILES:
             known = " or ".join(PROFILES)
             raise ConfigError(f"{where}: kind of {entry['host']} must be {known}, not {entry.get('kind')!r}")

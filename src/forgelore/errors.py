@@ -212,7 +212,7 @@ class Stopped(BaseException):
     exit_code = 130
 
     def __init__(
-        self, message: str = "stopped", *, hint: str = "what was saved is kept; run the same command to go on"
+        self, message: str = "stopped", *, hint: str = "saved work is kept; run the same command to continue"
     ) -> None:
         super().__init__(message)
         self.message = message

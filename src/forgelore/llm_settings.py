@@ -163,7 +163,7 @@ def _checked(name: str, value: Any, where: str) -> str | int | float:
     setting = next((one for one in LLM_SETTINGS if one.name == name), None)
     if setting is None:
         known = ", ".join(one.name for one in LLM_SETTINGS)
-        raise ConfigError(f"{where} knows no {name!r}", hint=f"it knows {known}")
+        raise ConfigError(f"unknown setting in {where}: {name!r}", hint=f"use one of {known}")
     if isinstance(setting.default, str):
         choices = {"preset": ("", *LLM_PRESETS), "reasoning": REASONING, "json_mode": JSON_MODES}.get(name)
         if not isinstance(value, str) or (choices and value not in choices):

@@ -69,7 +69,7 @@ def test_a_server_that_has_no_database_yet_is_installed_with_a_warning(install, 
     code, printed = install("cursor", "--yes")
     assert code == 0
     assert "✓ written" in printed.out
-    assert f"there is no database at {tmp_path / 'lore.db'}" in printed.err
+    assert f"no database at {tmp_path / 'lore.db'}" in printed.err
 
 
 @pytest.mark.parametrize("name", CLIENTS)

@@ -179,10 +179,10 @@ def test_a_server_without_a_database_tells_agents_no_command(place):
 @pytest.mark.parametrize(
     ("advice", "left"),
     [
-        ("check the number, or bring it in with: forgelore sync", "check the number"),
+        ("check the number, or fetch it: forgelore sync", "check the number"),
         ("known: acme/web; fetch one with: forgelore sync x", "known: acme/web"),
         ("did you mean acme/web? if not, fetch it with: forgelore sync x", "did you mean acme/web?"),
-        ("found by words alone (forgelore embed)", "found by words alone"),
+        ("found by words only (run: forgelore embed)", "found by words only"),
         ("run: forgelore sync OWNER/REPO (or: forgelore demo)", ""),
         ("use 1 to 20", "use 1 to 20"),
         ("<forge-text-1>\na, and with: forgelore x\n</forge-text-1>",) * 2,

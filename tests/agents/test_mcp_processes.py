@@ -125,7 +125,7 @@ def test_without_a_database_the_tools_say_what_to_do_and_find_it_once_it_is_ther
     folder = place / "later"
     folder.mkdir()
     with over_stdio(str(folder / "store.db"), place) as agent:
-        assert "there is no database" in agent.refusal("search", query="cache")
+        assert "no database at" in agent.refusal("search", query="cache")
         assert "a person has to look at the database" in agent.refusal("sync_status")
         assert agent.ask("list_resources").resources == []
         make_store(folder)

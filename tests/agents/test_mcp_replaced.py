@@ -26,7 +26,7 @@ def test_a_deleted_database_is_gone_and_a_new_one_is_found(places, tmp_path):
             if os.path.exists(served + end):
                 os.unlink(served + end)
         said = agent.refusal("search", query="cache")
-        assert f"there is no database at {served}" in said
+        assert f"no database at {served}" in said
         shutil.copy(other, served)
         assert [hit["ref"] for hit in agent.data("search", query="fountain")["hits"]] == ["#7"]
 

@@ -197,7 +197,7 @@ def test_a_hidden_item_is_refused_as_one_that_does_not_exist(agent, name):
         ("search", {"query": "cache", "colour": "red"}, "unknown field `colour`"),
         ("search", {"query": "cache", "type": ["nonsense"]}, "is not a type"),
         ("search", {"query": "cache", "type": 5}, "Expected `array`"),
-        ("search", {"query": "cache", "offset": "nonsense"}, "no page begins at"),
+        ("search", {"query": "cache", "offset": "nonsense"}, "no page starts at"),
         ("search", {"query": "cache", "project": "no/such"}, "no/such"),
         ("search", {"query": "cache", "after": "the day after"}, "the day after"),
         ("read", {"ref": "#99999"}, "#99999 is not in acme/web"),
@@ -208,8 +208,8 @@ def test_a_hidden_item_is_refused_as_one_that_does_not_exist(agent, name):
         ("show", {"ref": ""}, ""),
         ("history", {"path": ""}, "length >= 1"),
         ("history", {"path": "src/cach.py"}, "did you mean src/cache.py?"),
-        ("history", {"path": f"src/{SECRET[:-1]}.py"}, "is known to touch"),
-        ("history", {"path": "../../etc/passwd"}, "outside of the project"),
+        ("history", {"path": f"src/{SECRET[:-1]}.py"}, "touches"),
+        ("history", {"path": "../../etc/passwd"}, "outside the project"),
         ("history", {"path": "src/cache.py", "after": "the day after"}, "the day after"),
         ("sync_status", {"project": "no/such"}, "no/such"),
     ],
@@ -288,7 +288,7 @@ def test_who_knows_a_file_and_who_somebody_is(agent):
         "@ana: 8 changes, 0 reviews, 0 commits, last active 2026-04-01"
     ]
     assert agent.data("who", who="ana")["rows"][0] == "@ana"
-    assert "nobody here is called" in agent.refusal("who", who="nobody-at-all")
+    assert "unknown person" in agent.refusal("who", who="nobody-at-all")
 
 
 def test_who_leaves_no_fence_open_and_no_path_outside(agent):
@@ -301,4 +301,4 @@ def test_who_leaves_no_fence_open_and_no_path_outside(agent):
 
 
 def test_a_tree_without_code_is_told(agent):
-    assert "no code is indexed" in agent.refusal("tree")
+    assert "no indexed code" in agent.refusal("tree")

@@ -106,7 +106,7 @@ def test_what_the_index_says_of_a_sync_that_failed_is_noted_on_the_error(github)
     with History(github.new_app(**DEAD)) as history:
         with pytest.raises(RateLimited) as failure:
             history.sync.run("acme/web")
-        assert any("vectors wait" in note for note in failure.value.__notes__)
+        assert any("vectors are pending" in note for note in failure.value.__notes__)
         assert history.index.stats().documents.total >= 4
         assert history.index.count_waiting() == 0
 

@@ -50,7 +50,7 @@ def test_a_server_that_is_away_is_a_warning_and_the_words_are_there(history, ser
     done = history.index.update()
     assert done.documents.new == 5
     assert done.vectors is None
-    assert [warning.partition(":")[0] for warning in done.warnings] == ["5 vectors wait"]
+    assert [warning.partition(":")[0] for warning in done.warnings] == ["5 vectors are pending"]
 
 
 def test_documents_are_built_again_and_equal_ones_stay(history):
@@ -67,7 +67,7 @@ def test_documents_are_built_again_and_equal_ones_stay(history):
 def test_without_an_embedder_there_is_nothing_to_embed_with(history):
     with pytest.raises(ConfigError, match="switched off"):
         history.index.embed(embedder="none")
-    with pytest.raises(InvalidValue, match="no embedder is called"):
+    with pytest.raises(InvalidValue, match="unknown embedder"):
         history.index.embed(embedder="nobody")
 
 

@@ -67,12 +67,12 @@ def test_a_window_needs_an_item_that_was_read(history, server, tool):
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (call("delete_everything", path="/"), "there is no tool 'delete_everything'"),
+        (call("delete_everything", path="/"), "unknown tool 'delete_everything'"),
         (call("read", id="#99999"), "#99999 is not in this database"),
         (call("read", id="../../etc/passwd"), "passwd"),
         (call("read"), "id of read is missing"),
-        (call("read", id="#41", line=10**6), "lines; line 1000000 is not there"),
-        (call("read", id="#41", line="first"), "must be the number of a line"),
+        (call("read", id="#41", line=10**6), "lines; line 1000000 does not exist"),
+        (call("read", id="#41", line="first"), "must be a line number"),
         (call("scroll", direction="sideways"), "must be up or down"),
         (call("search", keywords=["a"]), "must be text"),
         (call("search", keywords="x", types={"a": 1}), "must be a list"),
@@ -154,14 +154,14 @@ def test_a_quote_that_stands_nowhere_goes_back_once_and_is_then_marked(history, 
     found = history.ask("why?")
     assert found.ended_by == "answer"
     assert len(server.asked) == 4
-    assert "citation 1 quotes what does not stand in #41" in prompt_of(server.asked[3])
+    assert "citation 1 quotes text that is not in #41" in prompt_of(server.asked[3])
     assert [claim.is_checked for claim in found.claims] == [False, False]
     assert found.citations[0].status == "quote_not_found"
 
 
 def test_strict_refuses_claims_without_a_citation(history, server):
     server.replies = [*READ, answer("The cache is guilty.")]
-    with pytest.raises(Refused, match="no citation proves: The cache is guilty"):
+    with pytest.raises(Refused, match="without a valid citation: The cache is guilty"):
         history.ask("why?", strict=True)
     assert len(server.asked) == 5  # two chances to mend it
 

@@ -114,7 +114,7 @@ def test_orders_wherever_they_stand_reach_read_only_tools_and_nothing_hidden(pla
     assert set(model.obeyed) == set(ORDER.findall(json.dumps(everything))), "it has read every order"
     calls = [one for step in found.steps for one in step.calls]
     allowed = {"search", "read", "get", "answer"}
-    assert all(one.problem.startswith("there is no tool") for one in calls if one.tool not in allowed)
+    assert all(one.problem.startswith("unknown tool") for one in calls if one.tool not in allowed)
     assert not any(words in one.result for one in calls for words in HIDDEN)
     assert rows_of(history.app.store()) == before
     sent = "\n".join(map(prompt_of, server.asked))

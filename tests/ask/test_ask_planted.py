@@ -15,7 +15,7 @@ def test_planted_orders_stay_data(history, server):
     fence = shown.split("\n")[0].strip("<>")
     assert shown.count(fence) == 2
     assert shown.rstrip().endswith(f"</{fence}>")
-    assert "there is no tool" in found.steps[1].calls[0].problem
+    assert "unknown tool" in found.steps[1].calls[0].problem
 
 
 def test_confidential_items_leave_only_when_that_is_said(history, server):

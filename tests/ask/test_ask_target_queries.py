@@ -169,6 +169,6 @@ def test_a_file_is_read_and_cited_by_its_path(synced, model, tmp_path):
     history.index.code(str(tmp_path / "clone"), project="acme/other")
     model.replies = [call("read", id=path), call("answer", text="No.")]
     (refused,) = history.ask("where?").steps[0].calls
-    assert "stands in several projects (say which: file:" in refused.problem
+    assert "exists in several projects (choose one: file:" in refused.problem
     model.replies = [call("read", id=path), call("answer", text="No.")]
     assert history.ask("where?", project="acme/other").steps[0].calls[0].result

@@ -69,7 +69,7 @@ def test_a_citation_that_does_not_hold_is_told(asking):
 def test_strict_refuses_and_says_where_the_transcript_is(asking):
     done = asking("why?", "--strict", replies=[call("answer", text="So it is.")])
     assert done.code == 20
-    assert "no citation proves: So it is." in done.err
+    assert "without a valid citation: So it is." in done.err
     assert "session 1" in done.err
 
 

@@ -266,7 +266,7 @@ def test_an_embedder_with_another_fingerprint_looks_like_another_setting(desk):
     desk.damage("UPDATE embedders SET fingerprint = 'another'")
     code, found = desk.data("stats", "--check")
     assert code == 0
-    assert "is not the embedder of the settings" in found["data"]["proofs"][-1]["why"]
+    assert "is not the configured embedder" in found["data"]["proofs"][-1]["why"]
     assert desk.run("embed")[0] == 0
     assert_as_before(desk)
 

@@ -114,7 +114,7 @@ def test_names_of_other_tools_mean_the_same(closing):
 
 def test_cards_choose_the_candidates_where_that_is_asked_for(demo):
     refused = demo("dedupe", "candidates", "--source", "intent", "--json")
-    assert (refused.code, refused.error["hint"]) == (13, "make them with: forgelore dedupe intent")
+    assert (refused.code, refused.error["hint"]) == (13, "create them with: forgelore dedupe intent")
     made = demo("dedupe", "analyze-intent", "--kind", "issue", "--json").data
     (issues,) = made["kinds"]
     assert (issues["model"], issues["made"], issues["fallbacks"], made["warnings"]) == (

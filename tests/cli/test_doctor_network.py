@@ -79,7 +79,7 @@ def test_the_forge_of_an_imported_project_is_not_asked(cli, blackhole, tmp_path)
     assert cli("import", "items.jsonl", "--project", "acme/web", GITHUB_API_URL=address).code == 0
     done = cli("doctor")
     assert done.code == 0, done.out
-    assert "acme/web was imported and never synced; its forge was not asked" in done.out
+    assert "acme/web was imported and never synced; its forge was not contacted" in done.out
     assert not held
 
 
@@ -105,4 +105,4 @@ def test_the_line_about_waiting_is_gone_before_the_last_word(github, github_env,
     assert "acme/web can be read" in screen.text
     hidden, shown = "\x1b[?25l", "\x1b[?25h"  # the cursor, while the line moves
     assert screen.raw.count(hidden) == screen.raw.count(shown) > 0
-    assert screen.raw.rindex(shown) < screen.raw.index("none yet at", screen.raw.index("can be read"))
+    assert screen.raw.rindex(shown) < screen.raw.index("not created yet", screen.raw.index("can be read"))

@@ -42,7 +42,7 @@ def test_a_first_sync_that_fails_leaves_no_database(github, start, tmp_path, tro
     found, _, err = end(start(*words, **environ))
     assert found == code, err
     assert not (tmp_path / "data").exists()
-    assert "there is no database" in end(start("list", "issues"))[2]
+    assert "no database at" in end(start("list", "issues"))[2]
 
 
 def test_no_network_leaves_no_database(github, start, tmp_path):

@@ -52,8 +52,8 @@ def test_what_is_said_otherwise_here(demo, arguments, hint):
 @pytest.mark.parametrize(
     ("arguments", "warning"),
     [
-        (("search", "relay author:@me"), "who @me is"),
-        (("list", "issues", "--assignee", "@me"), "who @me is"),
+        (("search", "relay author:@me"), "@me is not supported here"),
+        (("list", "issues", "--assignee", "@me"), "@me is not supported here"),
         (("search", "author:mira-k,ben"), "one by one"),
         (("search", "label:bug,relayy"), "did you mean 'relay'?"),
         (("search", "issues", "relay stalls"), "is:issue"),

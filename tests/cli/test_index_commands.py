@@ -199,7 +199,7 @@ def test_a_sync_goes_on_without_its_embedder_and_says_so(cli, github, github_env
     github.project.add_issue("Hello")
     done = cli("sync", "acme/web", **github_env, **embedding)
     assert done.code == 0
-    assert "1 vectors wait: " in done.err
+    assert "1 vectors are pending: " in done.err
     assert "run: forgelore embed" in done.err
     assert "1 documents indexed" in done.out
     envelope = cli("sync", "acme/web", "--json")
@@ -303,11 +303,11 @@ def test_a_sample_without_a_check_is_wrong_usage(cli):
 def test_a_check_says_what_was_proved_by_a_sample(cli, embedding):
     load(cli, 5, **embedding)
     shown = cli("stats", "--check", "--sample", "2").out
-    assert "documents asked for by their own words: 2 of 5" in shown
-    assert "documents whose vectors were made again: 2 of 5" in shown
+    assert "documents searched by their own words: 2 of 5" in shown
+    assert "documents whose vectors were recomputed: 2 of 5" in shown
     proofs = cli("stats", "--check", "--sample", "0", "--json").data["proofs"]
     assert proofs[-1] == {
-        "what": "documents whose vectors were made again", "checked": 0, "total": 5, "why": "--sample 0",
+        "what": "documents whose vectors were recomputed", "checked": 0, "total": 5, "why": "--sample 0",
     }  # fmt: skip
 
 

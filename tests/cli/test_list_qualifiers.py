@@ -48,7 +48,7 @@ def test_words_are_for_search(demo):
     for words in (["crash"], ["label:bug", "crash"], ["-crash", "label:bug"], ["in:title"]):
         done = demo("list", "issues", *words)
         assert done.code == 13
-        assert "is no filter" in done.err
+        assert "not a filter" in done.err
     assert demo("list", "issues", "is:pr").code == 13
     assert demo("list", "issues", "no:sense").code == 13
     assert demo("list", "issues", "is:pr", "is:issue").code == 0

@@ -201,7 +201,7 @@ def test_a_log_that_cannot_be_read_is_not_left_out_in_silence(lantern, run):
     done = run("list", "issues")
     assert done.returncode == 8
     assert str(wal) in done.stderr
-    assert "copy it to a folder that can be written" in done.stderr
+    assert "copy it to a writable folder" in done.stderr
 
 
 def test_a_store_of_an_older_schema_says_to_bring_it_up_to_date_elsewhere(place, run):
@@ -213,7 +213,7 @@ def test_a_store_of_an_older_schema_says_to_bring_it_up_to_date_elsewhere(place,
     error = json.loads(done.stdout)["error"]
     assert (done.returncode, error["code"]) == (8, "store")
     assert f"this program reads {newest_version()}" in error["message"]
-    assert "copy it to a folder that can be written" in error["hint"]
+    assert "copy it to a writable folder" in error["hint"]
     assert (place / "lore.db").read_bytes() == before
 
 

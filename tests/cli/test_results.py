@@ -265,7 +265,7 @@ def test_rows_of_a_bad_lot_say_so(demo):
     [
         (("#99999999",), "#99999999 does not exist"),
         (("99999999",), "#99999999 does not exist"),
-        (("#41", "is:open"), "#41 is left out by the filters"),
+        (("#41", "is:open"), "#41 is excluded by the filters"),
         (("pizza basil mozzarella relay", "--mode", "lexical"), "no close match"),
     ],
 )

@@ -137,7 +137,7 @@ def test_every_forge_has_its_usual_address(tmp_path, forge, host, environ, rest,
 
 def test_a_forge_of_a_later_version_is_refused_in_words(tmp_path):
     app = App({"FORGELORE_DB": str(tmp_path / "a.db")}, cwd=str(tmp_path))
-    with pytest.raises(InvalidValue, match="knows no forge called 'tomorrow'"):
+    with pytest.raises(InvalidValue, match="unsupported forge: 'tomorrow'"):
         app.forge(ProjectName("tomorrow", "git.example", "a/b"))
     assert app.payload_reader(ProjectName("tomorrow", "git.example", "a/b")) is None
 

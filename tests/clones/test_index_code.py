@@ -208,11 +208,11 @@ def test_the_origin_says_whose_code_it_is(lore, repository, monkeypatch):
 
 
 def test_what_is_missing_is_told(lore, repository, tmp_path):
-    with pytest.raises(ConfigError, match="does not say which project"):
+    with pytest.raises(ConfigError, match="cannot tell which project"):
         lore.index.code(str(repository))
-    with pytest.raises(ConfigError, match="no clone here"):
+    with pytest.raises(ConfigError, match="not inside a clone"):
         lore.index.code()
-    with pytest.raises(ConfigError, match="on no forge"):
+    with pytest.raises(ConfigError, match="not on a forge"):
         lore.index.code(project="archive")
     with pytest.raises(NotFound):
         lore.index.code(str(tmp_path / "nothing"), project="acme/web")

@@ -73,7 +73,7 @@ def test_a_commit_is_shown_read_got_and_found_by_each_of_its_names(lore, shas, s
 
 def test_as_few_letters_as_git_takes_will_do_where_it_is_said_to_be_a_commit(lore, shas):
     assert lore.show("commit", shas["inner"][:4]).title == "Work on it"
-    with pytest.raises(InvalidValue, match="not a commit's name"):
+    with pytest.raises(InvalidValue, match="not a commit"):
         lore.show("commit", "1a2")
 
 

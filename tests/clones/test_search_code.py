@@ -152,9 +152,9 @@ def test_what_files_cannot_have_is_told(indexed):
 
 def test_lists_and_comparisons_are_of_items(both):
     for kind in ("code", "commit", "all"):
-        with pytest.raises(InvalidValue, match="no kind of item"):
+        with pytest.raises(InvalidValue, match="unknown kind of item"):
             both.items(f"type:{kind}")
-        with pytest.raises(InvalidValue, match="no kind of item"):
+        with pytest.raises(InvalidValue, match="unknown kind of item"):
             both.similar("#1", type=kind)
 
 

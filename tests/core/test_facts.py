@@ -34,7 +34,7 @@ def test_facts_say_how_it_was():
     states = [{"open": 1.0}, {"open": 0.0, "closed_for": 5.0}, {}]
     told = find_facts(load_trees("lore"), [{**alike, "same_author": 1.0, **state} for state in states])
     says = [{fact.name: fact.says for fact in facts.facts} for facts in told]
-    assert [each["state"] for each in says] == ["it was open", "it was closed", "nobody knows its state"]
+    assert [each["state"] for each in says] == ["it was open", "it was closed", "its state is unknown"]
     assert says[0]["author"] == "the same author"
     assert "it was open" in told[0].speaking_for
     assert "what the texts mean" in told[0].speaking_for

@@ -146,7 +146,7 @@ def interrupt(process):
 def assert_ended_at_once(process, err, took_s):
     assert process.returncode == 130, err
     assert took_s < 3, f"{took_s:.1f} s"
-    assert err.splitlines()[-1] == "stopped: what was saved is kept; run the same command to go on"
+    assert err.splitlines()[-1] == "stopped: saved work is kept; run the same command to continue"
     assert "Traceback" not in err
 
 

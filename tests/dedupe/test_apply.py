@@ -171,7 +171,7 @@ def test_hours_of_grace_are_not_changed_by_the_way(closing):
     closing.prepare()
     run = closing.planned()
     closing.apply(run)
-    with pytest.raises(InvalidValue, match="hours of grace"):
+    with pytest.raises(InvalidValue, match="invalid grace period"):
         closing.apply(run, close_after=72)
 
 

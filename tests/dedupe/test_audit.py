@@ -219,5 +219,5 @@ def test_an_audit_that_was_stopped_proves_nothing(past):
 
 def test_a_project_without_known_duplicates_cannot_be_measured_by_them(make):
     store = make()
-    with pytest.raises(NotFound, match="nobody has marked"):
+    with pytest.raises(NotFound, match="no duplicate has been marked"):
         audit_history(context(store), words_only(store), RuleJudge(), ISSUES)

@@ -110,7 +110,7 @@ def test_the_last_word_counts(store):
 def test_labels_of_unknown_items_and_judges_are_refused(store):
     with pytest.raises(NotFound, match="issue 999"):
         say(store, [(999, 1)], "duplicate")
-    with pytest.raises(NotFound, match="decided on nothing"):
+    with pytest.raises(NotFound, match="not decided anything"):
         list_blind_pairs(store, 1, RuleJudge(trusts_statements=True), ISSUES)
 
 

@@ -62,7 +62,7 @@ def test_what_was_reopened_and_closed_again_stays_closed_with_our_comment(closin
         as_ben()
     sent = len(closing.server.requests)
     (found,) = closing.roll_back(run).items
-    assert found.problem == f"{who} closed it since: it stays closed, and nothing is taken back"
+    assert found.problem == f"{who} closed it in the meantime: it stays closed, and nothing was undone"
     assert found.restored == []
     assert closing.writes(sent) == []
     assert closing.portrait([copy]) == seen

@@ -106,7 +106,7 @@ def test_an_audit_is_found_by_its_number_or_as_the_newest(store):
         find_audit(store, 1, None)
     run = audit(store).run
     assert find_audit(store, 1, None).id == find_audit(store, 1, run).id == run
-    with pytest.raises(InvalidValue, match="no audit but a run of candidates"):
+    with pytest.raises(InvalidValue, match="not an audit but a run of candidates"):
         find_audit(store, 1, 1)
 
 

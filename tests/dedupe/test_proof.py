@@ -48,7 +48,7 @@ GOOD = {"tp": 95, "fp": 5}
         ([GOOD, {"tp": 70, "fp": 40}], "right in 64%"),
         ([GOOD, {"tp": 70, "fp": 40, "against": "human"}], "against human"),
         ([{"fn": 500, "tn": 500, "tp": 3}], "on 3 accepted edges"),
-        ([{**GOOD, "min_edge": 0.95}], "from a confidence of 0.9 "),
+        ([{**GOOD, "min_edge": 0.95}], "at confidence 0.9 "),
         ([{**GOOD, "min_gap": 0.3}], "a gap of 0.26 "),
         ([{**GOOD, "min_edge": None}], "what was measured was stricter"),
         ([{**GOOD, "min_gap": None}], "what was measured was stricter"),

@@ -149,7 +149,7 @@ def test_wrong_vectors_of_a_sample_have_all_of_them_made_anew(sound):
 def test_without_its_embedder_a_check_says_that_no_vector_was_made_again(sound):
     for request, why in (
         (CheckRequest(), "no embedder is configured"),
-        (CheckRequest(embedder=Hashed("2")), "they are of hashed bag-of-words, which is not the embedder of the settings"),
+        (CheckRequest(embedder=Hashed("2")), "they belong to hashed bag-of-words, which is not the configured embedder"),
         (CheckRequest(embedder=Hashed(dies_after=0)), "the service is gone"),
     ):  # fmt: skip
         found = check_all(sound.store, request)
@@ -161,7 +161,7 @@ def test_a_repair_without_its_embedder_says_that_vectors_wait(sound):
     sound.run(engine_tables.DOUBLE_VECTORS)
     repaired = repair_all(sound.store)
     assert repaired.checked.findings == []
-    assert repaired.notes == ["22 documents wait for their vectors; run: forgelore embed"]
+    assert repaired.notes == ["22 documents have no vectors yet; run: forgelore embed"]
     embed_documents(sound.store, Hashed(), [1])
     assert check_all(sound.store, CheckRequest(embedder=Hashed())).findings == []
 
@@ -192,7 +192,7 @@ def test_a_watcher_is_told_how_far_a_check_is(sound):
     check_all(sound.store, CheckRequest(embedder=Hashed(), watcher=Watcher(hear)))
     assert told == [
         ("items compared with their answers", 11), ("texts compared", 22), ("items compared with their documents", 11),
-        ("vectors made again", 22),
+        ("vectors recomputed", 22),
     ]  # fmt: skip
 
 

@@ -128,7 +128,7 @@ def test_a_check_finds_wrong_ones_and_a_repair_forgets_them(furnished, damage):
 def test_a_check_says_that_none_could_be_made_again(furnished):
     embed(furnished, Beside())
     proofs = {proof.what: proof for proof in check_store(furnished.store).proofs}
-    proof = proofs["items whose second vectors were made again"]
+    proof = proofs["items whose second vectors were recomputed"]
     assert (proof.checked, proof.total) == (0, 11) and "not installed" in proof.why
 
 

@@ -157,7 +157,7 @@ def ask(folder):
 
 
 def search_over_mcp(folder):
-    """From the start of the server to its end, with one call of its search, by words alone."""
+    """From the start of the server to its end, with one call of its search, by words only."""
     env, report = example(folder, FORGELORE_EMBEDDER="none"), folder / "mcp.json"
     program, *words = command(report, "mcp", "--structured")
     server = StdioServerParameters(command=program, args=words, env=env, cwd=str(folder))

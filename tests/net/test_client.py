@@ -172,7 +172,7 @@ def test_the_pace_is_kept(echo):
 
 def test_endless_limits_end(echo):
     echo.fail(path="/x", status=429, headers={"Retry-After": "1"})
-    with connected(echo.url) as client, raised(RateLimited, says="keeps answering", hint="nothing was lost"):
+    with connected(echo.url) as client, raised(RateLimited, says="keeps limiting", hint="nothing was lost"):
         client.get("/x")
 
 

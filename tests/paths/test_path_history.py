@@ -328,7 +328,7 @@ def test_a_path_that_is_only_named_is_known_by_that(imported):
     history = imported({"kind": "issue", "number": 1, "title": "Old", "body": "What became of lib/gone.c?"})
     found = history.paths.history("lib/gone.c")
     assert [one.ref for one in found.entries] == ["#1"]
-    assert "only name it" in found.warnings[0]
+    assert "only mention it" in found.warnings[0]
     with pytest.raises(NotFound):
         history.paths.history("lib/gone.cpp")
 

@@ -137,7 +137,7 @@ def learned(tmp_path, *statements):
     return [model for (model,) in rows]
 
 
-@pytest.mark.parametrize(("pairs", "told"), [(40, "calibrated anew: 40 known duplicates"), (5, "too few")])
+@pytest.mark.parametrize(("pairs", "told"), [(40, "recalibrated: 40 known duplicates"), (5, "only 5 known")])
 def test_what_an_older_ranking_learned_is_learned_anew_once_and_told(load, tmp_path, pairs, told):
     cli = load(tracker(pairs))
     cli("calibrate")
@@ -190,7 +190,7 @@ def test_learning_anew_is_announced_and_stopping_it_leaves_what_was_learned(load
         return watcher, said
 
     watcher, said = run(stop_at=5)
-    assert "calibrated anew" in watcher.told[0]
+    assert "recalibrated once" in watcher.told[0]
     assert watcher.told[1:] == [("sample of issues", 280), ("issue duplicates", 40)]
     assert (watcher.ranked, said) == (5, [])
     assert store.rows("SELECT * FROM calibrations") == before
@@ -270,7 +270,7 @@ def test_too_little_history_keeps_the_shipped_chance_and_says_so(load, tmp_path)
     cli = load(tracker(12))
     done = cli("calibrate")
     assert done.code == 0
-    assert "12 known duplicates are too few; 30 are needed" in done.out
+    assert "only 12 known duplicates; at least 30 are needed" in done.out
     assert stored(tmp_path) == []
     assert cli("calibrate", "--json").data["kinds"][0]["chance"]["source"] == "shipped"
 
@@ -291,7 +291,7 @@ def test_several_projects_must_be_told_apart(load, cli, tmp_path):
     cli("import", str(tmp_path / "tracker.jsonl"), "--project", "q")
     done = cli("calibrate", "--json")
     assert done.code == 13
-    assert done.error["hint"] == "say which project: p, q"
+    assert done.error["hint"] == "name a project: p, q"
     assert cli("calibrate", "--project", "q", "--json").data["project"] == "q"
 
 

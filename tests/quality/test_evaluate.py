@@ -68,7 +68,7 @@ def test_every_promised_key_is_there_also_for_what_was_not_measured(ask):
 def test_without_an_embedder_it_says_once_that_words_were_all_there_was(ask):
     done = ask([REPEATED, {**REPEATED, "query": 4, "created_at": day(4)}], whole=True)
     assert json.loads(done.out)["data"]["mode"] == "lexical"
-    assert len([text for text in json.loads(done.out)["warnings"] if "words alone" in text]) == 1
+    assert len([text for text in json.loads(done.out)["warnings"] if "words only" in text]) == 1
     assert ask([REPEATED], "--mode", "semantic", whole=True).code == 14
 
 

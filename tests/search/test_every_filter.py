@@ -253,7 +253,7 @@ def test_an_internal_note_does_not_tell_a_public_reader_who_wrote_it_or_is_named
         filters = parse_filters(words, now_ms=NOW)
         assert count_rows(public, "items", filters).total == (0 if is_asked else every)
         assert count_rows(world, "items", filters).total == (1 if is_asked else every - 1)
-        assert warn_of_absent(public, filters, is_empty=True) == ["nobody here is called 'secret-agent'"]
+        assert warn_of_absent(public, filters, is_empty=True) == ["unknown person 'secret-agent'"]
         assert not warn_of_absent(world, filters, is_empty=True)
 
 
@@ -312,13 +312,13 @@ def test_each_value_that_should_occur_does(world):
         ({"comments": [">10", "<5"]}, "comments"),
         ({"comments": "many"}, "not a number"), ({"comments": "-1"}, "not a number"), ({"comments": ">"}, "not a number"),
         ({"created": "soon"}, "not a date"), ({"created": ">"}, "not a date"), ({"created": "7d"}, "is a moment"),
-        ({"label": ["a", "b"], "without": {"label": ["B"]}}, "asked for and left out"),
-        ({"state": ["open"], "without": {"state": "opened"}}, "asked for and left out"),
-        ({"label": "a", "without": {"label": "A,b"}}, "'a' is asked for and left out"),
-        ({"label": "a,b", "without": {"label": ["A", "c,b"]}}, "'a' is asked for and left out"),
+        ({"label": ["a", "b"], "without": {"label": ["B"]}}, "both required and excluded"),
+        ({"state": ["open"], "without": {"state": "opened"}}, "both required and excluded"),
+        ({"label": "a", "without": {"label": "A,b"}}, "'a' is both required and excluded"),
+        ({"label": "a,b", "without": {"label": ["A", "c,b"]}}, "'a' is both required and excluded"),
         ({"created": ".."}, "not a date"), ({"comments": " .. "}, "not a number"),
         ({"milestone": " "}, "empty"), ({"assignee": "@"}, "empty"), ({"path": "*a" * 9}, "stars"),
-        ({"without": {"label": ""}}, "empty"), ({"without": {"without": {}}}, "left out of what is left out"),
+        ({"without": {"label": ""}}, "empty"), ({"without": {"without": {}}}, "cannot be nested"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_told(words, message):

@@ -105,7 +105,7 @@ def test_the_address_of_an_issue_leads_to_a_change_where_both_share_their_number
 
 
 def test_a_number_that_does_not_exist_says_so(demo):
-    assert known(demo, "999999") == ([], "#999999 does not exist in this database; a sync brings what is new")
+    assert known(demo, "999999") == ([], "#999999 does not exist in this database; run a sync to fetch what is new")
     assert "is not in this database" in known(demo, "no/where#41")[1]
     assert known(demo, "C#7") == ([], "")
 
@@ -164,9 +164,9 @@ def test_items_that_filters_leave_out_are_not_counted_at_the_top(demo):
         return permit_known(demo, both, build_allowed(demo, Filters(), [condition]))
 
     assert note(*ids) == both
-    assert note(ids[1]) == ((ids[1],), "#7 names the item at the top, and 2 left out by the filters", "#7")
-    assert note(*ids[:2]).note == "#7 names the 2 items at the top, and one left out by the filters"
-    assert note().note == "#7 is left out by the filters"
+    assert note(ids[1]) == ((ids[1],), "#7 names the item at the top, and 2 excluded by the filters", "#7")
+    assert note(*ids[:2]).note == "#7 names the 2 items at the top, and one excluded by the filters"
+    assert note().note == "#7 is excluded by the filters"
 
 
 def test_numbers_are_found_by_an_index(demo):

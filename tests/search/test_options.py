@@ -40,14 +40,14 @@ def numbers(answer):
 def test_a_title_that_begins_with_an_option_finds_its_issue(store):
     answer = ask(store, "-dbcache too high")
     assert numbers(answer)[0] == 1
-    assert answer.notes == ("-dbcache is searched for; to leave the word out, write NOT dbcache",)
+    assert answer.notes == ("-dbcache is searched for; to exclude the word, write NOT dbcache",)
 
 
 def test_a_word_that_the_project_writes_without_a_dash_is_left_out_and_the_answer_says_so(store):
     answer = ask(store, "crash -windows")
     assert numbers(answer) == [5]
     assert answer.notes == (
-        "items with windows are left out; to search for a word instead, leave out the dash or NOT before it",
+        "items with windows are excluded; to search for a word instead, drop the dash or NOT before it",
     )
 
 

@@ -100,12 +100,12 @@ def test_a_database_that_changed_between_two_pages_is_told(retriever):
 
 def test_a_page_of_another_question_is_told_as_one(retriever):
     other = ask(retriever, "relay", limit=5).next_page
-    assert "one of another question, or the database" in ask(retriever, "deleted files", offset=other).warnings[-1]
+    assert "of another query, or the database" in ask(retriever, "deleted files", offset=other).warnings[-1]
 
 
 @pytest.mark.parametrize("offset", [-1, 10_001, "x", "", "5:", "5:zzzzzzzzzz", "5:9f2c01d3ab7", "٣", "1.5"])
 def test_a_page_that_cannot_begin_there_is_refused(offset):
-    with pytest.raises(InvalidValue, match="no page begins at"):
+    with pytest.raises(InvalidValue, match="no page starts at"):
         parse_start(offset)
 
 

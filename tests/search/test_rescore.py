@@ -93,7 +93,7 @@ def test_an_item_finds_its_original_among_what_the_rescorer_likes(retriever):
 def test_what_only_words_found_is_rescored_too(demo):
     words_alone = Retriever(demo, HashedEmbedder(fingerprint="another"))
     ranking = like(words_alone, 154, rescorer=Fond("rss"))
-    assert ranking.mode == "hybrid" and "words alone" in ranking.warnings[0]
+    assert ranking.mode == "hybrid" and "words only" in ranking.warnings[0]
     assert all(match.hit.vector_score is not None for match in ranking.matches)
     answer = search(words_alone, Query("deleted files"), rescorer=Fond("tombstone"))
     assert answer.mode == "hybrid" and all(hit.vector_score is not None for hit in answer.hits)

@@ -125,7 +125,7 @@ def test_without_an_embedder_words_answer_with_a_warning(demo):
     for embedder in (None, HashedEmbedder(is_down=True), HashedEmbedder(fingerprint="another")):
         answer = search(Retriever(demo, embedder), Query("deleted files come back"))
         assert answer.hits and answer.mode == "lexical"
-        assert "words alone" in answer.warnings[0]
+        assert "words only" in answer.warnings[0]
         with pytest.raises(EmbedderUnreachable):
             search(Retriever(demo, embedder), Query("deleted files", "semantic"))
 
@@ -278,5 +278,5 @@ def test_confidential_items_are_left_out_for_others(demo):
 
 
 def test_the_app_knows_no_such_embedder(demo):
-    with pytest.raises(InvalidValue, match="no embedder is called"):
+    with pytest.raises(InvalidValue, match="unknown embedder"):
         App({}, cwd="/", db=demo.path, viewer=EVERYTHING).embedder("wishes")

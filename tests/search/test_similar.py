@@ -92,7 +92,7 @@ def test_an_item_that_says_nothing_known_resembles_nothing_by_words(retriever, t
 
 def test_without_an_embedder_words_compare_with_a_warning(demo):
     answer = like(Retriever(demo, HashedEmbedder(fingerprint="another")), 154)
-    assert answer.mode == "lexical" and "words alone" in answer.warnings[0] and answer.hits
+    assert answer.mode == "lexical" and "words only" in answer.warnings[0] and answer.hits
     with pytest.raises(EmbedderUnreachable):
         like(Retriever(demo, None), 154, "semantic")
 

@@ -228,7 +228,7 @@ def test_several_items_are_named_at_once(retriever):
     assert (numbers(some)[0], some.known_count) == (41, 1)
     assert {note.split()[1] for note in some.notes} == {"does", "names"}
     none = ask(retriever, "#41 #27 is:open is:merged author:nobody")
-    assert none.notes == ("#41 and #27 are left out by the filters",)
+    assert none.notes == ("#41 and #27 are excluded by the filters",)
 
 
 def test_an_item_among_words_leaves_them_words(retriever):
@@ -269,7 +269,7 @@ def test_a_known_item_that_is_not_there_or_filtered_is_told(retriever):
     other = "closed" if state == "open" else "open"
     assert numbers(ask(retriever, f"#41 is:{state}"))[0] == 41
     left_out = ask(retriever, f"#41 is:{other}")
-    assert "left out by the filters" in left_out.notes[0]
+    assert "excluded by the filters" in left_out.notes[0]
     assert 41 not in numbers(left_out)
 
 
@@ -305,13 +305,13 @@ def test_a_value_nobody_has_is_told_with_what_was_meant(retriever):
 
     assert "no item has the label 'buug'; did you mean 'bug'?" in warnings("sync label:buug")
     assert "no item has the label 'buug'; did you mean 'bug'?" in warnings("sync -label:buug")
-    assert "nobody here is called 'mira-kk'; did you mean 'mira-k'?" in warnings("sync author:@mira-kk")
+    assert "unknown person 'mira-kk'; did you mean 'mira-k'?" in warnings("sync author:@mira-kk")
     assert "no item has the milestone 'v9'" in warnings("sync milestone:v9")
     assert "no item is assigned to 'zoe'" in warnings("sync assignee:zoe")
     assert not ask(retriever, "sync label:BUG author:mira-k", mode="lexical").warnings
     either = ask(retriever, "sync author:mira-k author:mira-kk", mode="lexical")  # what was found has one of them
     assert either.hits
-    assert "nobody here is called 'mira-kk'; did you mean 'mira-k'?" in either.warnings
+    assert "unknown person 'mira-kk'; did you mean 'mira-k'?" in either.warnings
     project = retriever.store.value("SELECT path FROM projects")
     with pytest.raises(NotFound) as caught:
         find_project_ids(retriever.store, [project + "x"], SETTING.hosts)
@@ -326,7 +326,7 @@ def test_a_value_nobody_has_is_told_with_what_was_meant(retriever):
         ("./shell", "no item touches './shell'; did you mean 'shell/'?"),
         ("SHELL/", "no item touches 'SHELL/'; did you mean 'shell/'?"),
         ("/Shell/windows/src/CHUNKREF.h", "did you mean 'shell/windows/src/ChunkRef.h'?"),
-        ("Shell/**", "no item touches 'Shell/**'; capitals count: there is 'shell/"),
+        ("Shell/**", "no item touches 'Shell/**'; paths are case-sensitive; did you mean 'shell/"),
         ("nowhere/at/all", "no item touches 'nowhere/at/all'"), ("/", "no item touches '/'"),
     ],
 )  # fmt: skip
@@ -385,7 +385,7 @@ def test_lists_take_qualifiers_and_no_words(retriever):
     )
     assert (filters.labels, filters.states, sort) == (("bug",), ("open",), SortOrder("created", is_ascending=True))
     for text in ("crash", "label:bug -windows", "in:title", '"a phrase"'):
-        with pytest.raises(InvalidValue, match="is no filter"):
+        with pytest.raises(InvalidValue, match="not a filter"):
             read_filter_query(retriever.store, text, {}, SETTING)
 
 

@@ -35,7 +35,7 @@ def test_a_failed_final_count_is_a_warning_and_the_documents_are_built(github):
     done = github.command("sync", "acme/web", "--json")
     assert done.returncode == 0, done.stderr
     (result,) = json.loads(done.stdout)["data"]
-    assert any("deletions are looked for by the next sync" in warning for warning in result["warnings"])
+    assert any("the next sync checks for deletions" in warning for warning in result["warnings"])
     assert result["documents"]["new"] > 0
     assert load_status(github)["runs"][0]["status"] == "succeeded"
 

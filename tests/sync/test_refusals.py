@@ -49,7 +49,7 @@ def test_a_project_that_hides_most_of_a_kind_keeps_it_whoever_asked_for_the_look
         gitlab.project.edit("issue", number, title="edited")
     result = gitlab.sync()
     assert gitlab.deleted() == set()
-    assert any("issues are not shown to this token any more" in warning for warning in result.warnings)
+    assert any("issues are no longer visible to this token" in warning for warning in result.warnings)
     assert gitlab.value("SELECT count(*) FROM jobs WHERE kind = 'look'") == 0
     gitlab.server.faults.remove(rule)
     gitlab.time.pass_by(2 * 3600)

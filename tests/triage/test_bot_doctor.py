@@ -66,7 +66,7 @@ def test_an_item_that_led_to_no_push_is_told_with_where_to_look(doctor):
     [(status, message, hint)] = doctor.says()
     assert status == "warning"
     assert "triage-index was last pushed" in message
-    assert "newest run of the triage workflow" in hint
+    assert "latest run of the triage workflow" in hint
 
 
 def test_a_change_that_the_daily_run_should_have_seen_is_told(doctor):

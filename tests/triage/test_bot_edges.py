@@ -52,7 +52,7 @@ def test_a_branch_that_somebody_else_made_is_left_alone(bot):
     bot.is_red = True
     bot.opened(*CRASH)
     assert bot.git.git("acme/web.git", "rev-parse", "gh-pages") == commit
-    assert "something else than an index" in bot.data["problems"][0]
+    assert "something other than an index" in bot.data["problems"][0]
 
 
 def test_a_disk_that_is_full_does_not_cost_the_index(bot, monkeypatch):

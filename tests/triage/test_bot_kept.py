@@ -152,7 +152,7 @@ def test_a_kept_index_that_cannot_be_read_is_left_and_told(kept, spoiled):
     (kept.folder / "index.db.z").write_bytes(spoiled)
     again = kept.opened(*AGAIN)
     assert len(kept.bot.said(again)) == 1
-    assert any("that the runner kept" in note for note in kept.bot.data["notes"])
+    assert any("from the runner's cache" in note for note in kept.bot.data["notes"])
 
 
 def test_a_link_in_the_folder_is_not_followed(kept, tmp_path):

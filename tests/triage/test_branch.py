@@ -333,7 +333,7 @@ def test_a_branch_that_is_no_index_is_neither_read_nor_replaced(forge, row):
     """A slip in the settings names a branch of code: its history must not be thrown away."""
     commit = tree_of(forge, "100644 blob {blob}\tindex.db", row)
     forge.git("update-ref", f"refs/heads/{BRANCH}", commit)
-    with pytest.raises(StateRefused, match="left as it is") as refusal:
+    with pytest.raises(StateRefused, match="left untouched") as refusal:
         forge.branch().pull()
     assert "another name" in refusal.value.hint
     assert forge.git("rev-parse", BRANCH) == commit

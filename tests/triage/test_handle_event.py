@@ -35,7 +35,7 @@ def test_a_run_and_its_page_tell_the_time_by_the_apps_clock(bot):
 def test_a_run_that_takes_too_long_by_the_apps_clock_leaves_the_rest_to_the_next(bot):
     now = iter(range(0, 10**9, 700))
     result = handle(bot, bot.project.add_issue(*CRASH), clock=lambda: float(next(now)))
-    assert result.coverage.stopped == "the time of this run is spent"
+    assert result.coverage.stopped == "this run's time is up"
     assert result.is_pushed
 
 
@@ -65,7 +65,7 @@ def test_one_item_is_compared_by_its_ref_as_text(history, ref):
 
 def test_an_imported_tracker_has_nobody_to_tell(history, cli, demo_file):  # noqa: F811 - the fixtures
     assert cli("import", demo_file, "--project", "old-tracker", "--no-docs").code == 0
-    with pytest.raises(InvalidValue, match="nobody to tell"):
+    with pytest.raises(InvalidValue, match="no forge to post to"):
         history.triage.run("#157", project="old-tracker", post=True)
 
 

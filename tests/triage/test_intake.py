@@ -84,7 +84,7 @@ def test_a_quiet_read_asks_for_one_page_of_each_list(intake):
 def test_no_page_is_fetched_ahead_of_a_budget_that_is_spent(intake):
     intake.fill(250)
     done = intake.cover(is_late=lambda: True)
-    assert (done.pages, done.is_complete, done.stopped) == (1, False, "the time of this run is spent")
+    assert (done.pages, done.is_complete, done.stopped) == (1, False, "this run's time is up")
     assert len(intake.asked) == 1
     assert intake.value("SELECT count(*) FROM items") == done.known == 100
     assert intake.cover().is_complete
@@ -148,5 +148,5 @@ def test_a_lost_permission_forgets_nothing(intake):
     for number in range(1, 9):
         intake.project.delete(*intake.place(number))
     done = intake.drop_missing()
-    assert done[1] == ["8 of 10 issues are not shown to this token any more; they are kept"]
+    assert done[1] == ["8 of 10 issues are no longer visible to this token; they are kept"]
     assert intake.value("SELECT count(*) FROM items") == 10

@@ -199,7 +199,7 @@ def test_a_post_whose_answer_is_lost_is_looked_for_before_it_is_sent_again(post,
 
 def test_a_post_that_keeps_getting_lost_is_an_error_after_the_second(post):
     post.server.fail(method="POST", path=COMMENTS, status=502)
-    with raised(LostWrite, says="did not say whether", hint="looks first"):
+    with raised(LostWrite, says="did not confirm whether", hint="checks first"):
         post.post()
     assert len(post.writes()) == 2
 
@@ -306,7 +306,7 @@ def test_a_renamed_project_still_gets_its_comment(on_github):
 def test_a_project_that_was_renamed_meanwhile_is_not_written_to_unseen(on_forgejo):
     """A redirect names nothing that tells the project from another of that name."""
     on_forgejo.server.rename("acme/web", "acme/site")
-    with raised(ForgeError, says="has another name now", hint="again"):
+    with raised(ForgeError, says="has been renamed", hint="again"):
         on_forgejo.post()
     assert on_forgejo.said() == []
 

@@ -100,4 +100,4 @@ def test_nothing_is_asked_where_there_is_nothing_to_warn_of(bot, model, tmp_path
 def test_a_model_that_is_named_by_half_is_a_note_and_no_failure(bot, split):
     bot.set(FORGELORE_LLM_MODEL="")
     assert split()["duplicate_of"] == split.first
-    assert "no second opinion: no model is named" in bot.summary.read_text()
+    assert "results were not reranked by a language model: no model configured" in bot.summary.read_text()

@@ -46,7 +46,7 @@ def answer_question(
     sources = open_sources(app, retriever, filters, include_internal=include_internal)
     if continues is not None and (without_model or (profile is None and not app.has_model)):
         raise InvalidValue(
-            "a follow-up needs a language model", hint="name one in your settings, or ask a new question"
+            "a follow-up needs a language model", hint="configure one under [llm], or ask a new question"
         )
     if without_model or (profile is None and not app.has_model):
         warning = NOT_ASKED if without_model else NO_MODEL
@@ -59,7 +59,7 @@ def answer_question(
     with _transcripts(app) as store:
         if store.is_read_only:
             answer = ask(setting, request)
-            kept = ("the database may only be read: no transcript was kept",)
+            kept = ("the database is read-only: the transcript was not saved",)
         else:
             parameters = {
                 "project": filters.get("project"), "include_internal": include_internal, "continues": continues,
@@ -69,8 +69,8 @@ def answer_question(
     if request.is_strict and has_answered and (answer.unchecked or not answer.claims):
         said = "; ".join(claim.text[:100] for claim in answer.unchecked[:3])
         raise Refused(
-            f"the answer has claims that no citation proves: {said}",
-            hint="ask again, or look at it without the strict rule"
+            f"the answer contains claims without a valid citation: {said}",
+            hint="ask again, or without the strict check"
             + (f"; the transcript is session {answer.session}" if answer.session else ""),
         )
     return answer._replace(warnings=kept)
@@ -120,7 +120,7 @@ def _check(request: AskRequest) -> None:
     check_filled("the question", request.question)
     if len(request.question) > _MAX_QUESTION:
         raise InvalidValue(
-            f"the question has {len(request.question):,} characters", hint=f"{_MAX_QUESTION:,} are the most"
+            f"the question is too long: {len(request.question):,} characters", hint=f"use at most {_MAX_QUESTION:,}"
         )
     for name, (low, high) in _LIMITS.items():
         value = getattr(request, name)

@@ -77,7 +77,7 @@ def _make_reader_judge(app: App, forge: Forge, project: Project, notes: list[str
     try:
         return make_judge(app, "llm", fetch_patch=fetch_patch) if app.config.llm else None
     except ConfigError as error:
-        notes.append(f"no second opinion: {format_error(error)}")
+        notes.append(f"results were not reranked by a language model: {format_error(error)}")
         return None
 
 

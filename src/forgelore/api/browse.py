@@ -96,13 +96,13 @@ def add_diff(app: App, text: "ReadingText") -> "ReadingText":
     from forgelore.text.reading import split_lines
 
     facts = load_commit_facts(app.store(), int(text.key.partition(":")[2]))
-    shown: tuple[str, ...] = ("not here: the clone that the commit was indexed from is not on this machine",)
+    shown: tuple[str, ...] = ("not available: the clone that the commit was indexed from is not on this machine",)
     if facts and facts.folder:
         parents = facts.parents.split()
         try:
             parent = parents[0] if len(parents) > 1 else None
             diff, is_cut = app.local_clone(facts.folder).read_diff(facts.sha, parent, MAX_DIFF)
-            shown = (*split_lines(diff), *([f"[the diff is longer; {MAX_DIFF:,} bytes are shown]"] if is_cut else []))
+            shown = (*split_lines(diff), *([f"[diff truncated after {MAX_DIFF:,} bytes]"] if is_cut else []))
         except LoreError:
             pass
     # The hash stays that of the stored text: citations name it, and their lines stand before the diff.
@@ -133,8 +133,8 @@ def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ..
     prefix = "" if prefix in ("", ".") else f"{prefix}/"
     paths = list_tree_paths(app.store(), found.id, prefix)
     if not paths:
-        hint = "a folder of the indexed code; `history` knows paths of changes, too"
-        raise NotFound(f"no code is indexed below {prefix or '/'} in {found.name}", hint=hint)
+        hint = "name a folder of the indexed code; for paths that only changes touched, use `history`"
+        raise NotFound(f"no indexed code below {prefix or '/'} in {found.name}", hint=hint)
     folders: dict[str, int] = {}
     files = []
     for path in paths:

@@ -49,8 +49,8 @@ _ANSWER = {
 }
 _ANSWER_TOKENS = 200  # some think first
 _RUNS_HINT = (
-    "look at the newest run of the triage workflow: it is red where the push to {branch} is refused, and says what to"
-    " do; where there is no run, the workflow is switched off"
+    "open the latest run of the triage workflow: if the push to {branch} was refused, it failed and says what to"
+    " do; if there is no run, the workflow is disabled"
 )
 
 
@@ -91,10 +91,10 @@ def check_up(app: App, *, is_offline: bool, watcher: Watcher | None = None) -> I
 def _machine() -> Iterator[DoctorCheck]:
     yield DoctorCheck("forgelore", "ok", f"{__version__} on Python {platform.python_version()}")
     if has_full_text():
-        yield DoctorCheck("sqlite", "ok", f"{sqlite_version()} through apsw, full text on")
+        yield DoctorCheck("sqlite", "ok", f"{sqlite_version()} via apsw, with full-text search")
     else:
         hint = "reinstall apsw from its wheel"
-        yield DoctorCheck("sqlite", "error", f"{sqlite_version()} through apsw, full text off", hint)
+        yield DoctorCheck("sqlite", "error", f"{sqlite_version()} via apsw, without full-text search", hint)
 
 
 def _settings(app: App) -> DoctorCheck:
@@ -102,14 +102,14 @@ def _settings(app: App) -> DoctorCheck:
         return DoctorCheck(
             "settings", "warning", app.config.warnings[0], "remove the line, or move it to your own config.toml"
         )
-    named = f"{len(app.config.projects)} projects named" if app.config.projects else "defaults"
+    named = f"{len(app.config.projects)} projects configured" if app.config.projects else "defaults"
     return DoctorCheck("settings", "ok", named)
 
 
 def _database(app: App) -> Iterator[DoctorCheck]:
     path = app.config.db
     if not os.path.exists(path):
-        yield DoctorCheck("database", "warning", f"none yet at {path}", "the first sync or import makes it")
+        yield DoctorCheck("database", "warning", f"not created yet: {path}", "the first sync or import creates it")
         return
     try:
         store = app.store()
@@ -130,12 +130,12 @@ def _database(app: App) -> Iterator[DoctorCheck]:
     free = shutil.disk_usage(os.path.dirname(os.path.abspath(path))).free
     if free < max(size, LITTLE_SPACE):
         hint = "free some space, or move the database and name it with FORGELORE_DB"
-        yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB left beside the database", hint)
+        yield DoctorCheck("disk", "warning", f"{free / 1e6:,.0f} MB free on the database's disk", hint)
     for project in list_projects(store):
         failing = sum(count for _, count in count_jobs(store, project.id).values())
         if failing:
             yield DoctorCheck(
-                "jobs", "warning", f"{project.name}: {failing} parts keep failing", "see: forgelore sync-status"
+                "jobs", "warning", f"{project.name}: {failing} jobs keep failing", "see: forgelore sync-status"
             )
 
 
@@ -144,9 +144,9 @@ def _embedder(app: App, *, is_offline: bool) -> DoctorCheck:
     try:
         embedder = app.embedder()
         if embedder is None:
-            return DoctorCheck("embedder", "warning", "none: search finds words only", 'set embedder = "lore"')
+            return DoctorCheck("embedder", "warning", "none: search matches words only", 'set embedder = "lore"')
         if is_offline and embedder.name not in OWN_EMBEDDERS:
-            return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model} (not asked: offline)")
+            return DoctorCheck("embedder", "ok", f"{embedder.name} {embedder.model} (not contacted: --offline)")
         dimension = len(embedder.embed_query("does this work"))
     except LoreError as error:
         return DoctorCheck("embedder", "error", error.message, error.hint, type(error))
@@ -163,7 +163,7 @@ def _models(app: App, *, is_offline: bool, on_ask: Callable[[str], None]) -> Ite
     for profile, names in profiles.items():
         what = f"{', '.join(names)}: {profile.model or 'no model'} at {host_of(profile.base_url) or 'no server'}"
         if is_offline:
-            yield DoctorCheck("model", "ok", f"{what} (not asked: --offline)")
+            yield DoctorCheck("model", "ok", f"{what} (not contacted: --offline)")
         else:
             on_ask(host_of(profile.base_url))
             yield _model(app, names[0], what)
@@ -177,8 +177,8 @@ def _model(app: App, name: str, what: str) -> DoctorCheck:
         return DoctorCheck("model", "error", f"{what}: {error.message}", error.hint, type(error))
     took = f"{app.clock() - started:.1f} s, {reply.tokens_in + reply.tokens_out} tokens, JSON by {model.json_mode}"
     if '"ok"' not in reply.text:
-        hint = "give reasoning less, or use another model: what is no JSON is skipped by dedupe and ask"
-        return DoctorCheck("model", "warning", f"{what} answers, and not in JSON: {took}", hint)
+        hint = "lower reasoning, or use another model: dedupe and ask skip answers that are not JSON"
+        return DoctorCheck("model", "warning", f"{what} answers, but not in JSON: {took}", hint)
     return DoctorCheck("model", "ok", f"{what}: {took}")
 
 
@@ -193,7 +193,7 @@ def _forges(app: App, on_ask: Callable[[str], None]) -> Iterator[DoctorCheck]:
     unreachable: set[str] = set()
     for name in names:
         if not app.config.projects and _is_imported(app, name):
-            yield DoctorCheck("project", "ok", f"{name} was imported and never synced; its forge was not asked")
+            yield DoctorCheck("project", "ok", f"{name} was imported and never synced; its forge was not contacted")
             continue
         checks = _project_checks(app, name, on_ask, with_token=name.host not in asked)
         asked.add(name.host)
@@ -285,7 +285,7 @@ def _falling_behind(branch: str, pushed_at: int, behind: int, now: int) -> Docto
     from forgelore.triage.health_log import PATIENCE_MS
 
     newest = ago(pushed_at + behind, now)
-    message = f"{branch} was last pushed {ago(pushed_at, now)}, and the project's newest item is of {newest}"
+    message = f"{branch} was last pushed {ago(pushed_at, now)}, but the project's newest item is from {newest}"
     status: CheckStatus = "error" if behind > PATIENCE_MS else "warning"
     return DoctorCheck("triage", status, message, _RUNS_HINT.format(branch=branch), ForgeError)
 
@@ -295,9 +295,9 @@ def _record(log: "HealthLog", branch: str, now: int) -> DoctorCheck:
 
     runs, failed = len(log.runs), sum(bool(run.problem) for run in log.runs)
     if not runs:
-        return DoctorCheck("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run writes it anew")
+        return DoctorCheck("triage", "warning", f"{FILE} on {branch} cannot be read", "the next run rewrites it")
     if log.failing_since is not None:
-        hint = "look at the runs of the triage workflow; each has a summary"
+        hint = "see the runs of the triage workflow; each has a summary"
         status: CheckStatus = "error" if log.complaint(now) else "warning"
         message = f"{failed} of the last {runs} runs failed: {log.runs[-1].problem}"
         return DoctorCheck("triage", status, message, hint, ForgeError)
@@ -313,7 +313,7 @@ def _unborn(app: App, project: "Project", branch: str) -> Iterator[DoctorCheck]:
     at = project.default_branch or "HEAD"
     text = _ask(app, project.name, lambda forge: forge.fetch_text(project, path, branch=at, max_chars=200_000))
     if text is not None and mark in text:
-        message = f"{path} sets up triage, and no run has pushed its index to {branch} yet"
+        message = f"{path} sets up triage, but no run has pushed its index to {branch} yet"
         yield DoctorCheck("triage", "warning", message, _RUNS_HINT.format(branch=branch))
 
 
@@ -323,7 +323,7 @@ def _token(app: App, name: ProjectName) -> DoctorCheck:
     _, source = find_token(app.config, app.environ, name.forge, name.host)
     if not source:
         hint = token_advice(app.config, app.environ, name.forge, name.host, source)
-        return DoctorCheck("token", "warning", f"none for {name.host}: slow limits, public projects only", hint)
+        return DoctorCheck("token", "warning", f"none for {name.host}: low rate limits, public projects only", hint)
     try:
         identity = _ask(app, name, lambda forge: forge.fetch_identity())
     except LoreError as error:

@@ -47,7 +47,7 @@ def make_intent_cards(
 ) -> IntentAnswer:  # fmt: skip
     """Make the cards that are missing or older than their items, and make them searchable."""
     if states not in _STATES:
-        raise InvalidValue(f"{states!r} are no states", hint=f"use {', '.join(_STATES)}")
+        raise InvalidValue(f"unknown states: {states!r}", hint=f"use {', '.join(_STATES)}")
     app.store(create=True)
     context, maker = app.job(project, watcher), card_maker(app, project, choice)
     made = tuple(
@@ -63,24 +63,24 @@ def make_card(app: App, item_id: int) -> tuple[str, ...]:
     subject = load_subject(app.store(create=True), item_id)
     project = _project_of(app, subject.project_id)
     made = make_cards(app.job(project), subject.kind, card_maker(app, project, CardChoice()), item_ids=(item_id,))
-    failed = tuple(f"the model made no card: {error}" for error in made.errors)
+    failed = tuple(f"the model wrote no card: {error}" for error in made.errors)
     return (*failed, *_index(app, subject.project_id, (made,), None))
 
 
 def check_cards(store: Store, project_id: int) -> None:
     """Refuse to work by cards where there are none."""
     if not has_cards(store, project_id):
-        raise InvalidValue("this project has no intent cards", hint="make them with: forgelore dedupe intent")
+        raise InvalidValue("this project has no intent cards", hint="create them with: forgelore dedupe intent")
 
 
 def card_maker(app: App, project: StoredProject, choice: CardChoice) -> CardMaker:
     """Return who makes cards. Raises ConfigError where a model is asked for and the settings name none."""
     if choice.name not in CARD_MAKERS:
-        raise InvalidValue(f"nobody called {choice.name!r} makes cards", hint=f"one of: {', '.join(CARD_MAKERS)}")
+        raise InvalidValue(f"unknown card maker: {choice.name!r}", hint=f"one of: {', '.join(CARD_MAKERS)}")
     if not 1 <= choice.workers <= 64:
-        raise InvalidValue(f"{choice.workers} workers are too few or too many", hint="1 to 64")
+        raise InvalidValue(f"invalid number of workers: {choice.workers}", hint="use 1 to 64")
     if choice.budget is not None and choice.budget < 1:
-        raise InvalidValue(f"a budget of {choice.budget} tokens is none", hint="a card takes about 1,500 tokens")
+        raise InvalidValue(f"invalid token budget: {choice.budget}", hint="a card takes about 1,500 tokens")
     is_auto = choice.name == "auto" and choice.profile is None
     if choice.name == "builtin" or (is_auto and not app.has_model):
         return RuleCards()

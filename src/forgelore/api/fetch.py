@@ -59,7 +59,7 @@ def name_on_forge(app: App, project: str | ProjectName) -> ProjectName:
     if isinstance(project, ProjectName):
         return project
     if is_pattern(project):
-        raise InvalidValue(f"{project!r} names several projects", hint="sync each of names_to_sync")
+        raise InvalidValue(f"{project!r} matches several projects", hint="sync each of names_to_sync")
     return next(iter(app.names_to_sync([check_filled("the project's name", project)])))
 
 
@@ -113,7 +113,7 @@ def import_file(
 ) -> ImportedFile:  # fmt: skip
     """Read a file into the store and update the index."""
     if is_pattern(project):
-        raise UsageError("one project must be named", hint="for example: acme/tracker")
+        raise UsageError("no project named", hint="for example: acme/tracker")
     name = app.parse_project(check_filled("the project's name", project))
     with open_source(path) as source:
         store = partial(app.whole_store, create=True)

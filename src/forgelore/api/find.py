@@ -33,7 +33,7 @@ def read_mode(mode: str) -> SearchMode:
     """
     named = _MODES.get(mode, mode) if isinstance(mode, str) else mode
     if named not in get_args(SearchMode):
-        raise InvalidValue(f"{mode!r} is no mode of searching", hint=f"use {', '.join(get_args(SearchMode))}")
+        raise InvalidValue(f"unknown search mode: {mode!r}", hint=f"use {', '.join(get_args(SearchMode))}")
     return cast(SearchMode, named)
 
 
@@ -168,5 +168,5 @@ def find_calibrated(app: App, project: StoredProject | None) -> StoredProject:
     """Return the one project that is calibrated."""
     if project is None:
         names = ", ".join(str(known.name) for known in list_projects(app.store())[:8])
-        raise InvalidValue("a project is calibrated by itself", hint=f"say which project: {names}")
+        raise InvalidValue("calibration needs one project", hint=f"name a project: {names}")
     return project

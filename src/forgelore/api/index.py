@@ -96,7 +96,7 @@ def _embed_beside(
                 forget_items(store, projects)
             done.second = embed_items(store, second, projects, watcher=watcher, should_stop=app.stop.is_set)
     except EmbedderError as error:
-        return done, (f"vectors of {app.config.second_embedder} wait: {error.message}",)
+        return done, (f"vectors of {app.config.second_embedder} are pending: {error.message}",)
     return done, ()
 
 
@@ -107,11 +107,11 @@ def _wanted_embedder(app: App, parts: IndexParts, watcher: Watcher) -> Embedder 
 def _warnings(done: IndexUpdate) -> tuple[str, ...]:
     found = []
     if done.documents.failed:
-        found.append(f"{done.documents.failed:,} items could not be indexed; they are tried again (forgelore stats)")
+        found.append(f"{done.documents.failed:,} items could not be indexed and will be retried (see forgelore stats)")
     if done.failure and done.waiting:
-        found.append(f"{done.waiting:,} vectors wait: {done.failure.message}; run: forgelore embed")
+        found.append(f"{done.waiting:,} vectors are pending: {done.failure.message}; run: forgelore embed")
     if done.vectors and done.vectors.failed:
-        found.append(f"{done.vectors.failed:,} documents got no vector; they are tried again (forgelore stats)")
+        found.append(f"{done.vectors.failed:,} documents have no vector yet and will be retried (see forgelore stats)")
     return tuple(found)
 
 
@@ -219,14 +219,14 @@ def _find_clone(app: App, request: CodeRequest) -> tuple[ProjectName, Clone]:
     if is_here and not request.is_fetched:
         clone = app.local_clone(folder)
         if named is None and origin is None:
-            hint = "say whose code it is: forgelore index-code --project OWNER/REPO, or any name if it is on no forge"
-            raise ConfigError(f"{clone.folder} does not say which project it is of", hint=hint)
+            hint = "name the project: forgelore index-code --project OWNER/REPO, or any name if it is not on a forge"
+            raise ConfigError(f"cannot tell which project {clone.folder} belongs to", hint=hint)
         return named or _said(origin), clone
     if named is None:
-        hint = "stand in a clone, give its path, or have it fetched: forgelore index-code --project OWNER/REPO"
-        raise ConfigError("there is no clone here", hint=hint)
+        hint = "run this in a clone, give its path, or fetch one: forgelore index-code --project OWNER/REPO"
+        raise ConfigError("not inside a clone", hint=hint)
     if named.forge == "local":
-        raise ConfigError(f"{named} is on no forge", hint="give the path of its clone: forgelore index-code PATH")
+        raise ConfigError(f"{named} is not on a forge", hint="give the path of its clone: forgelore index-code PATH")
     return named, app.fetch_clone(named, depth=request.depth)
 
 
@@ -247,7 +247,7 @@ def _warn_of_clone(clone: Clone, files: IndexedFiles, commits: IndexedCommits | 
     if missing := files.left_out.get("missing"):
         found.append(f"{missing:,} files are not in the clone, which is a partial one; run: git fetch --refetch")
     if commits and clone.is_shallow:
-        found.append(f"the clone is shallow: {commits.total:,} commits are here, and older ones are not")
+        found.append(f"the clone is shallow: only the newest {commits.total:,} commits are available")
     if commits and commits.is_cut:
-        found.append(f"the newest {commits.total:,} commits are here, and older ones are not")
+        found.append(f"only the newest {commits.total:,} commits are available")
     return tuple(found)

@@ -65,7 +65,7 @@ _JUDGING: JudgeOptions = {
 def read_judging(options: JudgeOptions) -> "tuple[JudgeChoice, JudgeSetting]":
     """Return who judges and how. Raises TypeError for an option that there is not."""
     if unknown := options.keys() - _JUDGING.keys():
-        raise TypeError(f"there is no option {', '.join(sorted(unknown))} of judging: use {', '.join(_JUDGING)}")
+        raise TypeError(f"unknown judging option: {', '.join(sorted(unknown))}; use {', '.join(_JUDGING)}")
     given: JudgeOptions = {**_JUDGING, **options}
     setting = JudgeSetting(given["min_edge"], workers=given["workers"], budget=given["budget"])
     return JudgeChoice(given["judge"], given["profile"], given["trust_statements"]), setting
@@ -84,7 +84,7 @@ def judge_candidates(
     watcher: Watcher | None,
 ) -> list[DecisionsMade]:  # fmt: skip
     """Decide on the candidates of every open item of the kinds that are meant."""
-    check_share("the least confidence", setting.min_edge)
+    check_share("the minimum confidence", setting.min_edge)
     if setting.source is not None:
         read_source(setting.source)
     check_workers(setting.workers)
@@ -105,19 +105,19 @@ def make_judge(
     Raises ConfigError where the settings name no model.
     """
     if name not in JUDGES:
-        raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(JUDGES)}")
+        raise InvalidValue(f"unknown judge: {name!r}", hint=f"one of: {', '.join(JUDGES)}")
     if name == "builtin":
         if profile is not None or budget is not None:
             raise InvalidValue(
-                "the builtin judge has no profile and spends no tokens",
-                hint="ask a model: forgelore dedupe judge --judge llm",
+                "the builtin judge takes neither a profile nor a token budget",
+                hint="use a model: forgelore dedupe judge --judge llm",
             )
         return RuleJudge(trusts_statements=trusts_statements)
     if trusts_statements:
-        hint = "use the builtin judge for them: forgelore dedupe judge --judge builtin --statements"
-        raise InvalidValue("a model is told of texts alone, not of what maintainers said", hint=hint)
+        hint = "use the builtin judge: forgelore dedupe judge --judge builtin --statements"
+        raise InvalidValue("language models judge by the texts alone, not by statements of maintainers", hint=hint)
     if budget is not None and budget < 1:
-        raise InvalidValue(f"a budget of {budget} tokens is none", hint="a judgement takes about 3,000 tokens")
+        raise InvalidValue(f"invalid token budget: {budget}", hint="a judgement takes about 3,000 tokens")
     from forgelore.dedupe.llm import LlmJudge, TokenBudget
 
     return LlmJudge(app.chat_model(profile), budget=TokenBudget(budget), fetch_patch=fetch_patch)
@@ -132,7 +132,7 @@ def detect_new(
     """
     check_setting(CandidateSetting(setting.k, setting.min_score, representation=setting.source))
     for name, value in (("maybe", setting.maybe), ("duplicate", setting.duplicate), ("support", setting.support)):
-        check_share(f"the threshold {name}", value)
+        check_share(f"the {name} threshold", value)
     store, parsed = app.store(create=True), parse_ref(ref)
     if parsed.project:
         project = load_project(app, parsed.project)
@@ -161,7 +161,7 @@ def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -
     try:
         current = forge.fetch_project(project.name)
     except LoreError as error:
-        return (f"{project.name} could not be read anew: {error.message}",)
+        return (f"{project.name} could not be refreshed: {error.message}",)
     context = TriageContext(
         app.store(), forge, current, project.id, retriever, retriever.embedder, Inputs(), now_ms=app.now_ms
     )
@@ -173,7 +173,7 @@ def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -
         except NotFound:
             continue
         except LoreError as error:
-            return (f"{kind} {number} could not be read anew: {error.message}",)
+            return (f"{kind} {number} could not be refreshed: {error.message}",)
         save_fetched(context, [fetched])
         return fetched.warnings
     return ()
@@ -184,30 +184,30 @@ def meant_kinds(kind: str | None) -> tuple[str, ...]:
     if kind is None:
         return KINDS
     if kind not in KINDS:
-        raise InvalidValue(f"{kind!r} is no kind that has duplicates", hint=f"use {' or '.join(KINDS)}")
+        raise InvalidValue(f"duplicates are not tracked for kind {kind!r}", hint=f"use {' or '.join(KINDS)}")
     return (kind,)
 
 
 def check_setting(setting: CandidateSetting) -> None:
     """Refuse parameters that mean nothing: people who write Python are told as those who type it are."""
     if not 1 <= setting.k <= MAX_CANDIDATES:
-        raise InvalidValue(f"k is {setting.k}", hint=f"1 to {MAX_CANDIDATES} candidates")
-    check_share("the least similarity", setting.min_score)
+        raise InvalidValue(f"invalid k: {setting.k}", hint=f"use 1 to {MAX_CANDIDATES}")
+    check_share("the minimum similarity", setting.min_score)
     read_source(setting.representation)
     if setting.states not in get_args(TargetStates):
-        raise InvalidValue(f"{setting.states!r} are no states", hint=f"use {', '.join(get_args(TargetStates))}")
+        raise InvalidValue(f"unknown states: {setting.states!r}", hint=f"use {', '.join(get_args(TargetStates))}")
 
 
 def check_workers(workers: int) -> None:
     """Refuse a number of workers that makes no sense."""
     if not 1 <= workers <= 64:
-        raise InvalidValue(f"{workers} workers are too few or too many", hint="1 to 64; two are a good choice")
+        raise InvalidValue(f"invalid number of workers: {workers}", hint="use 1 to 64; two is a good choice")
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse what is no share."""
     if not 0 <= value <= 1:
-        raise InvalidValue(f"{name} is {value}", hint="0 to 1")
+        raise InvalidValue(f"{name} is out of range: {value}", hint="use 0 to 1")
 
 
 @contextlib.contextmanager

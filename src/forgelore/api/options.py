@@ -21,7 +21,7 @@ class JudgeOptions(ModelOptions, total=False):
 
     judge: str
     trust_statements: bool
-    min_edge: float  # the least confidence of an accepted edge; .85 where nothing is said
+    min_edge: float  # the minimum confidence of an accepted edge; .85 where nothing is said
 
 
 class AuditOptions(TypedDict, total=False):

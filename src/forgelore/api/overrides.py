@@ -29,7 +29,9 @@ def say_override(
     texts = (ref, *([target] if target else []))
     rows = [find_row(store, parse_ref(text), meant, app.hosts) for text in texts]
     if len({row.project_id for row in rows}) > 1:
-        raise InvalidValue("these are items of two projects", hint="duplicates are looked for within one")
+        raise InvalidValue(
+            "the items belong to different projects", hint="duplicates are looked for within one project"
+        )
     person = user_name()
     other = rows[1].id if target else None
     override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())

@@ -119,12 +119,12 @@ def check_answer(sources: SourceIndex, call: AskCall) -> tuple[tuple[CheckedCita
 def describe_faults(citations: Sequence[CheckedCitation], claims: Sequence[Claim]) -> str:
     """Return what is wrong with the citations of an answer, in words for the model; "" where all is well."""
     words = {
-        "no_quote": "has no quote of at least a few words",
-        "quote_not_found": "quotes what does not stand in {id}",
+        "no_quote": "has no quote, or one of too few words",
+        "quote_not_found": "quotes text that is not in {id}",
         "negated": "quotes a clause that {id} negates or asks just outside the quote: quote all of it",
-        "not_evidence": "proves nothing: quote at least four words that a person wrote, no header or licence",
+        "not_evidence": "proves nothing: quote at least four words that a person wrote, not a header or licence",
         "no_such_lines": "names lines that {id} does not have",
-        "no_such_item": "names {id}, which is not here",
+        "no_such_item": "names {id}, which does not exist",
         "malformed": "is not of the shape {{id, first_line, last_line, quote}}, with lines from 1 on",
     }
     faults = [
@@ -133,6 +133,6 @@ def describe_faults(citations: Sequence[CheckedCitation], claims: Sequence[Claim
     bare = [claim.text[:80] for claim in claims if not claim.is_checked and not claim.is_absence]
     known = {one.number for one in citations}
     lost = dict.fromkeys(number for claim in claims for number in claim.bad if number not in known)
-    faults += [f"there is no citation {', '.join(map(str, lost))}"] if lost else []
-    faults += [f"no good citation stands behind: {', '.join(map(repr, bare[:5]))}"] if bare else []
+    faults += [f"missing citation {', '.join(map(str, lost))}"] if lost else []
+    faults += [f"no valid citation for: {', '.join(map(repr, bare[:5]))}"] if bare else []
     return "; ".join(faults)

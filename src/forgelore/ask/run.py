@@ -174,7 +174,7 @@ class _Run:
                 )
             except ToolsRefused:
                 if is_in_text:
-                    raise _Ended("error", "the server refuses to be asked") from None
+                    raise _Ended("error", "the server refuses requests") from None
                 self.talk.is_in_text = True
             except PromptTooLong as problem:
                 if most < MIN_PROMPT:
@@ -214,7 +214,7 @@ class _Run:
 
     def _run_call(self, asked: list[AskedTool], said: ToolCall, *, is_allowed: bool) -> None:
         if not is_allowed:
-            self._refuse(asked, said.name, said.arguments, f"only {MAX_CALLS} calls at once are carried out", said.id)
+            self._refuse(asked, said.name, said.arguments, f"only {MAX_CALLS} calls are run at once", said.id)
             return
         try:
             call = parse_call(said.name, said.arguments)
@@ -240,7 +240,7 @@ class _Run:
         faults = describe_faults(citations, claims)
         has_looked = any(one.result for step in self.steps for one in step.calls) or any(one.result for one in asked)
         if not faults and not has_looked and not self.setting.earlier and any(claim.is_absence for claim in claims):
-            faults = "nothing was looked up yet: search before you say that the history does not say"
+            faults = "nothing was looked up yet: search before you say that the history has no answer"
         may_mend = self.mended < (2 if self.request.is_strict else 1) and not self.is_last_call_said
         asked.append(AskedTool("answer", said.arguments, "", faults))
         if not faults or not may_mend:
@@ -257,14 +257,14 @@ class _Run:
         if self.again >= MAX_AGAIN:
             raise _Ended("error", f"the model made the same call {self.again + 1} times: {call.name}")
         if is_same:
-            raise MalformedCall("this very call was made just now, and its result stands above; do something else")
+            raise MalformedCall("this call was just made, and its result is above; do something else")
 
     def _refuse(self, asked: list[AskedTool], name: str, arguments: str, problem: str, call_id: str) -> None:
         self.wrong += 1
         asked.append(AskedTool(name[:60], arguments[:_NOTES_KEPT], "", problem))
         self.talk.refuse(problem, call_id)
         if self.wrong >= MAX_WRONG:
-            raise _Ended("error", f"{self.wrong} calls in a row could not be carried out; the last one: {problem}")
+            raise _Ended("error", f"{self.wrong} calls in a row failed; the last one: {problem}")
 
 
 def read_calls(reply: ChatReply) -> list[AskCall]:

@@ -119,7 +119,7 @@ class RecordedModel:
         on_part: Callable[[ChatReply], None] | None = None,  # noqa: ARG002
     ) -> ChatReply:
         if not self._replies:
-            raise ChatFailed("the transcript ends here", hint="it was cut off when it was made")
+            raise ChatFailed("the transcript ends here", hint="it was cut off when it was saved")
         return self._replies.pop(0)
 
     def interrupt(self) -> None:

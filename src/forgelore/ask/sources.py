@@ -200,7 +200,7 @@ class ToolRunner:
     def _read(self, call: AskCall) -> ToolResult:
         item = self._sources.open(call.text)
         if call.line is not None and call.line > len(item.lines):
-            raise MalformedCall(f"{item.id} has {len(item.lines)} lines; line {call.line} is not there")
+            raise MalformedCall(f"{item.id} has {len(item.lines)} lines; line {call.line} does not exist")
         centre = TextPlace(call.line) if call.line is not None else None
         return self._show(item, open_window(item.lines, centre))
 
@@ -215,7 +215,7 @@ class ToolRunner:
     def _search_within(self, item: OpenedItem, words: str) -> ToolResult:
         places = find_lines(item.lines, words)
         if not places:
-            text = f"{words!r} stands nowhere in {item.id} ({len(item.lines)} lines)."
+            text = f"{words!r} does not occur in {item.id} ({len(item.lines)} lines)."
             return ToolResult(text, text)
         window = open_window(item.lines, places[0])
         self._window = window

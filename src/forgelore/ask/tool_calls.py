@@ -136,7 +136,7 @@ def parse_call(name: str, arguments: object) -> AskCall:
     """Return the call that a name and its arguments (JSON text, or what it held) are. Raises MalformedCall."""
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None:
-        raise MalformedCall(f"there is no tool {name[:60]!r}; the tools are: {', '.join(tool.name for tool in TOOLS)}")
+        raise MalformedCall(f"unknown tool {name[:60]!r}; the tools are: {', '.join(tool.name for tool in TOOLS)}")
     given = _as_object(arguments, tool)
     names = [field.name for field in tool.fields]
     unknown = [argument[:60] for argument in given if argument not in (*names, "observations")]
@@ -174,7 +174,7 @@ def find_text_call(text: str) -> tuple[str, str, object]:
         if isinstance(found, dict) and (call := _as_text_call(found)):
             return call
         start = text.find("{", start + 1)
-    raise MalformedCall('there is no call in it; write {"tool_call": {"name": "search", "arguments": {…}}}')
+    raise MalformedCall('no tool call found; write {"tool_call": {"name": "search", "arguments": {…}}}')
 
 
 def read_observations(arguments: object) -> str:
@@ -203,7 +203,7 @@ def _as_text_call(found: Mapping[str, object]) -> tuple[str, str, object] | None
 def _as_object(arguments: object, tool: AskTool) -> Mapping[str, object]:
     if isinstance(arguments, str):
         if len(arguments) > MAX_CALL_CHARS:
-            raise MalformedCall(f"the arguments have {len(arguments):,} characters; {MAX_CALL_CHARS:,} is the most")
+            raise MalformedCall(f"the arguments have {len(arguments):,} characters; the maximum is {MAX_CALL_CHARS:,}")
         try:
             arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError):
@@ -241,7 +241,7 @@ def _as_line(where: str, value: object) -> int:
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < 12:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 10**9:
-        raise MalformedCall(f"{where} must be the number of a line, from 1 on")
+        raise MalformedCall(f"{where} must be a line number, starting at 1")
     return value
 
 
@@ -272,7 +272,7 @@ def _as_citation(entry: object) -> ClaimedCitation:
         id_ = f"#{id_}"
     said = ClaimedCitation(id_.strip() if isinstance(id_, str) else "", 0, 0, quote if isinstance(quote, str) else "")
     if not said.id:
-        return said._replace(problem="names no id")
+        return said._replace(problem="has no id")
     try:
         first = _as_line("first_line", entry.get("first_line", entry.get("line")))
         last = entry.get("last_line")

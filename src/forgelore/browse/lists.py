@@ -102,8 +102,8 @@ def list_discussions(
 def _check(sort: str, limit: int) -> None:
     check_whole("limit", limit, MAX)
     if sort not in SORTS:
-        hint = f"use {', '.join(SORTS)}; with -asc the other way round"
-        raise InvalidValue(f"{str(sort)[:60]!r} is no order of a list", hint=hint)
+        hint = f"use {', '.join(SORTS)}; add -asc to reverse"
+        raise InvalidValue(f"unknown sort order: {str(sort)[:60]!r}", hint=hint)
 
 
 def _listed_item(row: StoredItem, labels: Iterable[str]) -> ListedItem:

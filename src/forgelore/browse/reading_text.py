@@ -36,9 +36,7 @@ def load_reading(store: Store, key: str) -> ReadingText:
     """
     kind, _, number = key.partition(":")
     if kind not in _READERS or not number.isdecimal() or len(number) > 18:
-        raise InvalidValue(
-            f"{key[:60]!r} names nothing that can be read", hint="use the key of a search result: item:12"
-        )
+        raise InvalidValue(f"unknown key: {key[:60]!r}", hint="use the key of a search result: item:12")
     read, table = _READERS[kind]
     found = read(store, int(number)) if is_in_view(store, table, int(number)) else None
     if found is None or (found.is_confidential and not store.viewer.includes_internal):
@@ -54,7 +52,7 @@ def find_file_key(store: Store, path: str, project_id: int | None) -> str | None
     files = find_files_at(store, name, project_id) or find_files_at(store, split_line(name), project_id)
     if len(files) > 1:
         keys = ", ".join(f"file:{one}" for one in files[:5])
-        raise InvalidValue(f"{path} stands in several projects", hint=f"say which: {keys}")
+        raise InvalidValue(f"{path} exists in several projects", hint=f"choose one: {keys}")
     return f"file:{files[0]}" if files else None
 
 

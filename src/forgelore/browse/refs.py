@@ -28,7 +28,7 @@ def parse_kind(word: str) -> Kind:
 def parse_spoken_ref(words: Sequence[str | int]) -> Ref:
     """Return the ref in one word (`#12`) or two: `issue 12` and `mr 34` are the same as #12 and !34."""
     if not words:
-        raise InvalidValue("no item is named", hint="write #12, or: issue 12")
+        raise InvalidValue("no item named", hint="write #12, or: issue 12")
     if len(words) == 1:
         return parse_ref(words[0])
     if len(words) > 2:
@@ -80,10 +80,10 @@ def find_row(store: Store, ref: Ref, project: StoredProject | None, hosts: Hosts
         raise InvalidValue(f"{ref.tag} is a file", hint=_FILES_ALONE)
     if not rows:
         where = f"in {project.name}" if project else "in this database"
-        raise NotFound(f"{shown} is not {where}", hint="check the number, or bring it in with: forgelore sync")
+        raise NotFound(f"{shown} is not {where}", hint="check the number, or fetch it: forgelore sync")
     if len({row.project_id for row in rows}) > 1:
         names = sorted({f"{ProjectName(row.forge, row.host, row.path)}{shown}" for row in rows})
-        raise InvalidValue(f"{shown} exists in several projects", hint=f"say which: {', '.join(names[:5])}")
+        raise InvalidValue(f"{shown} exists in several projects", hint=f"choose one: {', '.join(names[:5])}")
     return rows[0]
 
 
@@ -97,12 +97,12 @@ def find_commit(store: Store, ref: Ref, project: StoredProject | None, hosts: Ho
         raise InvalidValue(f"several commits begin with {ref.sha}", hint=f"write more letters: {names}")
     if len(rows) > 1:
         names = ", ".join(f"{ProjectName(row.forge, row.host, row.path)}@{ref.sha}" for row in rows[:5])
-        raise InvalidValue(f"commit {ref.sha} is in several projects", hint=f"say which: {names}")
+        raise InvalidValue(f"commit {ref.sha} is in several projects", hint=f"choose one: {names}")
     return rows[0].id if rows else None
 
 
-_FILES_ALONE = "`history` tells what happened to it; `show` and `read` have its text where the code is indexed"
-_ITEMS_ALONE = "name an issue, a change, a discussion or a release; `show` and `read` take commits and files, too"
+_FILES_ALONE = "use `history` for what happened to it; `show` and `read` have its text if the code is indexed"
+_ITEMS_ALONE = "name an issue, a change, a discussion or a release; `show` and `read` also take commits and files"
 
 
 def _is_path(store: Store, path: str, project: StoredProject | None) -> bool:
@@ -118,4 +118,4 @@ def _not_an_item(store: Store, ref: Ref, project: StoredProject | None, shown: s
         return InvalidValue(f"{ref.sha} is a commit", hint=_ITEMS_ALONE)
     where = f"in {project.name}" if project else "in this database"
     what = f"{shown} is" if shown else f"commit {ref.sha} is"
-    return NotFound(f"{what} not {where}", hint="items come with: forgelore sync; commits with: forgelore index-code")
+    return NotFound(f"{what} not {where}", hint="fetch items with: forgelore sync; commits with: forgelore index-code")

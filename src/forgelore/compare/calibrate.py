@@ -221,14 +221,14 @@ def _calibrate_kind(
         if after < before:
             curve, error = table.fit(shipped)
         else:
-            kept = "one that was fitted here was no better on items that took no part in it"
+            kept = "a chance fitted here was no better on items that were held out"
     found_first = sum(one.is_right for one in ranked)
     return Calibrated(kind, len(ranked), len(others), items, found_first, table.thresholds(), curve, error, kept)
 
 
 def _why_keep(ranked: list[_Ranked]) -> str:
     if len(ranked) < MIN_PAIRS:
-        return f"{len(ranked)} known duplicates are too few; {MIN_PAIRS} are needed"
+        return f"only {len(ranked)} known duplicates; at least {MIN_PAIRS} are needed"
     if sum(one.is_right for one in ranked) < MIN_PAIRS // 3:
         return "too few of the known duplicates come first"
     return ""
@@ -316,8 +316,7 @@ def _stored(found: Calibrated, now_ms: int) -> StoredCalibration:
 
 
 _ANNOUNCED = (
-    "the ranking has changed since the {kinds} were calibrated, so they are calibrated anew, once;"
-    " Ctrl-C leaves that for the next time"
+    "the ranking has changed since the {kinds} were calibrated, and are now recalibrated once; Ctrl-C postpones that"
 )
 
 
@@ -366,5 +365,5 @@ def _is_to_learn(
 
 
 def _tell(one: Calibrated) -> str:
-    changed = f"the ranking has changed since the {one.kind}s were calibrated, so they were calibrated anew"
+    changed = f"the ranking has changed since the {one.kind}s were calibrated; they were recalibrated"
     return f"{changed}: {f'the shipped chance is kept, {one.kept}' if one.kept else f'{one.pairs:,} known duplicates'}"

@@ -28,7 +28,7 @@ from forgelore.records import BestMatch
 
 CurveSource = Literal["shipped", "project"]
 
-SAME = 0.99  # the least similarity of items with nearly the same text
+SAME = 0.99  # the minimum similarity of items with nearly the same text
 MIN = 100  # strengths that make a distribution of their own
 MIN_OF_STATE = 50  # ... of open or of closed matches alone
 
@@ -334,7 +334,7 @@ def _group(features: Mapping[str, float], steps: Mapping[str, float]) -> tuple[F
 
 def _describe(group: str, features: Mapping[str, float]) -> str:
     if group == "state":
-        return _STATES.get(features.get("open", -1.0), "nobody knows its state")
+        return _STATES.get(features.get("open", -1.0), "its state is unknown")
     if group == "author":
-        return _AUTHORS.get(features.get("same_author", -1.0), "nobody knows both authors")
+        return _AUTHORS.get(features.get("same_author", -1.0), "an author is unknown")
     return _WORDS.get(group, group)

@@ -165,7 +165,7 @@ def read_suite(source: BinaryIO) -> Suite:
             suite.bad.append(BadLine(number, error.message))
     if not suite.queries:
         reason = f"; line {suite.bad[0].number}: {suite.bad[0].reason}" if suite.bad else ""
-        raise InvalidValue(f"there is no query in the file{reason}", hint=_EXAMPLE)
+        raise InvalidValue(f"no query in the file{reason}", hint=_EXAMPLE)
     return suite
 
 
@@ -189,8 +189,8 @@ def evaluate(
     watcher.done("queries")
     if run.left_out and not run.outcomes:
         first = run.left_out[0]
-        hint = "check the project, or bring the items in with: forgelore sync"
-        raise NotFound(f"no query of the file can be asked; line {first.number}: {first.reason}", hint=hint)
+        hint = "check the project, or fetch the items: forgelore sync"
+        raise NotFound(f"no query in the file can be run; line {first.number}: {first.reason}", hint=hint)
     mode = run.modes.pop() if len(run.modes) == 1 else setting.mode
     left_out = sorted([*suite.bad, *run.left_out], key=lambda bad: bad.number)
     empty = sum(isinstance(query, Duplicate) and not query.gold for _, query in suite.queries)
@@ -206,7 +206,7 @@ def _with_project(store: Store, suite: Suite, setting: EvaluationSetup) -> Evalu
     if len(known) == 1:
         return setting._replace(project=known[0])
     names = ", ".join(str(project.name) for project in known[:8])
-    raise InvalidValue("numbers of items need a project", hint=f"say which project: {names}")
+    raise InvalidValue("numbers of items need a project", hint=f"name a project: {names}")
 
 
 class _Asked(NamedTuple):
@@ -293,10 +293,10 @@ class _Run:
             raise NotFound(f"{query.kind} {refs[query.number]} is not in {project.name}")
         expected = {gold_id: refs[number] for number in query.gold if (gold_id := ids[number])}
         if query.gold and not expected:
-            raise NotFound(f"nothing that {refs[query.number]} repeats is in {project.name}")
+            raise NotFound(f"none of the items that {refs[query.number]} repeats is in {project.name}")
         created_at = subject.created_at if query.created_at is None else query.created_at
         if self._setting.is_time_ordered and created_at is None:
-            raise InvalidValue(f"{refs[query.number]} has no time of creation: what came before is not known")
+            raise InvalidValue(f"{refs[query.number]} has no creation time: which items came before it is unknown")
         filters = Filters(
             types=(query.kind,), project_ids=(project.id,), not_items=(*self._excluded, subject.item_id),
             before=created_at if self._setting.is_time_ordered else None,

@@ -145,8 +145,8 @@ def warn_of_old_calibration(store: Store, scope: CalibrationScope) -> list[str]:
     if scope.kind not in outdated or not is_calibrated_otherwise(store, scope):
         return []
     changed = f"the ranking has changed since the {scope.kind}s were calibrated"
-    until = "the shipped chance is used until the next sync or import calibrates them anew"
-    return [f"{changed}; {until}; to have it now, run: forgelore calibrate"]
+    until = "the shipped chance is used until the next sync or import recalibrates them"
+    return [f"{changed}; {until}; to recalibrate now, run: forgelore calibrate"]
 
 
 def shipped_curve(scope: CalibrationScope) -> Curve:

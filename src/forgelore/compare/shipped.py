@@ -22,7 +22,7 @@ USUAL_COSINES = {"lore": (0.351, 0.07), "minilm": (0.321, 0.085)}
 def load_trees(family: str) -> Trees:
     """Return the trees of a family; read once, in 5 ms."""
     text = get_data("forgelore.compare", f"ranker_data/{family}.json")
-    assert text is not None, f"the package lacks the trees of {family}"
+    assert text is not None, f"the package lacks the trees for {family}"
     return parse_trees(text.decode())
 
 

@@ -168,9 +168,9 @@ def check_proof(store: Store, plan: DedupeRun) -> None:
     gap = find_gap(load_edges_judged(plan), load_audits(store, plan.project_id))
     if gap:
         raise Unproven(
-            f"plan {plan.id} is not applied: {gap}",
+            f"plan {plan.id} was not applied: {gap}",
             hint="measure it with: forgelore dedupe audit --against history (or human); --unproven applies it anyway,"
-            " and then nobody knows how many of the closings are wrong",
+            " with an unknown share of wrong closings",
         )
 
 
@@ -269,7 +269,7 @@ def load_plan(store: Store, run_id: int) -> DedupeRun:
     """Return a plan by its number. Raises InvalidValue for any other run."""
     plan = load_run(store, run_id)
     if plan.step != "plan":
-        raise InvalidValue(f"run {run_id} is no plan but {plan.step}", hint="see: forgelore dedupe runs --step plan")
+        raise InvalidValue(f"run {run_id} is not a plan but {plan.step}", hint="see: forgelore dedupe runs --step plan")
     return plan
 
 
@@ -280,7 +280,10 @@ def apply_plan(
     """Carry out a plan, or go on with it. Raises Unproven where nobody has measured that it would be right."""
     store = job.store
     if settings.close_after < 0:
-        raise InvalidValue(f"{settings.close_after} hours of grace are none", hint="give a number of hours, or none")
+        raise InvalidValue(
+            f"invalid grace period: {settings.close_after} hours",
+            hint="give a positive number of hours, or leave it out",
+        )
     if not settings.is_unproven:
         check_proof(store, plan)
     parameters = {"close_after": settings.close_after, "unproven": settings.is_unproven}
@@ -288,7 +291,8 @@ def apply_plan(
         hours = int(load_parameters(context).get("close_after") or 0)
         if settings.close_after and settings.close_after != hours:
             raise InvalidValue(
-                f"this plan was begun with {hours} hours of grace", hint="make a new plan to give other hours"
+                f"this plan was started with a grace period of {hours} hours",
+                hint="make a new plan to change the grace period",
             )
         work = _Work(context, settings, hours)
         planned = [line for line in list_closings(store, plan.id) if line.action == "close"]

@@ -318,7 +318,7 @@ def choose_items(store: Store, project_id: int, setting: AuditSetting) -> list[R
         others += [(item_id, frozenset[int]()) for item_id in _pick(chance, rest, setting.others)]
     if not known:
         raise NotFound(
-            "nobody has marked a duplicate in this project", hint="use: forgelore dedupe audit --against human"
+            "no duplicate has been marked in this project", hint="use: forgelore dedupe audit --against human"
         )
     return [*_pick(chance, known, setting.sample or len(known)), *others]
 

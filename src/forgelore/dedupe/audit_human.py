@@ -95,7 +95,7 @@ def list_blind_pairs(store: Store, project_id: int, judge: AnyJudge, setting: Au
     pairs = _list_decided(store, project_id, judge, setting)
     if not pairs:
         raise NotFound(
-            f"the judge {judge.name} {judge.model} has decided on nothing yet", hint="run: forgelore dedupe judge"
+            f"the judge {judge.name} {judge.model} has not decided anything yet", hint="run: forgelore dedupe judge"
         )
     labelled = _load_labels(store, project_id)
     chosen = [one for one in _sample(pairs, setting) if _key(one) not in labelled]
@@ -203,5 +203,5 @@ def _as_blind(kind: str, source: BlindItem, target: BlindItem) -> BlindPair:
 def _find(store: Store, project_id: int, kind: str, number: int) -> int:
     item_id = find_live(store, project_id, kind, number)
     if item_id is None:
-        raise NotFound(f"there is no {kind} {number} in this project", hint="check the numbers of the label")
+        raise NotFound(f"{kind} {number} is not in this project", hint="check the numbers of the label")
     return item_id

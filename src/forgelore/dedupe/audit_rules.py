@@ -118,7 +118,7 @@ def parse_labels(lines: Iterable[tuple[int, bytes]]) -> list[PairLabel]:
         try:
             said = msgspec.json.decode(line, type=PairLabel)
         except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidValue(f"line {at} is no label: {error}", hint=f"write: {_EXAMPLE}") from error
+            raise InvalidValue(f"line {at} is not a label: {error}", hint=f"write: {_EXAMPLE}") from error
         if said.label:
             found.append(said)
     return found

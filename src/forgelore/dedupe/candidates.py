@@ -187,8 +187,8 @@ def rank_in_processes(
                     break
                 waiting.extend(pool.submit(_rank_batch, batch, setting) for batch in [next(rest, [])] if batch)
         except BrokenProcessPool as error:
-            hint = "what was found is kept: run it again, with one worker if memory is short"
-            raise StoreError("a reading process was ended from outside", hint=hint) from error
+            hint = "results so far are kept: run it again, with one worker if memory is short"
+            raise StoreError("a worker process was killed", hint=hint) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -207,7 +207,7 @@ def _open(open_retriever: OpenRetriever) -> None:
 def _rank_batch(item_ids: list[int], setting: CandidateSetting) -> list[RankedSource | None]:
     if isinstance(_opened, LoreError):
         raise _opened
-    assert _opened is not None, "the reading process was not initialised"
+    assert _opened is not None, "the worker process was not initialised"
     return [rank_source(_opened, item_id, setting) for item_id in item_ids]
 
 

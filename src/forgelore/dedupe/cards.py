@@ -168,9 +168,9 @@ def coerce_card(answer: str) -> IntentCard | InvalidAnswer:
         return InvalidAnswer("the answer is too long for a card")
     found = find_objects(answer)
     if not found:
-        return InvalidAnswer("there is no JSON object in the answer")
+        return InvalidAnswer("the answer contains no JSON object")
     best = max((_as_card(one) for one in found), key=_count_fields)
-    return best if _count_fields(best) else InvalidAnswer("the card says nothing")
+    return best if _count_fields(best) else InvalidAnswer("the card is empty")
 
 
 def card_schema() -> dict[str, object]:

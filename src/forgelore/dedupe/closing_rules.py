@@ -258,8 +258,8 @@ def find_gap(edges: Iterable[EdgeJudge], audits: Iterable[AuditResult], *, polic
         newest = {audit.against: audit for audit in measured if audit.covers(one)}
         if measured and not newest:
             return (
-                f"no audit of the judge {one.name} covers {one.kind}s from a confidence of {one.min_edge:g} and a"
-                f" gap of {one.min_gap:g} on: what was measured was stricter, or of another kind"
+                f"no audit of the judge {one.name} covers {one.kind}s at confidence {one.min_edge:g} and"
+                f" gap {one.min_gap:g}: it was measured with stricter thresholds or on another kind"
             )
         if gap := _gap(one.name, newest.values()):
             return gap
@@ -273,7 +273,7 @@ def _gap(name: str, audits: Iterable[AuditResult]) -> str:
     enough = [one for one in found if one.labelled >= MIN_LABELLED]
     if not enough:
         most = max(one.labelled for one in found)
-        return f"the judge {name} was measured on {most} accepted edges with a label, and {MIN_LABELLED} are needed"
+        return f"the judge {name} was measured on {most} labelled accepted edges; {MIN_LABELLED} are needed"
     worst = min(enough, key=lambda one: one.precision)
     if worst.precision < MIN_PRECISION:
         return (

@@ -27,6 +27,6 @@ def override(
 
 def _check_pair(kind: str, other: str, *, is_same: bool) -> None:
     if is_same:
-        raise InvalidValue("an item cannot repeat itself", hint="name two items")
+        raise InvalidValue("an item cannot repeat itself", hint="name two different items")
     if kind != other:
-        raise InvalidValue(f"{kind}s repeat {kind}s, and this is a {other}", hint="name two items of one kind")
+        raise InvalidValue(f"{kind}s can only repeat {kind}s, not a {other}", hint="name two items of the same kind")

@@ -100,7 +100,7 @@ def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: boo
     """Build the clusters of a project anew, choose the canonical of each, and keep them."""
     store, project = context.store, context.project
     if settings.bound < 2:
-        raise InvalidValue(f"a cluster of at most {settings.bound} items is none", hint="give a bound of 2 or more")
+        raise InvalidValue(f"invalid cluster size: {settings.bound}", hint="use 2 or more")
     shown: list[ShownCluster] = []
     left_out: list[LeftOutEdge] = []
     kept: dict[str, list[tuple[int, str, list[int]]]] = {}
@@ -256,7 +256,7 @@ def plan_closings(context: JobContext, settings: PlanSettings, *, dry_run: bool 
     store, project = context.store, context.project
     _check(settings)
     if not list_runs(store, project.id, step="canonicalize", limit=1):
-        raise InvalidValue("there are no clusters yet", hint="run: forgelore dedupe canonicalize")
+        raise InvalidValue("no clusters yet", hint="run: forgelore dedupe canonicalize")
     planned: list[tuple[PlannedClosing, PlanLine]] = []
     judges: list[EdgeJudge] = []
     for kind in settings.kinds:
@@ -286,10 +286,10 @@ def load_closing_plan(store: Store, project: StoredProject, run: DedupeRun) -> C
 def _check(settings: PlanSettings) -> None:
     if settings.target_policy not in get_args(TargetPolicy):
         raise InvalidValue(
-            f"{settings.target_policy!r} is no policy for targets", hint=f"one of: {', '.join(get_args(TargetPolicy))}"
+            f"unknown target policy: {settings.target_policy!r}", hint=f"one of: {', '.join(get_args(TargetPolicy))}"
         )
     if not 0 <= settings.min_close <= 1:
-        raise InvalidValue(f"a confidence of {settings.min_close:g} is none", hint="give a number from 0 to 1")
+        raise InvalidValue(f"invalid confidence: {settings.min_close:g}", hint="use 0 to 1")
     if wrong := [kind for kind in settings.kinds if kind not in CLUSTERED]:
         raise InvalidValue(f"{wrong[0]}s are not closed as duplicates", hint="use issues or changes")
 

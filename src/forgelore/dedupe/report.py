@@ -44,12 +44,12 @@ def find_audit(store: Store, project_id: int, run_id: int | None) -> DedupeRun:
         run = load_run(store, run_id)
         if run.step != "audit":
             raise InvalidValue(
-                f"run {run_id} is no audit but a run of {run.step}", hint="see: forgelore dedupe runs --step audit"
+                f"run {run_id} is not an audit but a run of {run.step}", hint="see: forgelore dedupe runs --step audit"
             )
         return run
     found = list_done_audits(store, project_id)
     if not found:
-        raise NotFound("there is no audit yet", hint="run: forgelore dedupe audit --against history")
+        raise NotFound("no audit yet", hint="run: forgelore dedupe audit --against history")
     return found[0]
 
 

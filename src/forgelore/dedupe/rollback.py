@@ -60,7 +60,7 @@ def load_applied(store: Store, run_id: int) -> DedupeRun:
             raise InvalidValue(f"plan {run_id} was never applied", hint="see: forgelore dedupe runs")
         run = load_run(store, applied)
     if run.step != "apply":
-        raise InvalidValue(f"run {run_id} is {run.step}, and closed nothing", hint="see: forgelore dedupe runs")
+        raise InvalidValue(f"run {run_id} ({run.step}) closed nothing", hint="see: forgelore dedupe runs")
     return run
 
 
@@ -127,7 +127,7 @@ class _Restoring:
     def _reopen(self, closing: JournalEntry) -> bool:
         context, closed_by = self._context, self._state.facts.closed_by or "somebody"
         if not is_still_closed_by(self._state, closing, context.own):
-            self.problems.append(f"{closed_by} closed it since: it stays closed, and nothing is taken back")
+            self.problems.append(f"{closed_by} closed it in the meantime: it stays closed, and nothing was undone")
             return False
         self._send("reopen", {}, partial(context.forge.reopen, context.project, self._key))
         self.restored.append("state")

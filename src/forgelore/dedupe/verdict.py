@@ -59,15 +59,15 @@ def parse_verdict(answer: str) -> Verdict | InvalidAnswer:
         return InvalidAnswer(f"the answer has {len(answer)} characters")
     found = find_objects(answer)
     if len(found) != 1:
-        return InvalidAnswer("there is no JSON object in it" if not found else f"it holds {len(found)} JSON objects")
+        return InvalidAnswer("it contains no JSON object" if not found else f"it contains {len(found)} JSON objects")
     try:
         verdict = convert(found[0], Verdict)
     except ValidationError as error:
         return InvalidAnswer(str(error))
     if any(sign in answer for sign in ("\\ud", "\\uD")) and not _is_text(verdict):
-        return InvalidAnswer("it holds half a character")
+        return InvalidAnswer("it contains half a character")
     if verdict.is_duplicate and verdict.target is None:
-        return InvalidAnswer("it says duplicate and names no target")
+        return InvalidAnswer("it says duplicate but names no target")
     return verdict
 
 
@@ -94,7 +94,7 @@ def _is_text(verdict: Verdict) -> bool:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"not a number: {name}")
 
 
 def verdict_schema(allowed: list[int]) -> dict[str, object]:

@@ -44,7 +44,7 @@ class Ollama(ServedEmbedder):
         hints = Hints(
             unreachable="is Ollama running? start it with: ollama serve",
             model=f"ollama pull {model}",
-            auth="Ollama asks for no key; what stands before it at embedder_url does",
+            auth="Ollama itself needs no key; the proxy at embedder_url does",
         )
         super().__init__(
             Line(url or OLLAMA_URL, model, hints, options=options or HttpOptions()), model, concurrency=concurrency

@@ -198,7 +198,7 @@ class Line:
         """The client speaks of forges: keep what happened, say what to do about an embedder."""
         if isinstance(error, RateLimited):
             return RateLimited(error.message, hint="nothing is lost: run the same command later", wait_s=error.wait_s)
-        hint = "is embedder_url the address of an API?" if isinstance(error, LostPage) else self._hints.unreachable
+        hint = "check that embedder_url is an API address" if isinstance(error, LostPage) else self._hints.unreachable
         return EmbedderUnreachable(error.message, hint=hint)
 
     def _refusal(self, answer: HttpAnswer, path: str) -> LoreError:
@@ -208,7 +208,7 @@ class Line:
         if is_model_missing(answer):
             return ModelNotFound(f"{self.host} has no model {self._model!r}", hint=self._hints.model)
         if status == 404:
-            return EmbedderUnreachable(f"there is no {path} at {self.url}", hint="check embedder_url")
+            return EmbedderUnreachable(f"{path} not found at {self.url}", hint="check embedder_url")
         if status == 429:
             return RateLimited(f"{self.host}: {said}", hint="check the plan and the billing of the key")
         kind = TooLong if is_too_long(answer) else EmbeddingFailed
@@ -220,7 +220,7 @@ def read_as(kind: type[T], body: bytes, host: str) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise EmbeddingFailed(f"{host} sent something that is no embedding: {error}") from error
+        raise EmbeddingFailed(f"{host} sent an invalid embedding: {error}") from error
 
 
 def check_url(url: str) -> str:
@@ -294,7 +294,7 @@ def rules(family: Family) -> str:
 
 VectorOrFailure = Sequence[float] | EmbeddingFailed
 PROBE = "hello"
-NOTHING = "there is no text to embed"
+NOTHING = "no text to embed"
 MIN_CHARS = 64  # what does not fit with this little does not fail for its length
 LOCAL_CHARS = 24_000  # of one request: some 8,000 tokens, four minutes on the slowest processor that was tried
 REMOTE_CHARS = 100_000  # below the 300,000 tokens of OpenAI, even where each character is a token
@@ -385,7 +385,7 @@ class ServedEmbedder(Embedder):
         if vector and len(vector) == self._dimension:
             return vector
         return EmbeddingFailed(
-            f"{self.line.host} sent a vector of {len(vector)} numbers where others have {self._dimension or 'some'}",
+            f"{self.line.host} sent a vector of {len(vector)} numbers; expected {self._dimension or 'some'}",
             hint="was the model replaced? run the same command again",
         )
 

@@ -60,7 +60,7 @@ def explain(done: GitResult, scene: Scene, *, secrets: Iterable[str] = ()) -> Lo
     if build:
         return build(scene)
     hint = "check the network, proxy and certificate settings, and try again"
-    return ForgeError(f"git and {scene.address.host} could not agree: {scene.said or 'git failed'}", hint=hint)
+    return ForgeError(f"git failed while talking to {scene.address.host}: {scene.said or 'git failed'}", hint=hint)
 
 
 def is_passing(done: GitResult, scene: Scene) -> bool:
@@ -88,15 +88,15 @@ def _forbidden_by_rule(scene: Scene) -> LoreError:
 
 def _moved(scene: Scene) -> LoreError:
     hint = "pull the index, apply the change and push again"
-    return StateMoved(f"somebody else was faster: {scene.branch} has moved", hint=hint)
+    return StateMoved(f"{scene.branch} was updated by another push", hint=hint)
 
 
 def _unknown_token(scene: Scene) -> LoreError:
     if scene.has_token:
-        hint = scene.token_advice or "the token is wrong, expired or for another host"
+        hint = scene.token_advice or "the token is wrong, has expired or belongs to another host"
         return AuthError(f"{scene.address.host} does not accept the token", hint=hint, is_rejected=True)
     hint = scene.token_advice or scene.profile.push_hints.token
-    return AuthError(f"{scene.address.host} wants a token for the index branch", hint=hint)
+    return AuthError(f"{scene.address.host} requires a token for the index branch", hint=hint)
 
 
 def _not_allowed(scene: Scene) -> LoreError:
@@ -105,13 +105,13 @@ def _not_allowed(scene: Scene) -> LoreError:
 
 
 def _declined(scene: Scene) -> LoreError:
-    hint = "the reason is the server's own; whoever runs it can tell what it wants"
+    hint = "the reason is the server's own; ask whoever runs it"
     return StateRefused(f"{scene.address.host} declined the push to {scene.branch}: {scene.said}", hint=hint)
 
 
 def _no_repository(scene: Scene) -> LoreError:
     hint = "check the spelling, or the token's access: without `contents` a private repository looks missing"
-    return NotFound(f"there is no repository {scene.address.url}, or it is not shown to this token", hint=hint)
+    return NotFound(f"repository {scene.address.url} not found, or not visible to this token", hint=hint)
 
 
 def _redirected(scene: Scene) -> LoreError:
@@ -197,9 +197,7 @@ class StateBranch:
         self._mark = mark
         self._address = parse_address(url)
         if token and not (token.isascii() and token.isprintable()):  # a line break would be another header
-            raise ConfigError(
-                f"the token for {self._address.host} holds characters that no token has", hint="copy it again"
-            )
+            raise ConfigError(f"the token for {self._address.host} contains invalid characters", hint="copy it again")
         self.name = checked_branch(branch)
         self._credentials = f"{profile.git_user}:{token}" if token else None
         self._secrets = _spellings(token, self._credentials) if token and self._credentials else ()
@@ -311,7 +309,7 @@ class StateBranch:
 
     def _not_ours(self) -> LoreError:
         return StateRefused(
-            f"the branch {self.name} holds something else than an index and is left as it is",
+            f"the branch {self.name} contains something other than an index and was left untouched",
             hint="choose another name with the input index-branch; if nobody needs this branch, delete it",
         )
 
@@ -329,7 +327,9 @@ class StateBranch:
 def checked_branch(name: str) -> str:
     """Return the name of a branch that is valid in git and harmless in an argument; raises InvalidValue."""
     if not is_branch_name(name):
-        raise InvalidValue(f"{name!r} is not a name for the index branch", hint="write something like forgelore-index")
+        raise InvalidValue(
+            f"not a valid name for the index branch: {name!r}", hint="write something like forgelore-index"
+        )
     return name
 
 
@@ -347,11 +347,11 @@ def check_files(files: Mapping[str, str]) -> None:
         size = os.path.getsize(path)
         if size > MAX_FILE:
             raise StateRefused(
-                f"{name} has {size >> 20} MB, and a forge takes files of {MAX_FILE >> 20} MB at most",
+                f"{name} has {size >> 20} MB; forges accept files of up to {MAX_FILE >> 20} MB",
                 hint=TOO_LARGE,
             )
     if not 0 < len(files) <= MAX_FILES:
-        raise InvalidValue(f"the index has {len(files)} files", hint=f"1 to {MAX_FILES} can be pushed")
+        raise InvalidValue(f"the index has {len(files)} files", hint=f"at most {MAX_FILES} can be pushed")
 
 
 def _spellings(token: str, credentials: str) -> tuple[str, ...]:

@@ -184,10 +184,8 @@ class LocalClone:
         code, out, err = self._git.run("rev-parse", "--absolute-git-dir", "--is-shallow-repository")
         if code:
             said = err.decode("utf-8", "replace").strip().removeprefix("fatal: ").splitlines()
-            hint = (
-                "give the path of a clone, or name a project that is fetched: forgelore index-code --project OWNER/REPO"
-            )
-            raise NotFound(f"{self.folder} is no git repository: {said[0] if said else code}", hint=hint)
+            hint = "give the path of a clone, or fetch a project: forgelore index-code --project OWNER/REPO"
+            raise NotFound(f"not a git repository: {self.folder}: {said[0] if said else code}", hint=hint)
         self.is_shallow = out.split(b"\n")[1].strip() == b"true"
 
     def find_head(self) -> str | None:

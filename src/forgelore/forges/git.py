@@ -93,7 +93,9 @@ class Git:
         self._check_version()
         done = self.run("init", "--quiet", "--bare", "--template=", self.repository)
         if done.code:
-            raise ForgeError("git cannot make a repository for the index", hint="is the disk full or read-only?")
+            raise ForgeError(
+                "git could not create a repository for the index", hint="check that the disk is not full or read-only"
+            )
         self._environ["GIT_DIR"] = self.repository
 
     def run(self, *words: str, feed: str = "", into: str = "") -> GitResult:
@@ -107,7 +109,7 @@ class Git:
                     env=self._environ, cwd=self._folder, start_new_session=True,
                 )  # fmt: skip
             except FileNotFoundError as error:
-                raise ConfigError("the program git is not on PATH", hint="install git") from error
+                raise ConfigError("git is not on PATH", hint="install git") from error
             stack.enter_context(process)
             said, err = self._finish(process, feed.encode())
         return GitResult(process.returncode, _text(said), _text(err))
@@ -251,8 +253,8 @@ class GitReader:
             )  # fmt: skip
         except FileNotFoundError as error:
             if not os.path.isdir(self.folder):
-                raise NotFound(f"there is no folder {self.folder}", hint="give the path of a clone") from error
-            raise ConfigError("the program git is not on PATH", hint="install git") from error
+                raise NotFound(f"folder not found: {self.folder}", hint="give the path of a clone") from error
+            raise ConfigError("git is not on PATH", hint="install git") from error
         except NotADirectoryError as error:
             raise NotFound(f"{self.folder} is not a folder", hint="give the path of a clone") from error
 
@@ -268,8 +270,8 @@ class GitReader:
                 break
             if size > self._max_output:
                 end_all(process)
-                hint = "it may have been made to fill memory"
-                raise ForgeError(f"{self.folder} holds more than {self._max_output >> 20} MB in one answer", hint=hint)
+                hint = "the repository may be crafted to exhaust memory"
+                raise ForgeError(f"git's answer for {self.folder} exceeds {self._max_output >> 20} MB", hint=hint)
         process.wait()
         return b"".join(parts)[:most]
 

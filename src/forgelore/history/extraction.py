@@ -72,7 +72,7 @@ def parse_decisions(answer: str) -> list[SaidDecision] | InvalidList:
         return InvalidList(f"the answer has {len(answer)} characters")
     found = find_objects(answer)
     if len(found) != 1:
-        return InvalidList("there is no JSON object in it" if not found else f"it holds {len(found)} JSON objects")
+        return InvalidList("it contains no JSON object" if not found else f"it contains {len(found)} JSON objects")
     try:
         return convert(found[0], SaidDecisions).decisions
     except ValidationError as error:

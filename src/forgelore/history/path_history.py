@@ -294,13 +294,13 @@ def _moment_of_entry(one: PathEntry) -> float:
 def _warnings(sources: PathSources, meant: MeantPath) -> tuple[str, ...]:
     found = []
     if sources.is_cut:
-        found.append(f"only the newest {MAX_ITEMS} changes and threads and {MAX_COMMITS} commits were looked at")
+        found.append(f"only the newest {MAX_ITEMS} changes and threads and {MAX_COMMITS} commits were searched")
     if not meant.is_known:
-        found.append("nothing that is stored touches this path: these only name it")
+        found.append("nothing stored touches this path; these results only mention it")
     return tuple(found)
 
 
 def _unknown(store: Store, project: StoredProject, meant: MeantPath) -> NotFound:
     near = suggest_path(store, project.id, meant.shown)
-    hint = f"did you mean {near}?" if near else "paths come with changes, and with: forgelore index-code"
-    return NotFound(f"nothing in {project.name} is known to touch {meant.shown!r}", hint=hint)
+    hint = f"did you mean {near}?" if near else "paths are known from changes, and from: forgelore index-code"
+    return NotFound(f"nothing in {project.name} touches {meant.shown!r}", hint=hint)

@@ -277,7 +277,7 @@ def resolve_person(store: Store, text: str) -> str:
         return found
     meant = suggest(name, list_writers(store))
     said = f"; did you mean {meant.removeprefix('@')!r}?" if meant else ""
-    raise NotFound(f"nobody here is called {text[:100]!r}{said}", hint="write a login as the forge has it: ana or @ana")
+    raise NotFound(f"unknown person: {text[:100]!r}{said}", hint="use a login as the forge shows it: ana or @ana")
 
 
 _LONGEST = 20_000  # characters that are looked at, from the end: what is asked last is what waits

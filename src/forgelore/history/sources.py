@@ -73,7 +73,7 @@ def find_path(store: Store, project_id: int, text: str, place: ClonePlace) -> Me
     """Return what is meant by a path that was typed. Raises InvalidValue for what cannot be a path."""
     spellings = list(dict.fromkeys(spell_path(text, place)))
     if not spellings:
-        raise InvalidValue(f"{text[:200]!r} is outside of the project", hint="name a path from the project's root")
+        raise InvalidValue(f"{text[:200]!r} is outside the project", hint="name a path from the project's root")
     for path in spellings:
         if is_glob(path):
             if load_known_paths(store, project_id, (path,), 1):
@@ -101,9 +101,11 @@ def spell_path(text: str, place: ClonePlace) -> Iterator[str]:
     """Yield the paths of the project that a text may mean, the likeliest first; none that leaves it."""
     check_filled("the path", text)
     if len(text) > MAX_PATH or "\0" in text:
-        raise InvalidValue(f"{text[:60]!r}… cannot be a path", hint=f"{MAX_PATH:,} characters are the most")
+        raise InvalidValue(f"path too long: {text[:60]!r}…", hint=f"use at most {MAX_PATH:,} characters")
     if count_stars(text) > MAX_STARS:
-        raise InvalidValue(f"{text[:60]!r} has more than {MAX_STARS} stars", hint="write ** for everything in between")
+        raise InvalidValue(
+            f"{text[:60]!r} has more than {MAX_STARS} wildcards", hint="use ** to match everything in between"
+        )
     slashed = text.replace("\\", "/")
     for spelled in (slashed,) if _ABSOLUTE.match(slashed) else dict.fromkeys((slashed, text)):
         if _ABSOLUTE.match(spelled):

@@ -176,8 +176,8 @@ def _compare_items(
                 verified += done.read - len(done.incomplete)
             request.watcher.saved("rows", len(ids))
     request.watcher.done("rows")
-    why = "of the rest no answer of a forge is stored" if verified < total else ""
-    proofs.append(Proof("items compared with what the forge said of them", verified, total, why))
+    why = "for the rest, no answer of the forge is stored" if verified < total else ""
+    proofs.append(Proof("items compared with the forge's answers", verified, total, why))
 
 
 def _is_altered(store: Store, reader: PayloadReader, project_id: int) -> bool:
@@ -311,7 +311,7 @@ def _check_vectors(store: Store, request: CheckRequest, faults: list[Fault]) -> 
     current = ours or find_current_embedder(store)
     faults += find_wrong(store, current[0] if current else None)
     if current and fingerprint and not ours:
-        why = f"they are of {current[1]} {current[2]}, which is not the embedder of the settings"
+        why = f"they belong to {current[1]} {current[2]}, which is not the configured embedder"
     total = count_vectors(store, current[0])[0] if current else 0
     return (sample_vectors(store, ours[0], request.sample) if ours else []), total, why
 
@@ -338,14 +338,14 @@ def _remake_vectors(
             why = error.message
     verified = sum(is_same is not None for is_same in compared.values())
     if total:
-        proofs.append(Proof("documents whose vectors were made again", verified, total, why))
+        proofs.append(Proof("documents whose vectors were recomputed", verified, total, why))
     return [("vector_differs", f"document {one}", one) for one, is_same in compared.items() if is_same is False]
 
 
 def _compare_vectors(sample: Sequence[SampledDocument], embedder: Embedder, watcher: Watcher) -> dict[int, bool | None]:
     """Return document -> whether its vectors are those of its text; None when the embedder refuses it."""
     made = [build_chunks(one.title, one.text, max_chars=embedder.chunk_chars) for one in sample]
-    watcher.begin("remade", "vectors made again", sum(map(len, made)))
+    watcher.begin("remade", "vectors recomputed", sum(map(len, made)))
     chunks = [chunk for one in made for chunk in one]
     vectors = iter(embed_chunks(embedder, chunks, saved=lambda count: watcher.saved("remade", count)))
     found = {
@@ -381,7 +381,7 @@ def _remake_seconds(store: Store, request: CheckRequest, proofs: list[Proof]) ->
     if not total:
         return []
     why = "" if second else "the second embedder is not installed, or not wanted"
-    part, wrong, verified = "second vectors made again", list[int](), 0
+    part, wrong, verified = "second vectors recomputed", list[int](), 0
     if second and request.sample:
         try:
             sample = sample_second_vectors(store, second.fingerprint(), request.sample)
@@ -398,5 +398,5 @@ def _remake_seconds(store: Store, request: CheckRequest, proofs: list[Proof]) ->
                 verified = len(sample)
         except LoreError as error:
             why = error.message
-    proofs.append(Proof("items whose second vectors were made again", verified, total, why))
+    proofs.append(Proof("items whose second vectors were recomputed", verified, total, why))
     return [("second_vector_wrong", f"document {one}", one) for one in wrong]

@@ -11,8 +11,8 @@ from forgelore.store.sqlite.check import Fault
 
 MEANINGS = {
     # the file and its tables
-    "damaged_file": "pages of the file are damaged; it cannot be repaired, only made again",
-    "source_missing": "tables that hold what a forge or a file said are missing or altered: nothing else holds it",
+    "damaged_file": "pages of the file are damaged; it cannot be repaired, only rebuilt",
+    "source_missing": "tables with data from a forge or a file are missing or altered: there is no other copy",
     "table_missing": "tables are missing or altered",
     "index_missing": "indexes are missing or altered: every answer that needs them is slow",
     "index_damaged": "indexes do not match their tables: answers lack rows, or have too many",
@@ -22,7 +22,7 @@ MEANINGS = {
     "text_unreadable": "texts that are not valid UTF-8: whatever reads them fails",
     "row_misplaced": "rows that name another project than the row they belong to",
     "note_misplaced": "notes that name another item than their thread does",
-    "id_counter_wrong": "id counters that would give an id twice, or none at all",
+    "id_counter_wrong": "ID counters that would hand out an ID twice, or none at all",
     # what a forge or a file said
     "project_differs": "projects that differ from the forge's stored answer: private, or archived",
     "row_differs": "items and notes, or their links, that differ from the forge's stored answers",
@@ -35,21 +35,21 @@ MEANINGS = {
     "row_gone": "stored answers of the forge whose items or notes are gone from the tables",
     # documents and full text
     "item_without_document": "items that cannot be found and are not waiting to be indexed",
-    "document_of_deleted_item": "items that are gone from the forge and can still be found",
+    "document_of_deleted_item": "items that are gone from the forge but can still be found",
     "document_outdated": "documents that differ from their item and its notes and are not waiting to be indexed",
     "card_differs": (
         "intent cards that cannot be read, or whose text differs from their content: they are dropped; forgelore dedupe"
-        " intent makes them again"
+        " intent recreates them"
     ),
     "text_missing": "documents without a text",
     "text_without_document": "texts whose document is gone",
-    "text_differs": "texts that do not match their hash: somebody or something changed them",
+    "text_differs": "texts that do not match their hash: they were changed outside forgelore",
     "terms_differ": "split words that do not match their texts: parts of names are not found",
-    "words_missing": "texts missing from full text: a search for their words does not find them",
-    "words_extra": "documents that are gone but still in full text: a search may promise more than it finds",
-    "words_damaged": "full text does not match the texts",
-    "words_lost": "words that are in the texts but that a search does not find",
-    "words_miscounted": "common words whose count is far off: hits come in the wrong order",
+    "words_missing": "texts missing from the full-text index: a search for their words does not find them",
+    "words_extra": "deleted documents still in the full-text index: result counts may be too high",
+    "words_damaged": "the full-text index does not match the texts",
+    "words_lost": "words that are in the texts but not found by a search",
+    "words_miscounted": "common words whose count is far off: results are ranked wrongly",
     # files and commits of clones
     "code_differs": "files, commits or their words that do not match what they were made from",
     # vectors
@@ -64,9 +64,9 @@ MEANINGS = {
     "second_vector_wrong": "vectors of the second embedder that are damaged, or do not match their texts",
     "document_without_vectors": "documents that cannot be found by meaning and are not waiting to be embedded",
     # what was learned, and what waits
-    "learned_malformed": "results of calibrate or triage that make no sense; they are learned again",
-    "job_of_nothing": "waiting work on something that does not exist",
-    "job_miscounted": "waiting work whose attempts were counted wrongly: it may come too late or too often",
+    "learned_malformed": "invalid results of calibrate or triage; they are recomputed",
+    "job_of_nothing": "queued jobs for something that does not exist",
+    "job_miscounted": "queued jobs with a wrong attempt count: they may run too late or too often",
 }
 
 AGAIN = "run: forgelore sync --full; an imported project: import its file again"

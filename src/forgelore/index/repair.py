@@ -122,19 +122,19 @@ def _mend_file(store: Store, checked: Checked, notes: list[str]) -> bool:
     """Mend tables, indexes and rows; returns whether there were vectors of an embedder that is gone."""
     drop_file(store)  # ids of a table that is made again begin anew, and mean other vectors
     if emptied := fill_gaps(store):
-        notes.append(f"made again, and empty: {', '.join(emptied)}; to fill them, {AGAIN}")
+        notes.append(f"recreated empty: {', '.join(emptied)}; to fill them, {AGAIN}")
     if "index_damaged" in checked.rows:
         rebuild_indexes(store)
     with store.transaction():
         blank_unreadable(store)
         if drop_orphans(store):
-            notes.append(f"what belonged to items that are gone was removed; to bring it back, {AGAIN}")
+            notes.append(f"data of items that are gone was removed; to restore it, {AGAIN}")
         has_lost_vectors = drop_unowned_vectors(store) > 0
         place_rows(store)
         if "id_counter_wrong" in checked.rows:
             set_id_counters(store)
         if drop_nonsense(store):
-            notes.append("some of what was learned from known duplicates is gone; run: forgelore calibrate")
+            notes.append("some calibration data is gone; run: forgelore calibrate")
     remake_full_text(store)
     return has_lost_vectors
 
@@ -196,11 +196,11 @@ def _rebuild_documents(
     reindex_items(store, projects, without=distrusted, watcher=request.watcher, now_ms=request.now_ms)
     refresh_common_words(store, is_forced=True)
     if cards:
-        notes.append("intent cards were dropped; to make them again, run: forgelore dedupe intent")
+        notes.append("intent cards were dropped; to recreate them, run: forgelore dedupe intent")
     if "code_differs" in checked.rows:
-        notes.append("files and commits were forgotten; to bring them back, run: forgelore index-code")
+        notes.append("files and commits were removed; to restore them, run: forgelore index-code")
     if "document_of_deleted_item" in checked.rows:
-        notes.append(f"items that are marked as gone are no longer found; if they are not gone, {AGAIN}")
+        notes.append(f"items marked as gone are no longer found; if they still exist, {AGAIN}")
     if unproved:
         notes.append(
             f"{len(unproved):,} documents were made again from items that no stored answer of a forge confirms; if"
@@ -245,11 +245,11 @@ def _make_vectors(store: Store, request: CheckRequest, notes: list[str], *, may_
     make_embedder = partial(_find_embedder, store, request.embedder, may_begin=may_begin)
     update = update_index(store, projects, make_embedder, watcher=request.watcher, now_ms=request.now_ms)
     if isinstance(update.failure, EmbedderError):
-        notes.append(f"some vectors could not be made: {update.failure.message}")
+        notes.append(f"some vectors could not be computed: {update.failure.message}")
     elif update.failure is not None:
         raise update.failure
     if count := count_waiting(store, JobKind.EMBED):
-        notes.append(f"{count:,} documents wait for their vectors; run: forgelore embed")
+        notes.append(f"{count:,} documents have no vectors yet; run: forgelore embed")
 
 
 def _find_embedder(store: Store, embedder: Embedder | None, *, may_begin: bool) -> Embedder | None:

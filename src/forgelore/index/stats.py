@@ -162,14 +162,14 @@ def _look_at_documents(store: Store) -> Searchable:
     if not items:
         return Searchable("warning", "nothing to search yet", "fetch a project: forgelore sync OWNER/REPO")
     if not documents:
-        message = f"{items:,} items and no documents: nothing can be found"
+        message = f"{items:,} items but no documents: nothing can be found"
         if waiting:  # a fetch that was cut off, or --no-docs
             return Searchable("warning", message, "run: forgelore generate-docs")
         return Searchable("error", message, _REPAIR)
     missed, _ = find_unmatched(store, _ASKED)
     if missed:
         word = f"the word {missed[0][1]!r}" if store.viewer.includes_internal else "a word"
-        return Searchable("error", f"full text does not find {word} of its own documents", _REPAIR)
+        return Searchable("error", f"the full-text index does not find {word} of its own documents", _REPAIR)
     if waiting:
         return Searchable("warning", f"{waiting:,} items cannot be found yet", "run: forgelore generate-docs")
     return Searchable("ok", f"{documents:,} documents can be found")

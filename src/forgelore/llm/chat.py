@@ -99,7 +99,7 @@ class ChatClient(ModelClient):
         waits meets an error.
         """
         for one in list(self._sockets):
-            with contextlib.suppress(OSError):  # it is closed already
+            with contextlib.suppress(OSError):  # it is already closed
                 one.shutdown(socket.SHUT_RDWR)
 
     def _note_socket(self, event: str, info: Mapping[str, Any]) -> None:
@@ -130,7 +130,7 @@ class ChatClient(ModelClient):
             if taken > most:
                 raise ChatFailed(f"{self.host} sent more than {most:,} bytes", hint="lower max_tokens under [llm]")
             if self._clock() > end:
-                raise httpx.ReadTimeout(f"no end after {self._timeout_s:g} s", request=response.request)
+                raise httpx.ReadTimeout(f"still answering after {self._timeout_s:g} s", request=response.request)
             if not is_stream:
                 body += part
             elif stream.feed(part) and on_part:
@@ -246,7 +246,7 @@ class ServedChatModel:
             hint = "nothing is lost: run the same command later"
             raise RateLimited(error.message, hint=hint, wait_s=error.wait_s) from error
         except LostPage as error:
-            hint = f"is base_url of [llm] ({self._url}) the address of an API? most end in /v1"
+            hint = f"check base_url of [llm] ({self._url}): API addresses usually end in /v1"
             raise ChatFailed(error.message, hint=hint) from error
         except (ForgeError, ChatUnreachable) as error:
             is_late = "Timeout" in error.message
@@ -258,7 +258,9 @@ class ServedChatModel:
         said = len(reply.text) + sum(len(call.arguments) for call in reply.tool_calls)
         if said > MAX_CHARS:
             hint = "lower max_tokens under [llm], or use another model"
-            raise ChatFailed(f"{self.host} answered with {said:,} characters, {MAX_CHARS:,} are too many", hint=hint)
+            raise ChatFailed(
+                f"{self.host} answered with {said:,} characters, more than the {MAX_CHARS:,} allowed", hint=hint
+            )
         return reply
 
     def _start_hint(self) -> str:
@@ -279,7 +281,7 @@ class ServedChatModel:
         if status == 429:
             return RateLimited(words, hint="check the plan and the billing of the key")
         if status == 404:
-            return ChatUnreachable(f"there is no {PATH} at {self._url}", hint="check base_url of [llm]")
+            return ChatUnreachable(f"{PATH} not found at {self._url}", hint="check base_url of [llm]")
         return _failure(answer, words, has_tools=has_tools)
 
 
@@ -298,12 +300,12 @@ def make_chat_model(
     name no server or no model for it.
     """
     if name not in LLM_PROFILES:
-        raise InvalidValue(f"no profile is called {name!r}", hint=f"one of: {', '.join(LLM_PROFILES)}")
+        raise InvalidValue(f"unknown profile: {name!r}", hint=f"one of: {', '.join(LLM_PROFILES)}")
     found = next((one for one in profiles if one.name == name), None)
     if found is None or not found.base_url or not found.model:
         missing = "server" if found is None or not found.base_url else "model"
         hint = 'in your own config.toml, write [llm] and below it preset = "ollama" and model = "NAME"'
-        raise ConfigError(f"no {missing} is named for the language model ({name})", hint=hint)
+        raise ConfigError(f"no {missing} configured for the language model ({name})", hint=hint)
 
     key = environ.get(found.api_key_env, "").strip() if found.api_key_env else ""
     return ServedChatModel(found, key=key, options=make_options())

@@ -105,8 +105,8 @@ def read_reply(body: bytes, host: str, *, sent_chars: int, model: str) -> ChatRe
     try:
         answer = msgspec.json.decode(body, type=WireAnswer)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        hint = "is base_url the address of an OpenAI-compatible API?"
-        raise ChatFailed(f"{host} sent something that is no answer: {error}", hint=hint) from error
+        hint = "check that base_url is the address of an OpenAI-compatible API"
+        raise ChatFailed(f"{host} sent an invalid answer: {error}", hint=hint) from error
     if not answer.choices:
         raise ChatFailed(f"{host} sent an answer without a choice", hint="see the server's log")
     choice = answer.choices[0]

@@ -117,9 +117,7 @@ class Client:
             )
         for value in (secret_headers or {}).values():
             if not (value.isascii() and value.isprintable()):  # httpx would quote it in its error
-                raise ConfigError(
-                    f"the token for {split.netloc} holds characters that no token has", hint="copy it again"
-                )
+                raise ConfigError(f"the token for {split.netloc} contains invalid characters", hint="copy it again")
         self.origin = (split.scheme, split.netloc)
         self.requests = 0
         self.on_wait = on_wait
@@ -215,7 +213,7 @@ class Client:
                     return answer
             tries.count(decision)
             if tries.limits > self.max_limits:
-                raise RateLimited(f"{self.host} keeps answering with limits", hint="try again later; nothing was lost")
+                raise RateLimited(f"{self.host} keeps limiting requests", hint="try again later; nothing was lost")
             self._wait(decision)
 
     def _judge(self, answer: HttpAnswer, tries: "Tries") -> NextStep:
@@ -237,7 +235,7 @@ class Client:
                 return broken
             raise LostPage(
                 f"{self.host} answered {answer.status} with something that is not JSON",
-                hint="is the URL a forge's API?",
+                hint="check that the URL is a forge's API",
             )
         if manner.is_graphql:
             return decide_graphql(
@@ -262,7 +260,7 @@ class Client:
                 raise self._no_address() from error
             if urlsplit(url).query:
                 request["params"] = None  # the new address carries its own query
-        raise ForgeError(f"{self.host} redirects in a circle", hint="try the project's current address")
+        raise ForgeError(f"{self.host} redirects in a loop", hint="try the project's current address")
 
     def _round_trip(self, method: str, url: str, request: Mapping[str, Any]) -> HttpAnswer:
         headers = {**request.get("headers", {}), **self._secrets}
@@ -312,12 +310,12 @@ class Client:
 
     def _lost(self, reason: str) -> LostWrite:
         return LostWrite(
-            f"{self.host} did not say whether it took what was sent ({reason})",
-            hint="run the same command again: it looks first",
+            f"{self.host} did not confirm whether it accepted the request ({reason})",
+            hint="run the same command again: it checks first",
         )
 
     def _no_address(self) -> ForgeError:
-        return ForgeError(f"{self.host} points to an address that is none", hint="run the same command again")
+        return ForgeError(f"{self.host} redirects to an invalid address", hint="run the same command again")
 
     def _wait(self, decision: Wait) -> None:
         if decision.is_limit and decision.seconds > self._max_wait_s:
@@ -371,5 +369,5 @@ def probe_forge(host: str, ca_file: str | None) -> str:
             raise ForgeError(f"{host} cannot be reached: {error}", hint=hint) from error
         if answer.status_code in (200, 401, 403) and "json" in answer.headers.get("content-type", ""):
             return profile.name
-    hint = "name its kind under [[forges]] in the settings"
+    hint = "set its kind under [[forges]] in the settings"
     raise InvalidValue(f"{host} does not look like {TITLES}", hint=hint)

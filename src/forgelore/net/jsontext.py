@@ -32,7 +32,7 @@ def split_rows(body: bytes) -> list[bytes]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         rows = _slices(body.decode("utf-8", "replace"))
         if rows is None:
-            raise LostPage(f"the forge's list is not readable: {error}", hint="run the same command again") from error
+            raise LostPage(f"the forge's list cannot be read: {error}", hint="run the same command again") from error
         return rows
 
 
@@ -80,7 +80,7 @@ def read_last_number(url: str | None) -> int:
     """`https://api.github.com/repos/acme/web/issues/12` -> 12."""
     number = (url or "").rpartition("/")[2]
     if not (number.isascii() and number.isdecimal()):
-        raise OddValueError(f"{(url or '')[:100]!r} names no item", hint="please report this to the forge")
+        raise OddValueError(f"{(url or '')[:100]!r} is not an item", hint="please report this to the forge")
     return int(number)
 
 

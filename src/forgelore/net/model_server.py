@@ -91,7 +91,7 @@ def check_server_url(url: str, *, name: str, what: str) -> str:
         is_place = False
     if not is_place or "@" in split.netloc or split.query or split.fragment:
         raise ConfigError(
-            f"{name} {re.sub('//[^/]*@', '//', url)[:100]!r} is no address of a server",
+            f"{name} is not a valid server address: {re.sub('//[^/]*@', '//', url)[:100]!r}",
             hint="write https://HOST/PATH, without a user, a password or a question mark",
         )
     if split.scheme == "http" and not is_loopback(split.netloc):

@@ -271,7 +271,7 @@ def search_source(retriever: Retriever, query: Query, source: str) -> SearchAnsw
         hint = "run: forgelore index-code"
         return SearchAnswer([], "lexical", [f"no {source} is indexed yet; {hint}"])  # a sync would not help
     if query.fields:
-        raise InvalidValue("in: is for items and their comments", hint="leave it out, or the types code and commit")
+        raise InvalidValue("in: applies to items and their comments", hint="drop it, or drop the types code and commit")
     words = join_groups(parse_words("" if query.is_raw else query.text), query.required)
     is_listed = not words and not (query.is_raw and query.text) and not query.required
     find = _find_files if source == "code" else _find_commits

@@ -32,7 +32,7 @@ from forgelore.words import KIND_WORDS, STATE_WORDS, FilterWords, Moment, Number
 # expressions deeper, 1,000 at most: more would be answered with its own words.
 MAX_VALUES = {"label": 50}
 _MAX_OTHER = 200
-_BOTH = "nothing can be both; take one of them away"
+_BOTH = "remove one of the two"
 _TYPES = {
     "thread": "thread", "threads": "thread", "comment": "thread", "comments": "thread",
     "code": "code", "file": "code", "files": "code", "commit": "commit", "commits": "commit", "all": "all",
@@ -70,21 +70,21 @@ def refuse_code(filters: Filters) -> Filters:
     asked = next((one for one in filters.types if one in ("code", "commit", "all")), None)
     if asked:
         hint = f"search for them: forgelore search 'type:{asked}'"
-        raise InvalidValue(f"{asked!r} is no kind of item", hint=hint)
+        raise InvalidValue(f"unknown kind of item: {asked!r}", hint=hint)
     return filters
 
 
 def _parse(words: FilterWords, now_ms: int, is_label: Callable[[str], bool]) -> Filters:
     unknown = set(words) - set(FilterWords.__annotations__)
     if unknown:
-        raise TypeError(f"no filter is called {min(unknown)!r}")
+        raise TypeError(f"unknown filter: {min(unknown)!r}")
     created = _bounds_of_created(words, now_ms)
     updated = _bounds_of_updated(words, now_ms)
     comments = Bounds()
     for text in _several("comments", words.get("comments")):
         comments = comments.within(parse_numbers(text))
     if comments.is_empty:
-        raise InvalidValue("no number of comments fits all that is asked", hint="write one range, such as 5..20")
+        raise InvalidValue("no number of comments meets all conditions", hint="write one range, such as 5..20")
     labels = [_labels(word, is_label) for word in _several("label", words.get("label"))]
     return Filters(
         types=tuple(_type(word) for word in _several("type", words.get("type"))),
@@ -115,8 +115,8 @@ def _bounds_of_created(words: FilterWords, now_ms: int) -> Bounds:
         bounds = bounds.within(parse_dates(text, now_ms))
     if bounds.is_empty:
         said = [f"after {after}"] * (after is not None) + [f"before {before}"] * (before is not None) + [*ranges]
-        hint = "the first must be the earlier one"
-        raise InvalidValue(f"nothing can be created {' and '.join(said)}", hint=hint)
+        hint = "put the earlier date first"
+        raise InvalidValue(f"no date is {' and '.join(said)}", hint=hint)
     return bounds
 
 
@@ -127,17 +127,17 @@ def _bounds_of_updated(words: FilterWords, now_ms: int) -> Bounds:
         bounds = bounds.within(parse_dates(text, now_ms))
     if bounds.is_empty:
         said = [f"after {after}"] * (after is not None) + [*ranges]
-        hint = "the first must be the earlier one"
-        raise InvalidValue(f"nothing can be updated last {' and '.join(said)}", hint=hint)
+        hint = "put the earlier date first"
+        raise InvalidValue(f"no date is {' and '.join(said)}", hint=hint)
     return bounds
 
 
 def _each_value(words: FilterWords) -> Iterator[FilterWords]:
     """Yield what is left out, one value at a time: none of them may hold."""
     if not isinstance(words, Mapping) or not set(words) <= set(FilterWords.__annotations__):
-        raise InvalidValue(f"{str(words)[:60]} is nothing to leave out", hint="name filters, such as {'label': 'bug'}")
+        raise InvalidValue(f"not a filter to exclude: {str(words)[:60]}", hint="name filters, such as {'label': 'bug'}")
     if "without" in words or "project" in words:
-        raise InvalidValue("nothing can be left out of what is left out", hint="name values, such as a label")
+        raise InvalidValue("exclusions cannot be nested", hint="name values, such as a label")
     for name, values in words.items():
         for value in _several(name, values):  # type: ignore[arg-type]  # the values of a TypedDict are objects
             yield {name: value}  # type: ignore[misc]
@@ -153,14 +153,14 @@ def _check_possible(filters: Filters, without: list[Filters]) -> None:
     for what in ("types", "states", "authors", "milestones", "commenters", "mentions", "involves"):
         _check_wanted(getattr(filters, what), {value for one in without for value in getattr(one, what)})
     if filters.after is not None and filters.updated_before is not None and filters.after >= filters.updated_before:
-        raise InvalidValue("nothing can be updated last before it was created", hint="compare the dates")
+        raise InvalidValue("the update date is before the creation date", hint="compare the dates")
 
 
 def _check_wanted(asked: tuple[str, ...], left_out: set[str]) -> None:
     """Refuse values of which one must hold where all of them are left out."""
     excluded = {value.lower() for value in left_out}
     if asked and all(value.lower() in excluded for value in asked):
-        raise InvalidValue(f"{asked[0].lower()!r} is asked for and left out", hint=_BOTH)
+        raise InvalidValue(f"{asked[0].lower()!r} is both required and excluded", hint=_BOTH)
 
 
 def _several(name: str, words: Words | Moment | Numbers) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ def _one_word(name: str, word: object) -> str:
 
 def _check_count(what: str, count: int, most: int) -> None:
     if count > most:
-        raise InvalidValue(f"{count:,} values {what} are more than a question can have", hint=f"give {most} at most")
+        raise InvalidValue(f"too many values {what}: {count:,}", hint=f"use at most {most}")
 
 
 def _moment(name: str, text: object, now_ms: int) -> int | None:
@@ -196,7 +196,7 @@ def _moment(name: str, text: object, now_ms: int) -> int | None:
         text = text.isoformat()
     if not isinstance(text, str):
         hint = "give a text such as 2026-03-01 or 7d, a date or a datetime"
-        raise InvalidValue(f"{name} is no date: {str(text)[:60]}", hint=hint)
+        raise InvalidValue(f"not a date for {name}: {str(text)[:60]}", hint=hint)
     from forgelore.text.dates import parse_when  # most lists have no date to read
 
     return parse_when(check_filled(name, text), now_ms)
@@ -218,7 +218,9 @@ def _labels(word: str, is_label: Callable[[str], bool]) -> tuple[str, ...]:
 
 def _path(word: str) -> str:
     if count_stars(word) > MAX_STARS:
-        raise InvalidValue(f"{word[:60]!r} has more than {MAX_STARS} stars", hint="write ** for everything in between")
+        raise InvalidValue(
+            f"{word[:60]!r} has more than {MAX_STARS} wildcards", hint="use ** to match everything in between"
+        )
     return word
 
 
@@ -235,7 +237,9 @@ def _type(word: str) -> str:
 
 def _part(word: str) -> str:
     if word.lower() not in PARTS:
-        raise InvalidValue(f"no:{word} is not known", hint=f"use {', '.join(PARTS)}; in quotes it is text")
+        raise InvalidValue(
+            f"unknown qualifier value: no:{word}", hint=f"use {', '.join(PARTS)}; quote it to search for it as text"
+        )
     return word.lower()
 
 
@@ -249,8 +253,8 @@ def _state(word: str) -> str:
 _MAX = 5  # that are named
 _SAID = {
     "label": "no item has the label",
-    "author": "nobody here is called",
-    "person": "nobody here is called",
+    "author": "unknown person",
+    "person": "unknown person",
     "milestone": "no item has the milestone",
     "assignee": "no item is assigned to",
     "path": "no item touches",
@@ -264,7 +268,7 @@ def warn_of_absent(store: Store, filters: Filters, *, is_empty: bool) -> list[st
     """
     absent = list(dict.fromkeys(_absent(store, filters, is_empty=is_empty)))
     named = [_tell(store, what, value) for what, value in absent[:_MAX]]
-    return [*named, f"and {len(absent) - _MAX} more values that nobody has"] if len(absent) > _MAX else named
+    return [*named, f"and {len(absent) - _MAX} more unknown values"] if len(absent) > _MAX else named
 
 
 def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple[str, str]]:
@@ -290,11 +294,11 @@ def _absent(store: Store, filters: Filters, *, is_empty: bool) -> Iterator[tuple
 
 def _tell(store: Store, what: str, value: str) -> str:
     if what in ("author", "assignee", "person") and value.lower() == "me":
-        return "who @me is is not known here; write the name"
+        return "@me is not supported here; use your login"
     if what == "path":
         return f"{_SAID[what]} {value!r}{_suggest_path(store, value)}"
     if "," in value and what != "label":  # of labels that is a list, and this one was quoted
-        return f"{_SAID[what]} {value!r}; write several values one by one"
+        return f"{_SAID[what]} {value!r}; give several values one by one"
     meant = suggest(value, list_values(store, "author" if what == "person" else what))
     return f"{_SAID[what]} {value!r}" + (f"; did you mean {meant!r}?" if meant else "")
 
@@ -315,7 +319,7 @@ def _suggest_path(store: Store, path: str) -> str:
 
 def _tell_case(path: str, found: str) -> str:
     if is_glob(path):
-        return f"; capitals count: there is {found!r}"
+        return f"; paths are case-sensitive; did you mean {found!r}?"
     return f"; did you mean {found[: len(path)]!r}?"
 
 
@@ -323,7 +327,7 @@ Field = Literal["title", "body", "comments"]
 SortKey = Literal["relevance", "created", "updated", "comments"]
 
 _FIELDS: dict[str, Field] = {"title": "title", "body": "body", "comments": "comments", "comment": "comments"}
-_QUOTE = "in quotes it is text"
+_QUOTE = "quote it to search for it as text"
 
 
 class SortOrder(NamedTuple):
@@ -349,9 +353,7 @@ def read_qualifiers(qualifiers: Iterable[Qualifier]) -> QueryFilters:
     sorts: list[SortOrder] = []
     for one in qualifiers:
         if one.name in ("in", "sort") and one.is_excluded:
-            raise InvalidValue(
-                f"-{one.name}: leaves nothing out", hint=f"write {one.name}: without the minus; {_QUOTE}"
-            )
+            raise InvalidValue(f"{one.name}: cannot be excluded", hint=f"use {one.name}: without the minus; {_QUOTE}")
         if one.name == "in":
             fields += [_field(value) for value in one.value.split(",")]
         elif one.name == "sort":
@@ -360,7 +362,7 @@ def read_qualifiers(qualifiers: Iterable[Qualifier]) -> QueryFilters:
             name = _name_of_is(one.value) if one.name == "is" else one.name
             (left_out if one.is_excluded else asked).setdefault(name, []).append(one.value)
     if len(set(sorts)) > 1:
-        raise InvalidValue("sort: is given twice", hint="give it once")
+        raise InvalidValue("sort: was given twice", hint="give it once")
     projects, not_projects = asked.pop("project", ()), left_out.pop("project", ())
     words = cast(FilterWords, asked)
     if left_out:
@@ -387,7 +389,7 @@ def parse_sort(word: str) -> SortOrder:
     key, _, direction = word.lower().partition("-")
     if key not in get_args(SortKey) or direction not in ("", "asc", "desc") or (key == "relevance" and direction):
         hint = f"use sort:created, updated, comments (with -asc: oldest or fewest first) or relevance; {_QUOTE}"
-        raise InvalidValue(f"sort:{word} is no order", hint=hint)
+        raise InvalidValue(f"unknown sort order: {word}", hint=hint)
     return SortOrder(cast(SortKey, key), direction == "asc")
 
 
@@ -415,13 +417,15 @@ def _name_of_is(value: str) -> str:
     if word in KIND_WORDS:
         return "type"
     hint = f"use is:open, closed, merged, issue, pr, mr, discussion or release; {_QUOTE}"
-    raise InvalidValue(f"is:{value} is not known", hint=hint)
+    raise InvalidValue(f"unknown qualifier value: is:{value}", hint=hint)
 
 
 def _field(value: str) -> Field:
     field = _FIELDS.get(value.lower())
     if field is None:
-        raise InvalidValue(f"in:{value} is no place", hint=f"use in:title, in:body or in:comments; {_QUOTE}")
+        raise InvalidValue(
+            f"unknown qualifier value: in:{value}", hint=f"use in:title, in:body or in:comments; {_QUOTE}"
+        )
     return field
 
 

@@ -327,22 +327,22 @@ def _notes(pieces: Sequence[Piece]) -> Iterator[str]:
     texts = [piece for piece in pieces if piece.role == "text"]
     alone = [piece.typed for piece in texts if piece.is_tentative]
     if alone:
-        yield f"{_joined(alone)} searched for: a word can only be left out of something else"
+        yield f"{_joined(alone)} searched for: a query cannot consist of exclusions alone"
     elif len(pieces) > 1:
         signed = [one.typed for one in texts if one.typed[0] == "-" and len(one.typed) > 2 and one.typed[1:].isalpha()]
         if signed:
-            yield f"{_joined(signed)} searched for; to leave the word out, write NOT {signed[0][1:].lower()}"
+            yield f"{_joined(signed)} searched for; to exclude the word, write NOT {signed[0][1:].lower()}"
     if left_out := [piece.term for piece in pieces if piece.role == "excluded"]:
         shown = ", ".join(term.strip('"') for term in left_out)
-        yield f"items with {shown} are left out; to search for a word instead, leave out the dash or NOT before it"
+        yield f"items with {shown} are excluded; to search for a word instead, drop the dash or NOT before it"
     yield from _notes_on_names([piece.typed for piece in texts])
     if any(piece.role == "qualifier" and piece.is_tentative for piece in pieces):
         yield (
-            "OR joins words and phrases, or values of which one is enough; beside another qualifier it says nothing;"
+            "OR joins words and phrases, or values of one qualifier; between other qualifiers it is ignored;"
             " for one of several labels write label:a,b"
         )
     if any(piece.is_grouped for piece in pieces):
-        yield "groups are not understood: the parentheses say nothing, and all qualifiers must hold"
+        yield "groups are not supported: parentheses are ignored, and all qualifiers must match"
 
 
 def _notes_on_names(texts: Sequence[str]) -> Iterator[str]:
@@ -350,10 +350,10 @@ def _notes_on_names(texts: Sequence[str]) -> Iterator[str]:
     split = [typed.strip("(-").partition(":") for typed in texts if ":" in typed]
     empty = [name for name, _, value in split if name in (*NAMES, "repo") and not value.strip(f"{_QUOTES} )")]
     if empty:
-        yield f"{_joined(f'{name}:' for name in empty)} searched for as text: the value stands right behind the colon"
+        yield f"{_joined(f'{name}:' for name in empty)} searched for as text: put the value right after the colon"
     for name in dict.fromkeys(name for name, _, value in split if value.strip(":") and value[0] not in ":/"):
         if name in FOREIGN:
-            yield f"{name}: is no qualifier here, and is searched for as text"
+            yield f"{name}: is not a qualifier here and is searched for as text"
         elif len(name) >= _MIN_MISSPELT and name.isalpha() and name not in NAMES and (meant := suggest(name, NAMES)):
             yield f"{name}: is searched for as text; did you mean {meant}:?"
 

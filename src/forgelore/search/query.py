@@ -56,14 +56,14 @@ NamedRef = tuple[
 
 SearchMode = Literal["hybrid", "lexical", "semantic"]
 MAX_OFFSET = 10_000
-_HINT = f"give a number up to {MAX_OFFSET:,}, or what the page before ended with"
+_HINT = f"use a number up to {MAX_OFFSET:,}, or the value that the previous page ended with"
 
 
 def parse_start(given: int | str) -> tuple[int, str]:
     """Return the offset and the seal of a page as people and programs write its start: 40, "40" or "40:9f2c01d3ab"."""
     match = re.fullmatch(r"(\d{1,9})(?::([0-9a-f]{10}))?", str(given).strip(), re.ASCII)
     if not match or int(match[1]) > MAX_OFFSET:
-        raise InvalidValue(f"no page begins at {str(given)[:60]!r}", hint=_HINT)
+        raise InvalidValue(f"no page starts at {str(given)[:60]!r}", hint=_HINT)
     return int(match[1]), match[2] or ""
 
 
@@ -204,7 +204,7 @@ def _bounded(typed: TypedQuery) -> tuple[tuple[tuple[str, ...], ...], tuple[str,
     required = tuple(dict.fromkeys(typed.required))
     if len(required) <= MAX_WORDS:
         return required, typed.notes
-    note = f"of {len(required):,} phrases the first {MAX_WORDS} must occur; the others say nothing"
+    note = f"only the first {MAX_WORDS} of {len(required):,} phrases are used; the rest are ignored"
     return required[:MAX_WORDS], (*typed.notes, note)
 
 
@@ -218,14 +218,14 @@ def read_filter_query(
     said = read_qualifiers(typed.qualifiers)
     if typed.text.strip() or typed.excluded or said.fields:
         words = typed.text.strip() or " ".join(typed.excluded) or "in:"
-        raise InvalidValue(f"{words!r} is no filter", hint="lists take qualifiers such as label:bug; search for words")
+        raise InvalidValue(f"not a filter: {words!r}", hint="lists take qualifiers such as label:bug; search for words")
     filters = refuse_code(_filters(store, flags, said, setting))
     if flags.get("type") and "type" in said.words:
         asked = parse_filters({"type": flags["type"]}, now_ms=setting.now_ms).types
         typed_too = parse_filters({"type": said.words["type"]}, now_ms=setting.now_ms).types
         both = tuple(kind for kind in asked if kind in typed_too)
         if not both:
-            raise InvalidValue(f"{asked[0]}s are asked for, and something else too", hint="take type: or is: away")
+            raise InvalidValue(f"conflicting types: {asked[0]}s and others", hint="remove type: or is:")
         filters = filters._replace(types=both)
     return filters, said.sort, typed.notes
 
@@ -300,7 +300,7 @@ def find_known_items(
             return KnownItems(note=error.message if "/" in ref.project else "")
         where, shown = f"in {project.name}", said or _shown(ref, project.name.forge)
         if project_ids and project.id not in project_ids:
-            return KnownItems(note=f"{shown} {where} is outside the projects that are searched")
+            return KnownItems(note=f"{shown} {where} is outside the searched projects")
         project_ids = (project.id,)
         if ref.number and profile_of(project.name.forge).numbering == "shared":
             ref = ref._replace(kind=None)  # such a forge leads from /issues/7 to /pull/7
@@ -313,7 +313,7 @@ def find_known_items(
         return KnownItems(note=f"{shown} is {where}, but not indexed yet; run: forgelore generate-docs")
     if rows:
         return KnownItems(note=f"{shown} was deleted on its forge")
-    return KnownItems(note=f"{shown} does not exist {where}; a sync brings what is new")
+    return KnownItems(note=f"{shown} does not exist {where}; run a sync to fetch what is new")
 
 
 def permit_known(store: Store, known: KnownItems, allowed: Allowed | None) -> KnownItems:
@@ -325,8 +325,8 @@ def permit_known(store: Store, known: KnownItems, allowed: Allowed | None) -> Kn
     if not gone:
         return known
     if not kept:
-        return KnownItems(note=f"{known.shown} {'are' if _AND in known.shown else 'is'} left out by the filters")
-    named = f"{_items(len(kept))} at the top, and {'one' if gone == 1 else gone} left out by the filters"
+        return KnownItems(note=f"{known.shown} {'are' if _AND in known.shown else 'is'} excluded by the filters")
+    named = f"{_items(len(kept))} at the top, and {'one' if gone == 1 else gone} excluded by the filters"
     return KnownItems(kept, f"{known.shown} {'name' if _AND in known.shown else 'names'} {named}", known.shown)
 
 
@@ -438,9 +438,7 @@ def build_text_conditions(query: Query, words: Sequence[Word]) -> list[Condition
     if excluded:
         found.append(lacks_words(excluded))
     if query.fields and query.source == "intent":
-        raise InvalidValue(
-            "a card has no title, body or comments of its own", hint="leave in: out, or search in what people wrote"
-        )
+        raise InvalidValue("cards have no title, body or comments", hint="drop in:, or search the items themselves")
     if query.fields:
         found.append(_within_fields(query.fields, build_and(words)))
     return found

@@ -237,7 +237,7 @@ class Retriever:
         if self._problem:
             raise self._problem
         if self.embedder is None:
-            raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search in mode lexical")
+            raise EmbedderUnreachable("no embedder is configured", hint="set `embedder`, or search in lexical mode")
         stored = find_embedder(self.store, self.embedder.fingerprint())
         if stored is None or not stored.dimension:
             hint = f"run: forgelore embed --embedder {self.embedder.name}"

@@ -105,7 +105,7 @@ def search(retriever: Retriever, query: Query, *, rescorer: "Embedder | None" = 
     if not query.is_raw and not query.required:
         words = join_acronyms(retriever, words)
     if not query.is_raw and is_too_long(query.text, typed):
-        warnings.append("the query is very long; its first 64 words are used")
+        warnings.append("the query is very long; only its first 64 words are used")
     if query.sort.key != "relevance":
         return _search_sorted(retriever, query, words, warnings)
     weighed = weigh_query(retriever, () if query.is_raw else words)
@@ -204,10 +204,10 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
     """Return what has every word and meets every condition, in the order that was asked for."""
     if query.source == "intent":
         raise InvalidValue(
-            "cards come in the order of relevance", hint="leave the order out, or search in what people wrote"
+            "cards are sorted by relevance only", hint="drop the sort order, or search the items themselves"
         )
     if query.mode == "semantic" and words:
-        raise InvalidValue("meaning knows no other order than relevance", hint="leave the order or the mode out")
+        raise InvalidValue("semantic search sorts by relevance only", hint="drop the sort order or the mode")
     expression = query.text if query.is_raw else build_and(words)
     further = build_text_conditions(query, words) + ([has_words(expression)] if expression else [])
     allowed = build_allowed(retriever.store, query.filters, further)
@@ -217,7 +217,7 @@ def _search_sorted(retriever: Retriever, query: Query, words: Sequence[Word], wa
         total = count_allowed(retriever.store, allowed) if len(ids) >= query.end else len(ids)
     warnings += warn_of_absent(retriever.store, query.filters, is_empty=not ids)
     if not ids and len(words) > 1:
-        warnings.append("nothing has every word; without an order, what comes nearest is found")
+        warnings.append("nothing has every word; drop the sort order to see the nearest results")
     notes = (*query.notes, *query.known.notes)
     answer = SearchAnswer([], "lexical", warnings, notes=notes, is_named=query.is_named, sort=query.sort, total=total)
     ranked = RankedItems([_unranked(one) for one in ids], RankedLists([], []), is_complete=True)
@@ -350,7 +350,7 @@ def _with_lines(retriever: Retriever, answer: SearchAnswer) -> SearchAnswer:
 
 MAX_LIMIT = 100
 _CHANGED = (
-    "the page before was one of another question, or the database has changed since; hits may be missing, or come twice"
+    "the previous page was of another query, or the database has changed since; results may be missing or repeated"
 )
 
 
@@ -437,7 +437,7 @@ def vector_or_warning(
     except LoreError as error:
         if mode == "semantic":
             raise
-        warnings.append(f"{verb} by words alone: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+        warnings.append(f"{verb} by words only: {error.message}" + (f" ({error.hint})" if error.hint else ""))
         return "lexical", None
 
 
@@ -449,10 +449,10 @@ def warn_of_waiting(store: Store, filters: Filters) -> list[str]:
     if not waiting:
         return []
     items = "1 item waits" if waiting == 1 else f"{waiting:,} items wait"
-    return [f"{items} to be indexed, and what is new in them is not found yet; run: forgelore generate-docs"]
+    return [f"{items} to be indexed and cannot be found yet; run: forgelore generate-docs"]
 
 
 def warn_of_gaps(store: Store, filters: Filters, warnings: list[str]) -> None:
     waiting = count_waiting(store, JobKind.EMBED, filters.project_ids)
     if waiting:
-        warnings.append(f"{waiting:,} documents have no vectors yet and are found by words alone (forgelore embed)")
+        warnings.append(f"{waiting:,} documents have no vectors yet and are found by words only (run: forgelore embed)")

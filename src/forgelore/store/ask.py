@@ -85,7 +85,7 @@ def load_session(store: Store, session_id: int) -> AskSession:
     """
     row = store.row(sql, session_id)
     if row is None:
-        raise NotFound(f"there is no session {session_id}", hint="see them with: forgelore ask --sessions")
+        raise NotFound(f"session {session_id} not found", hint="list them with: forgelore ask --sessions")
     return _as_session(row)
 
 

@@ -265,7 +265,7 @@ def load_run(store: Store, run_id: int) -> DedupeRun:
     """Return a run. Raises NotFound."""
     row = store.row(f"SELECT {', '.join(DedupeRun._fields)} FROM dedupe_runs WHERE id = ?", run_id)
     if row is None:
-        raise NotFound(f"there is no run {run_id}", hint="see them with: forgelore dedupe runs")
+        raise NotFound(f"run {run_id} not found", hint="list them with: forgelore dedupe runs")
     return _as_run(row)
 
 

@@ -117,7 +117,7 @@ def unpack(path_in: str, path_out: str) -> PackedStore:
         if left:
             raise DamagedPack(f"the packed file is cut off: {left:,} of {size:,} bytes are missing")
         if digest.digest() != expected:
-            raise DamagedPack("the packed file is damaged: its sum is another one")
+            raise DamagedPack("the packed file is damaged: its checksum does not match")
     return PackedStore(path_in, places)
 
 
@@ -134,23 +134,23 @@ def _inflate(segment: tuple[int, bytes]) -> bytes:
     except zlib.error as error:
         raise DamagedPack(f"the packed file is damaged: {error}") from error
     if len(plain) != size or not stream.eof or stream.unused_data:
-        raise DamagedPack("the packed file is damaged: a segment has another size than it says")
+        raise DamagedPack("the packed file is damaged: a segment has the wrong size")
     return plain
 
 
 def _read_head(packed: BinaryIO) -> tuple[int, bytes]:
     head = packed.read(_HEAD.size)
     if head[: len(_MAGIC)] != _MAGIC:
-        raise DamagedPack("this is not a packed store, or its beginning is damaged")
+        raise DamagedPack("not a packed store, or its header is damaged")
     if len(head) < _HEAD.size:
         raise DamagedPack("the packed file is cut off in its first bytes")
     _, version, size, digest = _HEAD.unpack(head)
     if version > _VERSION:
         raise NewerStore(f"packed by a newer program (format {version}, this one reads {_VERSION})", hint="update it")
     if version != _VERSION:
-        raise DamagedPack(f"the packed file has no format that there ever was ({version})")
+        raise DamagedPack(f"the packed file has an unknown format ({version})")
     if size > MAX_PLAIN:
-        raise DamagedPack(f"the packed file would become {size:,} bytes; more than {MAX_PLAIN:,} are refused")
+        raise DamagedPack(f"the packed file would unpack to {size:,} bytes; the limit is {MAX_PLAIN:,}")
     return size, digest
 
 

@@ -105,7 +105,9 @@ class Lock:
             WHERE name = ? AND owner = ?
         """
         if not self._store.run(sql, now_ms, *self.progress, self._name, self._owner):
-            raise Locked(f"another process took over {self._shown}", hint="let it finish; what this one saved is kept")
+            raise Locked(
+                f"another process took over {self._shown}", hint="let it finish; everything saved so far is kept"
+            )
 
     def release(self) -> None:
         _held_here.discard(self._owner)

@@ -102,7 +102,7 @@ def open_source(path: str) -> Iterator[BinaryIO]:
     try:
         raw = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError as error:
-        raise NotFound(f"there is no file {path}", hint="check the path; - reads standard input") from error
+        raise NotFound(f"file not found: {path}", hint="check the path; - reads standard input") from error
     except OSError as error:
         hint = "give a .jsonl or .jsonl.gz file"
         raise InvalidValue(f"{path} cannot be read: {error.strerror}", hint=hint) from error
@@ -177,7 +177,7 @@ def _refuse_a_synced_project(store: Store, project: StoredProject) -> None:
     """What a forge said and what a file says of the same project cannot live in one place: notes would stand twice."""
     if project.forge_id is not None or has_cursors(store, project.id):
         hint = f"import under another name, for example {project.name.path.replace('/', '-')}-archive"
-        raise Refused(f"{project.name} is synced from its forge; an import would mix with it", hint=hint)
+        raise Refused(f"{project.name} is synced from its forge; an import would mix with that data", hint=hint)
 
 
 def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error: BaseException | None) -> None:
@@ -194,7 +194,7 @@ def _finish(store: Store, run_id: int, now_ms: int, result: ImportResult, error:
 
 
 def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict: bool) -> Iterator[Parsed]:
-    for number, line in numbered_lines(source, hint="what came before is saved; get a whole copy"):
+    for number, line in numbered_lines(source, hint="everything before that is saved; get a complete copy"):
         if not line or line.isspace():
             continue
         result.read += 1
@@ -202,7 +202,7 @@ def _parsed(source: BinaryIO, result: ImportResult, tally: _Tally, *, is_strict:
             parsed = parse_line(line)
         except LoreError as error:
             if is_strict:
-                hint = "mend the line (docs/import.md has the format); only a strict import stops at it"
+                hint = "fix the line (docs/import.md has the format); only a strict import stops at it"
                 raise InvalidValue(f"line {number}: {error.message}", hint=hint) from error
             result.bad.append(BadLine(number, error.message))
             continue
@@ -283,7 +283,7 @@ def _refusal(path: str, error: OSError) -> LoreError:
     """Return whose fault it is: the machine's, or that of a path that nobody could write to."""
     message = f"cannot write {path}: {error.strerror}"
     if error.errno in _MACHINE:
-        return StoreError(message, hint="free some space, or write elsewhere; no half file was left")
+        return StoreError(message, hint="free some space, or write elsewhere; no partial file was left")
     return InvalidValue(message, hint="check the folder and its permissions")
 
 

@@ -170,8 +170,8 @@ def lost_too_many(gone: int, live: int) -> bool:
 
 def _lost_sight(gone: int, live: int, kind: Kind) -> str:
     return (
-        f"{gone} of {live} {kind}s are not shown to this token any more; kept, because that looks like a lost"
-        " permission"
+        f"{gone} of {live} {kind}s are no longer visible to this token; they are kept, because this looks like a"
+        " lost permission"
     )
 
 

@@ -265,7 +265,7 @@ class _Sync:
             totals = self._totals()
             self.result.warnings += compare_totals(self.context, self.forge, totals)
         except ForgeError as error:
-            self.result.warnings.append(f"deletions are looked for by the next sync: {format_error(error)}")
+            self.result.warnings.append(f"the next sync checks for deletions: {format_error(error)}")
         self.result.deleted, warnings = look_again(self.context, self.forge)
         self.result.warnings += warnings
         self._work_off_all()
@@ -291,7 +291,9 @@ class _Sync:
             for reason, count, first in reasons[:REASONS]
         ]
         rest = sum(count for _, count, _ in reasons[REASONS:])
-        return [*warnings, f"{rest} more parts wait for other reasons: forgelore sync-status"] if rest else warnings
+        return (
+            [*warnings, f"{rest} more are pending for other reasons; see: forgelore sync-status"] if rest else warnings
+        )
 
     def finish(self, run_id: int, requests: int, error: BaseException | None) -> None:
         """Write the run's row and give the lock back, whatever happened."""

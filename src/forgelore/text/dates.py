@@ -55,14 +55,14 @@ def parse_ms(text: str | None) -> int | None:
             pass
     match = _ISO.match(text.strip())
     if not match:
-        raise InvalidValue(f"{text!r} is not a time", hint="write 2026-03-01 or 2026-03-01T12:00:00Z")
+        raise InvalidValue(f"not a time: {text!r}", hint="write 2026-03-01 or 2026-03-01T12:00:00Z")
     year, month, day, hour, minute, second, fraction, zone = match.groups()
     try:
         days = dt.date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
     except ValueError as error:
-        raise InvalidValue(f"{text!r} is not a date: {error}", hint="write 2026-03-01") from error
+        raise InvalidValue(f"not a date: {text!r}: {error}", hint="write 2026-03-01") from error
     if int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 60:
-        raise InvalidValue(f"{text!r} is not a time of day", hint="write 2026-03-01T12:00:00Z")
+        raise InvalidValue(f"not a time: {text!r} of day", hint="write 2026-03-01T12:00:00Z")
     seconds = days * 86400 + int(hour or 0) * 3600 + int(minute or 0) * 60 + int(second or 0)
     if zone and zone not in "Zz":
         offset = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
@@ -157,7 +157,7 @@ def _read(text: str, now_ms: int) -> tuple[int, Unit]:
         return parse_ms(text.strip()) or 0, "day" if len(words) == len("2026-03-01") else "moment"
     found = _named(words, now_ms) or _back(words, now_ms) or _calendar(words)
     if found is None:
-        raise InvalidValue(f"{text.strip()[:60]!r} is not a date", hint=_HINT)
+        raise InvalidValue(f"not a date: {text.strip()[:60]!r}", hint=_HINT)
     return round(found[0].timestamp() * 1000), found[1]
 
 
@@ -218,7 +218,7 @@ def _day(parts: dict[str, str], words: str) -> dt.datetime | None:
     try:
         return dt.datetime(int(parts["y"]), int(parts.get("m", 1)), int(parts.get("d", 1)), tzinfo=dt.UTC)
     except ValueError as error:
-        raise InvalidValue(f"{words!r} is not a date: {error}", hint=_HINT) from error
+        raise InvalidValue(f"not a date: {words!r}: {error}", hint=_HINT) from error
 
 
 _BLANKS = ' \t\n"'  # and quotes, which a query needs around words
@@ -257,7 +257,7 @@ def _parse_bounds(text: str, read: Callable[[str], tuple[int, int]]) -> Bounds:
     if compared and ".." in text:
         bare = text[compared.end() :].strip()
         raise InvalidValue(
-            f"{text[:60]!r} is a comparison and a range", hint=f"write {bare[:60]}, or {compared[0]} alone"
+            f"{text[:60]!r} mixes a comparison and a range", hint=f"write {bare[:60]}, or {compared[0]} alone"
         )
     if compared:
         start, end = read(text[compared.end() :].strip(_BLANKS))
@@ -275,13 +275,11 @@ def _parse_bounds(text: str, read: Callable[[str], tuple[int, int]]) -> Bounds:
     start, end = read(text)
     if start == end:
         moment = f'"{text}"' if " " in text else text  # as a query takes it, and everybody else too
-        raise InvalidValue(
-            f"{text!r} is a moment", hint=f"write >{moment} for what came after it, <{moment} for before"
-        )
+        raise InvalidValue(f"{text!r} is a point in time", hint=f"use >{moment} for later, <{moment} for earlier")
     return Bounds(start, end)
 
 
 def _number(text: str) -> tuple[int, int]:
     if not re.fullmatch(r"\s*[0-9]{1,15}\s*", text):
-        raise InvalidValue(f"{text.strip()[:60]!r} is not a number", hint="write 10, >10, <=10 or 5..20")
+        raise InvalidValue(f"not a number: {text.strip()[:60]!r}", hint="write 10, >10, <=10 or 5..20")
     return int(text), int(text) + 1

@@ -144,7 +144,7 @@ def numbered_lines(source: Iterable[bytes], *, hint: str) -> Iterator[tuple[int,
         for number, line in enumerate(source, 1):
             yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # some editors sign their files
     except (OSError, EOFError) as error:
-        raise InvalidValue(f"the file breaks off after line {number}: {error}", hint=hint) from error
+        raise InvalidValue(f"the file ends unexpectedly after line {number}: {error}", hint=hint) from error
 
 
 def parse_line(line: bytes) -> Parsed:
@@ -152,11 +152,11 @@ def parse_line(line: bytes) -> Parsed:
     row, unknown = _decode(line)
     kind = KIND_WORDS.get(row.kind)
     if kind is None:
-        raise InvalidValue(f"kind {row.kind!r} is none of issue, change, discussion, release")
+        raise InvalidValue(f"unknown kind {row.kind!r}; use issue, change, discussion or release")
     _check_range(row.number)
     state = _STATES.get(row.state) if row.state is not None else None
     if row.state is not None and state is None:
-        raise InvalidValue(f"state {row.state!r} is none of open, closed, merged")
+        raise InvalidValue(f"unknown state {row.state!r}; use open, closed or merged")
     key = ItemKey(kind, row.number)
     item = Item(
         key, row.title or "", row.body, state or (None if kind == "release" else "open"), row.state_reason, row.author,

@@ -177,10 +177,10 @@ def check_page(url: str | None, host: str) -> str:
     or the file it was imported from, must not choose what opens on somebody's machine.
     """
     if not url:
-        raise InvalidValue("this item has no address", hint="its forge or its file gave none")
+        raise InvalidValue("this item has no web page", hint="its forge or import file gave no address")
     safe = safe_url(url)
     if safe is None or urlsplit(safe).netloc.lower() != host.lower():
-        raise InvalidValue(f"{url[:200]!r} is not a page of {host}", hint="look at it, and open it yourself")
+        raise InvalidValue(f"{url[:200]!r} is not a page of {host}", hint="check the address, and open it yourself")
     return safe
 
 

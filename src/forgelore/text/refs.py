@@ -149,7 +149,7 @@ def parse_ref(given: str | int) -> Ref:
     if found := match_ref(given):
         return found
     text = without_userinfo(str(given).strip())
-    raise InvalidValue(f"{text!r} does not name an item", hint="write #12, !34, owner/repo#12 or the page's URL")
+    raise InvalidValue(f"not an item: {text!r}", hint="write #12, !34, owner/repo#12 or the page's URL")
 
 
 def match_ref(given: str | int) -> Ref | None:
@@ -177,7 +177,7 @@ def parse_commit_name(text: str) -> str:
     """Return the beginning of a commit's name that a person says is one; four letters are the least git takes."""
     name = check_ref(text).strip().lower()
     if not re.fullmatch(r"[0-9a-f]{4,64}", name):
-        raise InvalidValue(f"{text[:80]!r} is not a commit's name", hint="write 4 or more of its letters: 1a2b3c4d")
+        raise InvalidValue(f"not a commit: {text[:80]!r}", hint="use 4 or more characters of its hash: 1a2b3c4d")
     return name
 
 
@@ -230,7 +230,7 @@ def _checked_path(path: str, original: str) -> str:
     path = path.removesuffix(".git")
     if not _PATH.match(path) or ".." in path:
         hint = f"write {NAMING} or the project's URL"
-        raise InvalidValue(f"{original!r} is not a project's name", hint=hint)
+        raise InvalidValue(f"not a project name: {original!r}", hint=hint)
     return path
 
 
@@ -243,7 +243,7 @@ def _from_url(text: str, hosts: Hosts, probe: Callable[[str], str]) -> ProjectNa
         if split.port is not None and (split.scheme, split.port) in (("https", 443), ("http", 80)):
             host = split.hostname or ""
     except ValueError as error:
-        raise InvalidValue(f"{text!r} is not a URL: {error}") from error
+        raise InvalidValue(f"invalid URL: {text!r}: {error}") from error
     if split.scheme == "http" and not is_loopback(host):
         raise InvalidValue(f"refusing plain http:// to {host}", hint="use https://; http:// is for loopback only")
     path = re.split(r"/(?:-|issues|pull|pulls|discussions|releases|tree|blob)(?:/|\Z)", unquote(split.path))[0]
@@ -285,7 +285,7 @@ def _ref_from_url(text: str) -> Ref:
         return Ref(root.removesuffix("/-"), tag=unquote(tag), kind="release")
     if match := _REF.match(text):  # https://git.example/acme/web#12: a project of a server of one's own has that name
         return _ref_of(match)
-    raise InvalidValue(f"{text!r} is not an item's page", hint="open the issue or change and copy its address")
+    raise InvalidValue(f"not an item's page: {text!r}", hint="open the issue or change and copy its address")
 
 
 def file_page(forge: str, host: str, project: str, commit: str, path: str, line: int | None = None) -> str | None:

@@ -17,21 +17,21 @@ def check_whole(name: str, value: object, most: int) -> int:
     hint = f"use 1 to {most:,}"
     number = check_number(name, value, hint)
     if not 1 <= number <= most:
-        raise InvalidValue(f"a {name} of {value} is out of range", hint=hint)
+        raise InvalidValue(f"{name} is out of range: {value}", hint=hint)
     return number
 
 
 def check_number(name: str, value: object, hint: str = "give a whole number") -> int:
     """Return a whole number, in whatever range."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidValue(f"a {name} of {str(value)[:60]!r} is no whole number", hint=hint)
+        raise InvalidValue(f"{name} is not a whole number: {str(value)[:60]!r}", hint=hint)
     return value
 
 
 def check_text(name: str, value: object) -> str:
     """Return a text, empty or not. Raises InvalidValue for anything else that comes from Python."""
     if not isinstance(value, str):
-        raise InvalidValue(f"{name} is no text: {str(value)[:60]}", hint="give a text, or leave it out")
+        raise InvalidValue(f"{name} must be text, not: {str(value)[:60]}", hint="use a string, or leave it out")
     return value
 
 
@@ -41,7 +41,7 @@ def check_filled(name: str, value: object) -> str:
     """
     text = check_text(name, value)
     if not text.strip():
-        raise InvalidValue(f"{name} is empty", hint="give it a value or leave it out; is a variable unset?")
+        raise InvalidValue(f"{name} is empty", hint="give it a value or leave it out; perhaps a variable is unset")
     return text
 
 
@@ -51,7 +51,7 @@ def check_ref(value: object) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InvalidValue(f"{str(value)[:60]} names no item", hint="give its number, or a text such as '#12'")
+    raise InvalidValue(f"{str(value)[:60]} is not an item", hint="use its number, or a string such as '#12'")
 
 
 _CUTOFF = 0.7  # of difflib's ratio: one letter of three may differ

@@ -399,7 +399,7 @@ class BotRun:
         elif target and found and (found.outcome, found.first_number) == ("duplicate", target):
             self.outcome.warnings += waiting.begin(found.key, target, hours)
         elif found and not bot.judgement:
-            self.outcome.warnings.append("close-after is for split mode (docs/triage/split.yml): nothing is closed")
+            self.outcome.warnings.append("close-after needs split mode (docs/triage/split.yml): nothing is closed")
 
     def _save_report(self, key: ItemKey, report: StoredReport) -> None:
         item_id = load_ids(self.context.store, self.context.project_id, [key]).get(key)
@@ -443,8 +443,8 @@ def build_judgement(project: str, triaged: TriageResult) -> bytes:
 def parse_judgement(raw: bytes) -> Judgement:
     """Return a judgement of exactly the shape we know. Raises InvalidValue for anything else."""
     if len(raw) > MAX_BYTES:
-        raise InvalidValue("the judgement is too large", hint="let the reader job run again")
+        raise InvalidValue("the judgement is too large", hint="run the reader job again")
     try:
         return msgspec.json.decode(raw, type=Judgement, strict=True)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise InvalidValue(f"the judgement has not the expected shape: {error}", hint="it is not applied") from error
+        raise InvalidValue(f"the judgement has an unexpected shape: {error}", hint="it is not applied") from error

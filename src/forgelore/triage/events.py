@@ -189,7 +189,7 @@ class _Text(NamedTuple):
     warnings: list[str]
 
     def complain(self, wanted: str, default: object) -> None:
-        self.warnings.append(f"{self.name} must be {wanted}, not {self.value[:80]!r}; {default} is used")
+        self.warnings.append(f"{self.name} must be {wanted}, not {self.value[:80]!r}; using {default}")
 
 
 def parse_inputs(environ: Mapping[str, str]) -> tuple[Inputs, list[str]]:

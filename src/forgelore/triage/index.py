@@ -163,7 +163,7 @@ class _Index:
         """Return the index of a source; None, with a warning, when it is damaged."""
         self._wipe()
         self._packed = None
-        where = "the index that the runner kept" if source.is_kept else "the index"
+        where = "the index from the runner's cache" if source.is_kept else "the index"
         try:
             packed = unpack(source.files[INDEX_FILE], self._path)
             context = self._bot.open_context(self._path)
@@ -171,7 +171,7 @@ class _Index:
             if isinstance(error, NewerStore) and not source.is_kept:
                 raise
             reason = f"{INDEX_FILE} is missing" if isinstance(error, KeyError) else str(error)
-            self._outcome.warnings.append(f"{where} is damaged ({reason}); it is read from the forge again")
+            self._outcome.warnings.append(f"{where} is damaged ({reason}); it is rebuilt from the forge")
             self._wipe()
             return None
         finally:

@@ -92,8 +92,8 @@ class Budget:
             if self._floor is None:
                 self._floor = max(RESERVE, left // 2)
             if left <= self._floor:
-                return f"{left} requests are left in this hour"
-        return "the time of this run is spent" if self._is_late() else ""
+                return f"{left} requests are left this hour"
+        return "this run's time is up" if self._is_late() else ""
 
 
 def cover(
@@ -173,7 +173,7 @@ def drop_missing(
         found = compare_numbers(known, forge, project, kind)
         if found.is_lost_sight:
             gone = len(found.gone)
-            warnings.append(f"{gone} of {found.live} {kind}s are not shown to this token any more; they are kept")
+            warnings.append(f"{gone} of {found.live} {kind}s are no longer visible to this token; they are kept")
             continue
         looks = [forge.look(project, key) for key in found.gone[:MAX_LOOKS]]
         with store.transaction():

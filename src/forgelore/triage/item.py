@@ -220,7 +220,7 @@ def fetch_current(
         if event_item is None or not event_item.title:
             raise
         item = event_item
-        warnings.append(f"{key.kind} {key.number} is taken from the event: {error.message}")
+        warnings.append(f"{key.kind} {key.number} was read from the event: {error.message}")
     files: list[File] | None = None
     if key.kind == "change" and with_files:
         try:

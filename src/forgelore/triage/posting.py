@@ -51,7 +51,7 @@ def post_report(
     Raises NotFound for an item that is gone, ConversationLocked, AuthError, and whatever else a forge may say.
     """
     if body and not is_report(body):
-        raise InvalidValue("a report begins with its marker", hint="this is a mistake of ours; please report it")
+        raise InvalidValue("a report must begin with its marker", hint="this is a bug in forgelore; please report it")
     place = _Place(forge, project, key, own)
     mine = _find_own(place)
     for extra in mine[1:]:

@@ -126,4 +126,4 @@ def _doubt(project: Project, feature: Feature) -> str:
         name, value = f"the access level of {title}", level
     if value is None:
         return f"{project.name.host} did not say {name}"
-    return f"{name} is {value[:40]!r}, which is unknown here"
+    return f"{name} has an unknown value: {value[:40]!r}"

@@ -61,7 +61,7 @@ def percent(share: float) -> str:
 
 
 def ending_of(row: ReportRow) -> Ending | None:
-    """Return how an item ended, None where nobody knows its state."""
+    """Return how an item ended, None where its state is unknown."""
     if row.state == "closed":
         if row.state_reason in _REASONS:
             return _REASONS[row.state_reason]

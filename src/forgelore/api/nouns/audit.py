@@ -42,7 +42,10 @@ class Audit:
         """
         self._app.check_internal(_AUDITED)
         if cheap == strong:
-            raise InvalidValue(f"both lanes are {cheap}", hint="a judge always agrees with itself; name another one")
+            raise InvalidValue(
+                f"cannot compare the judge {cheap} with itself",
+                hint="name two different judges: a judge always agrees with itself",
+            )
         setting = _read_setting(options, sample=100)
         context, budget = _make_context(self._app, options, setting), options.get("budget")
         lanes = [_make_lane(self._app, name, budget=budget, project=context.project) for name in (cheap, strong)]
@@ -56,8 +59,8 @@ class Audit:
         self._app.check_internal(_AUDITED)
         if judge == "statements":
             raise InvalidValue(
-                "what people said of duplicates is the label itself here",
-                hint="measure that judge by people: forgelore dedupe audit --against human",
+                "the statements judge cannot be measured against history: it reads the labels themselves",
+                hint="measure it against people: forgelore dedupe audit --against human",
             )
         setting = _read_setting(options, sample=None)._replace(others=others)
         context = _make_context(self._app, options, setting)
@@ -102,9 +105,9 @@ class Audit:
         self._app.check_internal(_AUDITED)
         for name, value in (("similarity", score_min), ("confidence", confidence_min)):
             if value is not None:
-                check_share(f"the least {name}", value)
+                check_share(f"the minimum {name}", value)
         if rank_max is not None and rank_max < 1:
-            raise InvalidValue(f"there is no rank {rank_max:g}", hint="ranks begin with 1")
+            raise InvalidValue(f"invalid rank: {rank_max:g}", hint="ranks start at 1")
         store = self._app.store()
         project_id = 0 if run is not None else require_project(self._app, project).id
         bounds = GateBounds(rank_max, score_min, gap_min, confidence_min)
@@ -114,7 +117,7 @@ class Audit:
 def _read_setting(options: AuditOptions, *, sample: int | None) -> AuditSetting:
     """Return what is measured; `sample` is the default. Raises TypeError for an option that there is not."""
     if unknown := options.keys() - AuditOptions.__annotations__.keys():
-        raise TypeError(f"there is no option {', '.join(sorted(unknown))} of an audit")
+        raise TypeError(f"unknown audit option: {', '.join(sorted(unknown))}")
     workers = options.get("workers", 1)
     check_workers(workers)
     return AuditSetting(
@@ -125,11 +128,11 @@ def _read_setting(options: AuditOptions, *, sample: int | None) -> AuditSetting:
 
 def _make_context(app: App, options: AuditOptions, setting: AuditSetting) -> JobContext:
     """Refuse what means nothing, and return what every audit needs."""
-    check_share("the least confidence", setting.min_edge)
+    check_share("the minimum confidence", setting.min_edge)
     if setting.sample is not None and not 1 <= setting.sample <= MAX:
-        raise InvalidValue(f"a sample of {setting.sample} is none", hint=f"1 to {MAX:,} items")
+        raise InvalidValue(f"invalid sample size: {setting.sample}", hint=f"use 1 to {MAX:,}")
     if not 0 <= setting.others <= MAX:
-        raise InvalidValue(f"{setting.others} other items are none", hint=f"0 to {MAX:,}")
+        raise InvalidValue(f"invalid number of other items: {setting.others}", hint=f"use 0 to {MAX:,}")
     app.store(create=True)
     return app.job(require_project(app, options.get("project")), options.get("watcher"))
 
@@ -139,7 +142,7 @@ def _make_lane(app: App, name: str, *, budget: int | None = None, project: Store
     profile. A budget is of a model's tokens; a model that is to be asked is shown the patches of a project's changes.
     """
     if name not in LANES:
-        raise InvalidValue(f"there is no judge {name!r}", hint=f"one of: {', '.join(LANES)}")
+        raise InvalidValue(f"unknown judge: {name!r}", hint=f"one of: {', '.join(LANES)}")
     if name in ("builtin", "statements"):
         return make_judge(app, "builtin", trusts_statements=name == "statements")
     try:
@@ -147,5 +150,5 @@ def _make_lane(app: App, name: str, *, budget: int | None = None, project: Store
         fetch_patch = make_patch_reader(app, project) if project else None
         return make_judge(app, "llm", profile=profile, budget=budget, fetch_patch=fetch_patch)
     except ConfigError as error:
-        hint = f"{error.hint}; the builtin rules are measured by: forgelore dedupe audit --against history"
+        hint = f"{error.hint}; to measure the builtin rules: forgelore dedupe audit --against history"
         raise ConfigError(error.message, hint=hint) from error

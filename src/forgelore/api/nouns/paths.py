@@ -57,7 +57,7 @@ class Paths:
         included = app.narrow_internal(include_internal)
         if isinstance(budget, bool) or not isinstance(budget, int) or not _BUDGET[0] <= budget <= _BUDGET[1]:
             hint = f"{_BUDGET[0]:,} to {_BUDGET[1]:,} tokens"
-            raise InvalidValue(f"a budget of {str(budget)[:60]!r} tokens is no budget", hint=hint)
+            raise InvalidValue(f"invalid token budget: {str(budget)[:60]!r}", hint=hint)
         request = make_request(app, path, after=None, before=None, limit=1)
         setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, app.watch(watcher))
         store, meant = app.store(create=True), require_project(app, project)

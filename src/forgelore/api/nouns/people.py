@@ -51,8 +51,8 @@ class People:
         meant = find_path(store, found.id, path, find_place(self._app.cwd))
         if not meant.is_known:
             near = suggest_path(store, found.id, meant.shown)
-            hint = f"did you mean {near}?" if near else "paths come with changes, and with: forgelore index-code"
-            raise NotFound(f"nothing in {found.name} is known to touch {meant.shown!r}", hint=hint)
+            hint = f"did you mean {near}?" if near else "paths are known from changes, and from: forgelore index-code"
+            raise NotFound(f"nothing in {found.name} touches {meant.shown!r}", hint=hint)
         people = load_path_people(store, found.id, meant.names, since_ms=_since(self._app, after) or 0, limit=limit)
         return PathPeople(str(found.name), meant.shown, meant.kind, meant.names, tuple(people))
 
@@ -113,11 +113,11 @@ def _who_asks(app: App, project: StoredProject | None) -> tuple[str, str]:
         found = find_login(app.store(), name)
         if found:
             return found, known_from
-    several = f": tokens of {' and '.join(f'@{one}' for one in owners[:3])} are in use" if owners else ""
+    several = f": there are tokens of {' and '.join(f'@{one}' for one in owners[:3])}" if owners else ""
     raise ConfigError(
-        f"who you are is not known here{several}",
-        hint='say it: forgelore me --as LOGIN; for good: FORGELORE_ME, or me = "LOGIN" in your config.toml;'
-        " or let the forge tell: forgelore auth-test",
+        f"can't tell who you are{several}",
+        hint='run: forgelore me --as LOGIN; or set FORGELORE_ME, or me = "LOGIN" in your config.toml;'
+        " or ask the forge: forgelore auth-test",
     )
 
 

@@ -53,7 +53,7 @@ def require_project(app: App, text: str | None) -> StoredProject:
     found = app.find_project(text)
     if found is None:
         known = ", ".join(str(project.name) for project in list_projects(app.store())[:5])
-        raise InvalidValue("which project is meant?", hint=f"name one: {known or 'sync one first'}")
+        raise InvalidValue("no project named", hint=f"name one: {known or 'sync one first'}")
     return found
 
 

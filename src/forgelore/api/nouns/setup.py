@@ -77,14 +77,14 @@ class Setup:
         if not name or any(character in name for character in '/"\\ \n'):
             raise InvalidValue(f"{host!r} is not a host name", hint="for example: gitlab.example.com")
         if token_env and not token_env.replace("_", "a").isalnum():
-            raise InvalidValue(f"{token_env!r} is not a variable's name", hint="for example: TEAM_TOKEN")
+            raise InvalidValue(f"not a valid environment variable name: {token_env!r}", hint="for example: TEAM_TOKEN")
         path = user_file(self._app.environ)
         before = ""
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 before = file.read()
         if any(forge.host == name for forge in self._app.config.forges):
-            raise ConfigError(f"{name} is described already in {path}", hint="edit the file")
+            raise ConfigError(f"{name} is already configured in {path}", hint="edit the file")
         token = f"token_env = {json.dumps(token_env)}\n" if token_env else ""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         end = "" if not before or before.endswith("\n") else "\n"

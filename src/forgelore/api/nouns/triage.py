@@ -63,7 +63,7 @@ class Triage:
         if not post:
             return TriageAnswer(triage_item(context, key))
         if context.forge is None:
-            raise InvalidValue(f"{context.project.name} is an imported tracker: there is nobody to tell")
+            raise InvalidValue(f"{context.project.name} is an imported tracker: there is no forge to post to")
         fetched = fetch_current(context.forge, context.project, key)
         save_fetched(context, [fetched])
         found = triage_item(context, key)

@@ -82,7 +82,7 @@ class ForgejoWrites:
     def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
         what = f"{key.kind} {key.number}"
         if 300 <= answer.status < 400:  # what is written follows no redirect: nobody looked at the new place yet
-            return ForgeError(f"{project.name.path} has another name now", hint="run the same command again")
+            return ForgeError(f"{project.name.path} has been renamed", hint="run the same command again")
         if answer.status == 423:
             return ForgeError(f"the project is archived: nothing can be posted on {what}", hint="leave it as it is")
         if answer.status != 403:
@@ -156,5 +156,5 @@ def _parse(raw: bytes) -> Comment:
 def _id_of(row: dict[str, Any]) -> int:
     found = row.get("id")
     if not isinstance(found, int):
-        raise OddValueError("the forge's answer has no id", hint="please report this to the forge")
+        raise OddValueError("the forge's answer has no ID", hint="please report this to the forge")
     return found

@@ -218,7 +218,7 @@ def _paired(keys: list[ItemKey], known: Known, ask: Callable[[list[str]], list[N
     """Return what stands in the answer at each key's place."""
     ids = known.node_ids(keys)
     asked = [key for key in keys if key in ids]
-    found: dict[ItemKey, Node] = dict.fromkeys(keys, MissingNode("the forge gave no node_id to ask by"))
+    found: dict[ItemKey, Node] = dict.fromkeys(keys, MissingNode("the forge sent no node_id"))
     for key, node in zip(asked, ask([ids[key] for key in asked]), strict=True):
         if isinstance(node, MissingNode) or node["number"] == key.number:
             found[key] = node

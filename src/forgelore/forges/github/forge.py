@@ -155,7 +155,7 @@ class GitHub(GitHubWrites, MeteredForge):
 
     def _discussions(self, project: Project, cursor: Cursor, known: Known, now_ms: int) -> Iterator[Page]:
         if not self._has_token:
-            needs = "discussions need a token (GitHub shows them through GraphQL only)"
+            needs = "discussions need a token (GitHub serves them through GraphQL only)"
             yield Page(warnings=[f"{needs}: {self._access.advice}"])
             return
         try:

@@ -50,7 +50,7 @@ class MissingNode(NamedTuple):
         return self.type in (REFUSED, "INSUFFICIENT_SCOPES")
 
 
-NOBODY = MissingNode("there is no GraphQL to ask", is_asked=False)  # no token, or an older server: nothing is missing
+NOBODY = MissingNode("no GraphQL API available", is_asked=False)  # no token, or an older server: nothing is missing
 Node = dict[str, Any] | MissingNode
 Ask = Callable[[list[str]], list[Node]]
 
@@ -274,7 +274,9 @@ class Graph:
         if answer.status == 401:
             # REST may still take the token: then it is one thing that is refused, and not the end of everything.
             is_rejected = self._client.get("/rate_limit").status == 401
-            did = "rejected the token" if is_rejected and self._access.has_token else "wants another token for GraphQL"
+            did = (
+                "rejected the token" if is_rejected and self._access.has_token else "requires another token for GraphQL"
+            )
             raise AuthError(f"{host} {did} (HTTP 401)", hint=self._access.advice, is_rejected=is_rejected)
         sign_on = sso_hint(answer.headers, host)
         if answer.status == 403:

@@ -89,5 +89,5 @@ def _parse_line(line: str) -> File:
         return File(paths[:half], paths[:half], status)  # type: ignore[arg-type]
     old, _, new = paths.partition(" ")
     if status != "renamed" or not new or " " in new:
-        raise OddValueError("paths that cannot be told apart", hint="they are read again when the change does")
+        raise OddValueError("ambiguous paths", hint="they are read again when the change does")
     return File(new, old, "renamed")

@@ -60,9 +60,7 @@ class GitLabWrites:
     def create_comment(self, project: Project, key: ItemKey, body: str) -> Comment:
         answer = self._write("POST", f"{item_path(project, key)}/notes", {"body": body}, project, key)
         if answer.status == 202:  # nothing but quick actions: they ran, and no note was made
-            raise ForgeError(
-                f"{self._rest.host} took the text for quick actions and posted nothing", hint="report this"
-            )
+            raise ForgeError(f"{self._rest.host} read the text as quick actions and posted nothing", hint="report this")
         return self._parse_comment(answer, project, key)
 
     def update_comment(self, project: Project, key: ItemKey, comment_id: int, body: str) -> Comment | None:
@@ -144,7 +142,7 @@ class GitLabWrites:
         answer = self._write("POST", f"{item_path(project, item.key)}/notes", payload, project, item.key)
         if answer.status != 202:
             raise ForgeError(
-                f"{self._rest.host} took /duplicate for text, and did not close {item.key.number}",
+                f"{self._rest.host} treated /duplicate as text and did not close {item.key.number}",
                 hint="the token's account needs the role Reporter or more",
             )
 

@@ -55,8 +55,8 @@ def _find_damage(store: Store, name: str) -> list[str]:
         complaint = str(error.__cause__).replace(copy, name)
         # FTS5 names the damage, or SQLite says that "the disk image is malformed", which frightens people for nothing.
         is_plain = "fts5" in complaint or not isinstance(error, CorruptStore)
-        return [complaint if is_plain else "some words are missing or too many"]
-    return [f"{setting} = {value}, which nobody of ours sets" for setting, value in settings]
+        return [complaint if is_plain else "some words are missing or superfluous"]
+    return [f"unexpected setting: {setting} = {value}" for setting, value in settings]
 
 
 def compare_words(store: Store) -> tuple[list[Fault], int, int]:

@@ -34,7 +34,7 @@ _CACHE_KB = 12_000  # of pages, per connection: 16,000 save 2 % of a search, and
 
 _numbers = itertools.count(1)  # of connections: their addresses come again once one is closed
 _WITHOUT_LOCKS = ("unix-none", "win32-none")
-_COPY = "copy it to a folder that can be written"
+_COPY = "copy it to a writable folder"
 
 
 class FileStamp(NamedTuple):
@@ -324,7 +324,7 @@ def _reading(path: str) -> Iterator[None]:
             yield
     except UnicodeDecodeError as error:
         hint = "run: forgelore stats --check --repair"
-        raise CorruptStore(f"{path} holds bytes that are no text ({error.reason})", hint=hint) from error
+        raise CorruptStore(f"{path} contains bytes that are not text ({error.reason})", hint=hint) from error
 
 
 @contextlib.contextmanager
@@ -390,7 +390,7 @@ def _connect_with_log(path: str, log: str) -> apsw.Connection:
         if vfs:
             return _opened(path, f"vfs={vfs}", "PRAGMA locking_mode=EXCLUSIVE")
     raise StoreError(
-        f"{log} holds changes of {path} that cannot be read here",
+        f"{log} contains changes to {path} that cannot be read here",
         hint=f"{_COPY}, together with {log}, and open the copy",
     )
 
@@ -412,7 +412,7 @@ def _opened(path: str, how: str, *first: str) -> apsw.Connection:
 
 def read_only(path: str) -> StoreError:
     """Return the error that a command meets which writes."""
-    hint = f"{_COPY} and open the copy (forgelore --db COPY …); reading works where it is"
+    hint = f"{_COPY} and open the copy (forgelore --db COPY …); it can be read where it is"
     return StoreError(f"{path} cannot be written: the file, its folder or the file system is read-only", hint=hint)
 
 

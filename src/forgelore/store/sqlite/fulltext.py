@@ -166,7 +166,7 @@ def raw_query_errors(expression: str) -> Iterator[None]:
         hint = (
             'raw mode takes FTS5 syntax: "a phrase", a AND b, a NOT b, auth*, title: word; or search without raw mode'
         )
-        raise InvalidValue(f"{expression!r} is not a full-text query: {reason}", hint=hint) from error
+        raise InvalidValue(f"invalid full-text query: {expression!r}: {reason}", hint=hint) from error
 
 
 def sqlite_version() -> str:

@@ -72,7 +72,7 @@ def open_store(
 ) -> SqliteStore:
     """Return the migrated store at `path`. `create=False` refuses to make a new file; `for_reading` to write at all."""
     if not create and not (os.path.exists(path) and os.path.getsize(path)):
-        raise StoreError(f"there is no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
+        raise StoreError(f"no database at {path}", hint="run: forgelore sync OWNER/REPO (or: forgelore demo)")
     store = SqliteStore(path, for_reading=for_reading)
     try:
         if load_version(store) != newest_version():
@@ -120,7 +120,7 @@ def _execute(store: SqliteStore, migration: Migration) -> None:
     except apsw.SQLError as error:  # a table is there already, or is not: somebody changed the tables or their version
         path = store.path
         hint = f"nothing was changed; keep it (mv {path} {path}.broken), then rebuild with: forgelore sync --full"
-        message = f"{path} does not have the tables of the schema it names ({migration.number - 1}): {error}"
+        message = f"{path} lacks tables of its schema version ({migration.number - 1}): {error}"
         raise CorruptStore(message, hint=hint) from error
 
 
@@ -134,17 +134,17 @@ def load_version(store: Store) -> int:
 def too_old_to_read(path: str, version: int, newest: int) -> StoreError:
     """Return the error for a store of an earlier version that cannot be brought up to date here."""
     return StoreError(
-        f"{path} is of an earlier forgelore (schema {version}, this program reads {newest}) and cannot be brought up"
-        " to date: it is read-only here",
-        hint="copy it to a folder that can be written and open the copy: the first command brings it up to date",
+        f"{path} was written by an earlier forgelore (schema {version}, this program reads {newest}) and cannot be"
+        " upgraded: it is read-only here",
+        hint="copy it to a writable folder and open the copy: the first command upgrades it",
     )
 
 
 def not_migrated(path: str, version: int, newest: int) -> StoreError:
     """Return the error for such a store where it could be brought up to date, and was opened for reading alone."""
     return StoreError(
-        f"{path} is of an earlier forgelore (schema {version}, this program reads {newest})",
-        hint="bring it up to date with: forgelore sync-status",
+        f"{path} was written by an earlier forgelore (schema {version}, this program reads {newest})",
+        hint="upgrade it with: forgelore sync-status",
     )
 
 

@@ -51,7 +51,7 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
         help="close onto what stays of the cluster, or else onto what the item itself repeats (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--min-close", type=float, default=0.9, metavar="N", help="the least confidence (default %(default)s)"
+        "--min-close", type=float, default=0.9, metavar="N", help="the minimum confidence (default %(default)s)"
     )
     parser.add_argument("--out", metavar="FILE", help="write the plan to a file: .json, or Markdown")
     parser.add_argument("--dry-run", action="store_true", help="show the plan; keep nothing")

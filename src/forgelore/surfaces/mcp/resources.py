@@ -81,7 +81,7 @@ def _listed(item: "ListedItem") -> ListedResource:
 def _parse_uri(uri: str) -> tuple[str, str, str]:
     parts = [unquote(part) for part in uri.removeprefix(_SCHEME).split("/")]
     if not uri.startswith(_SCHEME) or len(parts) != 3 or not all(parts):
-        raise NotFound(f"{uri[:200]!r} names no item", hint=f"write {TEMPLATE}, the project percent-encoded")
+        raise NotFound(f"{uri[:200]!r} is not an item", hint=f"write {TEMPLATE}, the project percent-encoded")
     project, kind, number = parts
     return project, kind, number
 
