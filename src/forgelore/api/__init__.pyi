@@ -98,6 +98,12 @@ from forgelore.dedupe.report import DedupeOverview as DedupeOverview
 from forgelore.dedupe.report import OverviewCluster as OverviewCluster
 from forgelore.dedupe.report import OverviewEdge as OverviewEdge
 from forgelore.dedupe.report import OverviewItem as OverviewItem
+from forgelore.dedupe.review import AnsweredPair as AnsweredPair
+from forgelore.dedupe.review import PairDifferences as PairDifferences
+from forgelore.dedupe.review import ReviewItem as ReviewItem
+from forgelore.dedupe.review import ReviewPair as ReviewPair
+from forgelore.dedupe.review import ReviewQueue as ReviewQueue
+from forgelore.dedupe.review_rules import Forecast as Forecast
 from forgelore.dedupe.rollback import RolledBack as RolledBack
 from forgelore.dedupe.rollback import RolledBackItem as RolledBackItem
 from forgelore.history.extract import ExtractedDecisions as ExtractedDecisions

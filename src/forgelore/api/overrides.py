@@ -2,12 +2,14 @@
 
 import getpass
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from forgelore.app import App
 from forgelore.browse.refs import find_row
 from forgelore.dedupe.overrides import OverrideAction, override
 from forgelore.errors import InvalidValue
+from forgelore.store.item_lists import StoredItem
 from forgelore.text.refs import parse_ref
 
 
@@ -24,18 +26,22 @@ def say_override(
     app: App, action: OverrideAction, ref: str, target: str | None, *, project: str | None
 ) -> SaidOverride:
     """Keep what the person at this machine says of items of one project."""
-    store = app.store(create=True)
-    meant = app.find_project(project)
-    texts = (ref, *([target] if target else []))
-    rows = [find_row(store, parse_ref(text), meant, app.hosts) for text in texts]
+    rows = find_pair(app, (ref, *([target] if target else [])), project)
+    store, person = app.store(), user_name()
+    other = rows[1].id if target else None
+    override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())
+    return SaidOverride(action, ref, target, person)
+
+
+def find_pair(app: App, refs: Sequence[str], project: str | None) -> list[StoredItem]:
+    """Return the items that a person names, one or two of one project, in a store that can be written."""
+    store, meant = app.store(create=True), app.find_project(project)
+    rows = [find_row(store, parse_ref(text), meant, app.hosts) for text in refs]
     if len({row.project_id for row in rows}) > 1:
         raise InvalidValue(
             "the items belong to different projects", hint="duplicates are looked for within one project"
         )
-    person = user_name()
-    other = rows[1].id if target else None
-    override(store, rows[0].project_id, action, rows[0].id, other, said_by=person, now_ms=app.now_ms())
-    return SaidOverride(action, ref, target, person)
+    return rows
 
 
 def user_name() -> str:

@@ -18,14 +18,15 @@ def override(
     """Keep what somebody said. Raises InvalidValue for a pair that cannot be one."""
     items = load_plan_items(store, [item_id, *([target_id] if target_id else [])])
     if target_id is not None:
-        _check_pair(items[item_id].kind, items[target_id].kind, is_same=item_id == target_id)
+        check_pair(items[item_id].kind, items[target_id].kind, is_same=item_id == target_id)
     said = Override(item_id, action, target_id or 0, said_by, now_ms)
     with store.transaction():
         save_override(store, project_id, said)
     return said
 
 
-def _check_pair(kind: str, other: str, *, is_same: bool) -> None:
+def check_pair(kind: str, other: str, *, is_same: bool) -> None:
+    """Refuse two items that cannot be duplicates."""
     if is_same:
         raise InvalidValue("an item cannot repeat itself", hint="name two different items")
     if kind != other:

@@ -5,11 +5,13 @@ A source has at most one decision that is accepted. What people say is kept apar
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
 from typing import NamedTuple
 
 from forgelore.errors import NotFound
 from forgelore.records import JudgedItem, LaneAnswer, Override
 from forgelore.store.database import Store
+from forgelore.store.reviews import list_review_labels, list_review_words
 from forgelore.store.sqlite.connection import json_list, one_of, pack_list
 
 # Both texts are those that were judged: an edge rests on nothing else.
@@ -109,14 +111,15 @@ def save_override(store: Store, project_id: int, said: Override) -> None:
 
 
 def each_override(store: Store, project_id: int) -> Iterator[Override]:
-    """Yield what people said of a project, oldest first."""
+    """Yield what people said of a project, by command or in a review, oldest first."""
     sql = """
         SELECT item_id, action, target_id, said_by, said_at
         FROM overrides
         WHERE project_id = ?
         ORDER BY id
     """
-    return (Override._make(row) for row in store.rows(sql, project_id))
+    said = (Override._make(row) for row in store.rows(sql, project_id))
+    return merge(said, list_review_words(store, project_id), key=lambda one: one.said_at)
 
 
 _MAX_FILES = 30  # that a judge is told of a change
@@ -164,8 +167,11 @@ def load_said_targets(store: Store, item_id: int) -> set[int]:
 
 def load_refused_pairs(store: Store, project_id: int) -> set[frozenset[int]]:
     """Return the pairs of which a person has said that they are no duplicates, whichever was named first."""
-    sql = "SELECT item_id, target_id FROM overrides WHERE project_id = ? AND action = 'reject'"
-    return {frozenset(pair) for pair in store.rows(sql, project_id)}
+    last: dict[frozenset[int], str] = {}
+    for word in each_override(store, project_id):
+        if word.target_id:
+            last[frozenset((word.item_id, word.target_id))] = word.action
+    return {pair for pair, action in last.items() if action == "reject"}
 
 
 class EdgeEvidence(NamedTuple):
@@ -371,14 +377,15 @@ def save_labels_of_pairs(store: Store, project_id: int, labels: Iterable[HumanLa
 
 
 def load_labels_of_pairs(store: Store, project_id: int) -> dict[tuple[int, int], str]:
-    """Return (item, target) -> the last word of anybody on it."""
+    """Return (item, target) -> the last word of anybody on it, from an audit or a review."""
     sql = """
         SELECT item_id, target_id, label
         FROM human_labels
         WHERE project_id = ?
         ORDER BY said_at, said_by
     """
-    return {(item_id, target_id): label for item_id, target_id, label in store.rows(sql, project_id)}
+    labels = {(item_id, target_id): label for item_id, target_id, label in store.rows(sql, project_id)}
+    return labels | list_review_labels(store, project_id)
 
 
 def list_judged_sources(store: Store, project_id: int, kind: str, judge: str, model: str) -> list[JudgedSource]:

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from forgelore.dedupe.overrides import OverrideAction
     from forgelore.dedupe.plan import Canonicalized, ClosingPlan
     from forgelore.dedupe.report import DedupeOverview
+    from forgelore.dedupe.review import AnsweredPair, ReviewQueue
     from forgelore.dedupe.rollback import RolledBack, RolledBackItem
     from forgelore.ports.progress import Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.store.decisions import DedupeRun
+    from forgelore.words import Moment
 
 
 _PLANNED = "confidential items, which a plan lists with the reason why they stay open"
@@ -112,6 +114,46 @@ class Dedupe:
         from forgelore.api.overrides import say_override
 
         return say_override(self._app, action, ref, target, project=project)
+
+    def queue(
+        self, *, project: str | None = None, kind: str | None = None, limit: int = 50, closed_since: "Moment" = None,
+        reviewer: str | None = None, second_opinion: bool = False,
+    ) -> "ReviewQueue":  # fmt: skip
+        """Return the pairs that are most likely duplicates, best first, for a person to decide, with what to expect of
+        them. They come from the candidates that are kept (`find_candidates`). Open items are also shown beside what
+        was closed since a time, by default within a year. Left out is what people have joined or answered already;
+        with `second_opinion`, what others have answered is asked and nothing else. `reviewer`: whose answers; by
+        default whoever the setting `me` or git names.
+        """
+        from forgelore.api.reviewing import read_queue
+
+        return read_queue(
+            self._app, project, kind=kind, limit=limit, closed_since=closed_since, person=reviewer,
+            second_opinion=second_opinion,
+        )  # fmt: skip
+
+    def answer(
+        self, ref: str | int, target: str | int, said: str, *, project: str | None = None, reviewer: str | None = None
+    ) -> "AnsweredPair":
+        """Keep what a person answers about two items: same, related, twin, not or unsure. `same` makes them duplicates
+        for `cluster` and `plan`, everything else but unsure keeps them apart. It is kept for ever, beside what others
+        answered.
+        """
+        from forgelore.api.reviewing import answer
+
+        return answer(self._app, ref, target, said, project=project, person=reviewer)
+
+    def take_back(self, *, project: str | None = None, reviewer: str | None = None) -> "AnsweredPair":
+        """Take back the last answer of a person that still counts, with its edge. Raises NotFound without any."""
+        from forgelore.api.reviewing import undo
+
+        return undo(self._app, project, reviewer)
+
+    def list_answers(self, *, project: str | None = None, kind: str | None = None) -> "list[AnsweredPair]":
+        """Return the pairs that people answered, those they disagree about first, then the newest."""
+        from forgelore.api.reviewing import read_answers
+
+        return read_answers(self._app, project, kind=kind)
 
     def list_maintainers(self, *, project: str | None = None) -> "Maintainers":
         """Return whose items are never closed, and how that is known."""

@@ -1,0 +1,365 @@
+"""`dedupe review`: the pairs that are most likely duplicates, for a person to decide, and what people answered.
+
+    kept candidates → pairs, best first → without those that are joined or answered → two piles → evidence of each
+
+The piles: pairs, and behind them series, which are alike because they were filed as one (twins, whose titles differ in
+a platform, a version or a number alone; siblings, near titles by one author within a week). No model is needed, and
+nothing is computed anew but the evidence of the pairs that are shown.
+
+Answers become work by themselves: `same` is an edge by a person, everything else but `unsure` keeps the two apart
+(store/reviews). Nothing is sent to a forge.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from forgelore.compare.differences import Filed, Relation, compare_lines, compare_titles, find_relation
+from forgelore.compare.reference import load_curve
+from forgelore.compare.signatures import parse_signature
+from forgelore.dedupe.overrides import check_pair
+from forgelore.dedupe.review_rules import (
+    Forecast,
+    Joined,
+    Pair,
+    ReviewAnswer,
+    forecast,
+    order_pairs,
+    settle,
+)
+from forgelore.errors import NotFound
+from forgelore.store.calibration import CalibrationScope, load_boilerplate
+from forgelore.store.candidates import list_sources
+from forgelore.store.closings import PlanItem, load_plan_items
+from forgelore.store.database import Store
+from forgelore.store.decisions import each_override
+from forgelore.store.links import Ended, load_fix, load_original
+from forgelore.store.projects import StoredProject
+from forgelore.store.reviews import (
+    UNDONE,
+    PairItem,
+    StoredAnswer,
+    find_last_answer,
+    list_candidate_pairs,
+    list_closed_by,
+    list_compared,
+    list_mentions,
+    list_standing,
+    load_pair_items,
+    load_pair_strength,
+    save_answer,
+)
+
+Pile = Literal["pairs", "series"]
+LIMIT = 50
+DAY_MS = 86_400_000
+RECENTLY_MS = 365 * DAY_MS  # how long ago an item ended that open ones are still shown beside
+_BODY = 30_000  # characters of a text that a reviewer may unfold
+_VERSIONS = 4
+
+
+class QueueSetting(NamedTuple):
+    """`closed_since`: open items are also shown beside what ended since then. `second_opinion`: pairs that others have
+    answered, and this person has not.
+    """
+
+    kinds: Sequence[str]
+    closed_since: int
+    limit: int = LIMIT
+    second_opinion: bool = False
+
+
+class ReviewItem(NamedTuple):
+    """An item of a pair. `ended`: "" while it is open, else merged, fixed, duplicate, not_planned, closed …;
+    `ended_by`: the number of the change that fixed it, or of the item that it was closed in favour of.
+    """
+
+    number: int
+    title: str
+    body: str
+    url: str
+    state: str
+    author: str
+    created_at: int | None
+    ended: str
+    ended_at: int | None
+    ended_by: int | None
+    versions: list[str]
+
+
+class PairDifferences(NamedTuple):
+    """What only one of two items has, and what both share: words of the titles as they are written, whole lines.
+    `kinds`: in what the titles differ, such as platform or version. `both_name`: numbers of items that both mention.
+    """
+
+    title_newer: list[str]
+    title_older: list[str]
+    kinds: list[str]
+    shared_lines: list[str]
+    newer_lines: list[str]
+    older_lines: list[str]
+    both_name: list[int]
+
+
+class ReviewPair(NamedTuple):
+    """A pair to be decided. `relation`: twin or sibling, of the pile of series. `chance`: that it is a duplicate,
+    before any answer. `answers`: who said what, where a second opinion is asked for.
+    """
+
+    kind: str
+    newer: ReviewItem
+    older: ReviewItem
+    pile: Pile
+    relation: Relation
+    days_apart: int | None
+    same_author: bool
+    strength: float
+    cosine: float | None
+    similarity: float
+    sameness: str
+    chance: float
+    differences: PairDifferences
+    answers: dict[str, str]
+
+
+class ReviewQueue(NamedTuple):
+    """What is to be reviewed, best first, series last. `left`: how many pairs there are with those beyond the limit;
+    `in_series`: of them, twins and siblings. `uncompared`: open items that have no list of candidates yet.
+    """
+
+    project: str
+    pairs: list[ReviewPair]
+    left: int
+    in_series: int
+    answered: int
+    disputed: int
+    uncompared: int
+    forecast: Forecast
+
+
+class AnsweredPair(NamedTuple):
+    """A pair that people answered. `answer`: what it comes to, "" where they disagree. `by`: who said what."""
+
+    kind: str
+    newer: int
+    older: int
+    title: str
+    older_title: str
+    answer: ReviewAnswer | Literal[""]
+    is_disputed: bool
+    by: dict[str, str]
+
+
+def load_queue(store: Store, project: StoredProject, setting: QueueSetting, *, person: str) -> ReviewQueue:
+    """Return the best pairs that this person has not answered, with what there is to expect of them."""
+    answers = [one for kind in setting.kinds for one in list_standing(store, project.id, kind)]
+    readers = [PairReader(store, project.id, kind, _by_pair(answers)) for kind in setting.kinds]
+    listed = [one for each in readers for one in each.list_pairs(setting, person)]
+    listed.sort(key=lambda one: -one.pair.order)
+    piles = [[one for one in listed if bool(one.relation) == is_series] for is_series in (False, True)]
+    shown = [one for pile in piles for one in pile[: setting.limit]]
+    verdicts = {key: settle(by) for key, by in _by_pair(answers).items()}
+    return ReviewQueue(
+        str(project.name), [one.reader.read(one) for one in shown], len(listed), len(piles[1]), len(verdicts),
+        sum(one.is_disputed for one in verdicts.values()), sum(each.count_uncompared() for each in readers),
+        forecast([one.pair.chance for one in piles[0]], list(_list_known(answers)), shown=setting.limit),
+    )  # fmt: skip
+
+
+class ListedPair(NamedTuple):
+    """A pair of the queue, before anything of it is read that only people look at."""
+
+    reader: "PairReader"
+    pair: Pair
+    relation: Relation
+
+
+class PairReader:
+    """Lists the pairs of one kind in their order, and reads the evidence of those that are shown."""
+
+    def __init__(
+        self, store: Store, project_id: int, kind: str, answers: Mapping[frozenset[int], dict[str, str]]
+    ) -> None:
+        self._store, self._project_id, self._kind, self._answers = store, project_id, kind, answers
+        self._mentions = list_mentions(store, project_id, kind)
+        self._boilerplate = load_boilerplate(store, project_id, kind)
+        self._items: dict[int, PairItem] = {}
+
+    def count_uncompared(self) -> int:
+        compared = list_compared(self._store, self._project_id, self._kind)
+        sources = list_sources(self._store, self._project_id, self._kind)
+        return sum(one.item_id not in compared for one in sources)
+
+    def list_pairs(self, setting: QueueSetting, person: str) -> Iterator[ListedPair]:
+        """Yield the pairs that a person is to be asked about, best first."""
+        ordered = self._order(setting.closed_since)
+        is_wanted = self._answered_by_others(person) if setting.second_opinion else self._unanswered(person)
+        for one in ordered:
+            if is_wanted(one):
+                filed = [_as_filed(self._items[item_id]) for item_id in (one.item_id, one.target_id)]
+                yield ListedPair(self, one, find_relation(*filed))
+
+    def _order(self, closed_since: int) -> list[Pair]:
+        found = list_candidate_pairs(self._store, self._project_id, self._kind, closed_since=closed_since)
+        self._items = load_pair_items(self._store, {item_id for one in found for item_id in one[:2]})
+        scopes = {
+            model: CalibrationScope(self._project_id, self._kind, model) for model in {one.model for one in found}
+        }
+        curves = {model: load_curve(self._store, scope) for model, scope in scopes.items()}
+        pairs = []
+        for one in found:
+            newer, older = newer_first(self._items[one.item_id], self._items[one.target_id])
+            chance = curves[one.model].chance(one.strength).value
+            pairs.append(Pair(newer.id, older.id, one.strength, one.cosine, one.similarity, one.sameness, chance))
+        return order_pairs(pairs)
+
+    def _unanswered(self, person: str) -> Callable[[Pair], bool]:
+        closed_by = list_closed_by(self._store, self._project_id) if self._kind == "issue" else ()
+        joined = Joined(self._mentions, closed_by)
+        said = {frozenset((one.item_id, one.target_id)) for one in each_override(self._store, self._project_id)}
+
+        def is_wanted(pair: Pair) -> bool:
+            answers = self._answers.get(pair.key, {})
+            is_answered = person in answers or any(answer != "unsure" for answer in answers.values())
+            return not is_answered and pair.key not in said and not joined.has(pair.item_id, pair.target_id)
+
+        return is_wanted
+
+    def _answered_by_others(self, person: str) -> Callable[[Pair], bool]:
+        return lambda pair: person not in self._answers.get(pair.key, {person: ""})
+
+    def read(self, listed: ListedPair) -> ReviewPair:
+        """Return a pair with its texts and what speaks for and against it."""
+        pair = listed.pair
+        known = load_plan_items(self._store, (pair.item_id, pair.target_id))
+        newer, older = (self._read_item(known[item_id]) for item_id in (pair.item_id, pair.target_id))
+        is_known = newer.created_at is not None and older.created_at is not None
+        apart = (newer.created_at or 0) - (older.created_at or 0)
+        return ReviewPair(
+            self._kind, newer, older, "series" if listed.relation else "pairs", listed.relation,
+            apart // DAY_MS if is_known else None, bool(newer.author) and newer.author == older.author, pair.strength,
+            pair.cosine, pair.similarity, pair.sameness, pair.chance, self._compare(pair, newer, older),
+            self._answers.get(pair.key, {}),
+        )  # fmt: skip
+
+    def _read_item(self, item: PlanItem) -> ReviewItem:
+        body, ended_at = (item.body or "")[:_BODY], self._items[item.id].ended_at
+        marks = parse_signature(f"{item.title}\n{body}").marks
+        versions = [mark.written for mark in marks if mark.what == "version"][:_VERSIONS]
+        ended, by = ("", None) if item.state == "open" else self._read_ending(item)
+        return ReviewItem(
+            item.number, item.title, body, item.url or "", item.state or "", item.author or "", item.created_at, ended,
+            ended_at if ended else None, by.number if by else None, versions,
+        )  # fmt: skip
+
+    def _read_ending(self, item: PlanItem) -> tuple[str, Ended | None]:
+        """Return how an item ended, and what says so. GitHub keeps "completed" for whatever was closed."""
+        if item.state == "merged":
+            return "merged", None
+        reason = self._items[item.id].reason
+        if original := load_original(self._store, item.id, is_marked=reason == "duplicate"):
+            return "duplicate", original
+        fix = load_fix(self._store, item.id) if reason in ("", "completed") else None
+        return ("fixed", fix) if fix else ("closed" if reason in ("", "completed") else reason, None)
+
+    def _compare(self, pair: Pair, newer: ReviewItem, older: ReviewItem) -> PairDifferences:
+        titles = compare_titles(newer.title, older.title)
+        lines = compare_lines(newer.body, older.body, boilerplate=self._boilerplate)
+        named = [
+            {other for item, other, _ in self._mentions if item == mine} for mine in (pair.item_id, pair.target_id)
+        ]
+        both = load_pair_items(self._store, named[0] & named[1])
+        return PairDifferences(
+            list(titles.only_first), list(titles.only_second), [*titles.vetoes, *titles.additions],
+            list(lines.shared), list(lines.only_first), list(lines.only_second),
+            sorted(one.number for one in both.values()),
+        )  # fmt: skip
+
+
+def newer_first(one: PairItem, other: PairItem) -> tuple[PairItem, PairItem]:
+    """Return two items, the one that was filed later first; of those of one moment, the one with the larger number."""
+    first, second = sorted((one, other), key=lambda each: (each.created_at or 0, each.number))
+    return second, first
+
+
+def _as_filed(item: PairItem) -> Filed:
+    return Filed(item.title, item.author, item.created_at)
+
+
+def _by_pair(answers: Sequence[StoredAnswer]) -> dict[frozenset[int], dict[str, str]]:
+    """Return pair -> who -> answer, in the order in which they were given."""
+    found: dict[frozenset[int], dict[str, str]] = {}
+    for one in answers:
+        found.setdefault(frozenset((one.item_id, one.target_id)), {})[one.said_by] = one.answer
+    return found
+
+
+def _list_known(answers: Sequence[StoredAnswer]) -> Iterator[tuple[float, bool]]:
+    """Yield, of every pair that people agree on, the chance that it had and whether it was the same, oldest first."""
+    chances = {frozenset((one.item_id, one.target_id)): one.chance for one in answers}
+    for key, by in _by_pair(answers).items():
+        verdict, chance = settle(by), chances[key]
+        if chance is not None and verdict.answer not in ("", "unsure"):
+            yield chance, verdict.answer == "same"
+
+
+def answer_pair(
+    store: Store, project_id: int, item_ids: tuple[int, int], answer: ReviewAnswer, *, said_by: str, now_ms: int
+) -> AnsweredPair:
+    """Keep what a person answers about two items, in a transaction of its own; an earlier answer of theirs no longer
+    counts. Raises InvalidValue for items that cannot be a pair.
+    """
+    items = load_pair_items(store, item_ids)
+    newer, older = newer_first(*(items[item_id] for item_id in item_ids))
+    check_pair(newer.kind, older.kind, is_same=newer.id == older.id)
+    with store.transaction():
+        chance = _find_chance(store, project_id, newer, older)
+        save_answer(store, project_id, StoredAnswer(newer.id, older.id, answer, said_by, now_ms, chance))
+    return _find_answered(store, project_id, newer, older)
+
+
+def take_back(store: Store, project_id: int, *, said_by: str, now_ms: int) -> AnsweredPair:
+    """Take back the last answer of a person; its edge goes with it. Raises NotFound where there is none."""
+    with store.transaction():
+        last = find_last_answer(store, project_id, said_by)
+        if last is None:
+            raise NotFound(
+                f"{said_by} has not answered anything yet", hint="see the answers: forgelore dedupe review --answers"
+            )
+        save_answer(store, project_id, last._replace(answer=UNDONE, said_at=now_ms))
+    items = load_pair_items(store, (last.item_id, last.target_id))
+    return _find_answered(store, project_id, items[last.item_id], items[last.target_id])
+
+
+def list_answered(store: Store, project_id: int, kinds: Sequence[str]) -> list[AnsweredPair]:
+    """Return the pairs that people answered, the disputed ones first, then the newest."""
+    found = []
+    for kind in kinds:
+        answers = list_standing(store, project_id, kind)
+        items = load_pair_items(store, {item_id for one in answers for item_id in one[:2]})
+        pairs = {frozenset((one.item_id, one.target_id)): one for one in answers}
+        found += [
+            _show_answered(items[pairs[key].item_id], items[pairs[key].target_id], by)
+            for key, by in reversed(_by_pair(answers).items())
+        ]
+    return sorted(found, key=lambda one: not one.is_disputed)
+
+
+def _find_answered(store: Store, project_id: int, newer: PairItem, older: PairItem) -> AnsweredPair:
+    by = _by_pair(list_standing(store, project_id)).get(frozenset((newer.id, older.id)), {})
+    return _show_answered(newer, older, by)
+
+
+def _show_answered(newer: PairItem, older: PairItem, by: Mapping[str, str]) -> AnsweredPair:
+    verdict = settle(by)
+    return AnsweredPair(
+        newer.kind, newer.number, older.number, newer.title, older.title, verdict.answer, verdict.is_disputed, dict(by)
+    )
+
+
+def _find_chance(store: Store, project_id: int, newer: PairItem, older: PairItem) -> float | None:
+    """Return the chance of a pair by its kept numbers; None where it was no candidate."""
+    known = load_pair_strength(store, newer.id, older.id)
+    if known is None:
+        return None
+    strength, model = known
+    return load_curve(store, CalibrationScope(project_id, newer.kind, model)).chance(strength).value

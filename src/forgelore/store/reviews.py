@@ -1,0 +1,209 @@
+"""Review: the pairs that people look at in `dedupe review`, what joins them already, and what people answered.
+
+Answers are kept for ever. Each person's last answer on a pair stands; "undone" takes it back. What standing answers
+mean for edges is read here too, as words like those of `dedupe accept` and `dedupe reject`:
+
+    accept    somebody said same, and nobody said anything else
+    reject    somebody said related, twin or not. Where somebody else said same, the pair is disputed: no edge either,
+              until one of them changes the answer
+
+Somebody who is unsure objects to nothing.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from forgelore.records import Override
+from forgelore.store.database import Store
+from forgelore.store.filters import visible
+from forgelore.store.sqlite.connection import one_of, pack_list
+
+UNDONE = "undone"
+_STANDING = f"""
+    SELECT r.item_id, r.target_id, r.answer, r.said_by, r.said_at, r.chance
+    FROM reviews r
+    WHERE r.project_id = ? AND r.answer <> '{UNDONE}' AND NOT EXISTS (
+        SELECT 1
+        FROM reviews later
+        WHERE later.item_id = r.item_id AND later.target_id = r.target_id AND later.said_by = r.said_by
+          AND later.id > r.id
+    )
+"""
+
+
+class StoredAnswer(NamedTuple):
+    """What a person answered about a pair. `item_id`: the newer item. `chance`: as it was estimated then."""
+
+    item_id: int
+    target_id: int
+    answer: str
+    said_by: str
+    said_at: int
+    chance: float | None = None
+
+
+class CandidatePair(NamedTuple):
+    """An open item and one of its kept candidates, with the numbers of the pair. `model` is what compared them."""
+
+    item_id: int
+    target_id: int
+    is_open: bool  # the candidate
+    strength: float
+    cosine: float | None
+    similarity: float
+    sameness: str
+    model: str
+
+
+class PairItem(NamedTuple):
+    """An item of a pair, without its text. `ended_at`: when it was closed or merged; `reason`: why, as forges say."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    author: str
+    created_at: int | None
+    ended_at: int | None
+    reason: str
+
+
+def save_answer(store: Store, project_id: int, said: StoredAnswer) -> None:
+    """Add an answer. In a transaction."""
+    names = ", ".join(StoredAnswer._fields)
+    store.run(f"INSERT INTO reviews (project_id, {names}) VALUES (?, ?, ?, ?, ?, ?, ?)", project_id, *said)
+
+
+def list_standing(store: Store, project_id: int, kind: str | None = None) -> list[StoredAnswer]:
+    """Return the standing answers about pairs of items that the viewer may see, of a kind or of all, oldest first."""
+    sql = f"""
+        SELECT s.*
+        FROM ({_STANDING}) s
+        JOIN items i ON i.id = s.item_id
+        JOIN items t ON t.id = s.target_id
+        WHERE i.kind = coalesce(?, i.kind) AND {visible(store, "i")} AND {visible(store, "t")}
+        ORDER BY s.said_at, s.item_id, s.target_id
+    """
+    return [StoredAnswer._make(row) for row in store.rows(sql, project_id, kind)]
+
+
+def find_last_answer(store: Store, project_id: int, said_by: str) -> StoredAnswer | None:
+    """Return the answer that a person gave last and has not taken back."""
+    row = store.row(f"{_STANDING} AND r.said_by = ? ORDER BY r.id DESC LIMIT 1", project_id, said_by)
+    return StoredAnswer._make(row) if row else None
+
+
+def list_review_words(store: Store, project_id: int) -> list[Override]:
+    """Return what the standing answers about each pair say together, oldest first."""
+    sql = f"""
+        SELECT item_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'accept' END, target_id,
+            max(said_by), max(said_at)
+        FROM ({_STANDING})
+        WHERE answer <> 'unsure'
+        GROUP BY item_id, target_id
+        ORDER BY max(said_at), item_id, target_id
+    """
+    return [Override._make(row) for row in store.rows(sql, project_id)]
+
+
+_LABELS = {"same": "duplicate", "related": "related", "twin": "related", "not": "different", "unsure": "unsure"}
+
+
+def list_review_labels(store: Store, project_id: int) -> dict[tuple[int, int], str]:
+    """Return (newer item, older one) -> what the standing answers call the pair, in the words of audits. What people
+    disagree about is unsure, which counts for nothing.
+    """
+    found: dict[tuple[int, int], str] = {}
+    disputed: set[tuple[int, int]] = set()
+    for one in list_standing(store, project_id):
+        pair, label = (one.item_id, one.target_id), _LABELS[one.answer]
+        before = found.get(pair, "unsure")
+        if "unsure" not in (before, label) and (before == "duplicate") != (label == "duplicate"):
+            disputed.add(pair)
+        found[pair] = before if label == "unsure" else label
+    return found | dict.fromkeys(disputed, "unsure")
+
+
+def list_candidate_pairs(store: Store, project_id: int, kind: str, *, closed_since: int) -> list[CandidatePair]:
+    """Return the candidates of the fresh sets of open items, open ones and those that ended since, public ones alone.
+    Of two open items each may have the other.
+    """
+    sql = """
+        SELECT s.item_id, m.item_id, t.state = 'open', m.strength, m.cosine, m.similarity, m.sameness, s.model
+        FROM candidate_sets s
+        JOIN items i ON i.id = s.item_id
+        JOIN candidate_set_members m ON m.set_id = s.id
+        JOIN items t ON t.id = m.item_id
+        WHERE s.project_id = ?1 AND i.kind = ?2 AND s.is_fresh AND s.content_version = i.content_version
+          AND i.state = 'open' AND i.deleted_at IS NULL AND NOT i.is_confidential
+          AND t.deleted_at IS NULL AND NOT t.is_confidential
+          AND (t.state = 'open' OR coalesce(t.merged_at, t.closed_at, 0) >= ?3)
+    """
+    rows = store.rows(sql, project_id, kind, closed_since)
+    return [CandidatePair._make((*row[:2], bool(row[2]), *row[3:])) for row in rows]
+
+
+def list_compared(store: Store, project_id: int, kind: str) -> set[int]:
+    """Return the open items of a kind that have a fresh set, whatever its parameters."""
+    sql = """
+        SELECT s.item_id
+        FROM candidate_sets s
+        JOIN items i ON i.id = s.item_id
+        WHERE s.project_id = ? AND i.kind = ? AND s.is_fresh AND s.content_version = i.content_version
+          AND i.state = 'open'
+    """
+    return {item_id for (item_id,) in store.rows(sql, project_id, kind)}
+
+
+def load_pair_strength(store: Store, item_id: int, target_id: int) -> tuple[float, str] | None:
+    """Return the strength of a pair in the fresh sets of the two, and what it was measured by; None where neither has
+    the other.
+    """
+    sql = """
+        SELECT m.strength, s.model
+        FROM candidate_sets s
+        JOIN candidate_set_members m ON m.set_id = s.id
+        WHERE s.is_fresh AND (s.item_id, m.item_id) IN ((?1, ?2), (?2, ?1))
+        ORDER BY m.strength DESC
+        LIMIT 1
+    """
+    row = store.row(sql, item_id, target_id)
+    return (row[0], row[1]) if row else None
+
+
+def load_pair_items(store: Store, item_ids: Iterable[int]) -> dict[int, PairItem]:
+    """Return what orders and describes the items of pairs."""
+    sql = f"""
+        SELECT id, kind, number, title, coalesce(author, ''), created_at, coalesce(merged_at, closed_at),
+            coalesce(state_reason, '')
+        FROM items
+        WHERE id {one_of()}
+    """
+    return {row[0]: PairItem._make(row) for row in store.rows(sql, pack_list(item_ids))}
+
+
+def list_mentions(store: Store, project_id: int, kind: str) -> list[tuple[int, int, bool]]:
+    """Return (item, other, is a duplicate mark) of what items of a kind, their comments or the forge say of others of
+    that kind. What was taken back is there as well: somebody has looked at the two.
+    """
+    sql = """
+        SELECT DISTINCT i.id, t.id, l.relation = 'duplicate_of'
+        FROM item_links l
+        JOIN items i ON i.id = l.item_id
+        JOIN items t ON t.project_id = l.project_id AND t.number = l.target_number AND t.kind = i.kind
+        WHERE l.project_id = ? AND i.kind = ? AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind
+          AND t.id <> i.id
+    """
+    return [(item_id, other, bool(is_mark)) for item_id, other, is_mark in store.rows(sql, project_id, kind)]
+
+
+def list_closed_by(store: Store, project_id: int) -> list[tuple[int, int]]:
+    """Return (change, issue) of the issues that a change closes or would close."""
+    sql = """
+        SELECT DISTINCT l.item_id, t.id
+        FROM item_links l
+        JOIN items t ON t.project_id = l.project_id AND t.number = l.target_number AND t.kind = 'issue'
+        WHERE l.project_id = ? AND l.relation = 'closes' AND NOT l.is_withdrawn AND l.target_project = ''
+          AND coalesce(l.target_kind, 'issue') = 'issue'
+    """
+    return [(change, issue) for change, issue in store.rows(sql, project_id)]
