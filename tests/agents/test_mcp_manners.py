@@ -15,10 +15,9 @@ import pytest
 import uvicorn
 from talking import FORGELORE, ISSUE, make_store, over_stdio, server_env
 
-from forgelore.api import make_history
+from forgelore.api import HistoryPool, make_history
 from forgelore.surfaces.cli.main import COMMANDS
 from forgelore.surfaces.mcp.answers import without_commands
-from forgelore.surfaces.mcp.histories import HistoryThreads
 from forgelore.surfaces.mcp.server import build_server
 from forgelore.surfaces.mcp.serving import configure_http
 from forgelore.surfaces.mcp.tools import ServerOptions
@@ -195,7 +194,7 @@ def test_advice_keeps_what_is_not_a_command(advice, left):
 @contextlib.contextmanager
 def served(store, place, **limits):
     """Yield the port of a server in this process."""
-    histories = HistoryThreads(lambda: make_history(server_env(place), cwd=str(place), db=store, for_reading=True))
+    histories = HistoryPool(lambda: make_history(server_env(place), cwd=str(place), db=store, for_reading=True))
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     config = configure_http(build_server(histories, histories, ServerOptions()), port, "", **limits)

@@ -13,7 +13,7 @@ ALLOWED = {
     "text/dates.py": "the default of callers without an app",
     "net/client.py": "defaults of arguments: the app hands in its clocks",
     "net/model_server.py": "defaults of arguments: the app hands in its clocks",
-    "surfaces/mcp/histories.py": "how long questions that end are waited for, in real time",
+    "api/pool.py": "how long questions that end are waited for, in real time",
     "sync/pages.py": "how long threads that hang are waited for, in real time",
     "store/sqlite/connection.py": "how long a busy file is waited for, in real time",
 }

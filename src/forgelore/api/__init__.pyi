@@ -34,6 +34,7 @@ from forgelore.api.options import AuditOptions as AuditOptions
 from forgelore.api.options import JudgeOptions as JudgeOptions
 from forgelore.api.options import ModelOptions as ModelOptions
 from forgelore.api.overrides import SaidOverride as SaidOverride
+from forgelore.api.pool import HistoryPool as HistoryPool
 from forgelore.ask.answers import AskAnswer as AskAnswer
 from forgelore.ask.answers import AskedTool as AskedTool
 from forgelore.ask.answers import AskStep as AskStep

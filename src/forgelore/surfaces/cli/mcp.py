@@ -65,11 +65,11 @@ def _serve(context: Context, arguments: argparse.Namespace) -> McpAnswer:
     import gc
 
     gc.disable()  # the SDK builds thousands of classes that stay: looking for garbage among them takes a fifth of it
-    from forgelore.surfaces.mcp.histories import HistoryThreads
+    from forgelore.api import HistoryPool
     from forgelore.surfaces.mcp.server import build_server
     from forgelore.surfaces.mcp.tools import ServerOptions
 
-    histories, talking = (HistoryThreads(lambda: _open(context, arguments)) for _ in range(2))
+    histories, talking = (HistoryPool(lambda: _open(context, arguments)) for _ in range(2))
 
     def close() -> None:
         talking.close()

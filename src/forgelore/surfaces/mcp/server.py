@@ -13,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
+from forgelore.api import HistoryPool
 from forgelore.errors import (
     AuthError,
     ConfigError,
@@ -25,7 +26,6 @@ from forgelore.errors import (
     StoreError,
 )
 from forgelore.surfaces.mcp.answers import DATA_NOTE, without_commands
-from forgelore.surfaces.mcp.histories import HistoryThreads
 from forgelore.surfaces.mcp.resources import (
     PROMPTS,
     TEMPLATE,
@@ -58,8 +58,8 @@ _Context = ServerRequestContext[dict[str, object], object]
 class AgentServer(NamedTuple):
     """The handlers of one server: what the SDK calls for each kind of request."""
 
-    histories: HistoryThreads
-    talking: HistoryThreads  # for tools that wait for a forge or a model: others never queue behind them
+    histories: HistoryPool
+    talking: HistoryPool  # for tools that wait for a forge or a model: others never queue behind them
     tools: dict[str, ToolSpec]
     is_structured: bool = False
 
@@ -135,9 +135,7 @@ class AgentServer(NamedTuple):
         return protocol.GetPromptResult(description=prompt.description, messages=[message])
 
 
-def build_server(
-    histories: HistoryThreads, talking: HistoryThreads, options: ServerOptions
-) -> Server[dict[str, object]]:
+def build_server(histories: HistoryPool, talking: HistoryPool, options: ServerOptions) -> Server[dict[str, object]]:
     """Return the server, ready to be run over any transport."""
     agent = AgentServer(histories, talking, {tool.name: tool for tool in list_tools(options)}, options.is_structured)
     return Server(

@@ -1,8 +1,9 @@
-"""Worker threads, each with a history of its own: a history is not shared between threads, and many agents ask at once.
+"""A pool of histories, for programs that answer many at once: an MCP server, a web server.
 
-A thread keeps its history, and with it the vectors in memory, as long as the server runs. The threads end with the
-process: nobody waits for one that hangs in a slow answer of a forge or an embedder. Work that is cancelled ends at its
-next step, and its thread answers the next question.
+A history is not shared between threads. So the pool has a few threads, each with a history of its own, which it keeps
+with what that has read as long as the program runs; the vectors of a large database are one file that all of them map.
+The threads end with the process: nobody waits for one that hangs in a slow answer of a forge or an embedder. Work that
+is cancelled ends at its next step, and its thread answers the next question.
 """
 
 import asyncio
@@ -14,22 +15,26 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from forgelore.api import Task
 from forgelore.errors import LoreError, Stopped
+from forgelore.tasks import Task
 
 if TYPE_CHECKING:
-    from forgelore.api import History
+    from forgelore.api.history import History
 
-THREADS = 4
+MAX_THREADS = 4
 _CLOSE_TIMEOUT_S = 5  # for what is running when the server ends: a transaction takes less
 Reply = TypeVar("Reply")
 
 
-class HistoryThreads:
-    """Threads that answer questions, each question a task; they begin when there are any."""
+class HistoryPool:
+    """Threads that answer questions, each question a task; they begin when there are any.
 
-    def __init__(self, make: "Callable[[], History]") -> None:
-        self._make = make
+    pool = forgelore.api.HistoryPool(lambda: forgelore.open("history.db"))
+    pool.submit(lambda history: history.count("issues").total).result()
+    """
+
+    def __init__(self, make: "Callable[[], History]", *, threads: int = MAX_THREADS) -> None:
+        self._make, self._max_threads = make, threads
         self._waiting: queue.SimpleQueue[Callable[[Callable[[], History]], None]] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._idle = 0
@@ -38,9 +43,22 @@ class HistoryThreads:
         self._running: dict[str, Callable[[], None]] = {}  # how to cancel each task
 
     async def ask(self, question: "Callable[[History], Reply]") -> Reply:
-        """Return the answer of a history, in a thread of its own. Cancelling it ends the work at its next step."""
-        future: concurrent.futures.Future[Reply] = concurrent.futures.Future()
+        """Return the answer, in a program of coroutines. Cancelling it ends the work at its next step."""
         task: Task[Reply] = Task()
+        try:
+            return await asyncio.wrap_future(self.submit(question, task))
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+
+    def submit(
+        self, question: "Callable[[History], Reply]", task: Task[Reply] | None = None
+    ) -> "concurrent.futures.Future[Reply]":
+        """Have a question answered with a history, in a thread of its own. The task, where one is given, shows progress
+        and cancels the work at its next step.
+        """
+        future: concurrent.futures.Future[Reply] = concurrent.futures.Future()
+        task = task or Task()
 
         def answer(open_history: "Callable[[], History]") -> None:
             try:
@@ -57,14 +75,10 @@ class HistoryThreads:
 
         with self._guard:
             self._running[task.id] = task.cancel
-            if self._idle <= self._waiting.qsize() and len(self._threads) < THREADS:
+            if self._idle <= self._waiting.qsize() and len(self._threads) < self._max_threads:
                 self._start()
         self._waiting.put(answer)
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
+        return future
 
     def close(self) -> None:
         """End what is running, after its transaction, and close the files. Nothing is asked afterwards."""
