@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from forgelore.surfaces.cli.main import STEPS_OF_SYNC
+
 
 @pytest.mark.parametrize(
     ("arguments", "same"),
@@ -210,3 +212,11 @@ def test_a_dash_n_with_a_number_is_the_limit_and_otherwise_text(demo):
     assert (by_number["query"], len(by_number["hits"])) == ("relay", 3)
     assert by_number["hits"] == demo("search", "relay", "--limit", "3", "--json").data["hits"]
     assert demo("search", "relay", "-n", "loud", "--json").data["query"] == "relay -n loud"
+
+
+def test_steps_of_sync_are_one_line_of_the_help_and_can_be_typed(demo):
+    help_text = demo("--help").out
+    assert "steps of sync, one by one: ingest, generate-docs, embed, replay" in help_text
+    for name in STEPS_OF_SYNC:
+        assert f"\n  {name} " not in help_text
+        assert demo(name, "--help").out.startswith(f"usage: forgelore {name}")

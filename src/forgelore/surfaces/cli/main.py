@@ -97,6 +97,8 @@ FORMATS: "dict[str, tuple[str, Callable[[JsonValue], str]]]" = {
 }
 COLORS = ("auto", "always", "never")
 _VALUED = ("--db", "--color")  # options before the command that are followed by a value
+# What `sync` does by itself, a step at a time: one line in the help for all of them.
+STEPS_OF_SYNC = ("ingest", "generate-docs", "embed", "replay")
 # Commands that belong to one job: one line in the help, and a help of their own.
 FAMILIES = {"dedupe": ("tidy", "find, judge, cluster and close duplicates in bulk")}
 # What other tools of this kind call the same.
@@ -213,13 +215,15 @@ def help_text() -> str:
     for group in dict.fromkeys(group for group, _ in shown.values()):
         lines.append(f"{group}:")
         lines += [f"  {name:<14} {summary}" for name, (its_group, summary) in shown.items() if its_group == group]
+    lines += ["", f"steps of sync, one by one: {', '.join(STEPS_OF_SYNC)}"]
     lines += ["", _OPTIONS.format(formats=formats), "", _EXAMPLES]
     return "\n".join(lines)
 
 
 def first_words() -> dict[str, tuple[str, str]]:
-    """Return what may be typed first, commands and families, each with (group, what it does)."""
-    plain = {name: (group, does) for name, (group, does, _) in COMMANDS.items() if " " not in name}
+    """Return what people type first, commands and families, each with (group, what it does)."""
+    shown = {name: one for name, one in COMMANDS.items() if " " not in name and name not in STEPS_OF_SYNC}
+    plain = {name: (group, does) for name, (group, does, _) in shown.items()}
     at = next(index for index, (group, _) in enumerate(plain.values()) if group == "read")
     entries = list(plain.items())
     return dict([*entries[:at], *FAMILIES.items(), *entries[at:]])
