@@ -23,7 +23,7 @@ from forgelore.store.database import Store
 from forgelore.store.filters import Filters
 from forgelore.store.hits import Subject, load_subject
 from forgelore.text.dates import parse_ms
-from forgelore.text.vectors import PackedVector, unpack_vector
+from forgelore.text.values import PackedVector, unpack_vector
 from lib.common import Skipped, clean_environ, report, table
 from quality import CORPORA, TRACKERS, prepare, query_lines
 

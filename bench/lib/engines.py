@@ -23,9 +23,9 @@ class Forgelore:
         from forgelore.records import Chunk
         from forgelore.search.retriever import Retriever
         from forgelore.store.sqlite.schema import open_store
+        from forgelore.store.sqlite.vector_rows import add_embedder, save_dimension
         from forgelore.store.sqlite.vectors import save_chunks
-        from forgelore.store.stats import add_embedder, save_dimension
-        from forgelore.text.vectors import pack_vector
+        from forgelore.text.values import pack_vector
         from forgelore.words import Passage
         from lib.tracker import Dice
 

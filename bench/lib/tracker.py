@@ -27,7 +27,7 @@ DIMENSION = 384
 RULES = "2"  # of what this file writes: a new number makes cached stores stale
 MADE_BY = (
     "store/migrations", "store/documents.py", "text/documents.py", "text/terms.py",
-    "index/cleaning.py", "index/cleaning.py", "text/vectors.py",
+    "index/cleaning.py", "index/cleaning.py", "text/values.py",
 )  # fmt: skip
 _IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_[A-Za-z_]+|[A-Z]?[a-z]+[A-Z][A-Za-z]+|[a-z]+(?:/[a-z_]+)+\.\w+)\b")
 _PLAIN = re.compile(r"(?<![\w<])[a-z]{3,12}(?![\w>])")
@@ -156,7 +156,7 @@ def settle_vectors(path: pathlib.Path) -> None:
     """
     from forgelore.store.sqlite.schema import open_store
     from forgelore.store.sqlite.vector_memory import refresh_file
-    from forgelore.store.stats import list_embedders
+    from forgelore.store.sqlite.vector_rows import list_embedders
 
     store = open_store(str(path), create=False)
     store.run("UPDATE embedders SET fingerprint = ?", Dice().fingerprint())
@@ -205,8 +205,8 @@ def build_store(items: list[dict], documents: int, path: pathlib.Path) -> Built:
 
 def save_vectors(store) -> int:
     """Give every chunk that the product would embed a random vector, under the built-in embedder's name."""
+    from forgelore.store.sqlite.vector_rows import add_embedder, save_dimension
     from forgelore.store.sqlite.vectors import save_chunks
-    from forgelore.store.stats import add_embedder, save_dimension
 
     dice = Dice()
     with store.transaction():
@@ -246,7 +246,7 @@ class Dice:
 
     def chunks(self, title: str, text: str) -> list[tuple]:
         from forgelore.index.cleaning import build_chunks
-        from forgelore.text.vectors import pack_vector
+        from forgelore.text.values import pack_vector
 
         return [(one, pack_vector(self.throw())) for one in build_chunks(title, text, max_chars=self.chunk_chars)]
 

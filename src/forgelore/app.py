@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forgelore.config import EMBEDDERS, Config, api_urls, check_api_url, data_folder, host_of, hosts_of, load_config
-from forgelore.errors import ConfigError, InvalidValue, LoreError, Stopped, StoreError, UsageError
+from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, Stopped, StoreError, UsageError
 from forgelore.forges.adapters import ADAPTERS, Connection
 from forgelore.profiles import DEFAULT, NAMING, PATTERNS, PROFILES
 from forgelore.store.database import Store
@@ -272,9 +272,9 @@ class App:
     def _connection(
         self, name: ProjectName, on_wait: Callable[[float, str], None] | None, one_try_s: float | None
     ) -> Connection:
+        from forgelore.config import find_token, token_advice
         from forgelore.forges.rest import TokenAccess
         from forgelore.net.client import Client
-        from forgelore.tokens import find_token, token_advice
 
         kind, host = name.forge, name.host
         token, source = find_token(self.config, self.environ, kind, host)
@@ -297,8 +297,8 @@ class App:
         """Return the branch of a project that holds the bot's index, with the token that belongs to its host. `mark` is
         the file it is known by.
         """
+        from forgelore.config import find_token, token_advice
         from forgelore.forges.branch import StateBranch
-        from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
         advice = token_advice(self.config, self.environ, name.forge, name.host, source)
@@ -319,8 +319,8 @@ class App:
         """Fetch a shallow copy of a project's repository and return it. It lies in the user's own folder: one that came
         with somebody's clone could bring settings that run programs.
         """
+        from forgelore.config import find_token, token_advice
         from forgelore.forges.clone import REF, fetch_copy
-        from forgelore.tokens import find_token, token_advice
 
         token, source = find_token(self.config, self.environ, name.forge, name.host)
         advice = token_advice(self.config, self.environ, name.forge, name.host, source)
@@ -352,6 +352,21 @@ class App:
 
             self._embedders[name] = make_embedder(name, self.config, self.environ, partial(self._options, on_wait))
         return self._embedders[name]
+
+    def second_embedder(self, name: str) -> "Embedder | None":
+        """Return the embedder whose vectors are stored beside those of another; None where nobody's are wanted, or its
+        package is not installed.
+        """
+        if not self.wants_second(name):
+            return None
+        try:
+            return self.embedder(self.config.second_embedder)
+        except EmbedderError:
+            return None
+
+    def wants_second(self, name: str) -> bool:
+        """Tell whether the vectors of an embedder may have others beside them: the ranking knows one such pair."""
+        return name == "lore" and self.config.second_embedder != "none"
 
     def chat_model(
         self, profile: str | None = None, *, on_wait: Callable[[float, str], None] | None = None

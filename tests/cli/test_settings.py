@@ -3,9 +3,8 @@
 import pytest
 
 from forgelore.app import App
-from forgelore.config import SETTINGS, api_urls, host_of, hosts_of, load_config
+from forgelore.config import SETTINGS, api_urls, find_token, host_of, hosts_of, load_config
 from forgelore.errors import ConfigError, InvalidValue
-from forgelore.tokens import find_token
 from forgelore.words import ProjectName
 
 

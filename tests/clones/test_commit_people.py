@@ -8,8 +8,8 @@ from forgelore.errors import NotFound
 from forgelore.index.left_out import GraphCommit, assign_changes, named_change
 from forgelore.model import Item, Project
 from forgelore.store.items import save_items
-from forgelore.store.project_rows import save_project
-from forgelore.text.people import CommitAuthor, GitName, join_people, parse_mailmap
+from forgelore.store.projects import save_project
+from forgelore.text.links import CommitAuthor, GitName, join_people, parse_mailmap
 from forgelore.viewer import Viewer
 from forgelore.words import ItemKey, ProjectName
 

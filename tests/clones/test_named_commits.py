@@ -7,7 +7,7 @@ from clones.repositories import commit_files, git, make_repository
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.model import Item, Project
 from forgelore.store.items import save_items
-from forgelore.store.project_rows import save_project
+from forgelore.store.projects import save_project
 from forgelore.text.refs import Ref, parse_ref
 from forgelore.viewer import PUBLIC
 from forgelore.words import ItemKey, ProjectName

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgelore.errors import EmbeddingFailed
-from forgelore.text.vectors import check_vector, pack_vector, unpack_vector
+from forgelore.text.values import check_vector, pack_vector, unpack_vector
 
 SEEDS = st.integers(0, 2**32 - 1)
 WIDTHS = st.integers(64, 768)
@@ -28,7 +28,7 @@ def test_a_packed_vector_keeps_its_direction_and_length(seed, width):
 
 @given(seed=SEEDS, width=WIDTHS, share=st.floats(0, 1))
 def test_the_cosine_of_packed_vectors_is_as_near_as_promised(seed, width, share):
-    """`text/vectors` says: less than 0.005 from the true one."""
+    """`text/values` says: less than 0.005 from the true one."""
     one, other = direction(seed, width), direction(seed + 1, width)
     mixed = check_vector((share * one + (1 - share) * other).tolist(), width)
     packed = [unpack_vector(pack_vector(vector)) for vector in (one, mixed)]

@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from forgelore.api.find import find_second_embedder
 from forgelore.app import App
 from forgelore.config import EMBEDDERS
 from forgelore.embedders.served import Ollama, OpenAI
@@ -127,11 +126,11 @@ def test_minilm_is_a_package_of_its_own_and_its_absence_says_how_to_get_it(app, 
 
 
 def test_minilm_stands_beside_lore_alone_and_only_where_it_is_installed_and_wanted(app, monkeypatch):
-    assert find_second_embedder(app(), "lore").name == "minilm"
-    assert find_second_embedder(app(), "ollama") is None
-    assert find_second_embedder(app(), "") is None
-    assert find_second_embedder(app(FORGELORE_SECOND_EMBEDDER="none"), "lore") is None
+    assert app().second_embedder("lore").name == "minilm"
+    assert app().second_embedder("ollama") is None
+    assert app().second_embedder("") is None
+    assert app(FORGELORE_SECOND_EMBEDDER="none").second_embedder("lore") is None
     with raised(ConfigError, says="second_embedder must be minilm or none"):
         app(FORGELORE_SECOND_EMBEDDER="ollama")
     monkeypatch.setitem(sys.modules, "forgelore_minilm", None)
-    assert find_second_embedder(app(), "lore") is None
+    assert app().second_embedder("lore") is None

@@ -8,7 +8,7 @@ from forgelore.errors import AuthError, ForgeError, LostPage, NotFound
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.payloads import ForgejoPayloads
 from forgelore.model import File, ItemKey
-from forgelore.net.jsontext import OddValueError
+from forgelore.net.pages import OddValueError
 from support import raised
 
 ISSUE = {"id": 7, "number": 3, "title": "Crash", "state": "open", "created_at": "2026-03-01T14:00:00+02:00"}

@@ -7,7 +7,7 @@ from forgelore.model import File, Item, ItemKey, Note, Project, ProjectName, Thr
 from forgelore.store.items import bury, save_files, save_items
 from forgelore.store.jobs import queue_documents
 from forgelore.store.notes import save_threads
-from forgelore.store.project_rows import save_project
+from forgelore.store.projects import save_project
 from forgelore.store.sqlite.check import find_word_damage, sample_vectors
 from forgelore.store.sqlite.fulltext import search_words
 from forgelore.store.sqlite.schema import open_store

@@ -10,8 +10,7 @@ from msgspec.json import Decoder
 
 from forgelore.errors import ForgeError, LostPage
 from forgelore.net.client import Client
-from forgelore.net.jsontext import read, read_rows, split_rows
-from forgelore.net.walk import WalkedRow, walk, walk_links
+from forgelore.net.pages import WalkedRow, read, read_rows, split_rows, walk, walk_links
 from forgelore.text.dates import format_ms, parse_ms
 from servers.base import ForgeServer, Response
 from support import FakeTime

@@ -3,8 +3,7 @@
 import pytest
 
 from forgelore.model import Note
-from forgelore.text.links import people_in_note
-from forgelore.text.people import MAX, mentions_in_text
+from forgelore.text.links import MAX, mentions_in_text, people_in_note
 from growth import assert_grows_slowly
 
 

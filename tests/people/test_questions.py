@@ -3,7 +3,7 @@
 import pytest
 
 from forgelore.history.people import question_in
-from forgelore.text.people import login_in_address, possible_logins
+from forgelore.text.links import login_in_address, possible_logins
 from growth import assert_grows_slowly
 
 

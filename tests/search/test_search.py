@@ -24,9 +24,9 @@ from forgelore.store.jobs import queue_documents
 from forgelore.store.sqlite.check import sample_vectors
 from forgelore.store.sqlite.connection import SqliteStore
 from forgelore.store.sqlite.schema import open_store
+from forgelore.store.sqlite.vector_rows import find_embedder
 from forgelore.store.sqlite.vectors import VectorCache
-from forgelore.store.stats import find_embedder
-from forgelore.text.vectors import unpack_vector
+from forgelore.text.values import unpack_vector
 from forgelore.viewer import EVERYTHING, PUBLIC
 
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)

@@ -17,9 +17,9 @@ from forgelore.index.vectors import embed_documents
 from forgelore.store.sqlite import vector_memory
 from forgelore.store.sqlite.schema import open_store
 from forgelore.store.sqlite.vector_memory import drop_file, is_file_true, load_file, load_rows, refresh_file
+from forgelore.store.sqlite.vector_rows import StoredEmbedder, find_embedder
 from forgelore.store.sqlite.vectors import VectorCache
-from forgelore.store.stats import StoredEmbedder, find_embedder
-from forgelore.text.vectors import check_vector
+from forgelore.text.values import check_vector
 
 EMBEDDER = StoredEmbedder(1, "any", "any", "any", 24)
 

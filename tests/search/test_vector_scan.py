@@ -14,9 +14,9 @@ from forgelore.store.sqlite import vector_memory
 from forgelore.store.sqlite import vectors as vector_scan
 from forgelore.store.sqlite.schema import open_store
 from forgelore.store.sqlite.vector_memory import NUMKONG, NUMPY, VectorRows, choose_kernel, load_rows
+from forgelore.store.sqlite.vector_rows import StoredEmbedder, find_embedder
 from forgelore.store.sqlite.vectors import NearestSearch, VectorCache, VectorScan
-from forgelore.store.stats import StoredEmbedder, find_embedder
-from forgelore.text.vectors import check_vector, pack_vector
+from forgelore.text.values import check_vector, pack_vector
 
 SEEDS = st.integers(0, 2**32 - 1)
 

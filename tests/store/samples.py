@@ -8,7 +8,7 @@ from forgelore.store.documents import load_sources, save_documents
 from forgelore.store.item_lists import list_numbered, load_listed
 from forgelore.store.items import save_items
 from forgelore.store.notes import save_threads
-from forgelore.store.project_rows import save_project
+from forgelore.store.projects import save_project
 from forgelore.text.documents import build_documents
 
 NOW = 1_700_000_000_000

@@ -64,7 +64,7 @@ from forgelore.store.paths import (
     load_renames,
     load_weights,
 )
-from forgelore.text.people import CommitAuthor, GitName
+from forgelore.text.links import CommitAuthor, GitName
 from forgelore.viewer import Viewer
 
 TEXT = "def load():\n    pass\n\ndef save():\n    pass\n"

@@ -43,8 +43,7 @@ from forgelore.store.people import (
     load_token_owners,
     save_token_owner,
 )
-from forgelore.store.project_rows import save_labels, save_members
-from forgelore.store.projects import find_by_last_part, find_project, list_projects
+from forgelore.store.projects import find_by_last_part, find_project, list_projects, save_labels, save_members
 from forgelore.words import NoteScope
 
 ALL = Filters()

@@ -1,6 +1,6 @@
 """Raw payloads: small, readable again, without secrets."""
 
-from forgelore.net.jsontext import split_rows
+from forgelore.net.pages import split_rows
 from forgelore.store.payloads import load_payload, without_secrets
 
 

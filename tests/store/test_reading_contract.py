@@ -6,14 +6,7 @@ from samples import HOUR, NOW, change, index, item, note, numbers, project, save
 from forgelore.errors import NotFound
 from forgelore.model import Detail, File, ItemKey, Link
 from forgelore.store.ask import begin_session, list_sessions
-from forgelore.store.conversations import (
-    count_discussion_threads,
-    count_notes,
-    find_miscounted,
-    load_conversation,
-    load_discussion_threads,
-    sum_comment_counts,
-)
+from forgelore.store.conversations import count_discussion_threads, load_discussion_threads
 from forgelore.store.documents import (
     count_allowed,
     count_texts,
@@ -48,6 +41,7 @@ from forgelore.store.item_lists import (
 from forgelore.store.items import save_details
 from forgelore.store.jobs import count_jobs, count_waiting, fail_job, load_failures, ready_jobs
 from forgelore.store.known_values import count_labels, has_path, has_value, list_values
+from forgelore.store.notes import count_notes, find_miscounted, load_conversation, sum_comment_counts
 from forgelore.store.paths import list_threads_on, list_touching_items, load_known_paths
 from forgelore.store.people import PersonScope, find_spelling, list_writers
 from forgelore.store.person_items import count_mentions, count_written, load_assigned, load_mentioned, load_written

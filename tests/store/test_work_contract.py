@@ -24,17 +24,15 @@ from forgelore.store.jobs import (
     ready_jobs,
     retry_jobs,
 )
-from forgelore.store.stats import (
+from forgelore.store.sqlite.vector_rows import (
     add_embedder,
-    count_kinds,
-    count_project_documents,
     drop_other_embedders,
     find_current_embedder,
     find_embedder,
     list_embedders,
-    load_queues,
     save_dimension,
 )
+from forgelore.store.stats import count_kinds, count_project_documents, load_queues
 from forgelore.store.sync import (
     STALE_AFTER_MS,
     acquire_lock,

@@ -13,8 +13,7 @@ from forgelore.model import Detail, Item, ItemKey, Link, Note, Project, ProjectN
 from forgelore.store.items import save_details, save_items
 from forgelore.store.jobs import count_jobs
 from forgelore.store.notes import save_threads
-from forgelore.store.project_rows import save_project
-from forgelore.store.projects import list_projects
+from forgelore.store.projects import list_projects, save_project
 from forgelore.store.sqlite.schema import open_store
 from forgelore.sync.archive import export_lines
 from forgelore.sync.replay import replay_project

@@ -7,7 +7,7 @@ import pytest
 from forgelore.model import Item, ItemKey, Link, Project, ProjectName
 from forgelore.store.items import load_ids, save_items
 from forgelore.store.links import LinkRow, load_fix, load_original, save_links
-from forgelore.store.project_rows import save_project
+from forgelore.store.projects import save_project
 from forgelore.store.sqlite.schema import open_store
 
 

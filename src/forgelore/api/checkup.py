@@ -318,7 +318,7 @@ def _unborn(app: App, project: "Project", branch: str) -> Iterator[DoctorCheck]:
 
 
 def _token(app: App, name: ProjectName) -> DoctorCheck:
-    from forgelore.tokens import find_token, token_advice
+    from forgelore.config import find_token, token_advice
 
     _, source = find_token(app.config, app.environ, name.forge, name.host)
     if not source:

@@ -50,27 +50,10 @@ def make_retriever(app: App, name: str) -> Retriever:
     """
     try:
         return Retriever(
-            app.store(), app.embedder(name) if name else None, find_second=partial(find_second_embedder, app, name)
+            app.store(), app.embedder(name) if name else None, find_second=partial(app.second_embedder, name)
         )
     except (ConfigError, EmbedderError) as problem:
         return Retriever(app.store(), problem=problem)
-
-
-def find_second_embedder(app: App, name: str) -> "Embedder | None":
-    """Return the embedder whose vectors are stored beside those of another; None where nobody's are wanted, or its
-    package is not installed.
-    """
-    if not wants_second(app, name):
-        return None
-    try:
-        return app.embedder(app.config.second_embedder)
-    except EmbedderError:
-        return None
-
-
-def wants_second(app: App, name: str) -> bool:
-    """Tell whether the vectors of an embedder may have others beside them: the ranking knows one such pair."""
-    return name == "lore" and app.config.second_embedder != "none"
 
 
 def find_rescorer(app: App, embedder: str | None) -> "Embedder | None":

@@ -2,14 +2,13 @@
 
 import os
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
 
 from forgelore.app import App
 from forgelore.checkout import origin_of
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
-from forgelore.index.check import SAMPLE, CheckRequest
 from forgelore.index.code import CodeSetup, IndexedCommits, IndexedFiles, index_commits, index_files
 from forgelore.index.update import Indexed, IndexUpdate, count_indexed, count_types, index_items, reindex_items
 from forgelore.index.update import update_index as update_flow
@@ -18,12 +17,16 @@ from forgelore.model import Project
 from forgelore.ports.clone import Clone
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
+from forgelore.store.calibration import list_learned
 from forgelore.store.code import save_clone_folder
-from forgelore.store.project_rows import save_project
+from forgelore.store.projects import save_project
 from forgelore.text.refs import without_userinfo
 from forgelore.text.values import check_filled
 from forgelore.viewer import EVERYTHING
 from forgelore.words import ProjectName
+
+if TYPE_CHECKING:
+    from forgelore.index.check import CheckRequest
 
 IndexParts = Literal["all", "documents", "none"]  # vectors are made from documents: none without them
 
@@ -60,9 +63,6 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
     earlier version of the ranking has learned of the projects is learned anew.
     """
     watcher = app.watch(watcher)
-    from forgelore.api.find import make_retriever
-    from forgelore.compare.calibrate import recalibrate
-
     if parts == "none":
         return UpdatedIndex()
     done = update_flow(
@@ -70,26 +70,33 @@ def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watc
         should_stop=app.stop.is_set, now_ms=app.now_ms,
     )  # fmt: skip
     vectors, beside = _embed_beside(app, projects, done.vectors, app.config.embedder, watcher)
-    recalibrated = recalibrate(
-        app.whole_store(), projects, lambda: make_retriever(app, app.config.embedder).seen_by(EVERYTHING),
-        watcher=watcher,
-        should_stop=app.stop.is_set, now_ms=app.now_ms,
-    )  # fmt: skip
+    # Most projects have learned nothing: then what ranks is not even loaded.
+    learned = [project_id for project_id in projects if list_learned(app.whole_store(), project_id)]
+    recalibrated = _recalibrate(app, learned, watcher) if learned else []
     return UpdatedIndex(done.documents, vectors, (*_warnings(done), *beside, *recalibrated))
+
+
+def _recalibrate(app: App, projects: list[int], watcher: Watcher) -> list[str]:
+    from forgelore.api.find import make_retriever
+    from forgelore.compare.calibrate import recalibrate
+
+    return recalibrate(
+        app.whole_store(), projects, lambda: make_retriever(app, app.config.embedder).seen_by(EVERYTHING),
+        watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms,
+    )  # fmt: skip
 
 
 def _embed_beside(
     app: App, projects: list[int], done: Embedded | None, name: str, watcher: Watcher | None, *, full: bool = False
 ) -> tuple[Embedded | None, tuple[str, ...]]:
     """Make the second vectors, once the first are there. They may wait: a failure is a warning."""
-    from forgelore.api.find import find_second_embedder, wants_second
     from forgelore.index.vectors import embed_items, forget_items
 
     if done is None:
         return None, ()
-    store, second = app.whole_store(), find_second_embedder(app, name)
+    store, second = app.whole_store(), app.second_embedder(name)
     try:
-        if not wants_second(app, name):
+        if not app.wants_second(name):
             done.dropped += forget_items(store)
         if second is not None:
             if full:
@@ -143,13 +150,13 @@ def embed(
     return done
 
 
-def make_check(app: App, sample: int | None, watcher: Watcher | None) -> CheckRequest:
+def make_check(app: App, sample: int | None, watcher: Watcher | None) -> "CheckRequest":
     """Return what a check may use. That there is no embedder is no reason not to check the rest."""
-    sample = SAMPLE if sample is None else sample
-    from forgelore.api.find import find_second_embedder
+    from forgelore.index.check import SAMPLE, CheckRequest
 
+    sample = SAMPLE if sample is None else sample
     embedder, reason = _find_embedder(app, sample)
-    second = find_second_embedder(app, app.config.embedder) if sample else None
+    second = app.second_embedder(app.config.embedder) if sample else None
     return CheckRequest(embedder, second, reason, app.payload_reader, sample, app.watch(watcher), app.now_ms)
 
 

@@ -4,13 +4,13 @@ import threading
 from collections.abc import Callable
 
 from forgelore.app import App
+from forgelore.config import find_token
 from forgelore.errors import LoreError
 from forgelore.model import Project
 from forgelore.ports.forge import ForgeReader
 from forgelore.records import JudgedItem
 from forgelore.store.projects import StoredProject
 from forgelore.store.sync import has_cursors
-from forgelore.tokens import find_token
 from forgelore.words import ItemKey
 
 MAX_CHARS = 60_000  # thirty files of two thousand; a model is shown the beginning of each

@@ -149,7 +149,7 @@ class TextEvidence:
         if vector is None or len(known) == len(candidates):
             return known
         from forgelore.store.sqlite.vectors import load_vectors
-        from forgelore.text.vectors import unpack_vector
+        from forgelore.text.values import unpack_vector
 
         unknown = [one.id for one in candidates if one.id not in known]
         packed = load_vectors(self._retriever.store, self._retriever.stored_embedder().id, unknown)

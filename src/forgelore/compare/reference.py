@@ -29,10 +29,10 @@ from forgelore.store.database import Store
 from forgelore.store.hits import Subject
 from forgelore.store.sqlite.fulltext import estimate_documents
 from forgelore.store.sqlite.vector_rows import has_second_vectors, load_second_vectors
-from forgelore.text.vectors import check_vector, unpack_vector
+from forgelore.text.values import check_vector, unpack_vector
 
 if TYPE_CHECKING:
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 
 
 def compare_by_second(retriever: Retriever, subject: Subject, item_ids: list[int]) -> list[dict[str, float]] | None:

@@ -24,7 +24,7 @@ from forgelore.words import Source
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 
 
 _DAY_MS = 86_400_000

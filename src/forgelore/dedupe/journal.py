@@ -39,7 +39,7 @@ from forgelore.store.closings import (
 from forgelore.store.database import Store
 from forgelore.store.decisions import RunValue, begin_run, end_run, load_run, resume_run
 from forgelore.store.sync import Lock, acquire_lock
-from forgelore.sync.heartbeat import beating
+from forgelore.sync.jobs import beating
 from forgelore.text.markdown import has_marker
 from forgelore.text.values import content_hash
 

@@ -17,9 +17,8 @@ from forgelore.dedupe.reasons import ReasonCode
 from forgelore.model import Cursor, Item, ProjectName
 from forgelore.store.closings import load_associations, load_roles
 from forgelore.store.database import Store
-from forgelore.store.project_rows import save_members
-from forgelore.store.projects import StoredProject
-from forgelore.sync.stored import KnownStore
+from forgelore.store.projects import StoredProject, save_members
+from forgelore.sync.pages import KnownStore
 
 
 class Maintainers(NamedTuple):

@@ -20,7 +20,7 @@ from forgelore.forges.git import Git, GitReader, parse_address, read_environ
 from forgelore.ports.clone import TreeCommit, TreeFile
 from forgelore.profiles import ForgeProfile
 from forgelore.text.fence import storable
-from forgelore.text.people import login_in_address
+from forgelore.text.links import login_in_address
 
 MAX_MESSAGE = 64_000  # characters
 MAX_MAIL = 320

@@ -18,7 +18,7 @@ from msgspec import Struct
 from forgelore.errors import AuthError, LoreError
 from forgelore.model import Cursor, Label, Project
 from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.jsontext import OddValueError, read
+from forgelore.net.pages import OddValueError, read
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Page
 from forgelore.text.dates import parse_ms

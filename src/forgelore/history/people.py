@@ -35,8 +35,8 @@ from forgelore.store.person_items import (
     load_written,
 )
 from forgelore.text.dates import as_time
+from forgelore.text.links import BOT, line_calling, login_in_address
 from forgelore.text.markdown import code_spans
-from forgelore.text.people import BOT, line_calling, login_in_address
 from forgelore.text.refs import note_page, shown_ref
 from forgelore.text.values import check_filled, suggest
 from forgelore.words import ProjectName

@@ -54,21 +54,21 @@ from forgelore.store.sqlite.vector_memory import is_file_true
 from forgelore.store.sqlite.vector_rows import (
     count_second_vectors,
     count_vectors,
+    find_current_embedder,
     find_malformed_seconds,
+    list_embedders,
     sample_second_vectors,
 )
-from forgelore.store.stats import find_current_embedder, list_embedders
 from forgelore.sync.replay import BATCH, replay_items, replay_project_row
 from forgelore.text.dates import machine_ms
 from forgelore.text.documents import build_documents
 from forgelore.text.documents import content_hash as document_hash
 from forgelore.text.terms import build_terms
-from forgelore.text.values import content_hash
-from forgelore.text.vectors import PackedVector, pack_vector, unpack_vector
+from forgelore.text.values import PackedVector, content_hash, pack_vector, unpack_vector
 from forgelore.words import ProjectName
 
 if TYPE_CHECKING:
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 
 SAMPLE = 200  # documents
 # Servers do not give the same numbers twice, and packing moves them a little: a vector counts as the same down to this

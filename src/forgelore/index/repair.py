@@ -50,12 +50,14 @@ from forgelore.store.sqlite.vector_rows import (
     drop_unowned_vectors,
     drop_wrong_seconds,
     drop_wrong_vectors,
+    find_current_embedder,
     find_malformed_seconds,
     forget_unused_dimensions,
+    list_embedders,
     mark_stale,
     queue_unembedded,
+    save_dimension,
 )
-from forgelore.store.stats import find_current_embedder, list_embedders, save_dimension
 from forgelore.sync.replay import replay_items, replay_project_row
 from forgelore.text.values import content_hash
 from forgelore.words import JobKind

@@ -13,13 +13,12 @@ from forgelore.store.jobs import count_waiting
 from forgelore.store.sqlite.check import find_unmatched
 from forgelore.store.sqlite.fulltext import count_cards, count_code_words, count_documents, count_project_code
 from forgelore.store.sqlite.schema import find_gaps, load_version
-from forgelore.store.sqlite.vector_rows import SecondVectors, count_second_vectors, count_vectors
+from forgelore.store.sqlite.vector_rows import SecondVectors, count_second_vectors, count_vectors, find_current_embedder
 from forgelore.store.stats import (
     WaitingQueue,
     count_all_documents,
     count_kinds,
     count_truncated,
-    find_current_embedder,
     load_queues,
     measure_file,
 )

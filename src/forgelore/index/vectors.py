@@ -28,31 +28,29 @@ from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finis
 from forgelore.store.sqlite.vector_memory import refresh_file
 from forgelore.store.sqlite.vector_rows import (
     NOTHING,
+    StoredEmbedder,
     WaitingText,
+    add_embedder,
     count_second_vectors,
     count_waiting_texts,
+    drop_other_embedders,
     drop_second_vectors,
+    find_embedder,
+    has_other_embedders,
     has_stale,
     load_waiting_texts,
     mark_stale,
     queue_unembedded,
+    save_dimension,
     save_second_vectors,
 )
 from forgelore.store.sqlite.vectors import load_unembedded, save_chunks
-from forgelore.store.stats import (
-    StoredEmbedder,
-    add_embedder,
-    drop_other_embedders,
-    find_embedder,
-    has_other_embedders,
-    save_dimension,
-)
 from forgelore.text.dates import machine_ms
-from forgelore.text.vectors import PackedVector, check_vector, pack_vector
+from forgelore.text.values import PackedVector, check_vector, pack_vector
 from forgelore.words import JobKind, Passage
 
 if TYPE_CHECKING:
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 
 
 MAX_ATTEMPTS = 5

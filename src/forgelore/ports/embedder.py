@@ -8,7 +8,7 @@ from forgelore.words import Passage
 
 
 class Embedder(Protocol):
-    """Turns text into vectors. Nobody has checked what comes back yet: that is `text/vectors`.
+    """Turns text into vectors. Nobody has checked what comes back yet: that is `text/values`.
 
     `embed_passages` returns one entry per passage, in their order: a vector, or an `EmbeddingFailed` (as a value) where
     that passage alone was refused. What concerns the whole service is raised, and so is everything about a query.

@@ -38,7 +38,7 @@ from forgelore.store.sqlite.fulltext import (
     raw_query_errors,
     search_words,
 )
-from forgelore.text.vectors import check_vector
+from forgelore.text.values import check_vector
 from forgelore.viewer import Viewer
 from forgelore.words import Source
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from forgelore.search.query import Query
     from forgelore.store.filters import Allowed
     from forgelore.store.sqlite.vector_memory import Ids
+    from forgelore.store.sqlite.vector_rows import StoredEmbedder
     from forgelore.store.sqlite.vectors import Near, NearestSearch, VectorCache
-    from forgelore.store.stats import StoredEmbedder
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 
 
 # How many documents the OR may touch: it bounds the cost, which grows with every match. With 5 % of all documents a
@@ -225,14 +225,14 @@ class Retriever:
     def document_vector(self, document_id: int) -> "Vector | None":
         """Return the vector that stands for a stored document; None while it has none."""
         from forgelore.store.sqlite.vectors import load_vectors
-        from forgelore.text.vectors import unpack_vector
+        from forgelore.text.values import unpack_vector
 
         packed = load_vectors(self.store, self.stored_embedder().id, [document_id]).get(document_id)
         return unpack_vector(packed) if packed else None
 
     def stored_embedder(self) -> "StoredEmbedder":
         """Return the row of the configured embedder. Raises LoreError when there is none, or no vector of it here."""
-        from forgelore.store.stats import find_embedder
+        from forgelore.store.sqlite.vector_rows import find_embedder
 
         if self._problem:
             raise self._problem

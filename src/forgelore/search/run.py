@@ -45,13 +45,12 @@ from forgelore.store.filters import Allowed, Filters, build_allowed
 from forgelore.store.hits import Subject, load_items_of, load_texts
 from forgelore.store.jobs import count_waiting
 from forgelore.store.sqlite.fulltext import Found, has_documents, has_words, raw_query_errors
-from forgelore.text.values import check_whole
-from forgelore.text.vectors import check_vector
+from forgelore.text.values import check_vector, check_whole
 from forgelore.words import JobKind, Passage
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 # Of each list before they are fused: what stands low in both may be the answer. With 100 the issue that a change closes
 # is among ten hits for 57 % of the titles of rust's changes, with 250 for 59 %; 400 take a tenth longer.
 MIN_DEPTH = 250

@@ -7,7 +7,7 @@ from forgelore.store.database import Store
 from forgelore.store.filters import in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remove_code_words
-from forgelore.text.people import CommitAuthor, GitName
+from forgelore.text.links import CommitAuthor, GitName
 from forgelore.text.terms import build_terms
 
 

@@ -1,4 +1,4 @@
-"""The numbers of `stats` (whether they are right is `index/check`), and the embedders whose vectors are stored."""
+"""The numbers of `stats`; whether they are right is `index/check`."""
 
 import os
 from typing import NamedTuple
@@ -6,23 +6,9 @@ from typing import NamedTuple
 from forgelore.store.database import Store
 from forgelore.store.filters import visible
 from forgelore.store.jobs import and_visible
-from forgelore.store.sqlite.vector_rows import drop_other_vectors, queue_unembedded
 from forgelore.words import JobKind
 
 _ERRORS = 5
-
-
-def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple[int, str, str, int] | None:
-    """Return (id, name, model, dimension) of the embedder with that fingerprint, or of the last one that was used."""
-    sql = """
-        SELECT id, name, model, dimension
-        FROM embedders
-        WHERE ?1 IS NULL OR fingerprint = ?1
-        ORDER BY id DESC
-        LIMIT 1
-    """
-    row = store.row(sql, fingerprint)
-    return (row[0], row[1], row[2], row[3]) if row else None
 
 
 def count_kinds(store: Store, project_id: int | None = None) -> dict[str, dict[str, int]]:
@@ -128,48 +114,3 @@ def _load_errors(store: Store, kind: str, project_id: int | None) -> tuple[Waiti
 def measure_file(store: Store) -> int:
     """Return the bytes of the database and its log."""
     return sum(os.path.getsize(store.path + end) for end in ("", "-wal") if os.path.exists(store.path + end))
-
-
-class StoredEmbedder(NamedTuple):
-    id: int
-    name: str
-    model: str
-    fingerprint: str
-    dimension: int  # 0 until the first vector came
-
-
-def find_embedder(store: Store, fingerprint: str) -> StoredEmbedder | None:
-    row = store.row("SELECT id, name, model, fingerprint, dimension FROM embedders WHERE fingerprint = ?", fingerprint)
-    return StoredEmbedder(*row) if row else None
-
-
-def list_embedders(store: Store) -> list[StoredEmbedder]:
-    rows = store.rows("SELECT id, name, model, fingerprint, dimension FROM embedders ORDER BY id")
-    return [StoredEmbedder(*row) for row in rows]
-
-
-def add_embedder(store: Store, name: str, model: str, fingerprint: str, now_ms: int) -> StoredEmbedder:
-    """Register an embedder and queue every document that has no vector of it. Called inside a transaction."""
-    sql = """
-        INSERT INTO embedders (name, model, fingerprint, dimension, added_at)
-        VALUES (?, ?, ?, 0, ?)
-        RETURNING id
-    """
-    new_id: int = store.value(sql, name, model, fingerprint, now_ms)
-    queue_unembedded(store, new_id)
-    return StoredEmbedder(new_id, name, model, fingerprint, 0)
-
-
-def save_dimension(store: Store, embedder_id: int, dimension: int) -> None:
-    store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
-
-
-def has_other_embedders(store: Store, embedder_id: int) -> bool:
-    return bool(store.value("SELECT EXISTS (SELECT 1 FROM embedders WHERE id <> ?)", embedder_id))
-
-
-def drop_other_embedders(store: Store, embedder_id: int) -> int:
-    """Forget vectors of embedders that are no longer used; returns how many chunks went. In a transaction."""
-    dropped = drop_other_vectors(store, embedder_id)
-    store.run("DELETE FROM embedders WHERE id <> ?", embedder_id)
-    return dropped

@@ -36,8 +36,7 @@ from forgelore.store.exports import (
 from forgelore.store.item_lists import StoredItem, load_files_of, load_labels_of
 from forgelore.store.items import save_files, save_items
 from forgelore.store.notes import drop_threads, save_threads
-from forgelore.store.project_rows import save_project
-from forgelore.store.projects import StoredProject
+from forgelore.store.projects import StoredProject, save_project
 from forgelore.store.sync import acquire_lock, finish_run, has_cursors, start_run
 from forgelore.text.dates import format_ms
 from forgelore.text.jsonl import Parsed, file_line, link_line, note_line, numbered_lines, parse_line, write_line

@@ -18,8 +18,7 @@ from forgelore.store.items import bury
 from forgelore.store.jobs import Job, fail_job, finish_job, queue_jobs, ready_jobs
 from forgelore.store.sync import load_cursor, save_cursor
 from forgelore.sync.jobs import SyncContext, ends_the_run
-from forgelore.sync.pages import is_switched_off, job_key, parse_job_key
-from forgelore.sync.stored import KnownStore
+from forgelore.sync.pages import KnownStore, is_switched_off, job_key, parse_job_key
 from forgelore.words import JobKind
 
 # (more than so many, and more than this share of all): that is a lost permission rather than somebody tidying up

@@ -23,8 +23,7 @@ from forgelore.store.database import Store
 from forgelore.store.jobs import count_jobs, finish_job, queue_documents, queue_replays, ready_jobs
 from forgelore.store.links import LinkTargets
 from forgelore.store.payloads import load_project_payload
-from forgelore.store.project_rows import restore_project
-from forgelore.store.projects import StoredProject
+from forgelore.store.projects import StoredProject, restore_project
 from forgelore.store.replay import (
     ItemPayloads,
     NotePayload,
@@ -35,7 +34,7 @@ from forgelore.store.replay import (
     restore_thread_state,
 )
 from forgelore.store.sync import Lock, acquire_lock
-from forgelore.sync.heartbeat import beating, noting_progress
+from forgelore.sync.jobs import beating, noting_progress
 from forgelore.text.dates import machine_ms
 from forgelore.words import JobKind
 

@@ -22,16 +22,13 @@ from forgelore.profiles import profile_of
 from forgelore.store.change_lines import find_without_lines, forget_old_lines
 from forgelore.store.database import Store
 from forgelore.store.items import move_urls
-from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_reasons, queue_jobs
-from forgelore.store.project_rows import save_project
-from forgelore.store.projects import StoredProject, find_project
+from forgelore.store.jobs import INDEX_JOBS, count_jobs, count_waiting, load_reasons, queue_jobs
+from forgelore.store.projects import StoredProject, find_project, save_project
 from forgelore.store.sync import acquire_lock, finish_run, reset_cursors, start_run
 from forgelore.sync.deletions import Totals, compare_anew, compare_totals, look_again, remember_totals
-from forgelore.sync.heartbeat import beating, noting_progress
-from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, fetch_lines, work_off
-from forgelore.sync.pages import PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
+from forgelore.sync.jobs import JOB_TITLES, FetchPool, SyncContext, beating, fetch_lines, noting_progress, work_off
+from forgelore.sync.pages import KnownStore, PageLoop, PageSaver, ReadPolicy, are_complete, is_refusal, tell_cut
 from forgelore.sync.replay import work_off_replays
-from forgelore.sync.stored import KnownStore
 from forgelore.text.dates import machine_ms
 from forgelore.words import KINDS, JobKind
 
@@ -175,6 +172,8 @@ class _Sync:
 
     def _replay(self) -> None:
         """What an older version read wrongly is mended from its payloads, before anything is compared with it."""
+        if not count_waiting(self.store, JobKind.REPLAY, [self.project_id]):
+            return
         done = work_off_replays(
             self.store, self.forge.payloads, self.project_id, self.context.lock, watcher=self.watcher,
             should_stop=self.context.stop.is_set, now=self.now,

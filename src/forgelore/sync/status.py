@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from forgelore.model import Kind, ProjectName
 from forgelore.ports.forge import Forge
-from forgelore.store.conversations import count_notes
 from forgelore.store.database import Store
 from forgelore.store.item_lists import count_live_by_kind
 from forgelore.store.jobs import INDEX_JOBS, count_jobs, load_failures
+from forgelore.store.notes import count_notes
 from forgelore.store.projects import StoredProject, find_project, list_projects
 from forgelore.store.sync import (
     ListPosition,
@@ -25,7 +25,7 @@ from forgelore.store.sync import (
     load_positions,
     load_runs,
 )
-from forgelore.sync.stored import KnownStore
+from forgelore.sync.pages import KnownStore
 
 _ERRORS = 5
 

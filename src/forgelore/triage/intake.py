@@ -32,12 +32,13 @@ from forgelore.store.jobs import (
     queue_jobs,
     ready_jobs,
 )
-from forgelore.store.project_rows import save_project
+from forgelore.store.projects import save_project
 from forgelore.store.sync import reset_cursors
 from forgelore.store.triage import forget_hidden_facts, forget_items, forget_kinds, rewrite_file
 from forgelore.sync.deletions import compare_numbers
 from forgelore.sync.jobs import ends_the_run
 from forgelore.sync.pages import (
+    KnownStore,
     PageLoop,
     PageSaver,
     ReadPolicy,
@@ -47,7 +48,6 @@ from forgelore.sync.pages import (
     parse_job_key,
     tell_cut,
 )
-from forgelore.sync.stored import KnownStore
 from forgelore.triage.readers import may_index, may_index_from, why_not_indexed
 from forgelore.words import JobKind
 

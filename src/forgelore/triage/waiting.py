@@ -22,7 +22,7 @@ from forgelore.ports.forge import Comment, Forge
 from forgelore.profiles import profile_of
 from forgelore.store.closings import list_open_labelled, load_associations
 from forgelore.store.items import load_ids
-from forgelore.sync.stored import KnownStore
+from forgelore.sync.pages import KnownStore
 from forgelore.text.markdown import GRACE_LABEL, is_report
 from forgelore.triage.item import TriageContext
 from forgelore.triage.posting import ask_login

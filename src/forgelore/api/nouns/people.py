@@ -21,7 +21,7 @@ from forgelore.search.filters import parse_filters
 from forgelore.store.people import PersonScope, load_token_owners
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.text.globs import is_glob
-from forgelore.text.people import possible_logins
+from forgelore.text.links import possible_logins
 from forgelore.text.values import check_whole
 from forgelore.words import Moment
 

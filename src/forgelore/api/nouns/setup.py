@@ -105,7 +105,7 @@ class Setup:
         where there is none.
         """
         app = self._app
-        from forgelore.tokens import find_token, token_advice
+        from forgelore.config import find_token, token_advice
 
         name = next(iter(app.names_to_sync([project] if project else [])))
         _, source = find_token(app.config, app.environ, name.forge, name.host)

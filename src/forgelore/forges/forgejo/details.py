@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.rest import ForgejoRest, item_path, repo_path, walk_pages
 from forgelore.model import Detail, File, Involvement, ItemKey, Project, Thread
-from forgelore.net.jsontext import split_rows
+from forgelore.net.pages import split_rows
 from forgelore.ports.forge import Page
 from forgelore.text.fence import storable
 from forgelore.words import NoteScope

@@ -29,7 +29,7 @@ from forgelore.forges.forgejo.writing import ForgejoWrites
 from forgelore.forges.rest import BYTES_PER_CHAR, DAY_MS, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client
-from forgelore.net.jsontext import read_ms, read_rows, split_rows
+from forgelore.net.pages import read_ms, read_rows, split_rows
 from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
 from forgelore.text.dates import format_ms
 from forgelore.words import JobKind

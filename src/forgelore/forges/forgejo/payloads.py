@@ -12,7 +12,7 @@ from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.details import line_thread, parse_detail
 from forgelore.forges.rest import checked_shape, page_at_home
 from forgelore.model import Item, ItemKey, Note, Project, ProjectName, Thread
-from forgelore.net.jsontext import OddValueError
+from forgelore.net.pages import OddValueError
 from forgelore.ports.forge import Page
 
 T = TypeVar("T")

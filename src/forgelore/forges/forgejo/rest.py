@@ -30,8 +30,7 @@ from forgelore.forges.forgejo import wire
 from forgelore.forges.rest import AnswerChecker, advance, full_list_end, full_list_page, looks_again, parse_label, since
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project, Thread
 from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.jsontext import ParsedRows, read_rows, split_rows
-from forgelore.net.walk import WalkedRow
+from forgelore.net.pages import ParsedRows, WalkedRow, read_rows, split_rows
 from forgelore.ports.forge import Known, Page
 from forgelore.text.dates import format_ms
 

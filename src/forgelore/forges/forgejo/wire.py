@@ -22,7 +22,7 @@ from forgelore.model import (
     ProjectName,
     State,
 )
-from forgelore.net.jsontext import Int64, read, read_last_number, read_ms
+from forgelore.net.pages import Int64, read, read_last_number, read_ms
 from forgelore.text.fence import storable
 from forgelore.text.links import VERDICTS
 

@@ -16,7 +16,7 @@ from forgelore.forges.forgejo.rest import ForgejoRest, item_path, message_of, re
 from forgelore.forges.rest import read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
-from forgelore.net.jsontext import OddValueError, split_rows
+from forgelore.net.pages import OddValueError, split_rows
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
 

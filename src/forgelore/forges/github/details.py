@@ -15,8 +15,7 @@ from forgelore.forges.github import wire
 from forgelore.forges.github.graph import MORE_THREADS, NOBODY, Graph, MissingNode, Node
 from forgelore.forges.github.rest import GitHubRest, object_in, repo_path, review_thread
 from forgelore.model import Detail, File, FileStatus, ItemKey, Note, Project, Thread
-from forgelore.net.jsontext import split_rows
-from forgelore.net.walk import walk_links
+from forgelore.net.pages import split_rows, walk_links
 from forgelore.ports.forge import Known, MissingPart, Page
 from forgelore.words import JobKind, NoteScope
 

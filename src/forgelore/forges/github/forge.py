@@ -18,17 +18,24 @@ import msgspec
 from forgelore.errors import AuthError, ForgeError, NotFound
 from forgelore.forges.github import wire
 from forgelore.forges.github.details import Details
-from forgelore.forges.github.discussions import discussion_pages, load_discussion, load_numbers
-from forgelore.forges.github.graph import Graph, counts_query
+from forgelore.forges.github.graph import Graph, counts_query, sso_hint
 from forgelore.forges.github.payloads import GitHubPayloads
-from forgelore.forges.github.rest import GitHubLists, GitHubRest, object_in, quoted, repo_path, sso_hint
+from forgelore.forges.github.rest import (
+    GitHubLists,
+    GitHubRest,
+    discussion_pages,
+    load_discussion,
+    load_numbers,
+    object_in,
+    quoted,
+    repo_path,
+)
 from forgelore.forges.github.wire import parse_item, parse_project
 from forgelore.forges.github.writing import GitHubWrites
 from forgelore.forges.rest import BYTES_PER_CHAR, WINDOW_DAYS, MeteredForge, TokenAccess, first_chars
 from forgelore.model import Cursor, File, Identity, Item, ItemKey, Kind, Link, Project, ProjectName
 from forgelore.net.client import Client
-from forgelore.net.jsontext import read_ms, read_rows, split_rows
-from forgelore.net.walk import walk_links
+from forgelore.net.pages import read_ms, read_rows, split_rows, walk_links
 from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
 from forgelore.text.refs import key_in_url
 from forgelore.words import JobKind

@@ -13,20 +13,28 @@ A null is no deletion. GitHub drops nodes of a query that is too heavy (`RESOURC
 a batch is halved; a null without a word is asked for once more; a refusal is an answer. Where batch after batch brings
 nothing, nobody asks any more in this run.
 https://docs.github.com/graphql/overview/rate-limits-and-query-limits-for-the-graphql-api
+
+`X-GitHub-SSO` comes with the refusal of an organisation that wants single sign-on:
+
+    required; url=https://github.com/orgs/acme/sso?authorization_request=…      one click away
+    partial-results; organizations=21955855,20582480                             these were left out of the answer
+
+https://docs.github.com/rest/authentication/authenticating-to-the-rest-api#authenticating-with-saml-sso
 """
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
 from forgelore.errors import AuthError, ForgeError, LostPage, NotFound, format_error
-from forgelore.forges.github.rest import sso_hint
 from forgelore.forges.rest import TokenAccess
 from forgelore.net.client import Client
-from forgelore.net.jsontext import read
+from forgelore.net.pages import read
 from forgelore.net.policy import GRAPHQL
 
 FEW = 3  # batches in a row without a single node: the others would be the same
@@ -370,3 +378,33 @@ def _as_error(errors: list[dict[str, Any]], host: str, sign_on: str = "") -> Exc
     if types & {"FORBIDDEN", "INSUFFICIENT_SCOPES"}:
         return AuthError(f"{host}: {message}", hint=sign_on or "the token needs read access to this project")
     return ForgeError(f"{host} refused a GraphQL query: {message}", hint="run the same command again")
+
+
+MAX_CHARS = 1000
+_IDS = re.compile(r"organizations=([\d, ]{1,200})")
+
+
+def sso_hint(headers: Mapping[str, str], host: str) -> str:
+    """Return what to do when single sign-on stands in the way, with the address to open; "" when it does not."""
+    said = headers.get("x-github-sso", "")
+    if not said:
+        return ""
+    if said.startswith("required"):
+        url = said.partition("url=")[2].strip()
+        if _is_of_github(url, host):
+            return f"authorise the token for the organisation's single sign-on: {url}"
+        return "authorise the token for the organisation's single sign-on, in the token's settings (Configure SSO)"
+    found = _IDS.search(said)
+    named = f" of the organisations {found[1].strip()}" if found else ""
+    return f"authorise the token for the single sign-on{named}, in the token's settings (Configure SSO)"
+
+
+def _is_of_github(url: str, host: str) -> bool:
+    """A person will open it and sign in there: https, and GitHub's own host or the one that was asked."""
+    if len(url) > MAX_CHARS or not url.isascii() or not url.isprintable() or " " in url:
+        return False
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return False
+    return split.scheme == "https" and split.netloc.lower() in ("github.com", host.lower().removeprefix("api."))

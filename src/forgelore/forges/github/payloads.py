@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from forgelore.forges.github import wire
 from forgelore.forges.github.details import parse_graph_change, review_threads
-from forgelore.forges.github.discussions import parse_discussion, parse_reply
+from forgelore.forges.github.rest import parse_discussion, parse_reply
 from forgelore.forges.github.wire import parse_project
 from forgelore.forges.rest import checked_shape, page_at_home
 from forgelore.model import Detail, File, Item, ItemKey, Note, Project, ProjectName, Thread
-from forgelore.net.jsontext import OddValueError
+from forgelore.net.pages import OddValueError
 from forgelore.ports.forge import Page
 
 T = TypeVar("T")

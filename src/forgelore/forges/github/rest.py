@@ -1,25 +1,35 @@
-"""GitHub's REST API: its lists as pages, and what its refusals mean to a person.
+"""GitHub's lists as pages, and what its refusals mean to a person.
 
-Items, comments and review comments are read by update time; releases, labels and members in full. `X-GitHub-SSO` comes
-with the refusal of an organisation that wants single sign-on:
+Items, comments and review comments are read by update time; releases, labels and members in full.
 
-    required; url=https://github.com/orgs/acme/sso?authorization_request=…      one click away
-    partial-results; organizations=21955855,20582480                             these were left out of the answer
-
-https://docs.github.com/rest/authentication/authenticating-to-the-rest-api#authenticating-with-saml-sso
+Discussions exist in GraphQL alone. The first walk goes oldest update first and saves GitHub's own position with every
+page. Later walks go newest first, down to the overlap below the watermark: GraphQL has no `since` here. Such a walk
+moves the watermark only when it has arrived. The list shows the beginning of a conversation, the rest costs requests.
+What is known as it is now (same date, same counts) is not read to its end: an edit far below that moved no date is
+found by the wider net, once a day.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from forgelore.errors import AuthError, ForgeError, LoreError, NotFound
+from forgelore.errors import AuthError, ForgeError, LoreError, LostPage, NotFound
 from forgelore.forges.github import wire
+from forgelore.forges.github.graph import (
+    DISCUSSIONS,
+    FEW,
+    MORE_COMMENTS,
+    MORE_REPLIES,
+    NUMBERS,
+    ONE_DISCUSSION,
+    Graph,
+    sso_hint,
+)
 from forgelore.forges.rest import (
     AnswerChecker,
     advance,
+    distrusted_from,
     full_list_end,
     full_list_page,
     is_wide,
@@ -27,40 +37,11 @@ from forgelore.forges.rest import (
     parse_label,
     since,
 )
-from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Project, Thread
+from forgelore.model import Cursor, Item, ItemKey, Kind, Member, Note, Project, Thread
 from forgelore.net.client import HttpAnswer
-from forgelore.net.jsontext import ParsedRows, read_rows
-from forgelore.net.walk import WalkedRow, walk, walk_links
+from forgelore.net.pages import OddValueError, ParsedRows, WalkedRow, read_ms, read_rows, walk, walk_links
 from forgelore.ports.forge import Known, Page
-
-MAX_CHARS = 1000
-_IDS = re.compile(r"organizations=([\d, ]{1,200})")
-
-
-def sso_hint(headers: Mapping[str, str], host: str) -> str:
-    """Return what to do when single sign-on stands in the way, with the address to open; "" when it does not."""
-    said = headers.get("x-github-sso", "")
-    if not said:
-        return ""
-    if said.startswith("required"):
-        url = said.partition("url=")[2].strip()
-        if _is_of_github(url, host):
-            return f"authorise the token for the organisation's single sign-on: {url}"
-        return "authorise the token for the organisation's single sign-on, in the token's settings (Configure SSO)"
-    found = _IDS.search(said)
-    named = f" of the organisations {found[1].strip()}" if found else ""
-    return f"authorise the token for the single sign-on{named}, in the token's settings (Configure SSO)"
-
-
-def _is_of_github(url: str, host: str) -> bool:
-    """A person will open it and sign in there: https, and GitHub's own host or the one that was asked."""
-    if len(url) > MAX_CHARS or not url.isascii() or not url.isprintable() or " " in url:
-        return False
-    try:
-        split = urlsplit(url)
-    except ValueError:
-        return False
-    return split.scheme == "https" and split.netloc.lower() in ("github.com", host.lower().removeprefix("api."))
+from forgelore.words import NoteScope
 
 
 class GitHubRest(AnswerChecker):
@@ -209,3 +190,182 @@ def review_thread(found: wire.FoundNote) -> Thread:
 def _member(raw: bytes) -> Member:
     row = wire.loose(raw)
     return Member(str(row.get("login")), str(row.get("role_name") or "member"))
+
+
+PAGE_SIZE = 25
+
+
+def discussion_pages(
+    graph: Graph, path: str, cursor: Cursor, known: Known, now_ms: int, *, window_days: int
+) -> Iterator[Page]:
+    """Yield pages of discussions with all their comments and replies."""
+    start = since(cursor, now_ms, window_days) if cursor.is_complete else None
+    read_from = distrusted_from(cursor, now_ms, window_days)
+    direction = "DESC" if cursor.is_complete else "ASC"
+    position = cursor.token
+    newest: tuple[int | None, int | None] = (cursor.updated_at, cursor.tie_id)
+    is_complete, in_a_row = True, 0
+    while in_a_row < FEW:  # more than that are all of them, at five requests each
+        found = _load_page(graph, path, position, direction)
+        page = Page()
+        in_a_row = in_a_row + 1 if _has_holes(found) else 0
+        if in_a_row:
+            found["nodes"], is_complete = [], False
+            page.warnings.append("GitHub cannot show a discussion of this project; the next sync tries again")
+        for node in found["nodes"]:
+            try:
+                if (read_ms(node["updatedAt"]) or 0) < read_from and _is_known(known, node):
+                    _add_beginning(page, node)
+                else:
+                    _add(graph, page, node)
+            except OddValueError as error:
+                page.warnings.append(f"discussion {node['number']} could not be read: {error.message}")
+        times = [(item.updated_at or 0, item.forge_id or 0) for item in page.items]
+        newest = max([(newest[0] or 0, newest[1] or 0), *times]) if times else newest
+        info = found["pageInfo"]
+        is_last = not info["hasNextPage"] or (start is not None and bool(times) and times[-1][0] < start)
+        position = info["endCursor"]
+        if is_last and (is_complete or direction == "ASC"):
+            page.cursor = advance(cursor, *newest, is_last=True, now_ms=now_ms)
+        elif direction == "ASC":
+            page.cursor = Cursor(newest[0], newest[1], token=position)
+        yield page
+        if is_last:
+            return
+
+
+def _load_page(graph: Graph, path: str, position: str | None, direction: str) -> dict[str, Any]:
+    """Return a page without holes: one that GitHub could not finish is asked for again in smaller pieces.
+
+    A single discussion that stays a hole is returned as it is: the others must not wait for it.
+    """
+    size = PAGE_SIZE
+    while True:
+        try:
+            found = graph.part_of(path, "discussions", DISCUSSIONS, first=size, after=position, direction=direction)
+            if found and (size == 1 or not _has_holes(found)):
+                return found
+        except ForgeError:
+            if size == 1:
+                raise
+        if size == 1:
+            raise ForgeError("GitHub shows no discussions of this project", hint="run the same command again later")
+        size = max(1, size // 2)
+
+
+def load_discussion(graph: Graph, path: str, number: int) -> Page:
+    """Return one discussion by itself, in small pieces: the list could not show it, or did not."""
+    node = graph.part_of(path, "discussion", ONE_DISCUSSION, number=number)
+    if node is None:
+        raise NotFound(f"discussion {number} not found", hint="it may have been deleted")
+    if _has_holes({"nodes": [node]}):
+        raise LostPage(f"GitHub left out parts of discussion {number}", hint="run the same command again later")
+    page = Page()
+    _add(graph, page, node)
+    return page
+
+
+def _has_holes(found: dict[str, Any] | None) -> bool:
+    """True when GitHub left something out of what it was asked for: a null where a node or a connection should be."""
+    if not found or found.get("nodes") is None:
+        return True
+    for node in found["nodes"]:
+        if (
+            node is None
+            or ("comments" in node and _has_holes(node["comments"]))
+            or ("replies" in node and _has_holes(node["replies"]))
+        ):
+            return True
+    return False
+
+
+def _is_known(known: Known, node: dict[str, Any]) -> bool:
+    """True for a conversation that the list cuts off and that is stored as it is now, by its date and counts."""
+    comments = node["comments"]
+    replies = {_key(one): one["replies"] for one in comments["nodes"]}
+    if not any(part["pageInfo"]["hasNextPage"] for part in (comments, *replies.values())):
+        return False
+    stored = known.conversation(ItemKey("discussion", node["number"]))
+    if stored is None or stored.updated_at != read_ms(node["updatedAt"]):
+        return False
+    sizes = {root: 1 + part["totalCount"] for root, part in replies.items()}
+    return stored.comment_count == comments["totalCount"] and sizes.items() <= stored.sizes.items()
+
+
+class _NoMore:
+    """Stands in for Graph where the rest of a conversation is not asked for."""
+
+    def rest_of(self, _query: str, _node_id: str, _connection: str, page: dict[str, Any]) -> list[dict[str, Any]]:
+        return list(page["nodes"])
+
+
+def _add_beginning(page: Page, node: dict[str, Any]) -> None:
+    """Add what the list shows: an edit there is saved, and what lies below stays as it is."""
+    _add(_NoMore(), page, node)
+    del page.complete[ItemKey("discussion", node["number"])]
+
+
+def _add(graph: Graph | _NoMore, page: Page, node: dict[str, Any]) -> None:
+    key = ItemKey("discussion", node["number"])
+    comments = graph.rest_of(MORE_COMMENTS, node["id"], "comments", node["comments"])
+    item, threads = parse_discussion(key, node), []
+    for comment in comments:
+        replies = graph.rest_of(MORE_REPLIES, comment["id"], "replies", comment["replies"])
+        root = _key(comment)
+        notes = [parse_reply(comment, None), *(parse_reply(reply, root) for reply in replies)]
+        threads.append(Thread(key, root, notes))
+    page.items.append(item)  # all of it or nothing: half a conversation must not look whole
+    page.threads += threads
+    page.complete[key] = NoteScope.ALL
+
+
+def parse_discussion(key: ItemKey, node: dict[str, Any]) -> Item:
+    labels = (node.get("labels") or {}).get("nodes") or ()
+    reason = node.get("stateReason")
+    return Item(
+        key, title=wire.text(node["title"]) or "", body=wire.text(node.get("body")),
+        state="closed" if node.get("closed") else "open",
+        state_reason=reason.lower() if reason else None, author=_login(node), author_role=node.get("authorAssociation"),
+        labels=sorted(wire.text(label["name"]) or "" for label in labels if label),
+        created_at=read_ms(node.get("createdAt")),
+        updated_at=read_ms(node.get("updatedAt")), closed_at=read_ms(node.get("closedAt")), url=node.get("url"),
+        forge_id=node.get("databaseId"), node_id=node.get("id"),
+        category=wire.text((node.get("category") or {}).get("name")),
+        is_locked=bool(node.get("locked")), comment_count=(node.get("comments") or {}).get("totalCount"),
+        raw=wire.dump({**node, "comments": {"totalCount": (node.get("comments") or {}).get("totalCount")}}),
+    )  # fmt: skip
+
+
+def parse_reply(node: dict[str, Any], reply_to: str | None) -> Note:
+    return Note(
+        _key(node), _login(node), wire.text(node.get("body")), read_ms(node.get("createdAt")),
+        read_ms(node.get("updatedAt")), author_role=node.get("authorAssociation"),
+        is_answer=bool(node.get("isAnswer")),
+        reply_to=reply_to, url=node.get("url"),
+        raw=wire.dump({name: value for name, value in node.items() if name != "replies"}),
+    )  # fmt: skip
+
+
+def _key(node: dict[str, Any]) -> str:
+    """`databaseId` has 32 bits and is null for what is younger than they last; the global id is always there."""
+    number = node.get("databaseId")
+    return f"d{number}" if number is not None else str(node["id"])
+
+
+def _login(node: dict[str, Any]) -> str | None:
+    return (node.get("author") or {}).get("login")
+
+
+def load_numbers(graph: Graph, path: str) -> set[int]:
+    numbers: set[int] = set()
+    after = None
+    while True:
+        found = graph.part_of(path, "discussions", NUMBERS, after=after)
+        if found is None or found.get("nodes") is None:
+            raise ForgeError("GitHub shows no discussions of this project", hint="run the same command again later")
+        if None in found["nodes"]:  # a null is no deletion
+            raise LostPage("GitHub left out discussions of this project", hint="run the same command again later")
+        numbers |= {node["number"] for node in found["nodes"]}
+        if not found["pageInfo"]["hasNextPage"]:
+            return numbers
+        after = found["pageInfo"]["endCursor"]

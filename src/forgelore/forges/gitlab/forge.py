@@ -34,8 +34,7 @@ from forgelore.forges.rest import (
 )
 from forgelore.model import Cursor, Detail, File, Identity, Item, ItemKey, Kind, Project, ProjectName
 from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.jsontext import ParsedRows, read_ms, read_rows, split_rows
-from forgelore.net.walk import WalkedRow, walk, walk_links
+from forgelore.net.pages import ParsedRows, WalkedRow, read_ms, read_rows, split_rows, walk, walk_links
 from forgelore.ports.forge import Known, Newest, Page, Resource, SecondLook
 from forgelore.words import JobKind, NoteScope
 

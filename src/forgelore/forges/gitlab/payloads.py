@@ -15,7 +15,7 @@ import msgspec
 from forgelore.forges.gitlab import wire
 from forgelore.forges.rest import below
 from forgelore.model import Detail, File, Item, ItemKey, Link, Project, ProjectName, Thread
-from forgelore.net.jsontext import OddValueError
+from forgelore.net.pages import OddValueError
 from forgelore.ports.forge import Page
 
 _STATUSES = ("added", "deleted", "renamed", "modified")

@@ -14,8 +14,7 @@ from forgelore.forges.gitlab import wire
 from forgelore.forges.rest import BYTES_PER_CHAR, AnswerChecker, join_files, read_partial_rows
 from forgelore.model import File, ItemKey, Project
 from forgelore.net.client import HttpAnswer
-from forgelore.net.jsontext import split_rows
-from forgelore.net.walk import walk_links
+from forgelore.net.pages import split_rows, walk_links
 
 PART_OF: dict[str, str] = {"issue": "issues", "change": "merge_requests"}
 

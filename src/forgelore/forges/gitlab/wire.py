@@ -27,7 +27,7 @@ from forgelore.model import (
     State,
     Thread,
 )
-from forgelore.net.jsontext import Int64, read, read_ms
+from forgelore.net.pages import Int64, read, read_ms
 from forgelore.text.fence import storable
 from forgelore.text.patches import read_patch
 from forgelore.text.refs import key_in_url

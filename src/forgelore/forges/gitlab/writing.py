@@ -21,8 +21,7 @@ from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path, message
 from forgelore.forges.rest import read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
-from forgelore.net.jsontext import Int64, read, split_rows
-from forgelore.net.walk import walk_links
+from forgelore.net.pages import Int64, read, split_rows, walk_links
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
 from forgelore.text.fence import storable

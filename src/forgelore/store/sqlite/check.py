@@ -7,7 +7,7 @@ Full text is verified in three ways, since none of them is enough alone:
   all words that are not rare, and at most `_RARE` of the rare ones, others in each run.
 - Words of some documents, chosen at random, are searched for.
 
-A packed vector restores to length 1 (`text/vectors`): one that does not was changed since. Whether it is the vector of
+A packed vector restores to length 1 (`text/values`): one that does not was changed since. Whether it is the vector of
 *its* text only the embedder can tell, which `index/check` asks for a sample.
 """
 
@@ -22,7 +22,7 @@ from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
-from forgelore.text.vectors import PackedVector
+from forgelore.text.values import PackedVector
 from forgelore.words import source_of
 
 Fault = tuple[str, str, int]  # the finding's name, what people call it, id of the row to repair

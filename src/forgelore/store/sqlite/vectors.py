@@ -30,8 +30,8 @@ from forgelore.store.sqlite.vector_memory import (
     no_rows,
     split_places,
 )
-from forgelore.store.stats import StoredEmbedder
-from forgelore.text.vectors import PackedVector, pack_vector
+from forgelore.store.sqlite.vector_rows import StoredEmbedder
+from forgelore.text.values import PackedVector, pack_vector
 from forgelore.words import Source, source_of
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from forgelore.records import Chunk
     from forgelore.store.sqlite.vector_memory import Block, Ids, Places, Scales
-    from forgelore.text.vectors import Vector
+    from forgelore.text.values import Vector
 
     Scores = np.ndarray[tuple[int], np.dtype[np.float32]]
 
