@@ -32,6 +32,8 @@ CLONE_FILE = "forgelore.toml"
 
 
 class Setting(NamedTuple):
+    """A line of a settings file: of the whole, or below `[llm]`."""
+
     name: str
     default: object
     low: float

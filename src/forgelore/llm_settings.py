@@ -11,6 +11,7 @@ where a later part names another server and no key, the inherited key stays at h
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from forgelore.config import Setting
 from forgelore.errors import ConfigError
 
 LLM_PROFILES = ("default", "cheap", "strong")
@@ -18,35 +19,27 @@ JSON_MODES = ("schema", "object", "none")
 REASONING = ("", "none", "minimal", "low", "medium", "high")
 
 
-class LlmSetting(NamedTuple):
-    """One line below `[llm]`."""
-
-    name: str
-    default: str | int | float
-    low: float
-    high: float
-    doc: str
-
-
 LLM_SETTINGS = (
-    LlmSetting("preset", "", 0, 0, "a server that is known, see below; its address and key need not be named then"),
-    LlmSetting("base_url", "", 0, 0, "the address before `/chat/completions`, https:// or on this machine"),
-    LlmSetting("model", "", 0, 0, "the model's name, as its server calls it"),
-    LlmSetting(
-        "api_key_env", "", 0, 0,
+    Setting("preset", "", 0, 0, False, "a server that is known, see below; its address and key need not be named then"),
+    Setting("base_url", "", 0, 0, False, "the address before `/chat/completions`, https:// or on this machine"),
+    Setting("model", "", 0, 0, False, "the model's name, as its server calls it"),
+    Setting(
+        "api_key_env", "", 0, 0, False,
         "the variable that holds the key for `base_url`, sent there and nowhere else; empty: the preset's, or none",
     ),
-    LlmSetting("reasoning", "", 0, 0, f"how much a model thinks first: {', '.join(REASONING[1:])}; empty: as it likes"),
-    LlmSetting("timeout", 120.0, 1, 3600, "seconds that one answer may take"),
-    LlmSetting(
-        "json_mode", "schema", 0, 0,
+    Setting(
+        "reasoning", "", 0, 0, False, f"how much a model thinks first: {', '.join(REASONING[1:])}; empty: as it likes"
+    ),
+    Setting("timeout", 120.0, 1, 3600, False, "seconds that one answer may take"),
+    Setting(
+        "json_mode", "schema", 0, 0, False,
         "how JSON is asked for: `schema` (a JSON Schema), `object` or `none` (in words); what a server refuses is asked"
         " for in the next way",
     ),
-    LlmSetting("max_tokens", 4096, 16, 200_000, "tokens of one answer, where a command names no limit of its own"),
-    LlmSetting("context", 0, 0, 10_000_000, "tokens that a prompt and its answer may have together; 0: not known"),
-    LlmSetting("price_in", 0.0, 0, 100_000, "price of a million tokens that are sent, for the account of a run"),
-    LlmSetting("price_out", 0.0, 0, 100_000, "price of a million tokens that come back"),
+    Setting("max_tokens", 4096, 16, 200_000, False, "tokens of one answer, where a command names no limit of its own"),
+    Setting("context", 0, 0, 10_000_000, False, "tokens that a prompt and its answer may have together; 0: not known"),
+    Setting("price_in", 0.0, 0, 100_000, False, "price of a million tokens that are sent, for the account of a run"),
+    Setting("price_out", 0.0, 0, 100_000, False, "price of a million tokens that come back"),
 )  # fmt: skip
 
 
@@ -128,7 +121,7 @@ def _from_environ(profile: str, environ: Mapping[str, str]) -> Layer:
     return found
 
 
-def _number_in(setting: LlmSetting, text: str) -> str | float:
+def _number_in(setting: Setting, text: str) -> str | float:
     try:
         return text if isinstance(setting.default, str) else float(text)
     except ValueError:

@@ -144,3 +144,60 @@ class LaneAnswer(NamedTuple):
     similarity: float | None = None
     gap: float | None = None  # None: there is nothing that it must stand out from
     also: tuple[int, ...] = ()
+
+
+class Commit(NamedTuple):
+    """A commit as git keeps it. Times are milliseconds; a merge has no paths: those it merges have them. `renames`: old
+    and new path of files that were renamed, edited or not, and of parts that a file was split into.
+    """
+
+    sha: str
+    author: str | None
+    login: str | None  # where the address is one that a forge gives out
+    authored_at: int | None
+    committed_at: int | None
+    message: str
+    paths: tuple[str, ...]
+    is_merge: bool
+    renames: tuple[tuple[str, str], ...] = ()
+    mail: str | None = None  # of the author
+    parents: tuple[str, ...] = ()
+
+
+class CheckedDecision(NamedTuple):
+    """A decision whose quote stands in the text, with who wrote it and when. `replaces_line`: of the same text."""
+
+    summary: str
+    quote: str
+    first_line: int
+    last_line: int
+    author: str | None
+    decided_at: int | None
+    paths: tuple[str, ...]
+    edges: tuple[tuple[str, str], ...]  # relation, target
+    replaces_line: int | None
+
+
+class HashedText(NamedTuple):
+    """The text of a document, and the hash by which a vector of it is known. `terms`: what full text finds it by."""
+
+    document_id: int
+    content_hash: bytes
+    title: str
+    text: str
+    terms: str = ""
+
+
+class DocumentPlace(NamedTuple):
+    """Which part of which item a document tells: its body (""), or a thread."""
+
+    item_id: int
+    thread_key: str
+
+
+class KnownConversation(NamedTuple):
+    """What the store has of an item's conversation. `comment_count` is the forge's own count, `sizes` ours."""
+
+    updated_at: int | None
+    comment_count: int | None
+    sizes: dict[str, int]  # notes of each thread

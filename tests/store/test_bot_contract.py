@@ -5,6 +5,7 @@ from samples import HOUR, NOW, change, index, item, note, numbers, project, save
 
 from forgelore.errors import NotFound
 from forgelore.model import ItemKey, Link
+from forgelore.records import CheckedDecision
 from forgelore.store.ask import (
     StoredStep,
     begin_session,
@@ -23,7 +24,6 @@ from forgelore.store.jobs import count_waiting
 from forgelore.store.payloads import keeps_payloads
 from forgelore.store.project_decisions import (
     DecisionSource,
-    ReadDecision,
     load_decision_sources,
     load_edges_to,
     load_kept_decisions,
@@ -188,7 +188,7 @@ def decision(line, summary="Use one file", **fields):
     named = {
         "author": "ana", "decided_at": NOW, "paths": ("a.py",), "edges": (("supersedes", "#7"),), "replaces_line": None,
     }  # fmt: skip
-    return ReadDecision(summary, "one file", line, line + 1, **(named | fields))
+    return CheckedDecision(summary, "one file", line, line + 1, **(named | fields))
 
 
 def test_a_conversation_that_is_read_again_loses_what_was_kept_of_it(store, web):

@@ -4,7 +4,7 @@ import pytest
 from samples import NOW, change, item, note, project, save, talk, thread, written_by
 
 from forgelore.model import Detail, File, Involvement, ItemKey
-from forgelore.records import CodeChunk
+from forgelore.records import CodeChunk, Commit
 from forgelore.store.code import (
     CodeTree,
     NewFile,
@@ -32,7 +32,6 @@ from forgelore.store.code import (
     save_left_out,
 )
 from forgelore.store.commits import (
-    NewCommit,
     complete_commits,
     count_commits,
     find_commits,
@@ -83,7 +82,7 @@ def file(path="src/a.py", text=TEXT, blob="b1", language="python", chunks=CHUNKS
 
 def commit(sha, *paths, at=NOW, **fields):
     named = {"author": "Ana", "login": None, "message": f"Mend {sha}", "is_merge": False}
-    return NewCommit(sha=sha, authored_at=at, committed_at=at, paths=paths, **(named | fields))
+    return Commit(sha=sha, authored_at=at, committed_at=at, paths=paths, **(named | fields))
 
 
 def files_of(store, project_id, number, *files):

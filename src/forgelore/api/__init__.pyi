@@ -152,6 +152,7 @@ from forgelore.store.stats import WaitingError as WaitingError
 from forgelore.store.stats import WaitingQueue as WaitingQueue
 from forgelore.store.sync import ListPosition as ListPosition
 from forgelore.store.sync import LockHolder as LockHolder
+from forgelore.store.sync import SyncRun as SyncRun
 from forgelore.sync.archive import BadLine as BadLine
 from forgelore.sync.archive import Exported as Exported
 from forgelore.sync.archive import ImportResult as ImportResult
@@ -159,7 +160,6 @@ from forgelore.sync.run import SyncResult as SyncResult
 from forgelore.sync.status import FailedJob as FailedJob
 from forgelore.sync.status import JobCount as JobCount
 from forgelore.sync.status import SyncEstimate as SyncEstimate
-from forgelore.sync.status import SyncRun as SyncRun
 from forgelore.sync.status import SyncStatus as SyncStatus
 from forgelore.tasks import Task as Task
 from forgelore.text.markdown import check_page as check_page

@@ -41,7 +41,7 @@ from forgelore.net.model_server import (
     is_too_long,
     said_in,
 )
-from forgelore.net.policy import Fail, NextStep, Wait
+from forgelore.net.policy import NextStep, Wait
 from forgelore.ports.embedder import Embedder
 from forgelore.text.fence import storable
 from forgelore.text.refs import is_loopback
@@ -140,10 +140,10 @@ class EmbeddingClient(ModelClient):
 
     def _judge(self, answer: HttpAnswer, tries: Tries) -> NextStep:
         if is_too_long(answer) or (answer.status >= 400 and FINAL.search(answer.body)):
-            return Fail()
+            return "failed"
         decision = super()._judge(answer, tries)
         is_enough = answer.status >= 500 and isinstance(decision, Wait) and self._is_beyond_patience(decision)
-        return Fail() if is_enough else decision
+        return "failed" if is_enough else decision
 
     def _wait(self, decision: Wait) -> None:
         if self._is_beyond_patience(decision):

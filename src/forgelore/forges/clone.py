@@ -17,8 +17,9 @@ from typing import NamedTuple
 from forgelore.errors import ForgeError, NotFound
 from forgelore.forges.branch import Scene, explain
 from forgelore.forges.git import Git, GitReader, parse_address, read_environ
-from forgelore.ports.clone import TreeCommit, TreeFile
+from forgelore.ports.clone import TreeFile
 from forgelore.profiles import ForgeProfile
+from forgelore.records import Commit
 from forgelore.text.fence import storable
 from forgelore.text.links import login_in_address
 
@@ -129,7 +130,7 @@ def _by_blob(rows: list[TouchedRow], status: str) -> dict[str, list[str]]:
     return found
 
 
-def parse_commit(sha: str, data: bytes, touched: TouchedPaths) -> TreeCommit:
+def parse_commit(sha: str, data: bytes, touched: TouchedPaths) -> Commit:
     """Return a commit; whatever its object lacks or garbles is None."""
     head, _, message = data.partition(b"\n\n")
     fields: dict[str, list[bytes]] = {}
@@ -145,7 +146,7 @@ def parse_commit(sha: str, data: bytes, touched: TouchedPaths) -> TreeCommit:
     parents = tuple(one.decode("ascii", "replace").strip() for one in fields.get("parent", ()))
     is_merge = len(parents) > 1
     known = TouchedPaths() if is_merge else touched
-    return TreeCommit(
+    return Commit(
         sha, author, login, authored_at, committed_at, text, known.paths, is_merge, known.renames, mail, parents
     )
 
@@ -214,7 +215,7 @@ class LocalClone:
     def list_commits(self, commit: str, limit: int) -> list[str]:
         return self._git.ask("rev-list", f"--max-count={limit}", commit).decode().split()
 
-    def read_commits(self, commits: Sequence[str]) -> list[TreeCommit]:
+    def read_commits(self, commits: Sequence[str]) -> list[Commit]:
         """Return the commits in this order. At the end of a shallow clone a commit would seem to add every file: what
         it changed is not known.
         """

@@ -18,13 +18,63 @@ from msgspec import Struct
 from forgelore.errors import AuthError, LoreError
 from forgelore.model import Cursor, Label, Project
 from forgelore.net.client import Client, HttpAnswer
-from forgelore.net.pages import OddValueError, read
+from forgelore.net.pages import Int64, OddValueError, read
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Page
 from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
 
 T = TypeVar("T")
+
+
+# What GitHub sends, and Forgejo in its words; every field that one of them may leave out or null has a default.
+class Account(Struct):
+    id: Int64 | None = None
+    login: str | None = None
+
+
+class Named(Struct):
+    name: str | None = None
+
+
+class Titled(Struct):
+    title: str | None = None
+
+
+class ChangedFile(Struct):
+    filename: str
+    status: str | None = None
+    previous_filename: str | None = None
+    patch: str | None = None  # absent for binary files and for large ones
+
+
+class Release(Struct):
+    id: Int64
+    tag_name: str | None = None
+    name: str | None = None
+    body: str | None = None
+    author: Account | None = None
+    created_at: str | None = None
+    published_at: str | None = None
+    updated_at: str | None = None
+    html_url: str | None = None
+    node_id: str | None = None
+    draft: bool | None = False
+
+
+class Repository(Struct):
+    id: Int64
+    full_name: str
+    html_url: str | None = None
+    default_branch: str | None = None
+    description: str | None = None
+    private: bool | None = None
+    visibility: str | None = None
+    internal: bool | None = False
+    archived: bool | None = False
+    has_issues: bool | None = True
+    has_pull_requests: bool | None = True
+    has_discussions: bool | None = False
 
 
 def below(home: str | None, url: str | None, rest: str) -> str | None:

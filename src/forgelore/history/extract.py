@@ -18,7 +18,6 @@ from forgelore.history.extraction import (
     MIN_PAGE_CHARS,
     PAGE_CHARS,
     VERSION,
-    CheckedDecision,
     DecisionPrompt,
     InvalidList,
     build_decision_prompt,
@@ -30,9 +29,10 @@ from forgelore.history.extraction import (
 from forgelore.history.sources import SourceItem
 from forgelore.ports.chat import CHARS_A_TOKEN, ChatMessage, ChatModel, ChatReply
 from forgelore.ports.progress import Watcher
+from forgelore.records import CheckedDecision
 from forgelore.store.database import Store
 from forgelore.store.paths import load_paths_of
-from forgelore.store.project_decisions import DecisionSource, ReadDecision, load_decision_sources, save_decisions
+from forgelore.store.project_decisions import DecisionSource, load_decision_sources, save_decisions
 from forgelore.text.fence import name_fence
 from forgelore.text.reading import ReadingText, hash_lines
 
@@ -152,9 +152,8 @@ class _Run:
             item.row.id, hash_content(item.text), VERSION, self.setting.model.model, self.tokens_in - before[0],
             self.tokens_out - before[1], self.counts["refused"] - before[2],
         )  # fmt: skip
-        rows = [ReadDecision(*one) for one in decisions]
         with self.store.transaction():
-            save_decisions(self.store, self.project_id, source, rows, self.setting.now_ms())
+            save_decisions(self.store, self.project_id, source, decisions, self.setting.now_ms())
 
     def finish(self) -> ExtractedDecisions:
         model = self.setting.model

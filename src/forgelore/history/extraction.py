@@ -17,6 +17,7 @@ from forgelore.ask.claims import CitedText, check_citation
 from forgelore.ask.tool_calls import ClaimedCitation
 from forgelore.dedupe.verdict import find_objects
 from forgelore.history.statements import DecisionEdge, EdgeRelation, read_target
+from forgelore.records import CheckedDecision
 from forgelore.text.fence import fence_in, printable, storable
 from forgelore.text.reading import ReadingText, WrittenPart
 
@@ -50,20 +51,6 @@ class InvalidList(NamedTuple):
     """An answer that is no list of decisions, and what is wrong with it."""
 
     problem: str
-
-
-class CheckedDecision(NamedTuple):
-    """A decision whose quote stands in the text, with who wrote it and when. `replaces_line`: of the same text."""
-
-    summary: str
-    quote: str
-    first_line: int
-    last_line: int
-    author: str | None
-    decided_at: int | None
-    paths: tuple[str, ...]
-    edges: tuple[DecisionEdge, ...]
-    replaces_line: int | None
 
 
 def parse_decisions(answer: str) -> list[SaidDecision] | InvalidList:

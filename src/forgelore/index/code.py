@@ -52,7 +52,6 @@ from forgelore.store.code import (
     save_left_out,
 )
 from forgelore.store.commits import (
-    NewCommit,
     complete_commits,
     count_commits,
     each_graph_row,
@@ -320,7 +319,7 @@ def index_commits(store: Store, setup: CodeSetup, commit: str, *, limit: int = M
     for at in range(0, len(missing), _BATCH):
         batch = setup.clone.read_commits(missing[at : at + _BATCH])
         with store.transaction():
-            save_commits(store, setup.project_id, [NewCommit(*one) for one in batch])
+            save_commits(store, setup.project_id, batch)
         setup.watcher.saved("commits", len(batch))
         if setup.should_stop():
             raise Stopped
@@ -343,7 +342,7 @@ def _complete(store: Store, setup: CodeSetup, shas: list[str]) -> None:
     for at in range(0, len(wanted), _BATCH):
         batch = setup.clone.read_commits(wanted[at : at + _BATCH])
         with store.transaction():
-            complete_commits(store, setup.project_id, [NewCommit(*one) for one in batch])
+            complete_commits(store, setup.project_id, batch)
         if setup.should_stop():
             raise Stopped
 

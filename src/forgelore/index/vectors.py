@@ -22,14 +22,13 @@ from forgelore.errors import EmbeddingFailed, Stopped
 from forgelore.index.cleaning import build_chunks
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
-from forgelore.records import Chunk
+from forgelore.records import Chunk, HashedText
 from forgelore.store.database import Store
 from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
 from forgelore.store.sqlite.vector_memory import refresh_file
 from forgelore.store.sqlite.vector_rows import (
     NOTHING,
     StoredEmbedder,
-    WaitingText,
     add_embedder,
     count_second_vectors,
     count_waiting_texts,
@@ -300,7 +299,7 @@ def forget_items(store: Store, project_ids: Iterable[int] | None = None) -> int:
         return drop_second_vectors(store, project_ids=project_ids)
 
 
-def measure_texts(embedder: Embedder, texts: list[WaitingText]) -> "list[Vector | str]":
+def measure_texts(embedder: Embedder, texts: list[HashedText]) -> "list[Vector | str]":
     """Return the vector of each text, or why it has none."""
     passages = [build_chunks(one.title, one.text, max_chars=embedder.chunk_chars)[0].passage for one in texts]
     try:

@@ -54,7 +54,7 @@ from forgelore.net.model_server import (
     is_too_long,
     said_in,
 )
-from forgelore.net.policy import Fail, NextStep, RetryRule
+from forgelore.net.policy import NextStep, RetryRule
 from forgelore.ports.chat import ChatMessage, ChatReply, ChatTool
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class ChatClient(ModelClient):
     def _judge(self, answer: HttpAnswer, tries: Tries) -> NextStep:
         is_final = answer.status >= 400 and (is_too_long(answer) or is_about_tools(answer))
         if is_final or (answer.status == 429 and any(word in answer.body for word in _FINAL)):
-            return Fail()
+            return "failed"
         return super()._judge(answer, tries)
 
 

@@ -19,7 +19,6 @@ from forgelore.net.policy import (
     ONCE,
     OPTIONAL_TEXT,
     USUAL,
-    Accepted,
     NextStep,
     Pace,
     Quota,
@@ -225,7 +224,7 @@ class Client:
         decision = decide(
             answer.status, answer.headers, answer.body, attempt=attempt, now_s=now_s, attempts=manner.attempts
         )
-        if not isinstance(decision, Accepted) or answer.status in (204, 304) or manner.is_text:
+        if decision != "accepted" or answer.status in (204, 304) or manner.is_text:
             return decision
         if not _looks_complete(answer.body):
             if manner.is_once:

@@ -10,7 +10,7 @@
     5xx with Retry-After (maintenance)                 Wait that long
     GraphQL 200 with RATE_LIMITED                      Wait until reset, else 60 s
     GraphQL 200 with `data: null` and no typed error   as a 5xx: it broke down on the way
-    anything else                                      Fail: the adapter says what it means
+    anything else                                      failed: the adapter says what it means
     a POST that may have happened (408, 5xx, silence)  nothing: only who looks first may send it again
 
 A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come
@@ -23,7 +23,7 @@ import math
 import re
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from forgelore.text.dates import parse_http_date
 
@@ -33,21 +33,13 @@ MAX_JITTER_S = 10.0
 _TROUBLE = re.compile(rb'"errors"|"data"\s*:\s*null')
 
 
-class Accepted(NamedTuple):
-    pass
-
-
 class Wait(NamedTuple):
     seconds: float
     reason: str
     is_limit: bool = False  # a limit is the forge's wish and does not count as a failed attempt
 
 
-class Fail(NamedTuple):
-    pass
-
-
-NextStep = Accepted | Wait | Fail
+NextStep = Wait | Literal["accepted", "failed"]
 
 
 def decide(
@@ -55,16 +47,16 @@ def decide(
 ) -> NextStep:
     """Return what to do with an answer on the `attempt`th try (from 1). `headers` has lower-case names."""
     if status in (200, 201, 202, 204, 304):
-        return Accepted()
+        return "accepted"
     if status in (403, 429):
         limit = limit_wait(status, headers, body, attempt=attempt, now_s=now_s)
-        return limit or Fail()
+        return limit or "failed"
     if status in (408, 425) or status >= 500:
         asked = _retry_after(headers, now_s)
         if asked is not None and status >= 500:
             return Wait(max(asked, 1.0), f"HTTP {status}, asked to wait", is_limit=True)
         return after_failure(attempt, f"HTTP {status}", attempts=attempts)
-    return Fail()
+    return "failed"
 
 
 def may_have_happened(status: int) -> bool:
@@ -89,9 +81,9 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes, *, attempt:
 
 
 def after_failure(attempt: int, reason: str, *, attempts: int = ATTEMPTS) -> NextStep:
-    """Return the wait before another try at something that broke, or Fail when that was the last."""
+    """Return the wait before another try at something that broke, or "failed" when that was the last."""
     if attempt >= attempts:
-        return Fail()
+        return "failed"
     return Wait(min(30.0, 2.0 ** (attempt - 1)), reason)
 
 
@@ -110,13 +102,13 @@ def decide_graphql(headers: Mapping[str, str], body: bytes, *, limits: int, fail
     An answer without trouble begins with its data: it is read once, by who asked.
     """
     if not _TROUBLE.search(body[:400]) and b'"RATE_LIMITED"' not in body[-2000:]:
-        return Accepted()
+        return "accepted"
     document = _object_in(body)
     types = {error.get("type", "") for error in _errors_in(document)}
     limit = graphql_wait(types, headers, attempt=limits + 1, now_s=now_s)
     if limit is None and is_graphql_failure(document):
         return after_failure(failures + 1, "GraphQL without data")
-    return limit or Accepted()
+    return limit or "accepted"
 
 
 def graphql_wait(error_types: set[str], headers: Mapping[str, str], *, attempt: int, now_s: float) -> Wait | None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from forgelore.records import Commit
+
 
 class TreeFile(NamedTuple):
     """An entry of a tree: a file, a symbolic link (120000) or a submodule (160000). `blob` names its content."""
@@ -10,24 +12,6 @@ class TreeFile(NamedTuple):
     path: str
     mode: str
     blob: str
-
-
-class TreeCommit(NamedTuple):
-    """A commit as git keeps it. Times are milliseconds; a merge has no paths: those it merges have them. `renames`: old
-    and new path of files that were renamed, edited or not, and of parts that a file was split into.
-    """
-
-    sha: str
-    author: str | None
-    login: str | None  # where the address is one that a forge gives out
-    authored_at: int | None
-    committed_at: int | None
-    message: str
-    paths: tuple[str, ...]
-    is_merge: bool
-    renames: tuple[tuple[str, str], ...] = ()
-    mail: str | None = None  # of the author
-    parents: tuple[str, ...] = ()
 
 
 class Clone(Protocol):
@@ -56,7 +40,7 @@ class Clone(Protocol):
         """Return the newest commits that a commit is made from, itself first."""
         ...
 
-    def read_commits(self, commits: Sequence[str]) -> list[TreeCommit]: ...
+    def read_commits(self, commits: Sequence[str]) -> list[Commit]: ...
 
     def read_diff(self, commit: str, parent: str | None, max_bytes: int) -> tuple[str, bool]:
         """Return what a commit changed, a merge against its first parent, and whether that is cut at the limit."""

@@ -27,6 +27,7 @@ from forgelore.model import (
     Thread,
 )
 from forgelore.ports.closing import ForgeClosings
+from forgelore.records import KnownConversation
 from forgelore.words import JobKind, NoteScope
 
 
@@ -79,14 +80,6 @@ class Page(Struct):
     is_wide: bool = False  # read by the wider net: conversations are looked at again too
     server_ms: int | None = None  # the forge's clock
     warnings: list[str] = []
-
-
-class KnownConversation(Struct, frozen=True):
-    """What the store has of an item's conversation. `comment_count` is the forge's own count, `sizes` ours."""
-
-    updated_at: int | None
-    comment_count: int | None
-    sizes: dict[str, int]  # notes of each thread
 
 
 class Known(Protocol):

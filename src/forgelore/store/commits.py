@@ -1,8 +1,9 @@
 """Commits of a project's clone: which are here, and writing new ones, their words included."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from forgelore.records import Commit
 from forgelore.store.database import Store
 from forgelore.store.filters import in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
@@ -11,27 +12,11 @@ from forgelore.text.links import CommitAuthor, GitName
 from forgelore.text.terms import build_terms
 
 
-class NewCommit(NamedTuple):
-    """A commit as it is written; times are milliseconds."""
-
-    sha: str
-    author: str | None
-    login: str | None
-    authored_at: int | None
-    committed_at: int | None
-    message: str
-    paths: Sequence[str]
-    is_merge: bool
-    renames: Sequence[tuple[str, str]] = ()
-    mail: str | None = None
-    parents: Sequence[str] = ()
-
-
 def load_shas(store: Store, project_id: int) -> set[str]:
     return {sha for (sha,) in store.each("SELECT sha FROM commits WHERE project_id = ?", project_id)}
 
 
-def save_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
+def save_commits(store: Store, project_id: int, commits: Iterable[Commit]) -> None:
     """Write commits that are not here yet. In a transaction."""
     sql = """
         INSERT INTO commits (
@@ -60,7 +45,7 @@ def list_incomplete(store: Store, project_id: int) -> list[str]:
     return [row[0] for row in store.rows(sql, project_id)]
 
 
-def complete_commits(store: Store, project_id: int, commits: Iterable[NewCommit]) -> None:
+def complete_commits(store: Store, project_id: int, commits: Iterable[Commit]) -> None:
     """Write what is missing of known commits: renames, parents, the author's address. In a transaction."""
     for one in commits:
         commit_id = store.value("SELECT id FROM commits WHERE project_id = ? AND sha = ?", project_id, one.sha)
@@ -69,7 +54,7 @@ def complete_commits(store: Store, project_id: int, commits: Iterable[NewCommit]
         store.run(sql, one.mail, " ".join(one.parents), commit_id)
 
 
-def _add_renames(store: Store, project_id: int, commit_id: int, commit: NewCommit) -> None:
+def _add_renames(store: Store, project_id: int, commit_id: int, commit: Commit) -> None:
     sql = """
         INSERT INTO commit_renames (project_id, commit_id, old_path, new_path)
         VALUES (?, ?, ?, ?)
@@ -78,7 +63,7 @@ def _add_renames(store: Store, project_id: int, commit_id: int, commit: NewCommi
     store.run_many(sql, [(project_id, commit_id, old, new) for old, new in commit.renames])
 
 
-def _word_row(commit_id: int, commit: NewCommit) -> WordRow:
+def _word_row(commit_id: int, commit: Commit) -> WordRow:
     subject, _, rest = commit.message.partition("\n")
     paths = "\n".join(commit.paths)
     return WordRow(commit_id, paths, subject, rest, build_terms(f"{subject}\n{paths}", rest))

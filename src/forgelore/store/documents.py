@@ -7,6 +7,7 @@ moves the full-text row, drops the vectors of the old text and queues new ones, 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from forgelore.records import DocumentPlace, HashedText
 from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
 from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped, load_labels_of
@@ -218,14 +219,6 @@ def _queue_embedding(store: Store, project_id: int, document_id: int) -> None:
     queue_jobs(store, project_id, JobKind.EMBED, [str(document_id)], 0)
 
 
-class HashedText(NamedTuple):
-    document_id: int
-    content_hash: bytes
-    title: str
-    text: str
-    terms: str
-
-
 class StoredDocument(NamedTuple):
     facts: Facts
     labels: frozenset[str]
@@ -356,13 +349,6 @@ def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[Rea
     """Return item -> the notes that people wrote for everybody, in their order."""
     rows = store.each(_READING_NOTES, pack_list(item_ids))
     return grouped((item_id, ReadNoteRow(*note)) for item_id, *note in rows)
-
-
-class DocumentPlace(NamedTuple):
-    """Which part of which item a document tells: its body (""), or a thread."""
-
-    item_id: int
-    thread_key: str
 
 
 def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from forgelore.model import ItemKey, Link, Note, Thread
+from forgelore.records import KnownConversation
 from forgelore.store.database import Store
 from forgelore.store.filters import visible_note
 from forgelore.store.items import PeopleRow, drop_note_people, load_ids, load_owner, save_people
@@ -287,15 +288,7 @@ def remember_fetch(store: Store, project_id: int, key: ItemKey, fetched_at: int,
     store.run(sql, fetched_at, etag, project_id, key.kind, key.number)
 
 
-class StoredConversation(NamedTuple):
-    """`sizes` is thread key -> notes."""
-
-    updated_at: int | None
-    comment_count: int | None
-    sizes: dict[str, int]
-
-
-def load_conversation(store: Store, project_id: int, key: ItemKey) -> StoredConversation | None:
+def load_conversation(store: Store, project_id: int, key: ItemKey) -> KnownConversation | None:
     """Return what is stored of an item's conversation; None for an item that is unknown or gone."""
     sql = """
         SELECT id, updated_at, comment_count
@@ -313,7 +306,7 @@ def load_conversation(store: Store, project_id: int, key: ItemKey) -> StoredConv
         GROUP BY t.id
     """
     sizes = store.rows(sql, found[0])
-    return StoredConversation(found[1], found[2], dict(sizes))
+    return KnownConversation(found[1], found[2], dict(sizes))
 
 
 def has_review_notes(store: Store, project_id: int, key: ItemKey) -> bool:

@@ -5,6 +5,7 @@ what replaced it. A conversation that is read again loses what was kept of it be
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from forgelore.records import CheckedDecision
 from forgelore.store.database import Store
 from forgelore.store.filters import visible
 from forgelore.store.item_lists import grouped
@@ -21,20 +22,6 @@ class DecisionSource(NamedTuple):
     tokens_in: int
     tokens_out: int
     refused: int
-
-
-class ReadDecision(NamedTuple):
-    """A decision as it is written. `edges`: (relation, target). `replaces_line`: of an earlier one of the same text."""
-
-    summary: str
-    quote: str
-    first_line: int
-    last_line: int
-    author: str | None
-    decided_at: int | None
-    paths: Sequence[str]
-    edges: Sequence[tuple[str, str]]
-    replaces_line: int | None
 
 
 class KeptDecision(NamedTuple):
@@ -64,7 +51,7 @@ def load_decision_sources(store: Store, item_ids: Iterable[int]) -> dict[int, De
 
 
 def save_decisions(
-    store: Store, project_id: int, source: DecisionSource, decisions: Sequence[ReadDecision], now_ms: int
+    store: Store, project_id: int, source: DecisionSource, decisions: Sequence[CheckedDecision], now_ms: int
 ) -> None:
     """Write what was read in a conversation, in place of what was kept of it. In a transaction."""
     store.run("DELETE FROM decision_sources WHERE item_id = ?", source.item_id)
@@ -136,7 +123,7 @@ def load_edges_to(store: Store, project_id: int, targets: Iterable[str]) -> list
     return [EdgeRow._make(row) for row in store.rows(sql, project_id, pack_list(sorted(targets)))]
 
 
-def _add_parts(store: Store, decision_id: int, decision: ReadDecision) -> None:
+def _add_parts(store: Store, decision_id: int, decision: CheckedDecision) -> None:
     sql = "INSERT INTO decision_paths (decision_id, path) VALUES (?, ?) ON CONFLICT DO NOTHING"
     store.run_many(sql, [(decision_id, path) for path in decision.paths])
     for relation, target in decision.edges:
@@ -148,7 +135,7 @@ def _add_edge(store: Store, decision_id: int, relation: str, target: str, target
     store.run(sql, decision_id, relation, target, target_id)
 
 
-def _find_at(ids: Sequence[int], decisions: Sequence[ReadDecision], of: ReadDecision) -> int | None:
+def _find_at(ids: Sequence[int], decisions: Sequence[CheckedDecision], of: CheckedDecision) -> int | None:
     """Return the earlier decision that stands at the line which this one replaces."""
     if of.replaces_line is None:
         return None

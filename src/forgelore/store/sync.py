@@ -168,8 +168,8 @@ class ListPosition(NamedTuple):
     is_complete: bool
 
 
-class StoredRun(NamedTuple):
-    """A row of `sync_runs`. `finished_at` is None while it runs; `summary` is JSON: rows written, warnings."""
+class SyncRun(NamedTuple):
+    """One sync, ingest or import of a project. `status`: running, succeeded, failed or interrupted."""
 
     command: str
     started_at: int
@@ -178,7 +178,7 @@ class StoredRun(NamedTuple):
     error: str | None
     requests: int
     rows_written: int
-    summary: str | None
+    warnings: list[str]
 
 
 class LockHolder(NamedTuple):
@@ -211,16 +211,17 @@ def has_cursors(store: Store, project_id: int) -> bool:
     return bool(store.value("SELECT EXISTS (SELECT 1 FROM sync_cursors WHERE project_id = ?)", project_id))
 
 
-def load_runs(store: Store, project_id: int, limit: int) -> list[StoredRun]:
+def load_runs(store: Store, project_id: int, limit: int) -> list[SyncRun]:
     """Return the last runs, newest first."""
     sql = f"""
-        SELECT {", ".join(StoredRun._fields)}
+        SELECT {", ".join(SyncRun._fields[:-1])}, summary
         FROM sync_runs
         WHERE project_id = ?
         ORDER BY id DESC
         LIMIT ?
     """
-    return [StoredRun._make(row) for row in store.rows(sql, project_id, limit)]
+    rows = store.rows(sql, project_id, limit)
+    return [SyncRun._make((*row[:-1], json.loads(row[-1] or "{}").get("warnings", []))) for row in rows]
 
 
 def was_interrupted(store: Store, project_id: int) -> bool:

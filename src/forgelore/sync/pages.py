@@ -18,8 +18,9 @@ from msgspec import Struct, field
 
 from forgelore.errors import AuthError, LoreError, NotFound, RateLimited, Stopped
 from forgelore.model import Cursor, Item, ItemKey, Kind, Project
-from forgelore.ports.forge import ForgeReader, KnownConversation, Page, Resource
+from forgelore.ports.forge import ForgeReader, Page, Resource
 from forgelore.ports.progress import Watcher
+from forgelore.records import KnownConversation
 from forgelore.store.change_lines import save_lines
 from forgelore.store.database import Store
 from forgelore.store.item_lists import count_live, load_live_numbers
@@ -407,8 +408,7 @@ class KnownStore:
 
     def conversation(self, key: ItemKey) -> KnownConversation | None:
         """Return what is stored of an item's conversation; None for an item that is unknown or gone."""
-        found = load_conversation(self._store, self._project_id, key)
-        return KnownConversation(*found) if found else None
+        return load_conversation(self._store, self._project_id, key)
 
     def fetch_times(self, keys: list[ItemKey]) -> dict[ItemKey, int | None]:
         """Return when the threads of these items were last read in full."""

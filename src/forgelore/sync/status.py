@@ -4,7 +4,6 @@ Also `sync --plan`: what a sync would cost. It makes three requests at most (the
 arithmetic over what the store already has.
 """
 
-import json
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from forgelore.store.projects import StoredProject, find_project, list_projects
 from forgelore.store.sync import (
     ListPosition,
     LockHolder,
-    StoredRun,
+    SyncRun,
     find_lock_holder,
     load_cursor,
     load_positions,
@@ -44,19 +43,6 @@ class FailedJob(NamedTuple):
     attempts: int
     error: str
     next_attempt_at: int | None
-
-
-class SyncRun(NamedTuple):
-    """One sync, ingest or import of a project. `status`: running, succeeded, failed or interrupted."""
-
-    command: str
-    started_at: int
-    finished_at: int | None
-    status: str
-    error: str | None
-    requests: int
-    rows_written: int
-    warnings: list[str]
 
 
 class SyncStatus(Struct, frozen=True):
@@ -105,11 +91,8 @@ def _holder(store: Store, project: StoredProject) -> LockHolder | None:
     return holder if store.viewer.includes_internal or not holder else holder._replace(done=0, expected=None)
 
 
-def _run(store: Store, run: StoredRun) -> SyncRun:
-    if not store.viewer.includes_internal:
-        return SyncRun(*run[:-1], [])._replace(requests=0, rows_written=0)
-    warnings: list[str] = json.loads(run.summary or "{}").get("warnings", [])
-    return SyncRun(*run[:-1], warnings)
+def _run(store: Store, run: SyncRun) -> SyncRun:
+    return run if store.viewer.includes_internal else run._replace(warnings=[], requests=0, rows_written=0)
 
 
 _BYTES_PER_ITEM = 7_300  # database growth per item with its conversation, from bench/results/ingest.md

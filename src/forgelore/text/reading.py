@@ -39,20 +39,14 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from forgelore.text.dates import format_ms
-
-
-class ReadNote(NamedTuple):
-    author: str | None
-    created_at: int | None
-    body: str
-    url: str | None = None
+from forgelore.text.documents import DocumentNote
 
 
 class ReadThread(NamedTuple):
     """A conversation of which there is something to read. `line` of `path`, where it is about one."""
 
     key: str
-    notes: tuple[ReadNote, ...]
+    notes: tuple[DocumentNote, ...]
     path: str | None = None
     line: int | None = None
 

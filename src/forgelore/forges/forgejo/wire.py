@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from forgelore.forges.rest import Account, ChangedFile, Named, Release, Repository, Titled
 from forgelore.model import (
     Access,
     File,
@@ -29,19 +30,6 @@ from forgelore.text.links import VERDICTS
 GHOST_ID = -1
 
 
-class _User(Struct):
-    id: Int64 | None = None
-    login: str | None = None
-
-
-class _Milestone(Struct):
-    title: str | None = None
-
-
-class _Name(Struct):
-    name: str | None = None
-
-
 class _PullPart(Struct):
     merged: bool | None = False
     merged_at: str | None = None
@@ -54,24 +42,24 @@ class _Issue(Struct):
     title: str | None = None
     body: str | None = None
     state: str | None = None
-    user: _User | None = None
+    user: Account | None = None
     original_author: str | None = None
-    assignees: list[_User] | None = None
-    labels: list[_Name] | None = None
+    assignees: list[Account] | None = None
+    labels: list[Named] | None = None
     created_at: str | None = None
     updated_at: str | None = None
     closed_at: str | None = None
     html_url: str | None = None
     comments: Int64 | None = None
     is_locked: bool | None = False
-    milestone: _Milestone | None = None
+    milestone: Titled | None = None
     pull_request: _PullPart | None = None
 
 
 class _Comment(Struct):
     id: Int64
     body: str | None = None
-    user: _User | None = None
+    user: Account | None = None
     original_author: str | None = None
     created_at: str | None = None
     updated_at: str | None = None
@@ -83,49 +71,18 @@ class _Comment(Struct):
     position: Int64 | None = None
     original_position: Int64 | None = None
     pull_request_review_id: Int64 | None = None
-    resolver: _User | None = None
+    resolver: Account | None = None
     state: str | None = None
     dismissed: bool | None = False
     comments_count: Int64 | None = 0
 
 
-class _Release(Struct):
-    id: Int64
-    tag_name: str | None = None
-    name: str | None = None
-    body: str | None = None
-    author: _User | None = None
-    created_at: str | None = None
-    published_at: str | None = None
-    html_url: str | None = None
-    draft: bool | None = False
-
-
-class _ChangedFile(Struct):
-    filename: str
-    status: str | None = None
-    previous_filename: str | None = None
-
-
-class _Repo(Struct):
-    id: Int64
-    full_name: str
-    html_url: str | None = None
-    default_branch: str | None = None
-    description: str | None = None
-    private: bool | None = None
-    internal: bool | None = False
-    archived: bool | None = False
-    has_issues: bool | None = True
-    has_pull_requests: bool | None = True
-
-
 _issue = msgspec.json.Decoder(_Issue)
 _comment = msgspec.json.Decoder(_Comment)
-_release = msgspec.json.Decoder(_Release)
-_user = msgspec.json.Decoder(_User)
-_file = msgspec.json.Decoder(_ChangedFile)
-_repo = msgspec.json.Decoder(_Repo)
+_release = msgspec.json.Decoder(Release)
+_user = msgspec.json.Decoder(Account)
+_file = msgspec.json.Decoder(ChangedFile)
+_repo = msgspec.json.Decoder(Repository)
 _loose = msgspec.json.Decoder(dict[str, Any])
 _FILE_STATUS: dict[str, FileStatus] = {
     "added": "added", "removed": "deleted", "deleted": "deleted", "renamed": "renamed",
@@ -280,7 +237,7 @@ def login_of(user: dict[str, Any] | None) -> str | None:
     return login if isinstance(login, str) and (user or {}).get("id") != GHOST_ID else None
 
 
-def _author(user: _User | None, original: str | None = None) -> str | None:
+def _author(user: Account | None, original: str | None = None) -> str | None:
     if user is None or user.id == GHOST_ID:
         return text(original) or None
     return user.login

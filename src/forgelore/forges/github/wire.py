@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from forgelore.forges.rest import Account, ChangedFile, Named, Release, Repository, Titled
 from forgelore.model import (
     Access,
     File,
@@ -28,21 +29,9 @@ from forgelore.text.links import VERDICTS
 from forgelore.text.patches import read_patch
 
 
-class _User(Struct):
-    login: str | None = None
-
-
 class _Team(Struct):
     slug: str | None = None
     html_url: str | None = None  # https://github.com/orgs/acme/teams/web
-
-
-class _Name(Struct):
-    name: str | None = None
-
-
-class _Milestone(Struct):
-    title: str | None = None
 
 
 class _PullPart(Struct):
@@ -61,10 +50,10 @@ class _Issue(Struct):
     body: str | None = None
     state: str | None = None
     state_reason: str | None = None
-    user: _User | None = None
+    user: Account | None = None
     author_association: str | None = None
-    assignees: list[_User] | None = None
-    labels: list[_Name | str] | None = None
+    assignees: list[Account] | None = None
+    labels: list[Named | str] | None = None
     created_at: str | None = None
     updated_at: str | None = None
     closed_at: str | None = None
@@ -75,18 +64,18 @@ class _Issue(Struct):
     review_comments: Int64 | None = None
     locked: bool | None = False
     draft: bool | None = False
-    milestone: _Milestone | None = None
+    milestone: Titled | None = None
     pull_request: _PullPart | None = None
     head: _Branch | None = None
     base: _Branch | None = None
-    requested_reviewers: list[_User] | None = None
+    requested_reviewers: list[Account] | None = None
     requested_teams: list[_Team] | None = None
 
 
 class _Comment(Struct):
     id: Int64
     body: str | None = None
-    user: _User | None = None
+    user: Account | None = None
     author_association: str | None = None
     created_at: str | None = None
     updated_at: str | None = None
@@ -103,31 +92,10 @@ class _Comment(Struct):
     submitted_at: str | None = None
 
 
-class _Release(Struct):
-    id: Int64
-    tag_name: str | None = None
-    name: str | None = None
-    body: str | None = None
-    author: _User | None = None
-    created_at: str | None = None
-    published_at: str | None = None
-    updated_at: str | None = None
-    html_url: str | None = None
-    node_id: str | None = None
-    draft: bool | None = False
-
-
-class _PullFile(Struct):
-    filename: str
-    status: str = "modified"
-    previous_filename: str | None = None
-    patch: str | None = None  # absent for binary files and for large ones
-
-
 _issue = msgspec.json.Decoder(_Issue)
 _comment = msgspec.json.Decoder(_Comment)
-_release = msgspec.json.Decoder(_Release)
-_file = msgspec.json.Decoder(_PullFile)
+_release = msgspec.json.Decoder(Release)
+_file = msgspec.json.Decoder(ChangedFile)
 _FILE_STATUS: dict[str, FileStatus] = {
     "added": "added", "removed": "deleted", "deleted": "deleted", "renamed": "renamed",
 }  # fmt: skip
@@ -166,7 +134,7 @@ def _requested(issue: _Issue) -> list[Involvement]:
     return [Involvement(storable(name), "requested") for name in names]
 
 
-def _labels(labels: list[_Name | str]) -> list[str]:
+def _labels(labels: list[Named | str]) -> list[str]:
     names = (label if isinstance(label, str) else label.name for label in labels)
     return sorted({storable(name) for name in names if name})
 
@@ -273,7 +241,7 @@ def parse_file(raw: bytes) -> File:
     path = text(file.filename) or ""
     old = text(file.previous_filename) or path
     lines = None if file.patch is None else read_patch(old, path, file.patch)
-    return File(path, old, _FILE_STATUS.get(file.status, "modified"), lines)
+    return File(path, old, _FILE_STATUS.get(file.status or "", "modified"), lines)
 
 
 def parse_graph_issue(node: dict[str, Any], project_path: str) -> list[Link]:
@@ -332,7 +300,7 @@ def text(value: str | None) -> str | None:
     return storable(value) if value is not None else None
 
 
-def login(user: _User | None) -> str | None:
+def login(user: Account | None) -> str | None:
     return user.login if user else None
 
 
@@ -342,21 +310,7 @@ def state_of(state: str | None, merged_at: str | None) -> State:
     return "closed" if state == "closed" else "open"
 
 
-class _Repo(Struct):
-    id: Int64
-    full_name: str
-    html_url: str | None = None
-    default_branch: str | None = None
-    description: str | None = None
-    private: bool | None = None
-    visibility: str | None = None
-    archived: bool = False
-    has_issues: bool = True
-    has_pull_requests: bool | None = True
-    has_discussions: bool = False
-
-
-_repo = msgspec.json.Decoder(_Repo)
+_repo = msgspec.json.Decoder(Repository)
 
 
 def parse_project(raw: bytes, host: str) -> Project:
@@ -364,18 +318,19 @@ def parse_project(raw: bytes, host: str) -> Project:
     return Project(
         ProjectName("github", host, repo.full_name), repo.id, repo.html_url, repo.default_branch,
         text(repo.description),
-        is_private=bool(repo.private), is_archived=repo.archived, has_issues=repo.has_issues,
-        has_changes=repo.has_pull_requests is not False, has_discussions=repo.has_discussions,
+        is_private=bool(repo.private), is_archived=bool(repo.archived),
+        has_issues=repo.has_issues is not False,
+        has_changes=repo.has_pull_requests is not False, has_discussions=bool(repo.has_discussions),
         access=_access(repo), raw=raw,
     )  # fmt: skip
 
 
-def _access(repo: _Repo) -> Access:
+def _access(repo: Repository) -> Access:
     """Features can be switched off and have no readers of their own. Older servers say `private` alone."""
     visibility = repo.visibility
     if repo.private is not None and visibility in (None, "public"):
         visibility = "private" if repo.private else "public"
     return Access(
-        visibility, "enabled" if repo.has_issues else "disabled",
+        visibility, "disabled" if repo.has_issues is False else "enabled",
         "disabled" if repo.has_pull_requests is False else "enabled", "enabled",
     )  # fmt: skip

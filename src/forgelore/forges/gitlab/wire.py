@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from forgelore.forges.rest import Named, Titled
 from forgelore.model import (
     Access,
     File,
@@ -39,14 +40,6 @@ class _User(Struct):
     state: str | None = None  # of the account; of a reviewer where the server tells it
 
 
-class _Name(Struct):
-    name: str | None = None
-
-
-class _Milestone(Struct):
-    title: str | None = None
-
-
 class _Links(Struct):
     closed_as_duplicate_of: str | None = None
 
@@ -60,13 +53,13 @@ class _Item(Struct):
     author: _User | None = None
     assignees: list[_User] | None = None
     reviewers: list[_User] | None = None
-    labels: list[_Name | str] | None = None
+    labels: list[Named | str] | None = None
     created_at: str | None = None
     updated_at: str | None = None
     closed_at: str | None = None
     merged_at: str | None = None
     web_url: str | None = None
-    milestone: _Milestone | None = None
+    milestone: Titled | None = None
     source_branch: str | None = None
     target_branch: str | None = None
     sha: str | None = None
@@ -216,7 +209,7 @@ def _reviewers(row: _Item) -> list[Involvement]:
     return found
 
 
-def _labels(labels: list[_Name | str]) -> list[str]:
+def _labels(labels: list[Named | str]) -> list[str]:
     names = (label if isinstance(label, str) else label.name for label in labels)
     return sorted({storable(name) for name in names if name})
 

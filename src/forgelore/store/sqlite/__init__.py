@@ -51,7 +51,7 @@ with modules that give the same names; a test compares this list with what other
                      has_second_vectors,
                      count_second_vectors (SecondVectors),
                      NOTHING
-                     load_waiting_texts (WaitingText),      the texts of items that have none
+                     load_waiting_texts,                    the texts of items that have none
                      count_waiting_texts
                      drop_second_vectors,                   those that go: of other embedders, wrong ones
                      drop_wrong_seconds

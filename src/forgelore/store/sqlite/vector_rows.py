@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from forgelore.records import HashedText
 from forgelore.store.database import Store
 from forgelore.store.filters import and_visible_document
 from forgelore.store.jobs import queue_jobs
@@ -120,15 +121,6 @@ _WAITING = """
 """
 
 
-class WaitingText(NamedTuple):
-    """An item's own text that has no second vector yet."""
-
-    document_id: int
-    content_hash: bytes
-    title: str
-    text: str
-
-
 class SecondVectors(NamedTuple):
     """How many items have a second vector, of which embedder."""
 
@@ -138,7 +130,7 @@ class SecondVectors(NamedTuple):
 
 def load_waiting_texts(
     store: Store, fingerprint: str, project_id: int, *, after: int = 0, limit: int
-) -> list[WaitingText]:
+) -> list[HashedText]:
     """Return the oldest texts that wait, behind a document: when the newest has a vector, all had one once."""
     sql = f"""
         SELECT d.id, d.content_hash, t.title, t.text
@@ -146,7 +138,7 @@ def load_waiting_texts(
         JOIN (SELECT d.id, d.content_hash {_WAITING} AND d.id > ?3 ORDER BY d.id LIMIT ?4) d ON d.id = t.id
         ORDER BY d.id
     """
-    return [WaitingText(*row) for row in store.rows(sql, fingerprint, project_id, after, limit)]
+    return [HashedText(*row) for row in store.rows(sql, fingerprint, project_id, after, limit)]
 
 
 def count_waiting_texts(store: Store, fingerprint: str, project_id: int) -> int:
@@ -154,7 +146,7 @@ def count_waiting_texts(store: Store, fingerprint: str, project_id: int) -> int:
 
 
 def save_second_vectors(
-    store: Store, fingerprint: str, made: Sequence[tuple[WaitingText, PackedVector]], project_id: int
+    store: Store, fingerprint: str, made: Sequence[tuple[HashedText, PackedVector]], project_id: int
 ) -> None:
     """Keep the vectors of these texts, unless a text changed meanwhile. In a transaction."""
     sql = """
@@ -231,7 +223,7 @@ def find_malformed_seconds(store: Store) -> list[int]:
     return [document_id for document_id, size in sizes.items() if not size or size != usual]
 
 
-def sample_second_vectors(store: Store, fingerprint: str, size: int) -> list[tuple[WaitingText, PackedVector]]:
+def sample_second_vectors(store: Store, fingerprint: str, size: int) -> list[tuple[HashedText, PackedVector]]:
     """Return some texts with the second vector that is stored for them, chosen at random."""
     sql = """
         SELECT d.id, d.content_hash, t.title, t.text, v.scale, v.vector
@@ -240,7 +232,7 @@ def sample_second_vectors(store: Store, fingerprint: str, size: int) -> list[tup
         JOIN document_texts t ON t.id = d.id
         WHERE v.document_id IN (SELECT document_id FROM second_vectors WHERE fingerprint = ? ORDER BY random() LIMIT ?)
     """
-    return [(WaitingText(*row[:4]), PackedVector(*row[4:])) for row in store.rows(sql, fingerprint, size)]
+    return [(HashedText(*row[:4]), PackedVector(*row[4:])) for row in store.rows(sql, fingerprint, size)]
 
 
 def drop_wrong_seconds(store: Store, document_ids: Iterable[int]) -> None:
