@@ -7,8 +7,7 @@ import pytest
 import engine_tables
 from forgelore.errors import EmbedderUnreachable, EmbeddingFailed, Stopped
 from forgelore.index.vectors import MAX_ATTEMPTS, embed_documents
-from forgelore.store.sqlite.check import packed_size
-from forgelore.store.sqlite.vector_rows import count_vectors
+from forgelore.store.sqlite.vector_rows import count_vectors, packed_size
 from forgelore.store.sqlite.vectors import load_unembedded, load_vectors
 from index.embedder import DIMENSION, Hashed
 

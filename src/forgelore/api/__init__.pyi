@@ -124,8 +124,8 @@ from forgelore.index.code import IndexedFiles as IndexedFiles
 from forgelore.index.findings import Checked as Checked
 from forgelore.index.findings import Finding as Finding
 from forgelore.index.findings import Proof as Proof
-from forgelore.index.repair import Repair as Repair
-from forgelore.index.repair import Repaired as Repaired
+from forgelore.index.findings import Repair as Repair
+from forgelore.index.findings import Repaired as Repaired
 from forgelore.index.stats import CodeStats as CodeStats
 from forgelore.index.stats import DocumentStats as DocumentStats
 from forgelore.index.stats import EmbedderStats as EmbedderStats

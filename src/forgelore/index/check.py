@@ -38,7 +38,6 @@ from forgelore.store.sqlite.check import (
     find_unmatched,
     find_word_damage,
     measure_vectors,
-    packed_size,
     sample_vectors,
 )
 from forgelore.store.sqlite.fulltext import (
@@ -57,6 +56,7 @@ from forgelore.store.sqlite.vector_rows import (
     find_current_embedder,
     find_malformed_seconds,
     list_embedders,
+    packed_size,
     sample_second_vectors,
 )
 from forgelore.sync.replay import BATCH, replay_items, replay_project_row

@@ -4,10 +4,12 @@ Programs read the names. `docs/check.md` is made from this file.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from forgelore.store.sqlite.check import Fault
+if TYPE_CHECKING:
+    from forgelore.store.sqlite.check import Fault
 
 MEANINGS = {
     # the file and its tables
@@ -116,7 +118,7 @@ class Checked(Struct, frozen=True):
         return sorted(set[int]().union(*(self.rows.get(name, ()) for name in names)))
 
 
-def collect(faults: Iterable[Fault], proofs: list[Proof], *, is_cut_short: bool) -> Checked:
+def collect(faults: "Iterable[Fault]", proofs: list[Proof], *, is_cut_short: bool) -> Checked:
     """Return one finding per name, with some examples."""
     by_name: dict[str, list[Fault]] = {}
     for fault in faults:
@@ -127,3 +129,19 @@ def collect(faults: Iterable[Fault], proofs: list[Proof], *, is_cut_short: bool)
     ]
     rows = {name: {row_id for *_, row_id in found} for name, found in by_name.items()}
     return Checked(findings, proofs, is_cut_short, rows)
+
+
+class Repair(Struct, frozen=True):
+    """What a repair did about a finding: how many there were, and how many are left."""
+
+    name: str
+    found: int
+    left: int
+
+
+class Repaired(Struct, frozen=True):
+    """What was mended, what a check says now, and what people should know of how it was done."""
+
+    repairs: list[Repair]
+    checked: Checked
+    notes: list[str]

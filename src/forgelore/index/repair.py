@@ -13,11 +13,11 @@ again. What cannot be made from anything else is left as it is, and the finding 
 from collections.abc import Collection
 from functools import partial
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from forgelore.errors import EmbedderError
 from forgelore.index.check import CheckRequest, check_store, find_stale
-from forgelore.index.findings import AGAIN, Checked
+from forgelore.index.findings import AGAIN, Checked, Repair, Repaired
 from forgelore.index.update import reindex_items, update_index
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
@@ -72,22 +72,6 @@ _OF_VECTORS = frozenset([
     "embedder_altered", "vector_malformed", "vector_file_differs", "vector_incomplete", "vector_of_other_text",
     "vector_differs", "second_vector_wrong", "document_without_vectors",
 ])  # fmt: skip
-
-
-class Repair(Struct, frozen=True):
-    """What a repair did about a finding: how many there were, and how many are left."""
-
-    name: str
-    found: int
-    left: int
-
-
-class Repaired(Struct, frozen=True):
-    """What was mended, what a check says now, and what people should know of how it was done."""
-
-    repairs: list[Repair]
-    checked: Checked
-    notes: list[str]
 
 
 def repair_store(store: Store, request: CheckRequest | None = None) -> Repaired:

@@ -10,7 +10,6 @@ from forgelore.store.code import count_files
 from forgelore.store.database import Store
 from forgelore.store.item_lists import count_live
 from forgelore.store.jobs import count_waiting
-from forgelore.store.sqlite.check import find_unmatched
 from forgelore.store.sqlite.fulltext import count_cards, count_code_words, count_documents, count_project_code
 from forgelore.store.sqlite.schema import find_gaps, load_version
 from forgelore.store.sqlite.vector_rows import SecondVectors, count_second_vectors, count_vectors, find_current_embedder
@@ -165,6 +164,8 @@ def _look_at_documents(store: Store) -> Searchable:
         if waiting:  # a fetch that was cut off, or --no-docs
             return Searchable("warning", message, "run: forgelore generate-docs")
         return Searchable("error", message, _REPAIR)
+    from forgelore.store.sqlite.check import find_unmatched  # `stats` reads numbers alone
+
     missed, _ = find_unmatched(store, _ASKED)
     if missed:
         word = f"the word {missed[0][1]!r}" if store.viewer.includes_internal else "a word"

@@ -8,8 +8,7 @@ from forgelore.words import JobKind
 
 if TYPE_CHECKING:
     from forgelore.api.index import BuiltDocuments, IndexedCode, IndexParts, UpdatedIndex
-    from forgelore.index.findings import Checked
-    from forgelore.index.repair import Repaired
+    from forgelore.index.findings import Checked, Repaired
     from forgelore.index.stats import IndexStats
     from forgelore.index.vectors import Embedded
     from forgelore.ports.progress import Watcher

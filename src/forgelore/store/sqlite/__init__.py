@@ -50,7 +50,7 @@ with modules that give the same names; a test compares this list with what other
                      load_second_vectors,
                      has_second_vectors,
                      count_second_vectors (SecondVectors),
-                     NOTHING
+                     NOTHING, packed_size
                      load_waiting_texts,                    the texts of items that have none
                      count_waiting_texts
                      drop_second_vectors,                   those that go: of other embedders, wrong ones
@@ -62,7 +62,7 @@ with modules that give the same names; a test compares this list with what other
                      find_word_damage, compare_words,       whether full text finds what the texts say
                      find_unmatched
                      measure_vectors, sample_vectors        whether vectors can be those of their texts
-                     (SampledDocument), packed_size
+                     (SampledDocument)
                      has_no_job                             a condition that such statements share
     repair           find_wrong, find_rows,                 rows of any table that contradict others, what the library
                      find_damage, find_unreadable,          says of the file itself

@@ -12,16 +12,16 @@ A packed vector restores to length 1 (`text/values`): one that does not was chan
 """
 
 import json
-import math
 import random
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from forgelore.errors import CorruptStore, StoreError
 from forgelore.store.database import Store
 from forgelore.store.sqlite.connection import FULL_TEXT, FULL_TEXTS, SHADOWS, texts_of
 from forgelore.store.sqlite.fulltext import MIN_COMMON, make_stemmer
 from forgelore.store.sqlite.schema import expected_schema
+from forgelore.store.sqlite.vector_rows import packed_size
 from forgelore.text.values import PackedVector
 from forgelore.words import source_of
 
@@ -176,7 +176,6 @@ UNEMBEDDED = f"""
 """
 
 
-_LENGTH_SLACK = 1e-3
 _SAMPLE = """
     SELECT d.id, t.title, t.text
     FROM documents d
@@ -233,17 +232,6 @@ def measure_vectors(store: Store) -> tuple[list[Fault], dict[int, int]]:
             dimensions[embedder_id] = usual
         malformed += [fault for size, fault in odd if size != usual]
     return malformed, dimensions
-
-
-def packed_size(scale: Any, vector: Any) -> int:
-    """Return how many numbers a packed vector has; 0 when they do not make a vector of length 1."""
-    import numpy as np
-
-    if not (isinstance(vector, bytes) and vector and isinstance(scale, float) and math.isfinite(scale)):
-        return 0
-    numbers = np.frombuffer(vector, np.int8).astype(np.float32)
-    length = scale * math.sqrt(float(numbers @ numbers))
-    return len(vector) if abs(length - 1) < _LENGTH_SLACK else 0
 
 
 def sample_vectors(store: Store, embedder_id: int, size: int) -> list[SampledDocument]:

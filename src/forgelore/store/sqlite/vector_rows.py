@@ -8,14 +8,14 @@ second cosine from them (compare/reference). A row counts while its fingerprint 
 """
 
 import json
+import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from forgelore.records import HashedText
 from forgelore.store.database import Store
 from forgelore.store.filters import and_visible_document
 from forgelore.store.jobs import queue_jobs
-from forgelore.store.sqlite.check import packed_size
 from forgelore.text.values import PackedVector
 from forgelore.words import JobKind
 
@@ -299,3 +299,17 @@ def drop_other_embedders(store: Store, embedder_id: int) -> int:
     dropped = drop_other_vectors(store, embedder_id)
     store.run("DELETE FROM embedders WHERE id <> ?", embedder_id)
     return dropped
+
+
+_LENGTH_SLACK = 1e-3
+
+
+def packed_size(scale: Any, vector: Any) -> int:
+    """Return how many numbers a packed vector has; 0 when they do not make a vector of length 1."""
+    import numpy as np
+
+    if not (isinstance(vector, bytes) and vector and isinstance(scale, float) and math.isfinite(scale)):
+        return 0
+    numbers = np.frombuffer(vector, np.int8).astype(np.float32)
+    length = scale * math.sqrt(float(numbers @ numbers))
+    return len(vector) if abs(length - 1) < _LENGTH_SLACK else 0
