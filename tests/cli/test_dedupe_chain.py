@@ -28,7 +28,7 @@ def copied(demo, tmp_path):
 def test_the_chain_goes_from_items_to_a_plan(copied, tmp_path):
     done = copied("dedupe", "run", "lanternsync/lantern", "--workers", "1", "--out", "plan.md")
     assert done.code == 0, done.err
-    assert "newly accepted as duplicates (builtin rules 1 without statements)" in done.out
+    assert "newly accepted as duplicates (builtin rules 2 without statements)" in done.out
     assert "Folders vanish" in done.out
     assert (tmp_path / "plan.md").read_text().startswith("# Plan ")
     steps = [one["step"] for one in copied("dedupe", "runs", "--json").data]

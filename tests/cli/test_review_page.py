@@ -93,7 +93,7 @@ def test_plan_audit_and_clusters_are_on_the_page(page):
     text = " ".join("".join(Elements(page).texts).split())
     assert "Plan " in text
     assert "stay open" in text
-    assert "measured by builtin rules 1" in text
+    assert "measured by builtin rules 2" in text
     assert "similarity at least" in text
     assert page.count("<svg") == 4
     assert page.count("<polyline") == 8

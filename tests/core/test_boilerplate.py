@@ -59,6 +59,16 @@ def test_copies_of_one_text_are_no_template_however_many_there_are(author):
     assert learn([*copies, *OTHERS])[0] == {}
 
 
+def test_a_form_that_many_filed_untouched_is_one_however_rare():
+    """A template that was in use for some months has not two in a hundred of all items."""
+    untouched = [(f"author {n}", "Reports about the GUI belong elsewhere\nSee the other tracker") for n in range(MIN)]
+    filled_in = [(f"user {n}", f"Reports about the GUI belong elsewhere\nIt hangs {n}") for n in range(MIN)]
+    many = [(f"other {n}", f"text {n}") for n in range(2_000)]
+    form = line_key("Reports about the GUI belong elsewhere")
+    assert set(learn([*many, *untouched, *filled_in])[0]) == {form}
+    assert form not in learn([*many, *untouched[1:], *filled_in])[0]
+
+
 def test_one_persons_way_of_writing_is_no_template():
     mine = [("ann", TEMPLATE.format(f"press button {number}")) for number in range(40)]
     assert learn([*mine, *OTHERS])[0] == {}

@@ -88,7 +88,7 @@ def test_decisions_are_measured_by_labels(store):
     assert (report.precision.right, report.precision.of) == (2, 4)
     assert [one.audit_class for one in report.disagreements] == ["fp", "fp", "fn"]
     proof = load_audits(store, 1)[0]
-    assert (proof.against, proof.labelled, proof.model) == ("human", 4, "rules 1 without statements")
+    assert (proof.against, proof.labelled, proof.model) == ("human", 4, "rules 2 without statements")
 
 
 def test_a_stricter_threshold_is_measured_without_asking_anybody(store):

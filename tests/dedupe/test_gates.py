@@ -6,16 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgelore.dedupe.gates import AUDIT, BATCH, GATES, ONLINE, TRIAGE, GateCase, Option, object_to
+from forgelore.dedupe.gates import (
+    AUDIT,
+    BATCH,
+    GATES,
+    MIN_EDGE,
+    ONLINE,
+    RULES,
+    TRIAGE,
+    GateCase,
+    Option,
+    Rule,
+    object_to,
+)
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.dedupe.verdict import (
     InvalidAnswer,
+    JudgedCandidate,
     Verdict,
     count_shared_facts,
     find_item_type,
     parse_verdict,
     verdict_schema,
 )
+from forgelore.records import JudgedItem
 
 GOOD = {
     "is_duplicate": True, "target": 7, "confidence": 0.95, "relation": "same_instance", "root_cause": "same",
@@ -201,3 +215,54 @@ def test_facts_count_when_they_stand_in_both_texts_and_say_something(facts, coun
 )
 def test_what_an_item_is(title, body, labels, expected):
     assert find_item_type(title, body, labels) == expected
+
+
+LONG = (
+    "The sync client dies as soon as its folder lies on a network drive, and the log says that it cannot lock a file."
+)
+SIBLINGS = {"same_author": 1.0, "recency": 0.8}  # about five days apart
+
+
+def pair(title="Sync dies", other="Sync dies", /, *, sameness="nearly_same_text", body=LONG, **features):
+    source = JudgedItem(1, 1, "issue", title, body, "open")
+    return source, JudgedCandidate(source._replace(number=2, title=other), 1.0, 0.99, sameness, features=features)
+
+
+def fits(name, *asked, **more):
+    return next(rule for rule in RULES if rule.name == name).holds(*pair(*asked, **more))
+
+
+def test_confidence_is_the_lower_bound_of_what_was_counted():
+    few, many = (Rule("same text", lambda _source, _other: True, right, right) for right in (5, 500))
+    assert few.confidence == 0.566
+    assert many.confidence == 0.992
+    assert all(rule.confidence < rule.right / rule.sample for rule in RULES)
+
+
+def test_two_rules_connect_and_two_only_point_out():
+    assert {rule.name for rule in RULES if rule.confidence >= MIN_EDGE} == {"a person said", "same text"}
+
+
+def test_a_series_by_one_author_is_not_nearly_the_same_text():
+    assert fits("nearly same text")
+    assert fits("nearly same text", same_author=1.0, recency=0.7)  # half a month apart
+    assert not fits("nearly same text", **SIBLINGS)
+
+
+def test_nearly_the_same_text_needs_equal_titles_and_a_text():
+    assert not fits("nearly same text", "Sync dies", "Sync dies again")
+    assert not fits("nearly same text", body="please fix")
+
+
+@pytest.mark.parametrize(
+    ("title", "other"),
+    [
+        ("Sync on Windows: cannot lock file", "Sync on Linux: cannot lock file"),
+        ("Remove sun.misc.Unsafe", "Remove sun.misc.Signal"),
+        ("failed to find block with tag 24", "failed to find block with tag 1"),
+    ],
+)
+def test_titles_that_name_different_things_are_not_the_same_failure(title, other):
+    shared = {"rare_error": 1.0, "error": 1.0, "title": 0.9}
+    assert fits("same failure", title, title, sameness="similar", **shared)
+    assert not fits("same failure", title, other, sameness="similar", **shared)

@@ -85,14 +85,14 @@ def edges(store):
     }
 
 
-def test_the_builtin_judge_accepts_copies_and_shared_failures(store):
+def test_the_builtin_judge_accepts_copies_and_names_shared_failures(store):
     made = judge(store)
-    assert {(101, 102), (102, 101), (105, 106), (106, 105)} == edges(store)
-    assert (made.accepted, made.sets) == (4, 64)
+    assert {(101, 102), (102, 101)} == edges(store)
+    assert (made.accepted, made.sets) == (2, 64)
     confidences = {rule.name: rule.confidence for rule in RULES}
     assert decision(store, 101) == ("accepted", "", 102, confidences["same text"])
-    assert decision(store, 105) == ("accepted", "", 106, confidences["same failure"])
-    assert made.rejected + made.skipped == 60
+    assert decision(store, 105) == ("rejected", "low_confidence", 106, confidences["same failure"])
+    assert made.rejected + made.skipped == 62
     assert made.reasons["source_too_vague"] == 1
     assert decision(store, 107)[:2] == ("skipped", "source_too_vague")
     assert "rule: same text" in store.value("SELECT verdict FROM decisions WHERE item_id = ?", id_of(store, 101))
@@ -102,7 +102,7 @@ def test_what_no_rule_fits_is_no_duplicate_however_similar(store):
     judge(store)
     rows = store.rows("SELECT outcome, reason, count(*) FROM decisions WHERE outcome <> 'accepted' GROUP BY 1, 2")
     assert {(outcome, reason) for outcome, reason, _ in rows} <= {
-        ("rejected", "not_duplicate"), ("skipped", "no_candidates"), ("skipped", "source_too_vague"),
+        ("rejected", "not_duplicate"), ("rejected", "low_confidence"), ("skipped", "no_candidates"), ("skipped", "source_too_vague"),
     }  # fmt: skip
 
 
@@ -146,7 +146,7 @@ def test_one_accepted_edge_per_source(store):
     judge(store, is_rejudged=True)
     sql = "SELECT item_id FROM decisions WHERE is_current AND outcome = 'accepted' GROUP BY 1 HAVING count(*) > 1"
     assert store.rows(sql) == []
-    assert len(edges(store)) == 4
+    assert len(edges(store)) == 2
 
 
 def test_a_least_confidence_above_a_rule_switches_it_off(store):

@@ -321,7 +321,8 @@ def _kind_of_name(one: _Word) -> Kind | None:
     has_digit = any(sign.isdigit() for sign in one.key)
     if has_digit and one.key[0].isdigit():
         return "number"  # 10mb, 12th, 5-10
-    is_name = one.in_code or has_digit or one.written.endswith("()")
+    is_mixed = any(sign.isupper() for sign in one.written[1:]) and not one.written.isupper()  # CNode, iFrame
+    is_name = one.in_code or has_digit or is_mixed or one.written.endswith(("()", "+", "#"))
     if is_name or any(mark.what in ("identifier", "path") for mark in parse_signature(one.written).marks):
         return "identifier"
     return None

@@ -69,6 +69,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from forgelore.compare.differences import SIBLING_DAYS
 from forgelore.compare.sameness import Sameness, find_sameness
 from forgelore.compare.signatures import Mark, Place, Signature, What, parse_signature
 from forgelore.records import ItemHistory
@@ -275,6 +276,9 @@ def _recency(mine: int | None, other: int | None) -> float:
     return 1 - min(1.0, math.log1p(days) / math.log1p(3650))
 
 
+_SIBLING = _recency(0, SIBLING_DAYS * 86_400_000) - 1e-4  # features are kept with four digits
+
+
 def _names(place: Place, number: int) -> bool:
     """Tell whether a text names an item by its number."""
     return number > 0 and any(place.find(f"{mark}{number}") >= 0 for mark in "#!/")
@@ -376,6 +380,11 @@ def compare_history(history: ItemHistory, *, author: str | None, asked_at: int |
         "took_part": None if not author or people is None else float(author in people),
     }  # fmt: skip
     return {name: value for name, value in found.items() if value is not None}
+
+
+def are_siblings(features: Mapping[str, float]) -> bool:
+    """Tell whether one author filed both within a week: a series ("Weekly report", one for each platform) is."""
+    return features.get("same_author") == 1 and features.get("recency", 0.0) >= _SIBLING
 
 
 def was_open(features: Mapping[str, float]) -> bool | None:

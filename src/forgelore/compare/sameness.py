@@ -2,19 +2,23 @@
 
     same_text          title and text are equal but for case, blanks, line ends and characters that cannot be seen
     nearly_same_text   the same words in the same order; or, where all numbers are the same, 9 of 10 pairs of
-                       neighbouring words, and 8 of 10 words of the titles
-    similar            everything else
+                       neighbouring words, and 8 of 10 words of the titles; also equal items with a text of fewer than
+                       8 words
+    similar            everything else; also where the titles or the texts name different things: another platform,
+                       component, version, identifier or number (compare/differences)
 
 This is looked up, not measured: it needs no chance, no percentage and no model, and everybody can check it. So it
 claims little. A number that differs counts ("Bump foo to 1.2" is not "Bump foo to 1.3"). HTML comments are not seen,
 and near copies are compared without the lines of a form. An empty form has no text: an item must have three words of
-its own, and one that is nothing but a title five ("Update README.md" is a habit, not a text).
+its own, and one that is nothing but a title five ("Update README.md" is a habit, not a text). An item whose author or
+a moderator blanked it ("[deleted]", ".", "removed") has none either.
 
 Boilerplate: the lines that every report of a project has. Headings, questions and checklists of its templates.
 
 They are learned, not listed: a line that many items of a project share says nothing about any of them. Many items are
-items of many people: one text that was filed twenty times, or one person's way of writing, is no template. Where
-nobody knows who wrote an item, its text stands for its author.
+items of many people: one text that was filed twenty times, or one person's way of writing, is no template. But a text
+that eight people filed word for word, and others in part, is a form that nobody filled in: its lines are boilerplate
+however rare they are. Where nobody knows who wrote an item, its text stands for its author.
 
 Vague: an item that says too little to be compared with others. One notion for triage and deduplication.
 
@@ -36,7 +40,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from forgelore.compare.differences import USUAL, line_key, without_comments
+from forgelore.compare.differences import USUAL, compare_titles, line_key, without_comments
+from forgelore.compare.signatures import parse_signature
 from forgelore.index.cleaning import clean, is_form_line, telling_text
 from forgelore.text.fence import folded
 from forgelore.text.terms import has_unspaced, pairs_of
@@ -78,10 +83,12 @@ def learn(written: Iterable[tuple[str | None, str]]) -> tuple[dict[int, int], in
     """
     once: dict[int, tuple[int, int]] = {}  # nearly all lines are seen once: a pair takes a fifth of the room
     often: dict[int, _Line] = {}
+    empty_forms = _EmptyForms()
     total = 0
     for author, text in written:
         key = hash(folded(text[:READ]))
         who = key if author is None else hash(author)
+        empty_forms.add(key, who, text)
         for line in keys_of(text):
             if line in often:
                 often[line].add(who, key)
@@ -96,7 +103,27 @@ def learn(written: Iterable[tuple[str | None, str]]) -> tuple[dict[int, int], in
             once.clear()
             often = {line: seen for line, seen in often.items() if seen.items > total // 5_000}
     least = max(MIN, SHARE * total)
-    return {line: seen.items for line, seen in often.items() if seen.is_everybodys(least)}, total
+    forms = empty_forms.lines
+    known = {line: seen.items for line, seen in often.items() if seen.is_everybodys(MIN if line in forms else least)}
+    return known, total
+
+
+class _EmptyForms:
+    """The lines of texts that `MIN` authors filed word for word."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, int] = {}
+        self._authors: dict[int, set[int]] = {}
+        self.lines = set[int]()
+
+    def add(self, text_key: int, author: int, text: str) -> None:
+        first = self._first.setdefault(text_key, author)
+        if first == author:  # nearly every text stands alone
+            return
+        authors = self._authors.setdefault(text_key, {first})
+        authors.add(author)
+        if len(authors) == MIN:
+            self.lines |= keys_of(text)
 
 
 def without_boilerplate(text: str, known: Collection[int]) -> str:
@@ -114,8 +141,13 @@ _NEAR = 0.9  # of the pairs of neighbouring words: one word in twenty may differ
 _NEAR_TITLE = 0.8  # of the words: a long form in both texts must not hide that the subjects differ
 _MIN_WORDS = 3
 _MIN_TITLE = 5  # words of an item that is nothing but a title
+_MIN_TEXT = 8  # different words of a text that is the same; equal shorter ones are often a habit ("Fix typos")
 _COMPARED_CHARS = 30_000  # characters of a text whose words are compared
 _WORD = re.compile(r"\w+")
+_NAMES = ("identifier", "path", "frame")
+_BLANKED_WORDS = "deleted removed redacted blank blanked moved withdrawn retracted spam"
+_BLANKED = frozenset(_BLANKED_WORDS.split())
+_BLANKED_CHARS = 40
 
 
 def find_sameness(title: str, text: str, other_title: str, other_text: str) -> Sameness:
@@ -129,10 +161,24 @@ def find_sameness(title: str, text: str, other_title: str, other_text: str) -> S
     mine, theirs = without_comments(text), without_comments(other_text)
     if not _says_enough(title, mine) or not _says_enough(other_title, theirs):
         return "similar"
+    words = _words(_own(mine)), _words(_own(theirs))
     if folded(title) == folded(other_title) and folded(mine) == folded(theirs):
-        return "same_text"
-    words = titles[0] + _words(_own(mine)), titles[1] + _words(_own(theirs))
-    return "nearly_same_text" if _is_near(*words) else "similar"
+        return "same_text" if len(set(words[0])) >= _MIN_TEXT else "nearly_same_text"
+    is_near = _is_near(titles[0] + words[0], titles[1] + words[1])
+    return "nearly_same_text" if is_near and not _name_different_things(title, mine, other_title, theirs) else "similar"
+
+
+def _name_different_things(title: str, text: str, other_title: str, other_text: str) -> bool:
+    """Tell whether the titles differ in what they name, or the texts each name something that the other does not: one
+    list of tests in another's place.
+    """
+    found = compare_titles(title, other_title)
+    if found.vetoes or found.additions:
+        return True
+    mine, theirs = (
+        {mark.key for mark in parse_signature(each).marks if mark.what in _NAMES} for each in (text, other_text)
+    )
+    return bool(mine - theirs and theirs - mine)
 
 
 def _is_near(mine: list[str], theirs: list[str]) -> bool:
@@ -163,8 +209,15 @@ def _words(text: str) -> list[str]:
 
 def _says_enough(title: str, text: str) -> bool:
     """Tell whether an item has a text of its own, beside what a form brought along."""
+    if _is_blanked(title) or _is_blanked(text):
+        return False
     in_title, in_text = ({word for word in _words(_own(part)) if not word.isdigit()} for part in (title, text))
     return len(in_title | in_text) >= (_MIN_WORDS if in_text else _MIN_TITLE)
+
+
+def _is_blanked(text: str) -> bool:
+    """Tell whether something stood here and was taken away: "[deleted]", "."; an empty text was never there."""
+    return 0 < len(text.strip()) <= _BLANKED_CHARS and set(_words(text)) <= _BLANKED
 
 
 def _own(text: str) -> str:
@@ -173,6 +226,14 @@ def _own(text: str) -> str:
 
 _VAGUE_WORDS = 3  # below that, "Crash" resembles every crash
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+# What a report may say without saying anything: "Not working / please fix it".
+_FILLER_WORDS = """
+all also am an and any are as asap at be been broken bug but by can cannot could did do does doesn doing done don error
+fix fixed for from get got had has have he hello help hey hi how if in into is isn issue it its just kindly me my need
+needs no not now of ok on one or our please pls plz problem request so solve soon thank thanks that the them then there
+they this to up urgent us want was we what when why will with won work worked working works would wrong you your
+"""
+_FILLERS = frozenset(_FILLER_WORDS.split())
 
 
 def why_not_compare(title: str, text: str, boilerplate: Collection[int] = ()) -> str:
@@ -181,8 +242,11 @@ def why_not_compare(title: str, text: str, boilerplate: Collection[int] = ()) ->
     A form that nobody filled in is as good as empty: `boilerplate` is what every item of the project says, which tells
     nothing of this one.
     """
-    telling = telling_text(without_boilerplate(text, frozenset(boilerplate) | USUAL))[:2_000]
-    if len({word.lower() for word in _LETTERS.findall(f"{title}\n{telling}")}) < _VAGUE_WORDS:
+    form = frozenset(boilerplate) | USUAL
+    telling = telling_text(without_boilerplate(text, form))[:2_000]
+    title = "" if line_key(title) in form else title
+    words = {word.lower() for word in _LETTERS.findall(f"{title}\n{telling}")}
+    if len(words) < _VAGUE_WORDS or words <= _FILLERS or _is_blanked(text):
         return "its text is too short to compare"
     return "" if telling.strip() or not is_form_line(title) else "it is an unfilled template"
 
