@@ -6,9 +6,10 @@ over a real socket on loopback. Tests reach the state through plain Python metho
 
 Faults (first match wins; the vocabulary is the one of the contract proxy):
     {"method": "GET", "path": "regex on path?query", "skip": 0, "times": 1, "status": 502, "headers": {}, "body": {} or "text",
-     "delay": 0.5, "drop": true, "drop_after": true, "truncate": 0.5, "drop_headers": ["link"], "set_headers": {},
+     "status_after": 502, "then": callable, "delay": 0.5, "drop": true, "drop_after": true, "truncate": 0.5, "drop_headers": ["link"], "set_headers": {},
      "json": [["/0/body", null], ["/*/user", null]]}
-Without "status" the forge answers and its answer is altered.
+Without "status" the forge answers and its answer is altered; with "status_after" it acts and then says that. "then" is
+called once the fault has happened: what people do while a client waits.
 """
 
 import contextlib
@@ -147,20 +148,29 @@ class ForgeServer:
                     return rule
         return {}
 
+    def _act(self, request: Request, fault: dict) -> Response:
+        if fault.get("drop"):
+            return Response(0)
+        status = fault.get("status", fault.get("status_after"))
+        if "status" not in fault:
+            with self.lock:
+                response = self.handle(request)
+        if status is None:
+            return response
+        return Response(status, fault.get("body", {"message": "fault"}), dict(fault.get("headers", {})))
+
     def answer(self, request: Request, target: str) -> tuple[Response, dict]:
         with self.lock:
             self.clock.advance(self.clock.tick_s)
             fault = self.find_fault(request.method, target)
         if fault.get("delay"):
             time.sleep(fault["delay"])
-        if fault.get("drop"):
-            return Response(0), fault
-        if "status" in fault:
-            return Response(
-                fault["status"], fault.get("body", {"message": "fault"}), dict(fault.get("headers", {}))
-            ), fault
-        with self.lock:
-            response = self.handle(request)
+        response = self._act(request, fault)
+        if fault.get("then"):
+            with self.lock:
+                fault["then"]()
+        if fault.get("drop") or "status" in fault:
+            return response, fault
         if fault.get("json") and response.status == 200:
             document = json.loads(response.payload())
             for pointer, value in fault["json"]:
@@ -269,7 +279,7 @@ def _handler_for(forge: ForgeServer):
                 "headers": {k: "***" if k in secret else v for k, v in request.headers.items()},
                 "body": request.body.decode("utf-8", "replace") or None,
                 "status": response.status,
-                "fault": {k: v for k, v in fault.items() if k != "_seen"} or None,
+                "fault": {k: v for k, v in fault.items() if k not in ("_seen", "then")} or None,
                 "response_headers": dict(response.headers),
                 "response_body": data.decode("utf-8", "replace") or None,
             }

@@ -8,7 +8,7 @@ from forgelore.compare.evidence import Quote
 from forgelore.errors import AuthError, ForgeError, InvalidValue, NotFound, RateLimited
 from forgelore.model import ItemKey
 from forgelore.ports.forge import ConversationLocked, LostWrite
-from forgelore.triage.posting import REMOVED, post_report
+from forgelore.triage.posting import REMOVED, post_report, write_patiently
 from forgelore.triage.report import MARKER, Report, ReportRow, build_report
 from support import raised
 
@@ -378,7 +378,7 @@ def test_labels_are_added_and_none_is_taken_away(post):
     post.server.fail(method="POST" if is_hub else "PUT", path=r"/issues/\d+" + "/labels" * is_hub, times=1, status=502)
     if is_hub:
         project.add_collaborator("bot", "push")
-    post.forge.add_labels(post.project, key, ["bug", "area: ui", "old"])
+    write_patiently(lambda: post.forge.add_labels(post.project, key, ["bug", "area: ui", "old"]))
     assert post.forge.fetch_item(post.project, key).labels == ["area: ui", "bug", "old"]
 
 

@@ -10,7 +10,6 @@ second time. Whatever people, a judge or another run said since the plan keeps a
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -21,14 +20,13 @@ from forgelore.dedupe.clusters import Edge, EffectiveEdges, cluster_edges, copy_
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
+    NoEffect,
     Write,
     WriteContext,
     before_closing,
-    closing_answer,
     fetch_live,
     find_newest_comment,
     load_parameters,
-    look_up,
     perform,
     settle_item,
     writing_run,
@@ -38,7 +36,7 @@ from forgelore.dedupe.plan import Copies, load_edges, load_waiting
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue, Unproven
 from forgelore.model import Item, ItemKey
-from forgelore.ports.forge import ConversationLocked, Forge, LostWrite
+from forgelore.ports.forge import ConversationLocked, Forge, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
 from forgelore.records import EdgeJudge, PlannedClosing
 from forgelore.store.closings import (
@@ -174,19 +172,19 @@ def check_proof(store: Store, plan: DedupeRun) -> None:
         )
 
 
-def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> None:
-    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it."""
+def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> bool:
+    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it. False:
+    somebody reopened it at once.
+    """
     key = state.item.key
 
     def send() -> JournalValues:
         context.forge.close_as_duplicate(context.project, state.item, target)
         return {}
 
-    def read() -> JournalValues:
-        return closing_answer(fetch_live(context, key))
-
     request: JournalValues = {"target_id": target_id, "target": target.key.number}
-    perform(context, Write(key, "close", request, before_closing(state, target), send, read), partial(look_up, context))
+    done = perform(context, Write(key, "close", request, before_closing(state, target), send))
+    return "closed_by" in done
 
 
 def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
@@ -197,7 +195,7 @@ def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, ta
     def send() -> JournalValues:
         return {"comment_id": context.forge.create_comment(context.project, key, body).id}
 
-    perform(context, Write(key, "comment", {"body": body}, {}, send), partial(look_up, context))
+    perform(context, Write(key, "comment", {"body": body}, {}, send))
 
 
 def label_item(context: WriteContext, state: LiveState, label: str) -> None:
@@ -209,7 +207,7 @@ def label_item(context: WriteContext, state: LiveState, label: str) -> None:
         return {}
 
     write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
-    perform(context, write, partial(look_up, context))
+    perform(context, write)
 
 
 def wait(
@@ -308,7 +306,8 @@ def apply_plan(
         return Applied(context.run_id, plan.id, lines, counters, work.problems)
 
 
-_WAITS = (ReasonCode.IN_GRACE, ReasonCode.WRITE_UNANSWERED)
+_TROUBLES = {LostWrite: ReasonCode.WRITE_UNANSWERED, NoEffect: ReasonCode.WRITE_WITHOUT_EFFECT}
+_WAITS = (ReasonCode.IN_GRACE, *_TROUBLES.values())
 
 
 class _Work:
@@ -329,16 +328,31 @@ class _Work:
             return AppliedLine("", 0, 0, "skip", gone)
         item, target = items[line.item_id], items[line.target_id]
         try:
-            reason = self._close(line, item, target)
+            reason = self._close_patiently(line, item, target)
         except ConversationLocked:
             reason = ReasonCode.CONVERSATION_LOCKED
-        except LostWrite as error:
-            reason = ReasonCode.WRITE_UNANSWERED
+        except (LostWrite, NoEffect) as error:
+            reason = _TROUBLES[type(error)]
             self.problems.append(f"{item.kind} {item.number}: {error.message}; run the same command again")
         action = "closed" if reason is None else "wait" if reason in _WAITS else "skip"
         with store.transaction():
             save_closings(store, run_id, [line._replace(action=action, reason=reason or "")])
         return AppliedLine(item.kind, item.number, target.number, action, reason or "")
+
+    def _close_patiently(self, line: PlannedClosing, item: PlanItem, target: PlanItem) -> ReasonCode | None:
+        """Begin anew with an item after each wait and after a lost answer, because people may have acted meanwhile. How
+        often a forge may make us wait, the client decides; an answer is lost twice at most.
+        """
+        is_lost = False
+        while True:
+            try:
+                return self._close(line, item, target)
+            except WriteDelayed:
+                continue
+            except LostWrite:
+                if is_lost:
+                    raise
+                is_lost = True
 
     def _close(self, line: PlannedClosing, item: PlanItem, target: PlanItem) -> ReasonCode | None:
         """Do what is left to do for an item; returns why it stays open, None when it is closed."""
@@ -354,7 +368,8 @@ class _Work:
         assert target_state is not None
         if self._hours and (reason := wait(context, done, item.id, state, _key(target), self._hours)):
             return reason
-        close_item(context, target.id, state, target_state.item)
+        if not close_item(context, target.id, state, target_state.item):
+            return ReasonCode.REOPENED_SINCE_PLAN
         if not self._hours:
             self._comment(item, _key(target))
         return None

@@ -3,9 +3,13 @@
     written down as sent → sent to the forge → written down as done
 
 Killed before the second arrow is over, the entry says that a write may have happened; `settle_item` then asks the forge
-(`look_up`). So it does when an answer is lost: it looks several times, with longer and longer pauses, because a forge
-may show a write later than it took it. What is not there in the end is sent once more; lost again, the entry stays as
-sent, and the next run asks. A refusal that surely left nothing behind ends as failed. What tells that it is done:
+(`look_up`). So it does when an answer is lost, and when the answer says that a write was taken, since some were taken
+and had no effect: it looks several times, with longer and longer pauses, because a forge may show a write later than it
+took it.
+
+Nothing is sent twice from here. After a wait or a lost answer (WriteDelayed, LostWrite) the caller reads the item
+again, asks all the gates again, and then may write again: meanwhile people may have acted. A refusal that surely left
+nothing behind ends as failed. What tells that a write is done:
 
     close      the account that sent it was the last to close it since it was last read, also where it was reopened
     comment    a comment of that account with the entry's marker is there
@@ -21,10 +25,10 @@ from typing import NamedTuple
 
 from forgelore.context import JobContext
 from forgelore.dedupe.closing_rules import LiveItem
-from forgelore.errors import AuthError, Locked, LoreError, NotFound, Stopped
+from forgelore.errors import AuthError, ForgeError, Locked, LoreError, NotFound, Stopped
 from forgelore.model import Item, ItemKey, Project
 from forgelore.ports.closing import ClosingFacts
-from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite
+from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite, WriteDelayed, WriteRefused
 from forgelore.profiles import profile_of
 from forgelore.store.closings import (
     JournalEntry,
@@ -43,12 +47,15 @@ from forgelore.sync.jobs import beating
 from forgelore.text.markdown import has_marker
 from forgelore.text.values import content_hash
 
-_SURE = (AuthError, NotFound, ConversationLocked)
-_TRIES = 2
+_SURE = (AuthError, NotFound, ConversationLocked, WriteDelayed, WriteRefused)
 _PAUSES_S = (0.0, 1.0, 2.0, 4.0, 8.0)  # before each look for a write whose answer was lost
 
 JournalValues = Mapping[str, JournalValue]
 NOT_FOUND: JournalValues = {"found": "not done"}
+
+
+class NoEffect(ForgeError):
+    """The forge answered that it did a write, and shows nothing of it."""
 
 
 class WriteContext(NamedTuple):
@@ -73,52 +80,48 @@ class WriteContext(NamedTuple):
         return self.job.now_ms()
 
 
-def _nothing() -> JournalValues:
-    return {}
-
-
 class Write(NamedTuple):
-    """One write: its step, what is asked for, what a rollback restores, what sends it, and what is read of the forge
-    once it has answered, before the entry counts as done.
-    """
+    """One write: its step, what is asked for, what a rollback restores, and what sends it."""
 
     key: ItemKey
     step: str
     request: JournalValues
     before: JournalValues
     send: Callable[[], JournalValues]
-    read: Callable[[], JournalValues] = _nothing
 
 
-def perform(context: WriteContext, write: Write, look_up: Callable[[JournalEntry], JournalValues | None]) -> None:
-    """Write down, send, complete. When the answer is lost, `look_up` tells what the forge shows of the write, None:
-    nothing. Raises LostWrite when nobody can know; the entry then stays as sent.
+def perform(context: WriteContext, write: Write) -> JournalValues:
+    """Write down, send once, look, complete; returns what the forge said and shows of it. Raises LostWrite when nobody
+    can know (the entry then stays as sent), WriteDelayed when it may be sent after a new look, NoEffect when the forge
+    said yes and did nothing.
     """
-    for attempt in range(_TRIES):
-        entry = _begin(context, write)
-        try:
-            answer = write.send()
-        except LostWrite:
-            found = _look_again(context, entry, look_up)
-            if found is None and attempt == _TRIES - 1:
-                raise
-            complete(context, entry.id, "failed" if found is None else "done", found or NOT_FOUND)
-            if found is not None:
-                return
-        except _SURE as error:
-            complete(context, entry.id, "failed", {"error": error.message})
+    entry = _begin(context, write)
+    answer: JournalValues = {}
+    try:
+        answer = write.send()
+    except LostWrite:
+        if (found := _look_again(context, entry)) is None:
             raise
-        else:
-            complete(context, entry.id, "done", {**answer, **write.read()})
-            return
+    except _SURE as error:
+        complete(context, entry.id, "failed", {"error": error.message})
+        raise
+    else:
+        found = _look_again(context, entry) if write.step in _SIGNS else {}
+    if found is None:
+        complete(context, entry.id, "failed", NOT_FOUND)
+        raise NoEffect(
+            f"the forge took the {write.step} of {write.key.kind} {write.key.number}, and it had no effect",
+            hint="run the same command again",
+        )
+    done = {**answer, **found}
+    complete(context, entry.id, "done", done)
+    return done
 
 
-def _look_again(
-    context: WriteContext, entry: JournalEntry, look_up: Callable[[JournalEntry], JournalValues | None]
-) -> JournalValues | None:
+def _look_again(context: WriteContext, entry: JournalEntry) -> JournalValues | None:
     for pause in _PAUSES_S:
         context.job.sleep(pause)
-        if (found := look_up(entry)) is not None:
+        if (found := look_up(context, entry)) is not None:
             return found
     return None
 

@@ -52,6 +52,8 @@ class ReasonCode(StrEnum):
     CONFIDENTIAL = "confidential"
     CONVERSATION_LOCKED = "conversation_locked"
     WRITE_UNANSWERED = "write_unanswered"
+    WRITE_WITHOUT_EFFECT = "write_without_effect"
+    WRITE_REFUSED = "write_refused"
 
 
 MEANINGS = {
@@ -93,4 +95,6 @@ MEANINGS = {
     ReasonCode.CONFIDENTIAL: "it, or the item it repeats, is confidential",
     ReasonCode.CONVERSATION_LOCKED: "its conversation is locked: no notice can be posted",
     ReasonCode.WRITE_UNANSWERED: "a write was sent but no answer arrived; the next run checks what happened",
+    ReasonCode.WRITE_WITHOUT_EFFECT: "the forge accepted the write but nothing changed; run the same command again",
+    ReasonCode.WRITE_REFUSED: "the forge refused the write; see the warnings",
 }

@@ -13,18 +13,18 @@ from forgelore.context import JobContext
 from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
+    NoEffect,
     Write,
     WriteContext,
     fetch_live,
     is_still_closed_by,
-    look_up,
     perform,
     settle_item,
     writing_run,
 )
 from forgelore.errors import AuthError, ForgeError, InvalidValue
 from forgelore.model import Item, ItemKey
-from forgelore.ports.forge import Forge
+from forgelore.ports.forge import Forge, LostWrite, WriteDelayed
 from forgelore.store.closings import JournalEntry, find_run_of, list_writes
 from forgelore.store.database import Store
 from forgelore.store.decisions import DedupeRun, end_run, load_run, save_counters
@@ -89,30 +89,44 @@ def roll_back(
 
 
 def _restore_item(context: WriteContext, applied: int, key: ItemKey) -> RolledBackItem | None:
-    entries = settle_item(context, key, run_id=applied)
-    settle_item(context, key)
-    written = {entry.step: entry for entry in entries if entry.status == "done"}
-    if not written:
-        return None
-    state = fetch_live(context, key)
-    if state is None:
-        return RolledBackItem(key.kind, key.number, [], [], "it is gone from the forge")
-    work = _Restoring(context, state)
-    work.restore(written)
-    return RolledBackItem(key.kind, key.number, work.restored, work.remains, "; ".join(work.problems))
+    work = _Restoring(context, key)
+    is_lost = False
+    while True:  # from the beginning after each wait, and after a lost answer: people may have acted meanwhile
+        try:
+            entries = settle_item(context, key, run_id=applied)
+            settle_item(context, key)
+            written = {entry.step: entry for entry in entries if entry.status == "done"}
+            if not written:
+                return None
+            state = fetch_live(context, key)
+            if state is None:
+                return RolledBackItem(key.kind, key.number, [], [], "it is gone from the forge")
+            work.restore(written, state)
+        except WriteDelayed:
+            continue
+        except LostWrite:
+            if is_lost:
+                raise
+            is_lost = True
+        else:
+            remains = list(dict.fromkeys(work.remains))
+            return RolledBackItem(key.kind, key.number, work.restored, remains, "; ".join(work.problems))
 
 
 class _Restoring:
     """What is taken back of one item."""
 
-    def __init__(self, context: WriteContext, state: LiveState) -> None:
-        self._context, self._key, self._state = context, state.item.key, state
+    def __init__(self, context: WriteContext, key: ItemKey) -> None:
+        self._context, self._key = context, key
+        self._state: LiveState
         self.restored: list[str] = []
         self.remains: list[str] = []
         self.problems: list[str] = []
 
-    def restore(self, written: Mapping[str, JournalEntry]) -> None:
+    def restore(self, written: Mapping[str, JournalEntry], state: LiveState) -> None:
         """Open the item again, and then take off what was put on it; all of it, or nothing where it stays closed."""
+        self._state = state
+        self.problems.clear()
         closing = written.get("close")
         if closing:
             self.remains += ["closed", "reopened"]
@@ -129,7 +143,11 @@ class _Restoring:
         if not is_still_closed_by(self._state, closing, context.own):
             self.problems.append(f"{closed_by} closed it in the meantime: it stays closed, and nothing was undone")
             return False
-        self._send("reopen", {}, partial(context.forge.reopen, context.project, self._key))
+        try:
+            self._send("reopen", {}, partial(context.forge.reopen, context.project, self._key))
+        except NoEffect as error:
+            self.problems.append(f"it is still closed: {error.message}")
+            return False
         self.restored.append("state")
         return True
 
@@ -188,8 +206,8 @@ class _Restoring:
         """Send what another account than the one that wrote it may not be allowed to take back."""
         try:
             self._send(step, request, send)
-        except AuthError as error:
-            if error.is_rejected:
+        except (AuthError, NoEffect) as error:
+            if isinstance(error, AuthError) and error.is_rejected:
                 raise
             self.problems.append(f"{what} is still there: {error.message}")
             return False
@@ -200,4 +218,4 @@ class _Restoring:
             send()
             return {}
 
-        perform(self._context, Write(self._key, step, request, {}, sent), partial(look_up, self._context))
+        perform(self._context, Write(self._key, step, request, {}, sent))

@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from forgelore.errors import AuthError, LoreError
+from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.model import Cursor, Label, Project
 from forgelore.net.client import Client, HttpAnswer
 from forgelore.net.pages import Int64, OddValueError, read
 from forgelore.ports.closing import ClosingFacts
-from forgelore.ports.forge import Page
+from forgelore.ports.forge import Page, WriteRefused
 from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
 
@@ -114,6 +114,12 @@ class AnswerChecker(ABC):
     @abstractmethod
     def refusal(self, answer: HttpAnswer, what: str) -> LoreError:
         """Return what a refused answer means."""
+
+
+def as_refused_write(error: LoreError, status: int) -> LoreError:
+    """Return what a refusal of a write means: what one item does not take, another may."""
+    is_final = type(error) is ForgeError and 400 <= status < 500
+    return WriteRefused(error.message, hint=error.hint) if is_final else error
 
 
 def page_at_home(url: str | None, project: Project) -> str | None:

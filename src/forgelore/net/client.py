@@ -31,7 +31,7 @@ from forgelore.net.policy import (
     with_jitter,
 )
 from forgelore.net.policy import Tries as Tries  # noqa: PLC0414 - for clients that judge answers differently
-from forgelore.ports.forge import LostWrite
+from forgelore.ports.forge import LostWrite, WriteDelayed
 from forgelore.profiles import PROBED, TITLES
 from forgelore.text.dates import parse_http_date
 from forgelore.text.refs import is_loopback, web_root
@@ -128,6 +128,7 @@ class Client:
         self._pace = Pace(rate, clock=clock, sleep=sleep)
         self._write_pace = Pace(WRITES_PER_SECOND, clock=clock, sleep=sleep)
         self._quota = Quota()
+        self._write_tries = self._first_try()
         self._clock_skew_s: float | None = None
         timeout = TIMEOUT if one_try_s is None else httpx.Timeout(one_try_s)
         self._http = connect({"User-Agent": f"forgelore/{__version__}", **headers}, ca_file, timeout)
@@ -173,21 +174,53 @@ class Client:
         headers = {"Accept": accept, "Accept-Encoding": "identity"}
         return self._send("GET", path, OPTIONAL_TEXT, params=params, headers=headers, max_bytes=max_bytes)
 
-    def write(
-        self, method: str, path: str, payload: object = None, *, home: str, is_repeatable: bool = False
-    ) -> HttpAnswer:
-        """POST, PATCH, PUT or DELETE, a second or more after the last write. Returns any final answer.
+    def write(self, method: str, path: str, payload: object = None, *, home: str) -> HttpAnswer:
+        """POST, PATCH, PUT or DELETE, once, a second or more after the last write. Returns any final answer.
 
-        PATCH, PUT and DELETE mean the same twice and are repeated as a GET is. A POST is sent once, unless it
-        `is_repeatable` too: when it may have arrived and nobody said so, LostWrite is raised. A redirect is followed
-        only to an address that holds `home`: what was moved elsewhere must not be written to unseen.
+        It is never sent again from here: while a forge makes us wait, people act, and only the caller can look at what
+        they did. WriteDelayed: it was not taken, and the wait is over. LostWrite: it may have arrived, and nobody said
+        so. A redirect is followed only to an address that holds `home`: what was moved elsewhere must not be written to
+        unseen.
         """
         import msgspec
 
         body = msgspec.json.encode(payload) if payload is not None else None
         headers = {"Content-Type": "application/json"} if body is not None else {}
-        manner = ONCE if method == "POST" and not is_repeatable else USUAL
-        return self._send(method, path, manner, content=body, headers=headers, home=home, is_write=True)
+        tries = self._write_tries
+        try:
+            answer = self._exchange(method, self._base + path, content=body, headers=headers, home=home, is_write=True)
+        except httpx.HTTPError as error:
+            if not isinstance(error, NEVER_SENT):
+                raise self._lost(_describe(error)) from error
+            decision = after_failure(tries.failures + 1, _describe(error), attempts=tries.manner.attempts)
+            if not isinstance(decision, Wait):
+                self._write_tries = self._first_try()
+                raise self._unreachable(error) from error
+        else:
+            decision = self._judge(answer, tries)
+            if not isinstance(decision, Wait):
+                self._write_tries = self._first_try()
+                return answer
+        self._count(tries, decision)
+        self._wait(decision)
+        raise WriteDelayed(
+            f"{self.host} did not take what was sent ({decision.reason})", hint="run the same command again"
+        )
+
+    def _first_try(self) -> "Tries":
+        """Return the count of tries in a row at writes that the forge did not take."""
+        return Tries(ONCE._replace(attempts=1) if self._is_tried_once else ONCE)
+
+    def _count(self, tries: "Tries", decision: Wait) -> None:
+        tries.count(decision)
+        if tries.limits > self.max_limits:
+            raise RateLimited(f"{self.host} keeps limiting requests", hint="try again later; nothing was lost")
+
+    def _unreachable(self, error: httpx.HTTPError) -> ForgeError:
+        return ForgeError(
+            f"{self.host} cannot be reached: {_describe(error)}",
+            hint="check the network, proxy and certificate settings; run the same command to go on",
+        )
 
     def _send(self, method: str, path: str, manner: RetryRule = USUAL, **request: Any) -> HttpAnswer:
         """Send until the policy says that the answer is final."""
@@ -198,26 +231,20 @@ class Client:
             try:
                 answer = self._exchange(method, url, **request)
             except httpx.HTTPError as error:
-                if manner.is_once and not isinstance(error, NEVER_SENT):
-                    raise self._lost(_describe(error)) from error
                 decision = after_failure(tries.failures + 1, _describe(error), attempts=manner.attempts)
                 if not isinstance(decision, Wait):
-                    raise ForgeError(
-                        f"{self.host} cannot be reached: {_describe(error)}",
-                        hint="check the network, proxy and certificate settings; run the same command to go on",
-                    ) from error
+                    raise self._unreachable(error) from error
             else:
                 decision = self._judge(answer, tries)
                 if not isinstance(decision, Wait):
                     return answer
-            tries.count(decision)
-            if tries.limits > self.max_limits:
-                raise RateLimited(f"{self.host} keeps limiting requests", hint="try again later; nothing was lost")
+            self._count(tries, decision)
             self._wait(decision)
 
     def _judge(self, answer: HttpAnswer, tries: "Tries") -> NextStep:
         now_s, manner = self._forge_s(), tries.manner
         if manner.is_once and may_have_happened(answer.status):
+            self._pause_before_looking(answer)
             raise self._lost(f"HTTP {answer.status}")
         is_limit = answer.status in (403, 429)
         attempt = (tries.limits if is_limit else tries.failures) + 1
@@ -241,6 +268,12 @@ class Client:
                 answer.headers, answer.body, limits=tries.limits, failures=tries.failures, now_s=now_s
             )
         return decision
+
+    def _pause_before_looking(self, answer: HttpAnswer) -> None:
+        """A forge that asked for a pause gets it before anybody looks what became of a write."""
+        asked = decide(answer.status, answer.headers, answer.body, attempt=1, now_s=self._forge_s())
+        if isinstance(asked, Wait) and asked.is_limit:
+            self._pace.pause(min(asked.seconds, self._max_wait_s))
 
     def _exchange(self, method: str, url: str, **request: Any) -> HttpAnswer:
         """One round trip, redirects followed with method and body, on the same origin only."""

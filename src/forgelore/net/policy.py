@@ -11,7 +11,8 @@
     GraphQL 200 with RATE_LIMITED                      Wait until reset, else 60 s
     GraphQL 200 with `data: null` and no typed error   as a 5xx: it broke down on the way
     anything else                                      failed: the adapter says what it means
-    a POST that may have happened (408, 5xx, silence)  nothing: only who looks first may send it again
+    a write that was refused for now (a limit)         Wait, and then nothing: only who looks first may send it again
+    a write that may have happened (408, 5xx, silence) nothing: the same
 
 A wait is never cut short: a forge that says 20 minutes gets 20 minutes, or the caller stops and says when to come
 back. Each is a little longer, by chance (`with_jitter`). https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api

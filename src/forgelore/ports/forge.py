@@ -126,6 +126,16 @@ class LostWrite(ForgeError):
     """A write was sent and its answer never came: it may have happened. Look before doing it again."""
 
 
+class WriteDelayed(ForgeError):
+    """A write was not taken (a limit, no connection), and the wait for the next one is over. Meanwhile people may have
+    acted: look again before sending it.
+    """
+
+
+class WriteRefused(ForgeError):
+    """The forge refused one write for good, and wrote nothing; the next one may go through."""
+
+
 class ConversationLocked(ForgeError):
     """Somebody locked the conversation: the forge takes no comment from this token."""
 

@@ -70,7 +70,7 @@ from forgelore.triage.item import (
     without_warning,
 )
 from forgelore.triage.labels import learn_labels
-from forgelore.triage.posting import Posted, post_report
+from forgelore.triage.posting import Posted, post_report, write_patiently
 from forgelore.triage.readers import why_not_indexed_from
 from forgelore.triage.waiting import WaitingItems
 
@@ -377,7 +377,8 @@ class BotRun:
         """Make the item's comment say what was found. Labels are set once: who takes one away has decided."""
         bot = self.bot
         if before is None and self.context.inputs.apply_labels and triaged.labels:
-            bot.forge.add_labels(bot.project, triaged.key, [name for name, _ in triaged.labels])
+            names = [name for name, _ in triaged.labels]
+            write_patiently(lambda: bot.forge.add_labels(bot.project, triaged.key, names))
         was_there = before is not None and before.comment_url is not None
         if before is not None and not was_there and not triaged.body:
             return Posted("nothing", reason="nothing to say")

@@ -4,11 +4,12 @@ Ours is a comment by our own login whose first line is the marker. Somebody who 
 their own, and that is never touched. All of it can be repeated: the next run makes good what a killed one left undone.
 """
 
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeVar
 
 from forgelore.errors import AuthError, InvalidValue, NotFound
 from forgelore.model import ItemKey, Project
-from forgelore.ports.forge import Comment, ForgeComments, LostWrite
+from forgelore.ports.forge import Comment, ForgeComments, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
 from forgelore.text.markdown import is_report
 
@@ -17,6 +18,8 @@ REMOVED = "removed by a person"
 NOTHING_TO_SAY = "nothing to say"
 CLOSED = "the item is closed"
 _POSTS = 2  # sent again once, and only when the first surely left no comment behind
+_TRIES = 6
+T = TypeVar("T")
 
 
 class Posted(NamedTuple):
@@ -55,7 +58,7 @@ def post_report(
     place = _Place(forge, project, key, own)
     mine = _find_own(place)
     for extra in mine[1:]:
-        forge.delete_comment(project, key, extra.id)
+        _delete(place, extra)
     if not body:
         return _take_back(place, mine)
     if not mine and not may_create:
@@ -65,7 +68,7 @@ def post_report(
         return Posted("nothing", reason=REMOVED) if is_unwanted else _create(place, body)
     if _is_same(mine[0].body, body):
         return Posted("unchanged", mine[0].url)
-    updated = forge.update_comment(project, key, mine[0].id, body)
+    updated = _update(place, mine[0], body)
     # Gone since it was listed, a moment ago: rather another run that raced than a person, and that one may have posted.
     return Posted("updated", updated.url) if updated else _replace(place, body)
 
@@ -99,25 +102,51 @@ def _find_own(place: _Place) -> list[Comment]:
 def _take_back(place: _Place, mine: list[Comment]) -> Posted:
     if not mine:
         return Posted("nothing", reason=NOTHING_TO_SAY)
-    place.forge.delete_comment(place.project, place.key, mine[0].id)
+    _delete(place, mine[0])
     return Posted("deleted")
 
 
 def _replace(place: _Place, body: str) -> Posted:
     mine = _find_own(place)
-    updated = place.forge.update_comment(place.project, place.key, mine[0].id, body) if mine else None
+    updated = _update(place, mine[0], body) if mine else None
     return Posted("updated", updated.url) if updated else _create(place, body)
 
 
 def _create(place: _Place, body: str, *, posts: int = _POSTS) -> Posted:
-    """Post it. When the answer is lost, the marker tells whether it arrived."""
+    """Post it. When the answer is lost, the marker tells whether it arrived; after a wait, who posted it."""
     try:
         return Posted("created", place.forge.create_comment(place.project, place.key, body).url)
-    except LostWrite:
+    except WriteDelayed:
         mine = _find_own(place)
-        if not mine and posts == 1:
+    except LostWrite:
+        mine, posts = _find_own(place), posts - 1
+        if not mine and not posts:
             raise
-    return Posted("created", mine[0].url) if mine else _create(place, body, posts=posts - 1)
+    return Posted("created", mine[0].url) if mine else _create(place, body, posts=posts)
+
+
+def _update(place: _Place, comment: Comment, body: str) -> Comment | None:
+    return write_patiently(lambda: place.forge.update_comment(place.project, place.key, comment.id, body))
+
+
+def _delete(place: _Place, comment: Comment) -> bool:
+    return write_patiently(lambda: place.forge.delete_comment(place.project, place.key, comment.id))
+
+
+def write_patiently(write: Callable[[], T]) -> T:
+    """Return what a write returns that means the same twice: it is repeated after each wait, and some times after a
+    lost answer. How often a forge may make us wait, the client decides.
+    """
+    lost = 0
+    while True:
+        try:
+            return write()
+        except WriteDelayed:
+            continue
+        except LostWrite:
+            lost += 1
+            if lost == _TRIES:
+                raise
 
 
 def _is_same(there: str, body: str) -> bool:

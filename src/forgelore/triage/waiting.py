@@ -8,6 +8,7 @@ asked of the forge again. Whatever people did keeps the item open, and takes the
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from forgelore.dedupe.closing_rules import LiveItem, RecheckCase, SeenItem, WaitingNote, build_note, parse_note, recheck
 from forgelore.dedupe.clusters import protects
@@ -18,14 +19,14 @@ from forgelore.dedupe.maintainers import is_maintainer, people_of
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.errors import NotFound
 from forgelore.model import Cursor, Item, ItemKey, Project
-from forgelore.ports.forge import Comment, Forge
+from forgelore.ports.forge import Comment, Forge, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
 from forgelore.store.closings import list_open_labelled, load_associations
 from forgelore.store.items import load_ids
 from forgelore.sync.pages import KnownStore
 from forgelore.text.markdown import GRACE_LABEL, is_report
 from forgelore.triage.item import TriageContext
-from forgelore.triage.posting import ask_login
+from forgelore.triage.posting import ask_login, write_patiently
 
 MAX_CLOSED = 20  # in one run
 
@@ -40,18 +41,48 @@ class WaitingItems:
 
     def begin(self, key: ItemKey, target: int, hours: int) -> list[str]:
         """Tell that an item will be closed onto another, if the builtin judge says duplicate and nothing objects."""
+        return self._again(lambda: self._begin(key, target, hours))
+
+    def _again(self, work: Callable[[], list[str]]) -> list[str]:
+        """Begin anew after each wait, and once after a lost answer: people may have acted meanwhile."""
+        is_lost = False
+        while True:
+            try:
+                return work()
+            except WriteDelayed:
+                continue
+            except LostWrite:
+                if is_lost:
+                    raise
+                is_lost = True
+
+    def _begin(self, key: ItemKey, target: int, hours: int) -> list[str]:
         if not self._is_duplicate(key, target):
             return []
         live, onto = self._fetch(key), self._fetch(ItemKey(key.kind, target))
-        if live is None or onto is None or live.note is not None:
+        if live is None or onto is None:
             return []
+        ref = f"{profile_of(self._forge.name).sigil(key.kind)}{target}"
+        told = [f"{key.kind} {key.number} will be closed in {hours} hours as a duplicate of {ref}"]
+        if live.note is not None:
+            return told if self._label_told(key, live) else []
         note = WaitingNote(target, hours, self._now_ms, _seen(live), _seen(onto))
         if self._object(note, live, onto):
             return []
-        ref = f"{profile_of(self._forge.name).sigil(key.kind)}{target}"
         self._forge.create_comment(self._project, key, build_note(note, ref))
-        self._forge.add_labels(self._project, key, [GRACE_LABEL])
-        return [f"{key.kind} {key.number} will be closed in {hours} hours as a duplicate of {ref}"]
+        self._label(key)
+        return told
+
+    def _label_told(self, key: ItemKey, live: LiveState) -> bool:
+        """Label an item that this run has told and not labelled: the note was posted, and its answer lost."""
+        note = parse_note(live.note.body) if live.note else None
+        if note is None or note.at != self._now_ms or GRACE_LABEL in live.item.labels:
+            return False
+        self._label(key)
+        return True
+
+    def _label(self, key: ItemKey) -> None:
+        write_patiently(lambda: self._forge.add_labels(self._project, key, [GRACE_LABEL]))
 
     def close_due(self, is_late: Callable[[], bool]) -> list[str]:
         """Close what has waited long enough, and let go what people took part in."""
@@ -59,7 +90,7 @@ class WaitingItems:
         for key in list_open_labelled(self._context.store, self._context.project_id, GRACE_LABEL):
             if is_late() or len(done) >= MAX_CLOSED:
                 break
-            done += self._end(key)
+            done += self._again(partial(self._end, key))
         return done
 
     def _end(self, key: ItemKey) -> list[str]:
@@ -72,10 +103,24 @@ class WaitingItems:
         if reason is None and not self._is_duplicate(key, note.target):  # whoever wrote the note, the gates decide
             reason = ReasonCode.MISSING_ACCEPTED_EDGE
         if reason is None and onto is not None:
-            self._forge.close_as_duplicate(self._project, live.item, onto.item)
-            return [f"{key.kind} {key.number} was closed as a duplicate of {note.target}"]
-        self._forge.remove_labels(self._project, key, [GRACE_LABEL])
+            return self._close(live, onto)
+        write_patiently(lambda: self._forge.remove_labels(self._project, key, [GRACE_LABEL]))
         return [f"{key.kind} {key.number} stays open: {MEANINGS[reason or ReasonCode.TARGET_NOT_OPEN]}"]
+
+    def _close(self, live: LiveState, onto: LiveState) -> list[str]:
+        """Close an item, and look whether it is closed: some forges said yes and did nothing."""
+        key = live.item.key
+        is_lost = False
+        try:
+            self._forge.close_as_duplicate(self._project, live.item, onto.item)
+        except LostWrite:
+            is_lost = True
+        now = self._fetch(key)
+        if now is not None and not now.is_open:
+            return [f"{key.kind} {key.number} was closed as a duplicate of {onto.item.key.number}"]
+        if is_lost:
+            raise LostWrite(f"the closing of {key.kind} {key.number} was never answered", hint="run the bot again")
+        return [f"{key.kind} {key.number} stays open: {MEANINGS[ReasonCode.WRITE_WITHOUT_EFFECT]}"]
 
     def _is_duplicate(self, key: ItemKey, target: int) -> bool:
         item_id = load_ids(self._context.store, self._context.project_id, [key]).get(key)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.rest import ForgejoRest, item_path, message_of, repo_path, walk_pages
-from forgelore.forges.rest import read_closing_events
+from forgelore.forges.rest import as_refused_write, read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import OddValueError, split_rows
@@ -58,7 +58,7 @@ class ForgejoWrites:
                 answer = self._write("POST", f"{repo_path(project)}/labels", made, project, key)
                 known[name.lower()] = _id_of(wire.loose(answer.body))
         payload = {"labels": [known[name.lower()] for name in labels]}
-        self._write("POST", f"{item_path(project, key)}/labels", payload, project, key, is_repeatable=True)
+        self._write("POST", f"{item_path(project, key)}/labels", payload, project, key)
 
     def _label_ids(self, project: Project) -> dict[str, int]:
         """Return the number of each label of a project by its name in lower case."""
@@ -69,12 +69,11 @@ class ForgejoWrites:
         return known
 
     def _write(
-        self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False,
-        is_repeatable: bool = False,
-    ) -> HttpAnswer:  # fmt: skip
+        self, method: str, path: str, payload: object, project: Project, key: ItemKey, *, may_be_gone: bool = False
+    ) -> HttpAnswer:
         """Send something, to this project and to no other; raises what a refusal means to a person."""
         home = f"{repo_path(project)}/"
-        answer = self._rest.client.write(method, path, payload, home=home, is_repeatable=is_repeatable)
+        answer = self._rest.client.write(method, path, payload, home=home)
         if answer.status not in (200, 201, 204) and not (may_be_gone and answer.status == 404):
             raise self._refusal(answer, project, key)
         return answer
@@ -86,7 +85,7 @@ class ForgejoWrites:
         if answer.status == 423:
             return ForgeError(f"the project is archived: nothing can be posted on {what}", hint="leave it as it is")
         if answer.status != 403:
-            return self._rest.refusal(answer, what)
+            return as_refused_write(self._rest.refusal(answer, what), answer.status)
         if self._is_locked(project, key):
             hint = "unlock it, or post with an account that may write to the project"
             return ConversationLocked(f"the conversation of {what} is locked", hint=hint)

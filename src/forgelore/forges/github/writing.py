@@ -17,7 +17,7 @@ from forgelore.errors import AuthError, ForgeError, LoreError, LostPage, NotFoun
 from forgelore.forges.github import wire
 from forgelore.forges.github.graph import Graph
 from forgelore.forges.github.rest import GitHubRest, message_of, object_in, repo_path
-from forgelore.forges.rest import read_closing_events
+from forgelore.forges.rest import as_refused_write, read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import Int64, read, split_rows, walk_links
@@ -73,12 +73,9 @@ class GitHubWrites:
         return True
 
     def add_labels(self, project: Project, key: ItemKey, labels: Sequence[str]) -> None:
-        """Adding a label twice is adding it once: this POST may be repeated."""
         path = f"{repo_path(project)}/issues/{key.number}/labels"
         payload = {"labels": list(labels)}
-        self._check_written(
-            self._rest.client.write("POST", path, payload, home=_home(project), is_repeatable=True), key
-        )
+        self._check_written(self._write("POST", path, payload, project), key)
 
     def _write(self, method: str, path: str, payload: object, project: Project) -> HttpAnswer:
         """Send something, to this project and to no other."""
@@ -95,7 +92,7 @@ class GitHubWrites:
         if 300 <= answer.status < 400:
             return _moved(key)
         if answer.status != 403:
-            return self._rest.refusal(answer, what)
+            return as_refused_write(self._rest.refusal(answer, what), answer.status)
         if "locked" in said.lower():
             hint = "unlock it, or post with an account that may write to the project"
             return ConversationLocked(f"the conversation of {what} is locked", hint=hint)
@@ -136,7 +133,7 @@ class GitHubWrites:
         self._patch(project, key, {"state": "open", **reason})
 
     def _patch(self, project: Project, key: ItemKey, payload: dict[str, object]) -> None:
-        """A change is an issue too, and is closed as one. The same PATCH twice means the same: it is repeated."""
+        """A change is an issue too, and is closed as one."""
         path = f"{repo_path(project)}/issues/{key.number}"
         self._check_written(self._write("PATCH", path, payload, project), key)
 

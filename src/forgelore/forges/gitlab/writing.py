@@ -18,12 +18,12 @@ from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.forges.gitlab import wire
 from forgelore.forges.gitlab.payloads import own_link
 from forgelore.forges.gitlab.rest import PART_OF, GitLabRest, item_path, message_of
-from forgelore.forges.rest import read_closing_events
+from forgelore.forges.rest import as_refused_write, read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import Int64, read, split_rows, walk_links
 from forgelore.ports.closing import ClosingFacts
-from forgelore.ports.forge import Comment, ConversationLocked
+from forgelore.ports.forge import Comment, ConversationLocked, WriteRefused
 from forgelore.text.fence import storable
 
 
@@ -90,7 +90,7 @@ class GitLabWrites:
     def _refusal(self, answer: HttpAnswer, project: Project, key: ItemKey) -> LoreError:
         what = f"{key.kind} {key.number}"
         if answer.status != 403:
-            return self._rest.refusal(answer, what)
+            return as_refused_write(self._rest.refusal(answer, what), answer.status)
         if self._is_locked(project, key):
             hint = "unlock it, or post with a member of the project"
             return ConversationLocked(f"the conversation of {what} is locked", hint=hint)
@@ -140,7 +140,7 @@ class GitLabWrites:
         payload = {"body": f"/duplicate #{target.key.number}"}
         answer = self._write("POST", f"{item_path(project, item.key)}/notes", payload, project, item.key)
         if answer.status != 202:
-            raise ForgeError(
+            raise WriteRefused(
                 f"{self._rest.host} treated /duplicate as text and did not close {item.key.number}",
                 hint="the token's account needs the role Reporter or more",
             )
