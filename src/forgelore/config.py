@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgelore.errors import ConfigError
 from forgelore.profiles import PROFILES, ForgeProfile
-from forgelore.text.markdown import CLOSED
+from forgelore.text.markdown import CLOSED, KEEP_OPEN_LABELS
 from forgelore.text.refs import Hosts, is_loopback, web_root
 
 if TYPE_CHECKING:
@@ -127,6 +127,14 @@ SETTINGS = (
         "whose items `dedupe` never closes, where the forge does not tell who they are; taken as complete",
     ),
     Setting(
+        "keep_open_labels",
+        KEEP_OPEN_LABELS,
+        0,
+        0,
+        False,
+        "labels that keep an item from being closed as a duplicate, in any case and scope (`status: Confirmed`)",
+    ),
+    Setting(
         "dedupe_language",
         "en",
         0,
@@ -170,6 +178,7 @@ class Config(NamedTuple):
     embedder_concurrency: int = 1
     close_message: str = CLOSED
     maintainers: tuple[str, ...] = ()
+    keep_open_labels: tuple[str, ...] = KEEP_OPEN_LABELS
     dedupe_language: str = "en"
     llm: "tuple[LlmProfile, ...]" = ()
     warnings: tuple[str, ...] = ()
@@ -329,9 +338,9 @@ def _checked(setting: Setting, value: Any, where: str) -> Any:
         from forgelore.llm_settings import read_llm_table
 
         return read_llm_table(value, where)
-    if setting.name in ("projects", "maintainers"):
+    if setting.name in ("projects", "maintainers", "keep_open_labels"):
         if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
-            example = {"projects": "owner/repo", "maintainers": "login"}[setting.name]
+            example = {"projects": "owner/repo", "maintainers": "login", "keep_open_labels": "confirmed"}[setting.name]
             raise ConfigError(
                 f"{where}: {setting.name} must be a list of names", hint=f'for example: {setting.name} = ["{example}"]'
             )

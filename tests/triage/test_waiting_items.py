@@ -79,9 +79,37 @@ def test_whatever_people_do_keeps_it_open_and_takes_the_label_off(waiting, act):
     waiting.server.clock.advance(3600)
     act(waiting, copy)
     waiting.daily(HOURS + 1)
-    assert state(waiting, copy) == ("open", [])
+    assert (state(waiting, copy)[0], "possible-duplicate" in state(waiting, copy)[1]) == ("open", False)
+    notes = waiting.notes(copy)
+    assert all("This stays open after all" in one and "will be closed" not in one for one in notes)
+    assert len(notes) == 1
     waiting.daily(HOURS + 1)
     assert state(waiting, copy)[0] == "open"
+    waiting.split(copy)
+    assert len(waiting.notes(copy)) == 1, "who objected is not told again"
+
+
+FAULTS = {
+    "429": {"status": 429, "headers": {"Retry-After": "1"}},
+    "502, not done": {"status": 502},
+    "502, done": {"status_after": 502},
+    "no effect": {"status": 200},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("objects", [False, True])
+def test_the_bot_looks_again_after_every_wait(waiting, fault, objects):
+    copy = waiting.split(waiting.copy())
+
+    def act():
+        if objects and fault != "502, done":
+            waiting.project.comment(copy, "It is not", author="zoe")
+
+    waiting.server.fail(method="PATCH", path=rf"/issues/{copy}$", times=1, then=act, **FAULTS[fault])
+    waiting.daily(HOURS + 1)
+    is_closed = fault == "502, done" or (not objects and fault != "no effect")
+    assert state(waiting, copy)[0] == ("closed" if is_closed else "open")
 
 
 def test_what_somebody_reopens_is_not_closed_again(waiting):

@@ -97,8 +97,9 @@ def _open_context(app: App, forge: Forge, project: Project, inputs: Inputs, path
     project_id = open_project(store, project, app.now_ms())
     retriever = Retriever(store, embedder, problem=problem)
     return TriageContext(
-        store, forge, project, project_id, retriever, embedder, inputs, is_compact=True, now_ms=app.now_ms
-    )
+        store, forge, project, project_id, retriever, embedder, inputs, is_compact=True, now_ms=app.now_ms,
+        keep_open=app.config.keep_open_labels,
+    )  # fmt: skip
 
 
 def write_judgement(result: BotResult, path: str) -> None:

@@ -102,7 +102,7 @@ def make_clusters(app: App, project: str | None, *, bound: int, dry_run: bool) -
 
 
 def make_plan(app: App, project: str | None, settings: PlanSettings, *, dry_run: bool) -> ClosingPlan:
-    settings = settings._replace(maintainers=app.config.maintainers)
+    settings = settings._replace(maintainers=app.config.maintainers, keep_open=app.config.keep_open_labels)
     return plan_closings(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
 
 
@@ -119,7 +119,9 @@ def apply_run(
     store = app.store(create=True)
     plan = load_plan(store, run)
     project, config = _project_of(app, plan.project_id), app.config
-    settings = ApplySettings(config.close_message, close_after, unproven, config.maintainers, force)
+    settings = ApplySettings(
+        config.close_message, close_after, unproven, config.maintainers, force, config.keep_open_labels
+    )
     return apply_plan(app.job(project), app.forge(project.name), plan, settings, on_line=on_line)
 
 

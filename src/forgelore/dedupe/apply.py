@@ -9,7 +9,7 @@ second time. Whatever people, a judge or another run said since the plan keeps a
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -34,9 +34,9 @@ from forgelore.dedupe.journal import (
 from forgelore.dedupe.maintainers import LivePeople
 from forgelore.dedupe.plan import Copies, load_edges, load_waiting
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.errors import InvalidValue, Unproven
+from forgelore.errors import AuthError, InvalidValue, NotFound, Unproven
 from forgelore.model import Item, ItemKey
-from forgelore.ports.forge import ConversationLocked, Forge, LostWrite, WriteDelayed
+from forgelore.ports.forge import ConversationLocked, Forge, LostWrite, WriteDelayed, WriteRefused
 from forgelore.profiles import profile_of
 from forgelore.records import EdgeJudge, PlannedClosing
 from forgelore.store.closings import (
@@ -48,23 +48,32 @@ from forgelore.store.closings import (
     save_closings,
 )
 from forgelore.store.database import Store
-from forgelore.store.decisions import DedupeRun, end_run, list_runs, load_run, save_counters
-from forgelore.text.markdown import CLOSED, GRACE, GRACE_LABEL, build_message, closing_marker
+from forgelore.store.decisions import DedupeRun, each_override, end_run, list_runs, load_run, save_counters
+from forgelore.text.markdown import (
+    CLOSED,
+    GRACE,
+    GRACE_LABEL,
+    KEEP_OPEN_LABELS,
+    STAYS_OPEN,
+    build_message,
+    closing_marker,
+)
 
 
 def find_objection(
     context: WriteContext, people: LivePeople, line: PlannedClosing, state: LiveState | None, target: LiveState | None,
-    *, own_comments: int,
+    *, own: Collection[str], keep_open: Collection[str],
 ) -> ReasonCode | None:  # fmt: skip
     """Return what forbids a closing now; None: nothing does, and both items are there and open.
 
-    Hours of grace come before the recheck: the comment that told of them is no discussion.
+    Hours of grace come before the recheck: the comment that told of them is no discussion. `own`: the steps of this
+    run that were done with the item. `keep_open`: labels that speak against a closing.
     """
     if state is not None and state.is_open and (reason := _find_grace(context, line)):
         return reason
     kind = (state or target).item.key.kind if state or target else "issue"  # type: ignore[union-attr]
     standing = load_edges(context.store, context.project_id, kind)
-    if reason := _recheck(context, line, state, target, standing, own_comments=own_comments):
+    if reason := _recheck(context, line, state, target, standing, own, keep_open):
         return reason
     assert state is not None
     return people.protects(state.item) or _overruled(context, line, standing, kind) or _circle(context, line)
@@ -72,25 +81,30 @@ def find_objection(
 
 def _recheck(
     context: WriteContext, line: PlannedClosing, state: LiveState | None, target: LiveState | None,
-    standing: EffectiveEdges, *, own_comments: int,
+    standing: EffectiveEdges, own: Collection[str], keep_open: Collection[str],
 ) -> ReasonCode | None:  # fmt: skip
     seen = json.loads(line.seen)
     newest = find_newest_comment(context, state, closing_marker(context.run_id, line.item_id))
     case = RecheckCase(
         msgspec.convert(seen["item"], SeenItem),
         state and state.as_live(
-            comments=state.item.comment_count, own_comments=own_comments, newest_comment=newest
+            comments=state.item.comment_count, own_comments=int("comment" in own), newest_comment=newest
         ),
         msgspec.convert(seen["target"], SeenItem), target and target.as_live(comments=target.item.comment_count),
-        is_accepted=is_accepted(line, standing),
+        accepted_at=_find_acceptance(context, line, standing),
+        own_label=GRACE_LABEL if "label" in own and "unlabel" not in own else "", keep_open=keep_open,
     )  # fmt: skip
     return recheck(case)
 
 
-def is_accepted(line: PlannedClosing, standing: EffectiveEdges) -> bool:
-    """Tell whether a person accepted the very pair of a line."""
-    pairs = {(one.source, one.target) for one in standing.edges if one.source in standing.by_people}
-    return (line.item_id, line.target_id) in pairs
+def _find_acceptance(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges) -> int | None:
+    """Return when a person accepted the very pair of a line; None where nobody did."""
+    pair = (line.item_id, line.target_id)
+    if line.item_id not in standing.by_people or not any(tuple(one[:2]) == pair for one in standing.edges):
+        return None
+    words = each_override(context.store, context.project_id)
+    said = [one for one in words if one.action == "accept" and (one.item_id, one.target_id) == pair]
+    return max(one.said_at for one in said)
 
 
 def _overruled(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges, kind: str) -> ReasonCode | None:
@@ -193,7 +207,8 @@ def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, ta
     body = build_message(words, marker=closing_marker(context.run_id, item_id), target=ref, hours=hours)
 
     def send() -> JournalValues:
-        return {"comment_id": context.forge.create_comment(context.project, key, body).id}
+        posted = context.forge.create_comment(context.project, key, body)
+        return {"comment_id": posted.id, "created_at": posted.created_at}
 
     perform(context, Write(key, "comment", {"body": body}, {}, send))
 
@@ -221,9 +236,45 @@ def wait(
         comment_on(context, item_id, state.item.key, GRACE, target, hours=hours)
     if "label" not in done:
         label_item(context, state, GRACE_LABEL)
-    if said is None or context.now_ms() < (said.answered_at or said.sent_at) + hours * HOUR_MS:
+    if said is None or _forge_ms(context) < _told_at(said) + hours * HOUR_MS:
         return ReasonCode.IN_GRACE
     return ReasonCode.DISCUSSED_SINCE_PLAN if _has_reactions(context, state.item.key, said) else None
+
+
+def _forge_ms(context: WriteContext) -> int:
+    """Return the forge's clock: ours may be wrong by days."""
+    return context.forge.server_ms() or context.now_ms()
+
+
+def _told_at(said: JournalEntry) -> int:
+    """Return when the forge says that people were told; of an older entry when we sent it."""
+    told_at = (said.answer or {}).get("created_at")
+    return told_at if isinstance(told_at, int) else said.answered_at or said.sent_at
+
+
+def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
+    """Take back the label and the promise of an item that stays open: the comment says so from now on."""
+    key, said, given = state.item.key, done.get("comment"), done.get("label")
+    comment_id = (said.answer or {}).get("comment_id") if said else None
+    if said is not None and isinstance(comment_id, int) and "withdraw" not in done:
+        marker = str(said.request.get("body")).partition("\n")[0]
+        ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
+        body = build_message(STAYS_OPEN, marker=marker, target=ref)
+
+        def change() -> JournalValues:
+            context.forge.update_comment(context.project, key, comment_id, body)
+            return {}
+
+        perform(context, Write(key, "withdraw", {"comment_id": comment_id, "body": body}, {}, change))
+    before = given.before.get("labels") if given else None
+    is_ours = isinstance(before, list) and GRACE_LABEL not in before
+    if is_ours and "unlabel" not in done and GRACE_LABEL in state.item.labels:
+
+        def remove() -> JournalValues:
+            context.forge.remove_labels(context.project, key, [GRACE_LABEL])
+            return {}
+
+        perform(context, Write(key, "unlabel", {"labels": [GRACE_LABEL]}, {}, remove))
 
 
 def _has_reactions(context: WriteContext, key: ItemKey, said: JournalEntry) -> bool:
@@ -233,7 +284,8 @@ def _has_reactions(context: WriteContext, key: ItemKey, said: JournalEntry) -> b
 
 class ApplySettings(NamedTuple):
     """`close_after`: hours of grace, 0 for none. What a run began with stays, also when it is gone on with.
-    `maintainers`: by the settings. `force`: take over from a run that has gone quiet on another machine.
+    `maintainers`, and labels that keep an item open: by the settings. `force`: take over from a run that has gone quiet
+    on another machine.
     """
 
     message: str = CLOSED
@@ -241,6 +293,7 @@ class ApplySettings(NamedTuple):
     is_unproven: bool = False
     maintainers: Sequence[str] = ()
     force: bool = False
+    keep_open: Sequence[str] = KEEP_OPEN_LABELS
 
 
 class AppliedLine(NamedTuple):
@@ -315,6 +368,8 @@ class _Work:
 
     def __init__(self, context: WriteContext, settings: ApplySettings, hours: int) -> None:
         self._context, self._message, self._hours = context, settings.message, hours
+        self._keep_open = settings.keep_open
+        self._before = {one.item_id: one.reason for one in list_closings(context.store, context.run_id)}
         self._people = LivePeople(context, settings.maintainers)
         self.problems: list[str] = []
 
@@ -361,13 +416,20 @@ class _Work:
         state = fetch_live(context, key)
         if "close" in done:
             return self._after_closing(done, item, state, target)
-        target_state, own_comments = fetch_live(context, _key(target)), int("comment" in done)
-        if reason := find_objection(context, self._people, line, state, target_state, own_comments=own_comments):
+        target_state = fetch_live(context, _key(target))
+        reason = find_objection(context, self._people, line, state, target_state, own=done, keep_open=self._keep_open)
+        if "withdraw" in done:  # people were told that it stays open
+            before = self._before.get(item.id) or ReasonCode.DISCUSSED_SINCE_PLAN
+            reason = reason or ReasonCode(before)
+        if reason is None and self._hours:
+            assert state is not None
+            reason = wait(context, done, item.id, state, _key(target), self._hours)
+        if reason:
+            if state is not None and state.is_open and reason not in _WAITS:
+                self._withdraw(done, state, _key(target))
             return reason
         assert state is not None
         assert target_state is not None
-        if self._hours and (reason := wait(context, done, item.id, state, _key(target), self._hours)):
-            return reason
         if not close_item(context, target.id, state, target_state.item):
             return ReasonCode.REOPENED_SINCE_PLAN
         if not self._hours:
@@ -383,6 +445,15 @@ class _Work:
         if not self._hours and "comment" not in done:
             self._comment(item, _key(target))
         return None
+
+    def _withdraw(self, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
+        try:
+            withdraw(self._context, done, state, target)
+        except (AuthError, NotFound, ConversationLocked, WriteRefused, NoEffect) as error:
+            if isinstance(error, AuthError) and error.is_rejected:
+                raise
+            key = state.item.key
+            self.problems.append(f"{key.kind} {key.number} stays open, and our comment or label is there: {error}")
 
     def _comment(self, item: PlanItem, target: ItemKey) -> None:
         try:

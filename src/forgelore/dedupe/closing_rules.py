@@ -7,7 +7,8 @@ part. Runs remember that in the journal, the bot in a note on the forge.
 proof       An audit has to show that a judge's accepted edges are right often enough.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec import Struct
 from forgelore.dedupe.clusters import is_newer_by_another
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.records import EdgeJudge, GracePeriod
-from forgelore.text.markdown import GRACE, build_message
+from forgelore.text.markdown import GRACE, STAYS_OPEN, build_message
 
 
 class SeenItem(Struct, frozen=True):
@@ -29,6 +30,7 @@ class SeenItem(Struct, frozen=True):
     updated_at: int | None
     newest_comment: int | None = None  # ids grow; None: no comment was stored
     head_sha: str | None = None  # of a change
+    milestone: str | None = None
 
 
 class LiveItem(NamedTuple):
@@ -48,16 +50,24 @@ class LiveItem(NamedTuple):
     newest_comment: int | None = None  # that is not ours; None: nobody looked
     is_confidential: bool = False
     head_sha: str | None = None
+    labels: tuple[str, ...] = ()
+    milestone: str | None = None
+    is_locked: bool = False
+    is_approved: bool = False  # or merges by itself; of a change
 
 
 class RecheckCase(NamedTuple):
-    """An item and its target, then and now. `is_accepted`: a person accepted this very pair."""
+    """An item and its target, then and now. `accepted_at`: when a person accepted this very pair. `own_label`: the one
+    that we gave it and that tells of its closing. `keep_open`: labels that speak against it.
+    """
 
     seen: SeenItem
     live: LiveItem | None  # None: it is gone
     seen_target: SeenItem
     target: LiveItem | None
-    is_accepted: bool = False
+    accepted_at: int | None = None
+    own_label: str = ""
+    keep_open: Collection[str] = ()
 
 
 def recheck(case: RecheckCase) -> ReasonCode | None:
@@ -70,9 +80,9 @@ def _is_closed(case: RecheckCase) -> bool:
 
 
 def _is_reopened(case: RecheckCase) -> bool:
-    """Both times are the forge's: a reopening that the plan had seen lies before the item's last update."""
+    """A reopening stands however long ago it was, unless a person accepted this very pair since."""
     reopened_at = case.live.reopened_at if case.live else None
-    return reopened_at is not None and reopened_at > (case.seen.updated_at or 0)
+    return reopened_at is not None and reopened_at >= (case.accepted_at or 0)
 
 
 def _is_confidential(case: RecheckCase) -> bool:
@@ -117,18 +127,57 @@ def _is_target_duplicate(case: RecheckCase) -> bool:
     return case.target is not None and case.target.is_duplicate
 
 
+def _is_locked(case: RecheckCase) -> bool:
+    """Nobody could object there."""
+    return case.live is not None and case.live.is_locked
+
+
+def _has_lost_label(case: RecheckCase) -> bool:
+    return bool(case.own_label) and case.live is not None and case.own_label not in case.live.labels
+
+
+def _is_labelled_against(case: RecheckCase) -> bool:
+    return case.live is not None and speaks_against(case.live.labels, case.keep_open)
+
+
+def speaks_against(labels: Iterable[str], keep_open: Iterable[str]) -> bool:
+    """Tell whether one of the labels is among those that keep an item open; case, signs and a scope do not matter.
+
+    "status: Keep-Open" speaks against closing where "keep open" does.
+    """
+    wanted = {_label_words(label) for label in keep_open}
+    return any({_label_words(label), _label_words(re.split(r"[:/]", label)[-1])} & wanted for label in labels)
+
+
+def _label_words(label: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", label.lower()))
+
+
+def _has_new_milestone(case: RecheckCase) -> bool:
+    return case.live is not None and case.live.milestone not in (None, case.seen.milestone)
+
+
+def _is_approved(case: RecheckCase) -> bool:
+    return case.live is not None and case.live.is_approved
+
+
 def _is_target_newer(case: RecheckCase) -> bool:
     has_both = case.live is not None and case.target is not None
-    return has_both and not case.is_accepted and is_newer_by_another(case.target, case.live)  # type: ignore[arg-type]
+    return has_both and case.accepted_at is None and is_newer_by_another(case.target, case.live)  # type: ignore[arg-type]
 
 
 _RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
     (_is_closed, ReasonCode.NOT_OPEN),
     (_is_confidential, ReasonCode.CONFIDENTIAL),
     (_is_reopened, ReasonCode.REOPENED_SINCE_PLAN),
+    (_is_locked, ReasonCode.CONVERSATION_LOCKED),
     (_is_edited, ReasonCode.EDITED_SINCE_PLAN),
     (_is_assigned, ReasonCode.ASSIGNED_SINCE_PLAN),
     (_is_discussed, ReasonCode.DISCUSSED_SINCE_PLAN),
+    (_has_lost_label, ReasonCode.LABEL_REMOVED),
+    (_is_labelled_against, ReasonCode.LABELLED_AGAINST),
+    (_has_new_milestone, ReasonCode.MILESTONE_SINCE_PLAN),
+    (_is_approved, ReasonCode.CHANGE_APPROVED),
     (_is_target_closed, ReasonCode.TARGET_NOT_OPEN),
     (_is_target_duplicate, ReasonCode.TARGET_IS_DUPLICATE),
     (_is_target_newer, ReasonCode.TARGET_IS_NEWER),
@@ -136,8 +185,10 @@ _RULES: tuple[tuple[Callable[[RecheckCase], bool], ReasonCode], ...] = (
 
 
 _TOOK_PART = frozenset(
-    (ReasonCode.DISCUSSED_SINCE_PLAN, ReasonCode.REOPENED_SINCE_PLAN, ReasonCode.ASSIGNED_SINCE_PLAN)
-)
+    (ReasonCode.DISCUSSED_SINCE_PLAN, ReasonCode.REOPENED_SINCE_PLAN, ReasonCode.ASSIGNED_SINCE_PLAN,
+     ReasonCode.LABEL_REMOVED, ReasonCode.LABELLED_AGAINST, ReasonCode.MILESTONE_SINCE_PLAN,
+     ReasonCode.CHANGE_APPROVED)
+)  # fmt: skip
 
 
 def find_waiting(periods: Iterable[GracePeriod], accepted_at: Mapping[int, int]) -> dict[int, ReasonCode]:
@@ -163,7 +214,7 @@ def why_waiting(periods: Mapping[int, ReasonCode], item_id: int, target_id: int 
     return periods.get(item_id) or (ReasonCode.IN_GRACE if is_target_waiting else None)
 
 
-_BEGIN, _END = "<!-- forgelore:waiting:v1 ", " -->"
+NOTE_BEGIN, _END = "<!-- forgelore:waiting:v1 ", " -->"
 HOUR_MS = 3_600_000
 
 
@@ -173,7 +224,7 @@ class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         <!-- forgelore:waiting:v1 {"target": 7, "hours": 72, "at": 1700000000000, …} -->
 
     The forge alone remembers it, because the bot's index may be lost, or pushed by somebody else. `at`: on the forge's
-    clock. `item` and `onto`: what the item and its target looked like.
+    clock. `item` and `onto`: what the item and its target looked like. `is_ended`: the item stays open after all.
     """
 
     target: int
@@ -181,6 +232,7 @@ class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: int
     item: SeenItem
     onto: SeenItem
+    is_ended: bool = False
 
     def is_over(self, now_ms: int) -> bool:
         return now_ms >= self.at + self.hours * HOUR_MS
@@ -189,16 +241,17 @@ class WaitingNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def build_note(note: WaitingNote, target: str) -> str:
     """Return the comment; nothing in it can end its first line before its end."""
     text = msgspec.json.encode(note).decode().replace(">", "\\u003e")
-    return build_message(GRACE, marker=f"{_BEGIN}{text}{_END}", target=target, hours=note.hours)
+    words = STAYS_OPEN if note.is_ended else GRACE
+    return build_message(words, marker=f"{NOTE_BEGIN}{text}{_END}", target=target, hours=note.hours)
 
 
 def parse_note(body: str | None) -> WaitingNote | None:
     """Return what a comment of ours remembers; None for any other."""
     line = (body or "").partition("\n")[0].strip()
-    if not (line.startswith(_BEGIN) and line.endswith(_END)):
+    if not (line.startswith(NOTE_BEGIN) and line.endswith(_END)):
         return None
     try:
-        return msgspec.json.decode(line[len(_BEGIN) : -len(_END)], type=WaitingNote)
+        return msgspec.json.decode(line[len(NOTE_BEGIN) : -len(_END)], type=WaitingNote)
     except (msgspec.ValidationError, msgspec.DecodeError):
         return None
 

@@ -13,6 +13,7 @@ nothing behind ends as failed. What tells that a write is done:
 
     close      the account that sent it was the last to close it since it was last read, also where it was reopened
     comment    a comment of that account with the entry's marker is there
+    withdraw   that comment says that the item stays open, or is gone
     label      the labels are there
     reopen, uncomment, unlabel, unmark, unlink    what they take away is away
 
@@ -161,6 +162,7 @@ class LiveState(NamedTuple):
             content_hash(item.key.kind, item.title, item.body), tuple(item.assignees), comments,
             item.review_comment_count, facts.reopened_at, bool(facts.duplicate_of) or item.state_reason == "duplicate",
             own_comments, newest_comment, item.is_confidential, item.head_sha or facts.head_sha,
+            tuple(item.labels), item.milestone, item.is_locked, facts.is_approved or facts.is_merging,
         )  # fmt: skip
 
 
@@ -243,7 +245,7 @@ def settle_item(context: WriteContext, key: ItemKey, *, run_id: int | None = Non
 
 def look_up(context: WriteContext, entry: JournalEntry) -> JournalValues | None:
     """Return what the forge shows of a write; None when it shows nothing of it."""
-    if entry.step in ("comment", "uncomment"):
+    if entry.step in ("comment", "uncomment", "withdraw"):
         return _look_for_comment(context, entry)
     state = fetch_live(context, entry.key)
     if state is None or entry.step not in _SIGNS:
@@ -256,10 +258,15 @@ def _look_for_comment(context: WriteContext, entry: JournalEntry) -> JournalValu
         number = entry.request.get("comment_id")
         is_there = any(one.id == number for one in context.forge.list_comments(context.project, entry.key))
         return None if is_there else {"found": "it is gone"}
+    if entry.step == "withdraw":
+        number, body = entry.request.get("comment_id"), str(entry.request.get("body"))
+        found = [one for one in context.forge.list_comments(context.project, entry.key) if one.id == number]
+        is_told = not found or found[0].body.replace("\r\n", "\n").strip() == body.strip()
+        return {"found": "its words" if found else "it is gone"} if is_told else None
     marker = str(entry.request.get("body")).partition("\n")[0]
     for comment in context.forge.list_comments(context.project, entry.key):
         if is_own_comment(comment, marker, [entry.account or context.own]):
-            return {"comment_id": comment.id, "found": "its marker"}
+            return {"comment_id": comment.id, "created_at": comment.created_at, "found": "its marker"}
     return None
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from forgelore.compare.sameness import find_sameness, without_boilerplate
 from forgelore.context import JobContext
-from forgelore.dedupe.closing_rules import SeenItem, find_waiting, why_waiting
+from forgelore.dedupe.closing_rules import SeenItem, find_waiting, speaks_against, why_waiting
 from forgelore.dedupe.clusters import (
     BOUND,
     ClusterItem,
@@ -56,6 +56,7 @@ from forgelore.store.decisions import (
     save_counters,
 )
 from forgelore.store.projects import StoredProject
+from forgelore.text.markdown import KEEP_OPEN_LABELS
 
 CLUSTERED = ("issue", "change")
 
@@ -217,6 +218,7 @@ class PlanSettings(NamedTuple):
     min_close: float = MIN_CLOSE
     kinds: tuple[str, ...] = CLUSTERED
     maintainers: Sequence[str] = ()
+    keep_open: Sequence[str] = KEEP_OPEN_LABELS
 
 
 class PlanLine(NamedTuple):
@@ -321,7 +323,7 @@ def _plan_kind(
         unnamed = {(one.source, one.target) for one in more}
         copies |= {one.item_id: cluster.members for one in found if (one.item_id, one.target_id) in unnamed}
         for one in found:
-            reason = _object_to(one, items, closed_onto, waiting)
+            reason = _object_to(one, items, closed_onto, waiting, settings.keep_open)
             lines.append(_as_line(one._replace(reason=reason or "", cluster_id=cluster.id), items))
     return lines, items, standing.by_people, copies
 
@@ -346,7 +348,7 @@ def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
 
 def _object_to(
     line: PlannedClosing, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int],
-    waiting: Mapping[int, ReasonCode],
+    waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
 ) -> str | None:  # fmt: skip
     """Return why an item stays open. One that we closed before and that is open again in the store was reopened by
     somebody: that stands. So do hours of grace, its own or its target's.
@@ -358,6 +360,10 @@ def _object_to(
         return line.reason
     if item.is_confidential or (target and target.is_confidential):
         return ReasonCode.CONFIDENTIAL
+    if item.is_locked:
+        return ReasonCode.CONVERSATION_LOCKED
+    if speaks_against(item.labels, keep_open):
+        return ReasonCode.LABELLED_AGAINST
     return why_waiting(waiting, item.id, line.target_id)
 
 
@@ -370,7 +376,7 @@ def _as_line(line: PlannedClosing, items: Mapping[int, PlanItem]) -> PlannedClos
 def _seen(item: PlanItem) -> dict[str, object]:
     seen = SeenItem(
         item.content_hash, item.assignees, item.comment_count, item.review_comment_count, item.updated_at,
-        item.newest_comment, item.head_sha,
+        item.newest_comment, item.head_sha, item.milestone,
     )  # fmt: skip
     return dict(msgspec.to_builtins(seen))
 

@@ -48,6 +48,10 @@ class ReasonCode(StrEnum):
     REOPENED_SINCE_PLAN = "reopened_since_plan"
     ASSIGNED_SINCE_PLAN = "assigned_since_plan"
     DISCUSSED_SINCE_PLAN = "discussed_since_plan"
+    LABEL_REMOVED = "label_removed"
+    LABELLED_AGAINST = "labelled_against"
+    MILESTONE_SINCE_PLAN = "milestone_since_plan"
+    CHANGE_APPROVED = "change_approved"
     IN_GRACE = "in_grace"
     CONFIDENTIAL = "confidential"
     CONVERSATION_LOCKED = "conversation_locked"
@@ -88,9 +92,13 @@ MEANINGS = {
     ReasonCode.LAST_OPEN_OF_CLUSTER: "it is the last open item in its cluster",
     ReasonCode.TARGET_IS_NEWER: "it was filed earlier, and by somebody else, than the item that would stay open",
     ReasonCode.EDITED_SINCE_PLAN: "its text or commits, or its target's, changed after the plan was made",
-    ReasonCode.REOPENED_SINCE_PLAN: "it was reopened after the plan was made",
+    ReasonCode.REOPENED_SINCE_PLAN: "it was reopened, after the plan was made or at any time before",
     ReasonCode.ASSIGNED_SINCE_PLAN: "somebody was assigned to it after the plan was made",
     ReasonCode.DISCUSSED_SINCE_PLAN: "it was discussed after the plan was made",
+    ReasonCode.LABEL_REMOVED: "the label that announces its closing was removed",
+    ReasonCode.LABELLED_AGAINST: "it has a label that speaks against closing it (see the setting keep_open_labels)",
+    ReasonCode.MILESTONE_SINCE_PLAN: "it was given a milestone after the plan was made",
+    ReasonCode.CHANGE_APPROVED: "the change was approved, or will merge once its checks pass",
     ReasonCode.IN_GRACE: "its grace period, or its target's, is not over",
     ReasonCode.CONFIDENTIAL: "it, or the item it repeats, is confidential",
     ReasonCode.CONVERSATION_LOCKED: "its conversation is locked: no notice can be posted",

@@ -168,6 +168,19 @@ def read_closing_events(
     )  # fmt: skip
 
 
+def is_last_word_approval(reviews: Iterable[dict[str, Any]]) -> bool:
+    """Tell whether the last verdict of any reviewer of a change is an approval; rows as GitHub and Forgejo send them,
+    oldest first.
+    """
+    last: dict[object, str] = {}
+    for review in reviews:
+        user, state = review.get("user"), str(review.get("state"))
+        if state in ("APPROVED", "CHANGES_REQUESTED", "REQUEST_CHANGES", "DISMISSED"):
+            is_dismissed = bool(review.get("dismissed"))
+            last[user.get("login") if isinstance(user, dict) else None] = "DISMISSED" if is_dismissed else state
+    return "APPROVED" in last.values()
+
+
 # A diff may have ten megabytes; for comparing changes the first few thousand characters do. GitHub sends plain text,
 # GitLab JSON rows with a file each: of a page that was left half-way, what came of its last row is used too.
 BYTES_PER_CHAR = 4  # of UTF-8, at most

@@ -18,10 +18,12 @@ class ClosingFacts(Struct, frozen=True):
 
     closed_by: str | None = None  # the last time
     closed_at: int | None = None
-    reopened_at: int | None = None
+    reopened_at: int | None = None  # the last time, by anybody
     duplicate_of: tuple[int, ...] = ()  # numbers in the same project that it is marked as a duplicate of, now
     linked_to: tuple[int, ...] = ()  # numbers that it has a link to (GitLab's `/duplicate` makes one)
     head_sha: str | None = None  # of a change, where the item itself does not say it
+    is_approved: bool = False  # a change that somebody approved, and has not taken that back
+    is_merging: bool = False  # a change that the forge merges by itself as soon as it may
 
 
 class ForgeClosings(Protocol):

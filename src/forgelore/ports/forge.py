@@ -113,6 +113,7 @@ class Comment(Struct, frozen=True):
     body: str
     author: str | None = None
     url: str | None = None
+    created_at: int | None = None  # on the forge's clock
 
 
 class Newest(Struct, frozen=True):

@@ -83,17 +83,26 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
     return found
 
 
-def list_open_labelled(store: Store, project_id: int, label: str) -> list[ItemKey]:
-    """Return the open issues and changes with a label, oldest first."""
+def list_open_told(store: Store, project_id: int, label: str, begin: str) -> list[ItemKey]:
+    """Return the open issues and changes that have a label, or a comment that begins with a text and is not marked as
+    ended; oldest first.
+    """
     sql = """
         SELECT i.kind, i.number
         FROM items i
-        JOIN item_labels l ON l.item_id = i.id
-        WHERE i.project_id = ? AND l.name = ? AND i.state = 'open' AND i.deleted_at IS NULL
-          AND i.kind IN ('issue', 'change')
+        WHERE i.project_id = ? AND i.state = 'open' AND i.deleted_at IS NULL AND i.kind IN ('issue', 'change')
+          AND (
+            EXISTS (SELECT 1 FROM item_labels l WHERE l.item_id = i.id AND l.name = ?)
+            OR EXISTS (
+              SELECT 1
+              FROM notes n
+              WHERE n.item_id = i.id AND NOT n.is_system AND substr(n.body, 1, ?) = ?
+                AND instr(n.body, '"is_ended":true') = 0
+            )
+          )
         ORDER BY i.number
     """
-    return [ItemKey(*row) for row in store.rows(sql, project_id, label)]
+    return [ItemKey(*row) for row in store.rows(sql, project_id, label, len(begin), begin)]
 
 
 def load_roles(store: Store, project_id: int) -> dict[str, str]:

@@ -198,6 +198,11 @@ GRACE = (
     " to this comment, or takes part in any other way."
 )
 GRACE_LABEL = "possible-duplicate"
+STAYS_OPEN = "This stays open after all. It seemed to repeat {target}, and somebody took part."
+# Labels by which people say that an item is not to be closed as a duplicate; the setting `keep_open_labels`.
+KEEP_OPEN_LABELS = (
+    "not a duplicate", "not duplicate", "keep open", "do not close", "confirmed", "pinned", "in progress",
+)  # fmt: skip
 _MARKER = "<!-- forgelore:closing:v1 run={run} item={item} -->"
 
 

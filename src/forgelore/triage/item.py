@@ -38,6 +38,7 @@ from forgelore.store.links import Ended, load_ended, load_fix, load_original
 from forgelore.sync.pages import ReadPolicy, save_kept
 from forgelore.text.dates import machine_ms
 from forgelore.text.links import links_in_text
+from forgelore.text.markdown import KEEP_OPEN_LABELS
 from forgelore.text.refs import shown_ref
 from forgelore.triage.events import Inputs
 from forgelore.triage.intake import INDEX_POLICY, make_searchable
@@ -147,6 +148,7 @@ class TriageContext(NamedTuple):
     siblings: tuple[int, ...] = ()  # projects whose items may be named as related
     is_compact: bool = False  # the store is the bot's index: payloads are not kept
     now_ms: Callable[[], int] = machine_ms
+    keep_open: tuple[str, ...] = KEEP_OPEN_LABELS  # labels that speak against closing a duplicate
 
     def may_name(self, kind: Kind, *, on: Kind) -> bool:
         """True where whoever reads a comment on an item may read items of this kind; without a forge nobody does."""

@@ -10,7 +10,18 @@ asked of the forge again. Whatever people did keeps the item open, and takes the
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from forgelore.dedupe.closing_rules import LiveItem, RecheckCase, SeenItem, WaitingNote, build_note, parse_note, recheck
+from msgspec import structs
+
+from forgelore.dedupe.closing_rules import (
+    NOTE_BEGIN,
+    LiveItem,
+    RecheckCase,
+    SeenItem,
+    WaitingNote,
+    build_note,
+    parse_note,
+    recheck,
+)
 from forgelore.dedupe.clusters import protects
 from forgelore.dedupe.detect_new import detect_new
 from forgelore.dedupe.gates import RuleJudge
@@ -21,7 +32,7 @@ from forgelore.errors import NotFound
 from forgelore.model import Cursor, Item, ItemKey, Project
 from forgelore.ports.forge import Comment, Forge, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
-from forgelore.store.closings import list_open_labelled, load_associations
+from forgelore.store.closings import list_open_told, load_associations
 from forgelore.store.items import load_ids
 from forgelore.sync.pages import KnownStore
 from forgelore.text.markdown import GRACE_LABEL, is_report
@@ -87,7 +98,7 @@ class WaitingItems:
     def close_due(self, is_late: Callable[[], bool]) -> list[str]:
         """Close what has waited long enough, and let go what people took part in."""
         done: list[str] = []
-        for key in list_open_labelled(self._context.store, self._context.project_id, GRACE_LABEL):
+        for key in list_open_told(self._context.store, self._context.project_id, GRACE_LABEL, NOTE_BEGIN):
             if is_late() or len(done) >= MAX_CLOSED:
                 break
             done += self._again(partial(self._end, key))
@@ -96,15 +107,17 @@ class WaitingItems:
     def _end(self, key: ItemKey) -> list[str]:
         live = self._fetch(key)
         note = parse_note(live.note.body) if live and live.note else None
-        if live is None or note is None or not note.is_over(self._now_ms):
+        if live is None or note is None or not (note.is_over(self._now_ms) or note.is_ended):
             return []
+        if note.is_ended:
+            return self._take_back(live, note)
         onto = self._fetch(ItemKey(key.kind, note.target))
         reason = self._object(note, live, onto)
         if reason is None and not self._is_duplicate(key, note.target):  # whoever wrote the note, the gates decide
             reason = ReasonCode.MISSING_ACCEPTED_EDGE
         if reason is None and onto is not None:
             return self._close(live, onto)
-        write_patiently(lambda: self._forge.remove_labels(self._project, key, [GRACE_LABEL]))
+        self._take_back(live, note)
         return [f"{key.kind} {key.number} stays open: {MEANINGS[reason or ReasonCode.TARGET_NOT_OPEN]}"]
 
     def _close(self, live: LiveState, onto: LiveState) -> list[str]:
@@ -122,6 +135,17 @@ class WaitingItems:
             raise LostWrite(f"the closing of {key.kind} {key.number} was never answered", hint="run the bot again")
         return [f"{key.kind} {key.number} stays open: {MEANINGS[ReasonCode.WRITE_WITHOUT_EFFECT]}"]
 
+    def _take_back(self, live: LiveState, note: WaitingNote) -> list[str]:
+        """Say in our note that the item stays open, and take the label off."""
+        key, said = live.item.key, live.note
+        ref = f"{profile_of(self._forge.name).sigil(key.kind)}{note.target}"
+        ended = build_note(structs.replace(note, is_ended=True), ref)
+        if said is not None and not note.is_ended:
+            write_patiently(lambda: self._forge.update_comment(self._project, key, said.id, ended))
+        if GRACE_LABEL in live.item.labels:
+            write_patiently(lambda: self._forge.remove_labels(self._project, key, [GRACE_LABEL]))
+        return []
+
     def _is_duplicate(self, key: ItemKey, target: int) -> bool:
         item_id = load_ids(self._context.store, self._context.project_id, [key]).get(key)
         if item_id is None:
@@ -130,7 +154,10 @@ class WaitingItems:
         return (found.outcome, found.target) == ("duplicate", target)
 
     def _object(self, note: WaitingNote, live: LiveState, onto: LiveState | None) -> ReasonCode | None:
-        case = RecheckCase(note.item, _live(live), note.onto, _live(onto) if onto else None)
+        case = RecheckCase(
+            note.item, _live(live), note.onto, _live(onto) if onto else None,
+            own_label=GRACE_LABEL if live.note else "", keep_open=self._context.keep_open,
+        )  # fmt: skip
         if reason := recheck(case) or self._protects(live.item):
             return reason
         is_liked = live.note and self._forge.count_reactions(self._project, live.item.key, live.note.id) > 0
@@ -175,7 +202,7 @@ def _seen(live: LiveState) -> SeenItem:
     now = _live(live)
     return SeenItem(
         now.content_hash, now.assignees, now.comment_count, now.review_comment_count, live.item.updated_at,
-        now.newest_comment, now.head_sha,
+        now.newest_comment, now.head_sha, now.milestone,
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def issue(item) -> dict:
         "user": user(world, item.author), "original_author": "", "original_author_id": 0, "title": item.title,
         "body": item.body or "", "ref": "", "labels": [label(project.label(name)) for name in item.labels],
         "assignees": [user(world, login) for login in item.assignees] or None, "state": item.state,
-        "is_locked": item.locked, "comments": len(item.comments), "milestone": None, "created_at": moment(item.created_at),
+        "is_locked": item.locked, "comments": len(item.comments), "milestone": {"title": item.milestone} if item.milestone else None, "created_at": moment(item.created_at),
         "updated_at": moment(item.updated_at), "closed_at": moment(item.closed_at), "pin_order": 0,
         "repository": {"id": project.id, "name": project.name, "owner": project.owner, "full_name": project.path},
     }  # fmt: skip
@@ -152,7 +152,10 @@ def branch(project, name: str) -> dict:
     return {"name": name, "commit": commit, "protected": False}
 
 
-TIMELINE_TYPES = {"closed": "close", "reopened": "reopen"}
+TIMELINE_TYPES = {
+    "closed": "close", "reopened": "reopen", "auto_merge_enabled": "pull_scheduled_merge",
+    "auto_merge_disabled": "pull_cancel_scheduled_merge",
+}  # fmt: skip
 
 
 def timeline_row(record) -> dict:

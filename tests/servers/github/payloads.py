@@ -125,7 +125,7 @@ class Shapes(NoteShapes):
             "labels": self.labels(item),
             "assignee": people[0] if people else None,
             "assignees": people,
-            "milestone": None,
+            "milestone": {"title": item.milestone, "number": 1} if item.milestone else None,
             "active_lock_reason": None,
             "created_at": item.created_at,
             "updated_at": item.updated_at,
@@ -191,7 +191,7 @@ class Shapes(NoteShapes):
             "requested_teams": [],
             "head": self.branch(item, item.head, item.head_sha, gone=item.fork_gone),
             "base": self.branch(item, item.base, sha(f"{item.project.id}:{item.base}")),
-            "auto_merge": None,
+            "auto_merge": {"merge_method": "squash"} if item.is_merging else None,
             "_links": {name: {"href": url} for name, url in {"self": stub["url"], **links}.items()},
         }
         return self.drop(shape, "assignee", "merge_commit_sha")

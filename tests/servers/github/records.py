@@ -149,6 +149,8 @@ class Item:
     closed_by: str | None = None
     assignees: list = dataclasses.field(default_factory=list)
     locked: bool = False
+    milestone: str | None = None
+    is_merging: bool = False  # of a change: auto-merge is on
     comments: list = dataclasses.field(default_factory=list)
     events: list = dataclasses.field(default_factory=list)
     duplicate_of: object = None

@@ -133,6 +133,7 @@ class Item:
     labels: set[str] = dataclasses.field(default_factory=set)
     assignees: list[str] = dataclasses.field(default_factory=list)
     reviewers: list[str] = dataclasses.field(default_factory=list)
+    approved_by: list[str] = dataclasses.field(default_factory=list)
     closed_at: str | None = None
     closed_by: str | None = None
     confidential: bool = False

@@ -151,6 +151,12 @@ def state_events(call: Call, ref, items, iid):
     return Answer([payloads.state_event(item, e) for e in wanted], headers)
 
 
+def approvals(call: Call, ref, iid):
+    item = call.item(ref, "merge_requests", iid, named=True)
+    people = [{"user": payloads.user(item.project.world, name)} for name in item.approved_by]
+    return {"approved": bool(people), "approved_by": people}
+
+
 def label_events(call: Call, ref, items, iid):
     item = call.item(ref, items, iid, named=True)
     wanted, headers = paginate(call, item.label_events)
@@ -270,6 +276,7 @@ ROUTES = (
     Route("GET", f"{PROJECT}/issues/:iid/links", links),
     Route("GET", f"{PROJECT}/repository/files/:path/raw", raw_file),
     Route("GET", f"{PROJECT}/repository/commits/:name", commit),
+    Route("GET", f"{PROJECT}/merge_requests/:iid/approvals", approvals, signed_in=True),
     Route("GET", f"{PROJECT}/merge_requests/:iid/diffs", diffs),
     Route("GET", f"{PROJECT}/merge_requests/:iid/changes", changes),
     Route("GET", f"{PROJECT}/merge_requests/:iid/closes_issues", closes_issues),

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from forgelore.errors import AuthError, ForgeError, LoreError
 from forgelore.forges.forgejo import wire
 from forgelore.forges.forgejo.rest import ForgejoRest, item_path, message_of, repo_path, walk_pages
-from forgelore.forges.rest import as_refused_write, read_closing_events
+from forgelore.forges.rest import as_refused_write, is_last_word_approval, read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import OddValueError, split_rows
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
+from forgelore.text.dates import parse_ms
 
 _NEW_LABEL_COLOR = "#ededed"
 
@@ -101,11 +102,22 @@ class ForgejoWrites:
 
     def fetch_closing_facts(self, project: Project, item: Item) -> ClosingFacts:
         answers = walk_pages(self._rest.client, f"{item_path(project, item.key)}/timeline")
-        events = (
+        events = [
             wire.loose(raw) for answer in answers for raw in split_rows(self._rest.checked(answer, "timeline").body)
-        )
+        ]
         found = read_closing_events(events, kind="type", closed="close", reopened="reopen", by="user", login="login")
-        return replace(found, head_sha=self._head(project, item.key))
+        planned = [event.get("type") for event in events if "scheduled_merge" in str(event.get("type"))]
+        return replace(
+            found, head_sha=self._head(project, item.key), is_approved=self._is_approved(project, item.key),
+            is_merging=planned[-1:] == ["pull_scheduled_merge"],
+        )  # fmt: skip
+
+    def _is_approved(self, project: Project, key: ItemKey) -> bool:
+        if key.kind != "change":
+            return False
+        answers = walk_pages(self._rest.client, f"{repo_path(project)}/pulls/{key.number}/reviews")
+        bodies = (self._rest.checked(answer, f"reviews of {key.number}").body for answer in answers)
+        return is_last_word_approval(wire.loose(raw) for body in bodies for raw in split_rows(body))
 
     def _head(self, project: Project, key: ItemKey) -> str | None:
         """Return the newest commit of a change: what shows it as an issue does not say it."""
@@ -149,6 +161,7 @@ def _parse(raw: bytes) -> Comment:
     return Comment(
         _id_of(row), wire.text(body) or "" if isinstance(body, str) else "",
         wire.login_of(user if isinstance(user, dict) else None), url if isinstance(url, str) else None,
+        parse_ms(row.get("created_at")),
     )  # fmt: skip
 
 

@@ -17,12 +17,13 @@ from forgelore.errors import AuthError, ForgeError, LoreError, LostPage, NotFoun
 from forgelore.forges.github import wire
 from forgelore.forges.github.graph import Graph
 from forgelore.forges.github.rest import GitHubRest, message_of, object_in, repo_path
-from forgelore.forges.rest import as_refused_write, read_closing_events
+from forgelore.forges.rest import as_refused_write, is_last_word_approval, read_closing_events
 from forgelore.model import Item, ItemKey, Project
 from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import Int64, read, split_rows, walk_links
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked
+from forgelore.text.dates import parse_ms
 
 _PERMISSIONS = {"issue": "issues: write", "change": "pull-requests: write"}
 
@@ -36,6 +37,7 @@ class _Comment(Struct):
     body: str | None = None
     user: _User | None = None
     html_url: str | None = None
+    created_at: str | None = None
 
 
 _comment = msgspec.json.Decoder(_Comment)
@@ -109,7 +111,20 @@ class GitHubWrites:
         found = read_closing_events(
             events, kind="event", closed="closed", reopened="reopened", by="actor", login="login"
         )
-        return replace(found, duplicate_of=self._marks(project, item))
+        is_approved, is_merging = self._review_facts(project, item.key)
+        marks = self._marks(project, item)
+        return replace(found, duplicate_of=marks, is_approved=is_approved, is_merging=is_merging)
+
+    def _review_facts(self, project: Project, key: ItemKey) -> tuple[bool, bool]:
+        """Return whether somebody's last word on a change is an approval, and whether it merges by itself."""
+        if key.kind != "change":
+            return False, False
+        path = f"{repo_path(project)}/pulls/{key.number}"
+        pull = object_in(self._rest.checked(self._rest.client.get(path), f"change {key.number}"))
+        answers = walk_links(self._rest.client, f"{path}/reviews", {})
+        bodies = (self._rest.checked(answer, f"reviews of {key.number}").body for answer in answers)
+        rows = (wire.loose(raw) for body in bodies for raw in split_rows(body))
+        return is_last_word_approval(rows), pull.get("auto_merge") is not None
 
     def _marks(self, project: Project, item: Item) -> tuple[int, ...]:
         """Return what an issue is marked as a duplicate of. The node is asked for now: a mark moves no other field."""
@@ -165,7 +180,7 @@ class GitHubWrites:
 def _parse(raw: bytes) -> Comment:
     comment, _ = read(raw, _comment)
     login = comment.user.login if comment.user else None
-    return Comment(comment.id, wire.text(comment.body) or "", login, comment.html_url)
+    return Comment(comment.id, wire.text(comment.body) or "", login, comment.html_url, parse_ms(comment.created_at))
 
 
 def _home(project: Project) -> str:

@@ -24,6 +24,7 @@ from forgelore.net.client import HttpAnswer
 from forgelore.net.pages import Int64, read, split_rows, walk_links
 from forgelore.ports.closing import ClosingFacts
 from forgelore.ports.forge import Comment, ConversationLocked, WriteRefused
+from forgelore.text.dates import parse_ms
 from forgelore.text.fence import storable
 
 
@@ -37,6 +38,7 @@ class _Note(Struct):
     author: _User | None = None
     type: str | None = None
     system: bool = False
+    created_at: str | None = None
 
 
 _note = msgspec.json.Decoder(_Note)
@@ -115,7 +117,19 @@ class GitLabWrites:
             found,
             duplicate_of=tuple(one.number for one in marks),
             linked_to=tuple(number for number, _ in self._links(project, item)),
+            **self._review_facts(project, item.key),
         )
+
+    def _review_facts(self, project: Project, key: ItemKey) -> dict[str, bool]:
+        """Say whether somebody approved a change, and whether it merges by itself; nothing of an issue."""
+        if key.kind != "change":
+            return {}
+        path = item_path(project, key)
+        change = wire.loose(self._rest.checked(self._rest.client.get(path), f"change {key.number}").body)
+        answer = self._rest.client.get(f"{path}/approvals")
+        approvals = wire.loose(answer.body) if answer.status == 200 else {}  # a project may have them switched off
+        is_merging = bool(change.get("merge_when_pipeline_succeeds"))
+        return {"is_approved": bool(approvals.get("approved_by")), "is_merging": is_merging}
 
     def _closing_rows(self, path: str, what: str, key: ItemKey) -> Iterator[dict[str, Any]]:
         for answer in walk_links(self._rest.client, path, {}):
@@ -168,4 +182,5 @@ class GitLabWrites:
 
 def _comment(note: _Note, project: Project, key: ItemKey) -> Comment:
     page = f"{project.url}/-/{PART_OF[key.kind]}/{key.number}#note_{note.id}" if project.url else None
-    return Comment(note.id, storable(note.body or ""), note.author.username if note.author else None, page)
+    author = note.author.username if note.author else None
+    return Comment(note.id, storable(note.body or ""), author, page, parse_ms(note.created_at))
