@@ -9,6 +9,7 @@ import struct
 import sys
 import termios
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -24,9 +25,12 @@ class Screen(NamedTuple):
 
 
 def run_in_terminal(
-    *words: str, environ: dict[str, str | None], rows: int = 200, columns: int = 80, typed: str = ""
-) -> Screen:
-    """Run the program on a terminal of that size, where somebody types, and return what it wrote there."""
+    *words: str, environ: dict[str, str | None], rows: int = 200, columns: int = 80, typed: str = "",
+    keys: Sequence[str] = (), prompt: str = "> ",
+) -> Screen:  # fmt: skip
+    """Run the program on a terminal of that size, where somebody types, and return what it wrote there. `keys`: each is
+    pressed when the prompt is there.
+    """
     settings = {
         "PATH": os.environ["PATH"],
         "HOME": os.environ["HOME"],
@@ -46,7 +50,7 @@ def run_in_terminal(
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     os.write(terminal, typed.encode())
     parts: list[bytes] = []
-    end = time.monotonic() + 60
+    end, waiting, seen = time.monotonic() + 60, list(keys), b""
     while time.monotonic() < end and select.select([terminal], [], [], 60)[0]:
         try:
             part = os.read(terminal, 65_536)
@@ -55,5 +59,9 @@ def run_in_terminal(
         if not part:
             break
         parts.append(part)
+        seen += part
+        if waiting and seen.endswith(prompt.encode()):
+            seen = b""
+            os.write(terminal, waiting.pop(0).encode())
     os.close(terminal)
     return Screen(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"".join(parts).decode())

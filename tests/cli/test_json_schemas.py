@@ -37,6 +37,7 @@ OFFLINE = {
     "dedupe maintainers": ["dedupe", "maintainers"],
     "dedupe intent": ["dedupe", "intent"],
     "dedupe run": ["dedupe", "run", "--kind", "issue", "--workers", "1"],
+    "dedupe review": ["dedupe", "review", "--kind", "issue"],
     "dedupe candidates": ["dedupe", "candidates", "--kind", "issue", "--workers", "1"],
     "dedupe judge": ["dedupe", "judge", "--kind", "issue"],
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],

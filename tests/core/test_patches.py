@@ -120,9 +120,9 @@ def test_lines_that_nobody_else_has_never_make_a_match(mine, others, more):
 
 def test_lines_that_many_changes_remove_prove_nothing():
     licence = [1, 2, 3]
-    crowd = {item: licence for item in range(MAX_SHARERS)}
+    crowd = dict.fromkeys(range(MAX_SHARERS), licence)
     assert find_shared(licence, crowd) == {}
-    assert len(find_shared(licence, {item: licence for item in range(MAX_SHARERS - 1)})) == MAX_SHARERS - 1
+    assert len(find_shared(licence, dict.fromkeys(range(MAX_SHARERS - 1), licence))) == MAX_SHARERS - 1
 
 
 def test_whoever_quotes_everybodys_lines_matches_nobody():

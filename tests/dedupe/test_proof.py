@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedupe.closing_lab import ClosingLab, reasons
+from forgelore.dedupe.apply import check_proof, load_plan
 from forgelore.dedupe.closing_rules import AuditResult, find_gap
 from forgelore.errors import Unproven
 from forgelore.records import EdgeJudge
@@ -37,23 +38,23 @@ GOOD = {"tp": 95, "fp": 5}
     ("audits", "said"),
     [
         ([], "no audit has measured"),
-        ([{"tp": 99}], "on 99 accepted edges"),
-        ([{"tp": 89, "fp": 11}], "right in 89%"),
-        ([{"tp": 95, "fp": 1, "conflict": 15}], "right in 86%"),
+        ([{"tp": 15}], "rules-1: 15 of 15 right, at least .79 with 95 % confidence"),
+        ([{"tp": 87, "fp": 13}], "87 of 100 right, at least .79"),
+        ([{"tp": 95, "fp": 1, "conflict": 15}], "95 of 111 right"),
         ([{**GOOD, "judge": "llm", "model": "big"}], "no audit has measured"),
         ([{**GOOD, "model": "rules-0"}], "no audit has measured"),
         ([{**GOOD, "policy": "online"}], "no audit has measured"),
         ([{**GOOD, "against": "strong"}], "no audit has measured"),
         ([{**GOOD, "status": "running"}], "no audit has measured"),
-        ([GOOD, {"tp": 70, "fp": 40}], "right in 64%"),
+        ([GOOD, {"tp": 70, "fp": 40}], "70 of 110 right"),
         ([GOOD, {"tp": 70, "fp": 40, "against": "human"}], "against human"),
-        ([{"fn": 500, "tn": 500, "tp": 3}], "on 3 accepted edges"),
+        ([{"fn": 500, "tn": 500, "tp": 3}], "3 of 3 right, at least .43"),
         ([{**GOOD, "min_edge": 0.95}], "at confidence 0.9 "),
         ([{**GOOD, "min_gap": 0.3}], "a gap of 0.26 "),
         ([{**GOOD, "min_edge": None}], "what was measured was stricter"),
         ([{**GOOD, "min_gap": None}], "what was measured was stricter"),
         ([{**GOOD, "kinds": "change"}], "or of another kind"),
-        ([{**GOOD, "min_edge": 0.95}, {"tp": 70, "fp": 40}], "right in 64%"),
+        ([{**GOOD, "min_edge": 0.95}, {"tp": 70, "fp": 40}], "too rarely"),
     ],
 )
 def test_an_apply_without_proof_is_refused_and_writes_nothing(closing, audits, said):
@@ -71,9 +72,11 @@ def test_an_apply_without_proof_is_refused_and_writes_nothing(closing, audits, s
 @pytest.mark.parametrize(
     "audits",
     [
-        [{"tp": 90, "fp": 10}],
+        [{"tp": 16}],
+        [{"tp": 24, "fp": 1}],
+        [{"tp": 88, "fp": 12}],
         [{"tp": 70, "fp": 40}, GOOD],
-        [{"tp": 5, "fp": 5}, {**GOOD, "against": "human"}],
+        [{"tp": 6, "fp": 2}, {**GOOD, "against": "human"}],
         [{**GOOD, "min_edge": 0.5, "min_gap": 0}],
         [{**GOOD, "min_edge": 0.9, "kinds": "issue"}],
         [{**GOOD}, {"tp": 70, "fp": 40, "min_edge": 0.99}],
@@ -85,6 +88,25 @@ def test_an_apply_with_proof_closes(closing, audits):
     for one in audits:
         audit(closing, **one)
     assert reasons(closing.apply(run, is_unproven=False)) == {copy: None}
+
+
+def test_a_proof_says_how_many_were_right_and_at_least_how_often(closing):
+    closing.prepare()
+    run = closing.planned()
+    audit(closing, tp=18, against="human")
+    (proof,) = check_proof(closing.store, load_plan(closing.store, run))
+    assert proof.startswith(
+        "judge builtin rules-1: 18 of 18 right, at least .82 with 95 % confidence (against human, run"
+    )
+
+
+def test_what_people_said_against_a_judge_is_not_outweighed_by_history(closing):
+    closing.prepare()
+    run = closing.planned()
+    audit(closing, **GOOD)
+    audit(closing, tp=5, fp=5, against="human")
+    with pytest.raises(Unproven, match="5 of 10 right"):
+        closing.apply(run, is_unproven=False)
 
 
 def test_what_a_person_accepted_needs_no_proof(closing):

@@ -67,7 +67,7 @@ def numbers(found):
 
 def answer(store, newer, older, word, *, by="ana", now_ms=5):
     ids = id_of(store, newer), id_of(store, older)
-    return answer_pair(store, 1, ids, word, said_by=by, now_ms=now_ms)
+    return answer_pair(store, list_projects(store)[0], ids, word, said_by=by, now_ms=now_ms)
 
 
 def edges(store):
@@ -143,12 +143,12 @@ def test_an_answered_pair_is_never_asked_again_and_undo_brings_it_back(tracker):
     answer(tracker, 5, 1, "related")
     assert (5, 1) not in numbers(queue(tracker))
     assert (5, 1) not in numbers(queue(tracker, "ben"))
-    undone = take_back(tracker, 1, said_by="ana", now_ms=6)
-    assert (undone.newer, undone.older, undone.by) == (5, 1, {})
+    undone = take_back(tracker, list_projects(tracker)[0], said_by="ana", now_ms=6)
+    assert (undone.newer, undone.older, undone.by) == ("#5", "#1", {})
     assert (5, 1) in numbers(queue(tracker))
     assert tracker.value("SELECT count(*) FROM reviews") == 2  # history stays true
     with pytest.raises(NotFound, match="ana has not answered"):
-        take_back(tracker, 1, said_by="ana", now_ms=7)
+        take_back(tracker, list_projects(tracker)[0], said_by="ana", now_ms=7)
 
 
 def test_who_is_unsure_leaves_the_pair_to_others(tracker):
@@ -189,7 +189,7 @@ def test_a_disagreement_is_shown_and_is_no_edge_until_it_is_settled(tracker):
     assert load_labels_of_pairs(tracker, 1) == {(id_of(tracker, 5), id_of(tracker, 1)): "unsure"}
     assert queue(tracker).disputed == 1
     answer(tracker, 5, 1, "same", by="ben", now_ms=9)
-    assert list_answered(tracker, 1, ["issue"])[0].by == {"ana": "same", "ben": "same"}
+    assert list_answered(tracker, list_projects(tracker)[0], ["issue"])[0].by == {"ana": "same", "ben": "same"}
     assert edges(tracker) == {(id_of(tracker, 5), id_of(tracker, 1))}
 
 
@@ -214,7 +214,9 @@ def test_two_items_that_cannot_be_a_pair_are_refused(tracker):
         answer(tracker, 5, 5, "same")
     write(tracker, [item(80, "A change", kind="change")])
     with pytest.raises(InvalidValue, match="repeat"):
-        answer_pair(tracker, 1, (id_of(tracker, 5), id_of(tracker, 80)), "same", said_by="ana", now_ms=1)
+        answer_pair(
+            tracker, list_projects(tracker)[0], (id_of(tracker, 5), id_of(tracker, 80)), "same", said_by="ana", now_ms=1
+        )
 
 
 def test_the_queue_says_how_many_items_were_not_compared(store):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from forgelore.api.dedupe import make_clusters, make_plan
 from forgelore.api.judging import JudgeChoice, judge_candidates, make_candidates
 from forgelore.api.nouns.projects import require_project
+from forgelore.api.reviewing import QueueWords, read_queue
 from forgelore.app import App
 from forgelore.dedupe.apply import check_proof, load_plan
 from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade
@@ -31,7 +32,10 @@ class ChainSetting(NamedTuple):
 
 
 class DedupeChain(NamedTuple):
-    """What each step did. `unproven`: what keeps the plan from being applied, in words; "": nothing does."""
+    """What each step did. `unproven`: what keeps the plan from being applied, in words; "": nothing does. `proven`: how
+    often the judges behind it were right, where that is enough. `to_review`: how many pairs are worth a look by a
+    person.
+    """
 
     project: str
     candidates: list[CandidatesMade]
@@ -39,6 +43,8 @@ class DedupeChain(NamedTuple):
     clusters: Canonicalized
     plan: ClosingPlan
     unproven: str
+    proven: list[str]
+    to_review: int
 
 
 def run_chain(
@@ -57,7 +63,8 @@ def run_chain(
     clusters = make_clusters(app, name, bound=setting.bound, dry_run=False)
     kinds = (setting.kind,) if setting.kind else CLUSTERED
     plan = make_plan(app, name, PlanSettings(setting.target_policy, setting.min_close, kinds), dry_run=False)
-    return DedupeChain(name, made, decided, clusters, plan, _find_unproven(app, plan))
+    queue = read_queue(app, name, QueueWords(setting.kind, limit=1), person=None)
+    return DedupeChain(name, made, decided, clusters, plan, *_find_proof(app, plan), queue.forecast.worth_a_look)
 
 
 def _go_on(app: App) -> None:
@@ -66,11 +73,10 @@ def _go_on(app: App) -> None:
         raise Stopped
 
 
-def _find_unproven(app: App, plan: ClosingPlan) -> str:
+def _find_proof(app: App, plan: ClosingPlan) -> tuple[str, list[str]]:
     assert plan.run is not None
     store = app.store()
     try:
-        check_proof(store, load_plan(store, plan.run))
+        return "", check_proof(store, load_plan(store, plan.run))
     except Unproven as error:
-        return error.message
-    return ""
+        return error.message, []

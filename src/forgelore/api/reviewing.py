@@ -1,5 +1,7 @@
 """Reviewing pairs put together: whose answers they are, which items are meant, since when."""
 
+from typing import NamedTuple
+
 from forgelore.api.judging import meant_kinds
 from forgelore.api.nouns.projects import require_project
 from forgelore.api.overrides import find_pair, user_name
@@ -17,22 +19,28 @@ from forgelore.dedupe.review import (
 )
 from forgelore.dedupe.review_rules import parse_answer
 from forgelore.search.filters import parse_filters
+from forgelore.store.projects import list_projects
 from forgelore.text.values import check_filled, check_whole
 from forgelore.words import Moment
 
 MAX_PAIRS = 1_000
 
 
-def read_queue(
-    app: App, project: str | None, *, kind: str | None, limit: int, closed_since: Moment, person: str | None,
-    second_opinion: bool,
-) -> ReviewQueue:  # fmt: skip
+class QueueWords(NamedTuple):
+    """What a person asks for: items of a kind, at most so many pairs, beside what was closed since a time."""
+
+    kind: str | None = None
+    limit: int = 50
+    closed_since: Moment = None
+    second_opinion: bool = False
+
+
+def read_queue(app: App, project: str | None, words: QueueWords, *, person: str | None) -> ReviewQueue:
     """Return the pairs that a person is to be asked about, from the lists of candidates that are kept."""
-    check_whole("limit", limit, MAX_PAIRS)
-    since = parse_filters({"after": closed_since}, now_ms=app.now_ms()).after
-    setting = QueueSetting(
-        meant_kinds(kind), app.now_ms() - RECENTLY_MS if since is None else since, limit, second_opinion
-    )
+    check_whole("limit", words.limit, MAX_PAIRS)
+    since = parse_filters({"after": words.closed_since}, now_ms=app.now_ms()).after
+    since = app.now_ms() - RECENTLY_MS if since is None else since
+    setting = QueueSetting(meant_kinds(words.kind), since, words.limit, words.second_opinion)
     return load_queue(app.store(), require_project(app, project), setting, person=find_reviewer(app, person))
 
 
@@ -41,19 +49,18 @@ def answer(
 ) -> AnsweredPair:
     meant = parse_answer(said)
     rows = find_pair(app, (str(ref), str(target)), project)
-    ids = (rows[0].id, rows[1].id)
-    return answer_pair(
-        app.store(), rows[0].project_id, ids, meant, said_by=find_reviewer(app, person), now_ms=app.now_ms()
-    )
+    store, ids = app.store(), (rows[0].id, rows[1].id)
+    of = next(one for one in list_projects(store) if one.id == rows[0].project_id)
+    return answer_pair(store, of, ids, meant, said_by=find_reviewer(app, person), now_ms=app.now_ms())
 
 
 def undo(app: App, project: str | None, person: str | None) -> AnsweredPair:
     store, meant = app.store(create=True), require_project(app, project)
-    return take_back(store, meant.id, said_by=find_reviewer(app, person), now_ms=app.now_ms())
+    return take_back(store, meant, said_by=find_reviewer(app, person), now_ms=app.now_ms())
 
 
 def read_answers(app: App, project: str | None, *, kind: str | None) -> list[AnsweredPair]:
-    return list_answered(app.store(), require_project(app, project).id, meant_kinds(kind))
+    return list_answered(app.store(), require_project(app, project), meant_kinds(kind))
 
 
 def find_reviewer(app: App, person: str | None) -> str:

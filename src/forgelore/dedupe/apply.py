@@ -15,7 +15,16 @@ from typing import NamedTuple
 import msgspec
 
 from forgelore.context import JobContext
-from forgelore.dedupe.closing_rules import HOUR_MS, AuditResult, RecheckCase, SeenItem, find_gap, recheck, why_waiting
+from forgelore.dedupe.closing_rules import (
+    HOUR_MS,
+    AuditResult,
+    RecheckCase,
+    SeenItem,
+    find_gap,
+    find_proofs,
+    recheck,
+    why_waiting,
+)
 from forgelore.dedupe.clusters import Edge, EffectiveEdges, cluster_edges, copy_edges, reaches
 from forgelore.dedupe.journal import (
     JournalValues,
@@ -175,15 +184,19 @@ def load_edges_judged(plan: DedupeRun) -> list[EdgeJudge]:
     return found
 
 
-def check_proof(store: Store, plan: DedupeRun) -> None:
-    """Raise Unproven unless every judge behind the plan's closings was measured, on enough edges, to be right."""
-    gap = find_gap(load_edges_judged(plan), load_audits(store, plan.project_id))
+def check_proof(store: Store, plan: DedupeRun) -> list[str]:
+    """Raise Unproven unless every judge behind the plan's closings was shown to be right often enough; return what was
+    shown, in words.
+    """
+    edges, audits = load_edges_judged(plan), load_audits(store, plan.project_id)
+    gap = find_gap(edges, audits)
     if gap:
         raise Unproven(
             f"plan {plan.id} was not applied: {gap}",
             hint="measure it with: forgelore dedupe audit --against history (or human); --unproven applies it anyway,"
             " with an unknown share of wrong closings",
         )
+    return find_proofs(edges, audits)
 
 
 def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> bool:

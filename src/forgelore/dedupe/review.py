@@ -48,6 +48,7 @@ from forgelore.store.reviews import (
     load_pair_strength,
     save_answer,
 )
+from forgelore.text.refs import shown_ref
 
 Pile = Literal["pairs", "series"]
 LIMIT = 50
@@ -73,6 +74,7 @@ class ReviewItem(NamedTuple):
     `ended_by`: the number of the change that fixed it, or of the item that it was closed in favour of.
     """
 
+    ref: str
     number: int
     title: str
     body: str
@@ -140,8 +142,8 @@ class AnsweredPair(NamedTuple):
     """A pair that people answered. `answer`: what it comes to, "" where they disagree. `by`: who said what."""
 
     kind: str
-    newer: int
-    older: int
+    newer: str
+    older: str
     title: str
     older_title: str
     answer: ReviewAnswer | Literal[""]
@@ -152,7 +154,7 @@ class AnsweredPair(NamedTuple):
 def load_queue(store: Store, project: StoredProject, setting: QueueSetting, *, person: str) -> ReviewQueue:
     """Return the best pairs that this person has not answered, with what there is to expect of them."""
     answers = [one for kind in setting.kinds for one in list_standing(store, project.id, kind)]
-    readers = [PairReader(store, project.id, kind, _by_pair(answers)) for kind in setting.kinds]
+    readers = [PairReader(store, project, kind, _by_pair(answers)) for kind in setting.kinds]
     listed = [one for each in readers for one in each.list_pairs(setting, person)]
     listed.sort(key=lambda one: -one.pair.order)
     piles = [[one for one in listed if bool(one.relation) == is_series] for is_series in (False, True)]
@@ -177,11 +179,12 @@ class PairReader:
     """Lists the pairs of one kind in their order, and reads the evidence of those that are shown."""
 
     def __init__(
-        self, store: Store, project_id: int, kind: str, answers: Mapping[frozenset[int], dict[str, str]]
+        self, store: Store, project: StoredProject, kind: str, answers: Mapping[frozenset[int], dict[str, str]]
     ) -> None:
-        self._store, self._project_id, self._kind, self._answers = store, project_id, kind, answers
-        self._mentions = list_mentions(store, project_id, kind)
-        self._boilerplate = load_boilerplate(store, project_id, kind)
+        self._store, self._project_id, self._kind, self._answers = store, project.id, kind, answers
+        self._forge = project.name.forge
+        self._mentions = list_mentions(store, project.id, kind)
+        self._boilerplate = load_boilerplate(store, project.id, kind)
         self._items: dict[int, PairItem] = {}
 
     def count_uncompared(self) -> int:
@@ -247,8 +250,9 @@ class PairReader:
         versions = [mark.written for mark in marks if mark.what == "version"][:_VERSIONS]
         ended, by = ("", None) if item.state == "open" else self._read_ending(item)
         return ReviewItem(
-            item.number, item.title, body, item.url or "", item.state or "", item.author or "", item.created_at, ended,
-            ended_at if ended else None, by.number if by else None, versions,
+            shown_ref(self._forge, item.kind, item.number), item.number, item.title, body, item.url or "",
+            item.state or "", item.author or "", item.created_at, ended, ended_at if ended else None,
+            by.number if by else None, versions,
         )  # fmt: skip
 
     def _read_ending(self, item: PlanItem) -> tuple[str, Ended | None]:
@@ -268,8 +272,9 @@ class PairReader:
             {other for item, other, _ in self._mentions if item == mine} for mine in (pair.item_id, pair.target_id)
         ]
         both = load_pair_items(self._store, named[0] & named[1])
+        kinds = titles.vetoes or (titles.additions if titles.is_twin else ())
         return PairDifferences(
-            list(titles.only_first), list(titles.only_second), [*titles.vetoes, *titles.additions],
+            list(titles.only_first), list(titles.only_second), list(kinds),
             list(lines.shared), list(lines.only_first), list(lines.only_second),
             sorted(one.number for one in both.values()),
         )  # fmt: skip
@@ -303,7 +308,7 @@ def _list_known(answers: Sequence[StoredAnswer]) -> Iterator[tuple[float, bool]]
 
 
 def answer_pair(
-    store: Store, project_id: int, item_ids: tuple[int, int], answer: ReviewAnswer, *, said_by: str, now_ms: int
+    store: Store, project: StoredProject, item_ids: tuple[int, int], answer: ReviewAnswer, *, said_by: str, now_ms: int
 ) -> AnsweredPair:
     """Keep what a person answers about two items, in a transaction of its own; an earlier answer of theirs no longer
     counts. Raises InvalidValue for items that cannot be a pair.
@@ -312,47 +317,48 @@ def answer_pair(
     newer, older = newer_first(*(items[item_id] for item_id in item_ids))
     check_pair(newer.kind, older.kind, is_same=newer.id == older.id)
     with store.transaction():
-        chance = _find_chance(store, project_id, newer, older)
-        save_answer(store, project_id, StoredAnswer(newer.id, older.id, answer, said_by, now_ms, chance))
-    return _find_answered(store, project_id, newer, older)
+        chance = _find_chance(store, project.id, newer, older)
+        save_answer(store, project.id, StoredAnswer(newer.id, older.id, answer, said_by, now_ms, chance))
+    return _find_answered(store, project, newer, older)
 
 
-def take_back(store: Store, project_id: int, *, said_by: str, now_ms: int) -> AnsweredPair:
+def take_back(store: Store, project: StoredProject, *, said_by: str, now_ms: int) -> AnsweredPair:
     """Take back the last answer of a person; its edge goes with it. Raises NotFound where there is none."""
     with store.transaction():
-        last = find_last_answer(store, project_id, said_by)
+        last = find_last_answer(store, project.id, said_by)
         if last is None:
             raise NotFound(
                 f"{said_by} has not answered anything yet", hint="see the answers: forgelore dedupe review --answers"
             )
-        save_answer(store, project_id, last._replace(answer=UNDONE, said_at=now_ms))
+        save_answer(store, project.id, last._replace(answer=UNDONE, said_at=now_ms))
     items = load_pair_items(store, (last.item_id, last.target_id))
-    return _find_answered(store, project_id, items[last.item_id], items[last.target_id])
+    return _find_answered(store, project, items[last.item_id], items[last.target_id])
 
 
-def list_answered(store: Store, project_id: int, kinds: Sequence[str]) -> list[AnsweredPair]:
+def list_answered(store: Store, project: StoredProject, kinds: Sequence[str]) -> list[AnsweredPair]:
     """Return the pairs that people answered, the disputed ones first, then the newest."""
     found = []
     for kind in kinds:
-        answers = list_standing(store, project_id, kind)
+        answers = list_standing(store, project.id, kind)
         items = load_pair_items(store, {item_id for one in answers for item_id in one[:2]})
         pairs = {frozenset((one.item_id, one.target_id)): one for one in answers}
         found += [
-            _show_answered(items[pairs[key].item_id], items[pairs[key].target_id], by)
+            _show_answered(project, items[pairs[key].item_id], items[pairs[key].target_id], by)
             for key, by in reversed(_by_pair(answers).items())
         ]
     return sorted(found, key=lambda one: not one.is_disputed)
 
 
-def _find_answered(store: Store, project_id: int, newer: PairItem, older: PairItem) -> AnsweredPair:
-    by = _by_pair(list_standing(store, project_id)).get(frozenset((newer.id, older.id)), {})
-    return _show_answered(newer, older, by)
+def _find_answered(store: Store, project: StoredProject, newer: PairItem, older: PairItem) -> AnsweredPair:
+    by = _by_pair(list_standing(store, project.id)).get(frozenset((newer.id, older.id)), {})
+    return _show_answered(project, newer, older, by)
 
 
-def _show_answered(newer: PairItem, older: PairItem, by: Mapping[str, str]) -> AnsweredPair:
+def _show_answered(project: StoredProject, newer: PairItem, older: PairItem, by: Mapping[str, str]) -> AnsweredPair:
     verdict = settle(by)
+    refs = [shown_ref(project.name.forge, one.kind, one.number) for one in (newer, older)]
     return AnsweredPair(
-        newer.kind, newer.number, older.number, newer.title, older.title, verdict.answer, verdict.is_disputed, dict(by)
+        newer.kind, refs[0], refs[1], newer.title, older.title, verdict.answer, verdict.is_disputed, dict(by)
     )
 
 

@@ -125,12 +125,10 @@ class Dedupe:
         with `second_opinion`, what others have answered is asked and nothing else. `reviewer`: whose answers; by
         default whoever the setting `me` or git names.
         """
-        from forgelore.api.reviewing import read_queue
+        from forgelore.api.reviewing import QueueWords, read_queue
 
-        return read_queue(
-            self._app, project, kind=kind, limit=limit, closed_since=closed_since, person=reviewer,
-            second_opinion=second_opinion,
-        )  # fmt: skip
+        words = QueueWords(kind, limit, closed_since, second_opinion)
+        return read_queue(self._app, project, words, person=reviewer)
 
     def answer(
         self, ref: str | int, target: str | int, said: str, *, project: str | None = None, reviewer: str | None = None

@@ -194,6 +194,12 @@ class Context:
                 self.warn(warning)
         return self._history
 
+    def another_history(self) -> "History":
+        """Return one more on the same database, for work in another thread. Who asks for it closes it."""
+        from forgelore.api import make_history
+
+        return make_history(os.environ, cwd=self._cwd or os.getcwd(), db=self._db, viewer=EVERYTHING)
+
     def choose_db(self, path: str) -> None:
         """Name the database after all, before anything was asked of it."""
         self._db = path
@@ -205,6 +211,10 @@ class Context:
     def print(self, *lines: str) -> None:
         for line in lines:
             print(printable_line(line), file=self.out)
+
+    def print_prompt(self, text: str) -> None:
+        """Print a question; what is typed stands behind it."""
+        print(text, end="", file=self.out, flush=True)
 
     def print_rows(self, chosen: str, rows: Iterable[object], *, are_hits: bool = False) -> None:
         """Print rows for other programs, in one of the formats of `surfaces/present/data`."""

@@ -14,7 +14,7 @@ from forgelore.errors import UsageError
 from forgelore.surfaces.cli.command import Command, Context, add_project_option, write_file
 from forgelore.surfaces.cli.progress import watched
 from forgelore.surfaces.cli.terminal import cells, clean, fit, number, table, width, wrap
-from forgelore.surfaces.present.dedupe import BOUNDS, describe_class
+from forgelore.surfaces.present.dedupe import BOUNDS, describe_class, describe_proof
 from forgelore.surfaces.present.text import counted_noun
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_SAMPLE = 100
 _MAX_CASES = 20
-_ENOUGH_LABELS = 100  # accepted edges with a label, before anything is closed without being asked twice
 _LABELS = {"y": "duplicate", "n": "different", "r": "related", "s": "unsure"}
 _PROMPT = "duplicates? y yes · n no · r related · s skip · m more text · q quit > "
 _WIDE_COLUMNS = 100  # columns from which on two texts stand side by side
@@ -245,13 +244,7 @@ def _print_reference(context: Context, report: "AuditReport") -> None:
     if report.against == "strong":
         context.print(style.dim("  one judge beside another: no proof for closings (--against history or human is)"))
         return
-    labelled = report.precision.of if report.precision else 0
-    if labelled < _ENOUGH_LABELS:
-        context.print(
-            style.dim(
-                f"  {number(labelled)} accepted edges have a label; closing asks for {_ENOUGH_LABELS} (or --unproven)"
-            )
-        )
+    context.print(style.dim(f"  {describe_proof(report.precision)}"))
 
 
 def _print_simulation(context: Context, found: "AuditAnalysis") -> None:

@@ -12,6 +12,7 @@ from forgelore.surfaces.cli.progress import watched
 from forgelore.surfaces.cli.sync import add_indexing_arguments, index_parts, print_synced
 from forgelore.surfaces.cli.terminal import clean, number, table
 from forgelore.surfaces.present.dedupe import describe_reason
+from forgelore.surfaces.present.text import counted_noun
 
 if TYPE_CHECKING:
     from forgelore.api import (
@@ -293,6 +294,7 @@ def _print_next(context: Context, chain: "DedupeChain", out: str | None) -> None
         context.print(
             "", "Nothing to close. Reasons are listed above, and in: forgelore dedupe report --html page.html"
         )
+        _print_review(context, chain)
         return
     context.print("", context.style.bold("next"))
     read = f"read {out}" if out else "read the plan: forgelore dedupe report --html page.html"
@@ -301,9 +303,16 @@ def _print_next(context: Context, chain: "DedupeChain", out: str | None) -> None
         context.print(f"  2. measure the judge ({clean(chain.unproven.partition(': ')[2])}):")
         context.print("     forgelore dedupe audit --against history, or --against human")
     else:
-        context.print("  2. the judge is measured, and was right often enough")
+        proven = "; ".join(map(clean, chain.proven)) or "people decided all of it, and need no proof"
+        context.print(f"  2. {proven}")
     context.print(f"  3. forgelore dedupe apply {plan.run} --yes --close-after 72")
     context.print(f"  4. should it be wrong: forgelore dedupe rollback {plan.run} --yes")
+    _print_review(context, chain)
+
+
+def _print_review(context: Context, chain: "DedupeChain") -> None:
+    if chain.to_review:
+        context.print("", f"{counted_noun(chain.to_review, 'pair')} worth a look: forgelore dedupe review")
 
 
 def add_detect_new_arguments(parser: argparse.ArgumentParser) -> None:

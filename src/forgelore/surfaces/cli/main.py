@@ -56,6 +56,7 @@ COMMANDS = {
     "dedupe intent": ("dedupe", "write a card for every item: what it is about", "dedupe_steps"),
     "dedupe refresh": ("dedupe", "fetch the new items of a project that is here already", "dedupe_steps"),
     "dedupe run": ("dedupe", "candidates, judge, clusters and a plan, in one go", "dedupe_steps"),
+    "dedupe review": ("dedupe", "decide pair by pair what is a duplicate", "dedupe_review"),
     "dedupe candidates": ("dedupe", "list what every open item could repeat", "dedupe_steps"),
     "dedupe judge": ("dedupe", "decide which of them it repeats", "dedupe_steps"),
     "dedupe detect-new": ("dedupe", "one new item: duplicate, maybe_duplicate or not_duplicate", "dedupe_steps"),

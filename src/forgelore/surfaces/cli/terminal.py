@@ -56,6 +56,10 @@ class Style:
     def cyan(self, text: str) -> str:
         return self._paint("36", text)
 
+    def mark(self, text: str) -> str:
+        """Return a text that stands out: bold and inverse, or in brackets where there are no colours."""
+        return self._paint("1;7", text) if self.on else f"[{text}]"
+
     def state(self, state: str | None) -> str:
         paint = {"open": self.green, "closed": self.red, "merged": self.magenta}.get(state or "", self.dim)
         return paint(state or "")

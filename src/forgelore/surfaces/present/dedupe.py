@@ -6,13 +6,14 @@ The file is Markdown for people or JSON for programs. Titles are strangers' text
 import json
 from typing import TYPE_CHECKING
 
+from forgelore.dedupe.closing_rules import MIN_PROVEN
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
 from forgelore.surfaces.present.data import as_data
-from forgelore.surfaces.present.text import format_ms
+from forgelore.surfaces.present.text import clean, day, format_ms
 from forgelore.text.markdown import link, plain
 
 if TYPE_CHECKING:
-    from forgelore.api import ClosingPlan, PlanLine
+    from forgelore.api import ClosingPlan, MeasuredShare, PlanLine, ReviewItem, ReviewQueue
 
 BY_PERSON = "a person accepted this pair"
 _VIEW = (
@@ -20,6 +21,7 @@ _VIEW = (
     " `split` or `set-canonical`, then make it again."
 )
 _TITLE = 120  # characters
+_BODY = 2_000
 # The gates whose bounds an audit sweeps.
 BOUNDS = {
     "rank_max": "rank at most", "score_min": "similarity at least", "gap_min": "gap at least",
@@ -68,6 +70,37 @@ def plan_file(plan: "ClosingPlan", *, is_json: bool) -> str:
 def describe_reason(code: str) -> str:
     """Return what a reason code means."""
     return MEANINGS[ReasonCode(code)]
+
+
+def describe_proof(precision: "MeasuredShare | None") -> str:
+    """Return whether an audit shows enough for closings."""
+    if precision is None:
+        return "no accepted edge has a label: this proves nothing for closings"
+    shown = f"shows a precision of at least {precision.low:.2f} with 95 % confidence"
+    if precision.low >= MIN_PROVEN:
+        return f"{shown}: enough for closings"
+    return f"{shown}; closings need {MIN_PROVEN:.2f} (or --unproven)"
+
+
+_ENDINGS = {"not_planned": "closed as not planned", "duplicate": "closed as a duplicate", "fixed": "fixed"}
+
+
+def describe_ending(item: "ReviewItem") -> str:
+    """Return how an item ended: "fixed by #5 on 2026-03-01"."""
+    words = _ENDINGS.get(item.ended, clean(item.ended.replace("_", " ")))
+    by = f" {'of' if item.ended == 'duplicate' else 'by'} #{item.ended_by}" if item.ended_by else ""
+    return f"{words}{by}{f' on {day(item.ended_at)}' if item.ended_at else ''}"
+
+
+def cut_queue(queue: "ReviewQueue") -> "ReviewQueue":
+    """Return a queue for programs: of each text its beginning."""
+    pairs = [
+        one._replace(
+            newer=one.newer._replace(body=one.newer.body[:_BODY]), older=one.older._replace(body=one.older.body[:_BODY])
+        )
+        for one in queue.pairs
+    ]
+    return queue._replace(pairs=pairs)
 
 
 def _closing_row(line: "PlanLine") -> str:
