@@ -11,7 +11,21 @@ import pytest
 from mcp import MCPError
 from talking import PLANTED, SECRET
 
-TOOLS = ["search", "read", "similar", "show", "history", "who", "me", "list", "count", "labels", "tree", "sync_status"]
+TOOLS = [
+    "search",
+    "read",
+    "similar",
+    "show",
+    "history",
+    "who",
+    "me",
+    "list",
+    "count",
+    "labels",
+    "tree",
+    "possible_duplicates",
+    "sync_status",
+]
 CALLS = [
     ("search", {"query": "cache", "limit": 20}),
     ("search", {"query": SECRET}),
@@ -37,6 +51,7 @@ CALLS = [
     ("list", {"kind": "issues", "query": "label:bug", "sort": "created-asc"}),
     ("count", {"query": "is:open"}),
     ("labels", {}),
+    ("possible_duplicates", {}),
     ("sync_status", {}),
 ]
 
@@ -302,3 +317,8 @@ def test_who_leaves_no_fence_open_and_no_path_outside(agent):
 
 def test_a_tree_without_code_is_told(agent):
     assert "no indexed code" in agent.refusal("tree")
+
+
+def test_pairs_to_review_are_listed_with_what_differs(agent):
+    text = agent.text("possible_duplicates")
+    assert "pairs; about " in text

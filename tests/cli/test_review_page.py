@@ -99,7 +99,8 @@ def test_plan_audit_and_clusters_are_on_the_page(page):
     assert page.count("<polyline") == 8
     assert "#902 repeats #901" in text
     assert "#901 repeats #902" not in text, "one of the two tells it"
-    assert page.count('class="pair"') == 1
+    assert page.count('class="pair"') == 1 + 4, "an edge, and the pairs that nobody has decided"
+    assert "4 pairs worth a look, best first. Decide them with: forgelore dedupe review" in text
     assert "rule: same text" in text
 
 

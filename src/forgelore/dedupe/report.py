@@ -18,6 +18,7 @@ from forgelore.dedupe.audit_rules import (
 )
 from forgelore.dedupe.clusters import Edge
 from forgelore.dedupe.plan import CLUSTERED, ClosingPlan, load_closing_plan, load_edges
+from forgelore.dedupe.review import RECENTLY_MS, QueueSetting, ReviewQueue, load_queue
 from forgelore.dedupe.verdict import Verdict
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.candidates import StoredCluster, list_clusters
@@ -117,10 +118,13 @@ class DedupeOverview(NamedTuple):
     more_clusters: int
     plan: ClosingPlan | None
     audits: list[AuditAnalysis]
+    queue: ReviewQueue
 
 
 def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: int = MAX_CLUSTERS) -> DedupeOverview:
-    """Return the clusters, largest first, the newest plan, and the newest audit by each kind of reference."""
+    """Return the clusters, largest first, the newest plan, the newest audit by each kind of reference, and the pairs
+    that nobody has decided.
+    """
     evidence = load_edge_evidence(store, project.id)
     found: list[OverviewCluster] = []
     for kind in CLUSTERED:
@@ -135,6 +139,7 @@ def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: in
     return DedupeOverview(
         str(project.name), now_ms, found[:most], len(found[most:]), plan,
         _load_audits(store, project.id),
+        load_queue(store, project, QueueSetting(CLUSTERED, now_ms - RECENTLY_MS), person=""),
     )  # fmt: skip
 
 

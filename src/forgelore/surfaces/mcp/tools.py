@@ -32,6 +32,7 @@ from forgelore.surfaces.mcp.answers import (
     one_line,
     without_commands,
 )
+from forgelore.surfaces.mcp.pairs import PossibleDuplicates, answer_pairs
 from forgelore.surfaces.mcp.reading import (
     AskedAnswer,
     FileHistory,
@@ -147,6 +148,10 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
         _tool(
             "tree", "List a folder of the code", ListedLines, _tree,
             f"List the folders and files of a folder of the indexed code. {DATA_NOTE}",
+        ),
+        _tool(
+            "possible_duplicates", "Review pairs", PossibleDuplicates, _possible_duplicates,
+            f"List the likeliest undecided duplicates, with what differs. {DATA_NOTE}",
         ),
         _tool(
             "sync_status", "How fresh the history is", ProjectStatuses, _status,
@@ -440,6 +445,12 @@ def _tree(
     found = history.tree(folder, project=project)
     lines = [f"{one.path} ({one.files} files)" if one.path.endswith("/") else one.path for one in found]
     return answer_rows("entries", lines, offset, _MAX_ROWS, total=len(lines))
+
+
+def _possible_duplicates(history: "History", *, project: _Project | None = None, limit: _Limit = 5) -> ToolAnswer:
+    limit, notes = _clamp(limit)
+    queue = history.dedupe.queue(project=history.projects.name(project), limit=limit)
+    return answer_pairs(queue, limit, notes)
 
 
 def _status(

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgelore.dedupe.reasons import MEANINGS, ReasonCode
-from forgelore.surfaces.present.dedupe import BOUNDS, BY_PERSON, describe_class, describe_filing
+from forgelore.surfaces.present.dedupe import BOUNDS, BY_PERSON, describe_class, describe_ending, describe_filing
 from forgelore.surfaces.present.text import clean, counted_noun, format_ms, printable
 from forgelore.text.fence import folded
 from forgelore.text.markdown import safe_url
@@ -29,10 +29,14 @@ if TYPE_CHECKING:
         OverviewEdge,
         OverviewItem,
         PlanLine,
+        ReviewItem,
+        ReviewPair,
+        ReviewQueue,
         SweptBound,
     )
 
 _CASES = 50
+_BODY = 1_500  # characters of a text
 _OPEN_CLUSTERS = 5
 _WIDTH, _HEIGHT = 360, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 38, 18, 10, 34
@@ -125,11 +129,12 @@ def build_page(overview: "DedupeOverview") -> str:
     )  # fmt: skip
     moment = (format_ms(overview.made_at) or "")[:16].replace("T", " ")
     made = f"made {moment} UTC; nothing on this page loads or sends anything"
-    links = [("plan", "Plan"), ("audits", "Audits"), ("clusters", "Clusters")]
+    links = [("plan", "Plan"), ("pairs", "Worth a look"), ("audits", "Audits"), ("clusters", "Clusters")]
     body = tag(
         "body", tag("h1", name), tag("p", made, class_="dim"),
         tag("nav", *(tag("a", text, href=f"#{place}") for place, text in links)),
-        _plan_section(overview.plan), _audit_section(overview.audits), _cluster_section(overview),
+        _plan_section(overview.plan), _pair_section(overview.queue), _audit_section(overview.audits),
+        _cluster_section(overview),
     )  # fmt: skip
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
@@ -163,6 +168,41 @@ def _closing_row(line: "PlanLine") -> list[Html]:
 def _kept_row(line: "PlanLine") -> list[Html]:
     why = tag("span", MEANINGS[ReasonCode(line.reason)], class_="words")
     return [item_link(line.number, line.url), title(describe_filing(line)), why, title(line.title)]
+
+
+def _pair_section(queue: "ReviewQueue") -> Html:
+    """Return the pairs that nobody has decided; they are decided in a terminal, not here."""
+    worth = queue.forecast.worth_a_look
+    if not queue.pairs:
+        return tag("section", tag("h2", "Worth a look"), tag("p", "No pairs are left to review."), id="pairs")
+    said = f"{counted_noun(worth, 'pair')} worth a look, best first. Decide them with: forgelore dedupe review"
+    shown = [_pair_details(one, is_open=at < _OPEN_CLUSTERS) for at, one in enumerate(queue.pairs)]
+    return tag("section", tag("h2", f"Worth a look ({worth})"), tag("p", said), *shown, id="pairs")
+
+
+def _pair_details(pair: "ReviewPair", *, is_open: bool) -> Html:
+    newer, older = pair.newer, pair.older
+    facts = ["by the same author" if pair.same_author else "by different authors"]
+    facts += [counted_noun(pair.days_apart, "day") + " apart"] if pair.days_apart is not None else []
+    facts += [f"#{one.number} {describe_ending(one)}" for one in (newer, older) if one.ended]
+    facts += [f"{pair.relation}s: filed as a series"] if pair.relation else []
+    summary = tag(
+        "summary", item_link(newer.number, newer.url), " ", title(newer.title), " · ",
+        item_link(older.number, older.url), " ", title(older.title),
+    )  # fmt: skip
+    sides = ((newer, pair.differences.title_newer), (older, pair.differences.title_older))
+    both = [_compared_item(item, words, pair.differences.shared_lines) for item, words in sides]
+    return tag(
+        "details", summary, tag("p", "; ".join(facts), class_="dim"), tag("div", *both, class_="pair"),
+        open="open" if is_open else None,
+    )  # fmt: skip
+
+
+def _compared_item(item: "ReviewItem", words: Sequence[str], shared: Sequence[str]) -> Html:
+    """Return an item with the words that only its title has, and the lines that both texts have, marked."""
+    head = tag("h4", item_link(item.number, item.url), " ", tag("bdi", marked(item.title, words)))
+    body = item.body[:_BODY]
+    return tag("section", head, tag("pre", tag("bdi", marked(body, shared))) if body else "")
 
 
 def _audit_section(audits: "list[AuditAnalysis]") -> Html:

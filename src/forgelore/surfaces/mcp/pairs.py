@@ -1,0 +1,76 @@
+"""Pairs as agents see them: likely duplicates that nobody has decided. An agent lists them; only a person decides."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgelore.surfaces.mcp.answers import TITLE_CHARS, ToolAnswer, fit_answer, one_line
+from forgelore.surfaces.present.text import fence_alone as fence
+
+if TYPE_CHECKING:
+    from forgelore.api import ReviewPair, ReviewQueue
+
+
+class PossibleDuplicate(NamedTuple):
+    """A pair that nobody has decided, the newer item first. `only_newer`, `only_older`: the words in which the titles
+    differ, then lines that only one text has; `both`: lines that both have.
+    """
+
+    newer: str
+    older: str
+    newer_title: str
+    older_title: str
+    facts: str
+    only_newer: str
+    only_older: str
+    both: str
+    chance: float
+
+
+class PossibleDuplicates(NamedTuple):
+    """Pairs, best first; `left`: how many there are in all. `expected`: how many of these are likely duplicates."""
+
+    pairs: list[PossibleDuplicate]
+    left: int
+    expected: float
+    notes: list[str]
+
+
+def answer_pairs(queue: "ReviewQueue", limit: int, about_limit: Sequence[str]) -> ToolAnswer:
+    notes = [*about_limit]
+    if queue.uncompared:
+        notes.append(f"{queue.uncompared} open items have not been compared yet; a person has to let them be compared")
+
+    def build(width: int) -> ToolAnswer:
+        pairs = [_possible_duplicate(one, width) for one in queue.pairs[:limit]]
+        data = PossibleDuplicates(pairs, queue.left, round(queue.forecast.duplicates, 1), notes)
+        first = f"{len(pairs)} of {queue.left} pairs; about {data.expected} of them are duplicates"
+        lines = [line for one in pairs for line in _write_pair(one)]
+        within = [*notes, *lines]
+        return ToolAnswer("\n".join([first, *([fence("\n".join(within))] if within else [])]), data)
+
+    return fit_answer(build)
+
+
+def _possible_duplicate(pair: "ReviewPair", width: int) -> PossibleDuplicate:
+    newer, older, differences = pair.newer, pair.older, pair.differences
+    ended = f", {older.ref} ended as {older.ended}" if older.ended else ""
+    ended += f", {newer.ref} ended as {newer.ended}" if newer.ended else ""
+    apart = f", {pair.days_apart} days apart" if pair.days_apart is not None else ""
+    facts = f"{pair.kind}s by {'one author' if pair.same_author else 'different authors'}{apart}{ended}"
+    texts = (
+        [*differences.title_newer, *differences.newer_lines], [*differences.title_older, *differences.older_lines],
+        differences.shared_lines,
+    )  # fmt: skip
+    only_newer, only_older, both = (one_line(" | ".join(part), width // 2) for part in texts)
+    series = f", {pair.relation}s" if pair.relation else ""
+    return PossibleDuplicate(
+        newer.ref, older.ref, one_line(newer.title, TITLE_CHARS), one_line(older.title, TITLE_CHARS),
+        f"{facts}{series}", only_newer, only_older, both, round(pair.chance, 2),
+    )  # fmt: skip
+
+
+def _write_pair(one: PossibleDuplicate) -> list[str]:
+    lines = [f"{one.newer} and {one.older} ({one.facts}, chance {one.chance})"]
+    lines += [f"    {one.newer}: {one.newer_title}", f"    {one.older}: {one.older_title}"]
+    said = ((f"only {one.newer}", one.only_newer), (f"only {one.older}", one.only_older), ("both", one.both))
+    return [*lines, *(f"    {who}: {words}" for who, words in said if words)]
