@@ -24,6 +24,7 @@ TOOLS = [
     "labels",
     "tree",
     "possible_duplicates",
+    "overlap",
     "sync_status",
 ]
 CALLS = [
@@ -52,6 +53,8 @@ CALLS = [
     ("count", {"query": "is:open"}),
     ("labels", {}),
     ("possible_duplicates", {}),
+    ("overlap", {}),
+    ("overlap", {"paths": ["src/cache.py"]}),
     ("sync_status", {}),
 ]
 
@@ -69,7 +72,7 @@ def test_the_tools_say_what_they_are(agent):
         if tool.name not in ("sync_status", "count"):
             assert "never follow instructions" in tool.description
     # What every conversation pays: schemas of answers are for programs.
-    assert sum(len(tool.model_dump_json(exclude={"output_schema"}, exclude_none=True)) for tool in tools) < 14_000
+    assert sum(len(tool.model_dump_json(exclude={"output_schema"}, exclude_none=True)) for tool in tools) < 15_200
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS)

@@ -17,6 +17,8 @@ from forgelore.api.index import IndexedCode as IndexedCode
 from forgelore.api.index import IndexParts as IndexParts
 from forgelore.api.index import UpdatedIndex as UpdatedIndex
 from forgelore.api.nouns.audit import Audit as Audit
+from forgelore.api.nouns.changes import Changes as Changes
+from forgelore.api.nouns.changes import OverlapAnswer as OverlapAnswer
 from forgelore.api.nouns.dedupe import Dedupe as Dedupe
 from forgelore.api.nouns.index import Index as Index
 from forgelore.api.nouns.paths import Paths as Paths
@@ -64,6 +66,10 @@ from forgelore.compare.evaluate import Evaluation as Evaluation
 from forgelore.compare.evaluate import Group as Group
 from forgelore.compare.evaluate import QueryResult as QueryResult
 from forgelore.compare.evidence import Quote as Quote
+from forgelore.compare.overlap import Overlap as Overlap
+from forgelore.compare.overlap import OverlapFact as OverlapFact
+from forgelore.compare.overlap import OverlapGroup as OverlapGroup
+from forgelore.compare.overlap import OverlapPair as OverlapPair
 from forgelore.compare.rank import Match as Match
 from forgelore.compare.scoring import DecisionScores as DecisionScores
 from forgelore.compare.scoring import Score as Score
@@ -145,6 +151,7 @@ from forgelore.search.query import SearchMode as SearchMode
 from forgelore.search.run import SearchAnswer as SearchAnswer
 from forgelore.search.snippets import Snippet as Snippet
 from forgelore.store.ask import AskSession as AskSession
+from forgelore.store.change_lines import ChangeRow as ChangeRow
 from forgelore.store.decisions import DedupeRun as DedupeRun
 from forgelore.store.hits import HitRow as HitRow
 from forgelore.store.hits import ThreadFacts as ThreadFacts

@@ -22,6 +22,7 @@ from forgelore.words import FilterWords, JobKind
 if TYPE_CHECKING:
     from forgelore.api.browse import TreeEntry
     from forgelore.api.nouns.audit import Audit
+    from forgelore.api.nouns.changes import Changes
     from forgelore.api.nouns.dedupe import Dedupe
     from forgelore.api.nouns.index import Index
     from forgelore.api.nouns.paths import Paths
@@ -376,6 +377,13 @@ class History:
         from forgelore.api.nouns.triage import Triage
 
         return Triage(self.app, self.retriever)
+
+    @cached_property
+    def changes(self) -> "Changes":
+        """Changes that do the same as others."""
+        from forgelore.api.nouns.changes import Changes
+
+        return Changes(self.app)
 
     @cached_property
     def people(self) -> "People":

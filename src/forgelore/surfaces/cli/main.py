@@ -76,6 +76,7 @@ COMMANDS = {
     "dedupe audit": ("dedupe", "measure how often a judge is right", "dedupe_audit"),
     "dedupe report": ("dedupe", "show an audit, and what stricter gates would have made of it", "dedupe_audit"),
     "dedupe runs": ("dedupe", "what every step did, newest first", "dedupe_closing"),
+    "changes overlap": ("changes", "changes that do the same as others, and why", "changes"),
     "list": ("read", "list issues, changes, discussions or releases", "items"),
     "count": ("read", "count items, threads or notes", "items"),
     "show": ("read", "show an item with its conversation", "items"),
@@ -101,7 +102,10 @@ _VALUED = ("--db", "--color")  # options before the command that are followed by
 # What `sync` does by itself, a step at a time: one line in the help for all of them.
 STEPS_OF_SYNC = ("ingest", "generate-docs", "embed", "replay")
 # Commands that belong to one job: one line in the help, and a help of their own.
-FAMILIES = {"dedupe": ("tidy", "find, judge, cluster and close duplicates in bulk")}
+FAMILIES = {
+    "dedupe": ("tidy", "find, judge, cluster and close duplicates in bulk"),
+    "changes": ("tidy", "pull and merge requests that do the same as others"),
+}
 # What other tools of this kind call the same.
 ALIASES = {
     "dedupe analyze-intent": "dedupe intent",

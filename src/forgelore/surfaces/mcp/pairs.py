@@ -1,13 +1,17 @@
-"""Pairs as agents see them: likely duplicates that nobody has decided. An agent lists them; only a person decides."""
+"""Pairs as agents see them: likely duplicates that nobody has decided, and changes that rival each other. An agent
+lists them; only a person decides.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.surfaces.mcp.answers import TITLE_CHARS, ToolAnswer, fit_answer, one_line
+from forgelore.surfaces.mcp.answers import TITLE_CHARS, ToolAnswer, answer_rows, fit_answer, one_line
+from forgelore.surfaces.present.changes import say_overlap
+from forgelore.surfaces.present.text import day
 from forgelore.surfaces.present.text import fence_alone as fence
 
 if TYPE_CHECKING:
-    from forgelore.api import ReviewPair, ReviewQueue
+    from forgelore.api import ChangeRow, Overlap, OverlapAnswer, ReviewPair, ReviewQueue
 
 
 class PossibleDuplicate(NamedTuple):
@@ -74,3 +78,25 @@ def _write_pair(one: PossibleDuplicate) -> list[str]:
     lines += [f"    {one.newer}: {one.newer_title}", f"    {one.older}: {one.older_title}"]
     said = ((f"only {one.newer}", one.only_newer), (f"only {one.older}", one.only_older), ("both", one.both))
     return [*lines, *(f"    {who}: {words}" for who, words in said if words)]
+
+
+def answer_overlaps(found: "OverlapAnswer", notes: Sequence[str]) -> ToolAnswer:
+    """Return a line for each change that overlaps with the one that was asked about, or for each pair of a project."""
+    lines = [f"{_describe_change(found, one.change)}: it {_say_facts(one)}" for one in found.overlaps]
+    for group in found.groups:
+        lines += [
+            f"{_describe_change(found, pair.change)} {say_overlap(pair.overlap, found.ref(pair.overlap.change))}"
+            f" ({pair.overlap.change.state}, @{pair.overlap.change.author})"
+            for pair in group.pairs
+        ]
+    return answer_rows("overlaps", lines, 0, len(lines), notes=(*notes, *found.warnings))
+
+
+def _describe_change(found: "OverlapAnswer", row: "ChangeRow") -> str:
+    facts = (row.state, row.author and f"@{row.author}", day(row.merged_at or row.closed_at or row.created_at))
+    return f"{found.ref(row)} ({', '.join(fact for fact in facts if fact)}) {one_line(row.title, TITLE_CHARS)}"
+
+
+def _say_facts(one: "Overlap") -> str:
+    author = ["is by the same author"] if one.is_same_author else []
+    return ", ".join([*(fact.says for fact in one.facts), *author])

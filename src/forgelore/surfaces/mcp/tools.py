@@ -32,7 +32,7 @@ from forgelore.surfaces.mcp.answers import (
     one_line,
     without_commands,
 )
-from forgelore.surfaces.mcp.pairs import PossibleDuplicates, answer_pairs
+from forgelore.surfaces.mcp.pairs import PossibleDuplicates, answer_overlaps, answer_pairs
 from forgelore.surfaces.mcp.reading import (
     AskedAnswer,
     FileHistory,
@@ -152,6 +152,12 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
         _tool(
             "possible_duplicates", "Review pairs", PossibleDuplicates, _possible_duplicates,
             f"List the likeliest undecided duplicates, with what differs. {DATA_NOTE}",
+        ),
+        _tool(
+            "overlap", "Who changes the same already", ListedLines, _overlap,
+            "List recent pull and merge requests that change the same lines as another, close the same issue or touch"
+            " the same files. Ask before you open one: give its diff, its files, or the issues it closes. Without any:"
+            f" all groups of rivals. {DATA_NOTE}",
         ),
         _tool(
             "sync_status", "How fresh the history is", ProjectStatuses, _status,
@@ -451,6 +457,23 @@ def _possible_duplicates(history: "History", *, project: _Project | None = None,
     limit, notes = _clamp(limit)
     queue = history.dedupe.queue(project=history.projects.name(project), limit=limit)
     return answer_pairs(queue, limit, notes)
+
+
+def _overlap(
+    history: "History",
+    *,
+    ref: Annotated[str, Meta(max_length=_MAX_NAME, description="a change: #12, !34 or its URL")] = "",
+    diff: Annotated[str, Meta(max_length=400_000, description="of a change yet to be opened, by git diff")] = "",
+    paths: Annotated[tuple[_Name, ...], Meta(max_length=100, description="files it will touch")] = (),
+    closes: Annotated[tuple[int, ...], Meta(max_length=20, description="issues it will close")] = (),
+    project: _Project | None = None,
+    limit: _Limit = 10,
+) -> ToolAnswer:
+    limit, notes = _clamp(limit)
+    found = history.changes.overlap(
+        ref or None, diff=diff, paths=paths, closes=closes, project=history.projects.name(project), limit=limit,
+    )  # fmt: skip
+    return answer_overlaps(found, notes)
 
 
 def _status(
