@@ -190,6 +190,7 @@ from forgelore.triage.item import TriageResult as TriageResult
 from forgelore.triage.posting import CommentAction as CommentAction
 from forgelore.triage.posting import Posted as Posted
 from forgelore.triage.report import ReportRow as ReportRow
+from forgelore.triage.report import RivalRow as RivalRow
 from forgelore.words import KINDS as KINDS
 from forgelore.words import FilterWords as FilterWords
 from forgelore.words import ProjectName as ProjectName

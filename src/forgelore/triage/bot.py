@@ -57,6 +57,7 @@ from forgelore.triage.intake import (
     public_kinds,
     public_kinds_from,
     read_files,
+    read_lines,
     remove_private,
 )
 from forgelore.triage.item import (
@@ -308,6 +309,9 @@ class BotRun:
             context.store, bot.forge, bot.project, context.project_id, budget=self._budget, now_ms=bot.now_ms,
             most=MOST_REQUESTS if is_thorough else FEW_REQUESTS, known=self._with_files, watcher=bot.watcher,
         )  # fmt: skip
+        if is_thorough and "change" in self._kinds:
+            with ProblemCollector(self.outcome):
+                read_lines(context.store, bot.forge, bot.project, context.project_id, budget=self._budget)
         projects = [context.project_id, *self.context.siblings]
         make_searchable(context.store, context.embedder, projects, now_ms=bot.now_ms, watcher=bot.watcher)
 

@@ -19,6 +19,7 @@ from forgelore.model import ItemKey, Kind, Project
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.forge import Forge, ForgeMeter, ForgeReader, Page
 from forgelore.ports.progress import Watcher
+from forgelore.store.change_lines import find_without_lines, forget_old_lines
 from forgelore.store.database import Store
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import (
@@ -36,7 +37,7 @@ from forgelore.store.projects import save_project
 from forgelore.store.sync import reset_cursors
 from forgelore.store.triage import forget_hidden_facts, forget_items, forget_kinds, rewrite_file
 from forgelore.sync.deletions import compare_numbers
-from forgelore.sync.jobs import ends_the_run
+from forgelore.sync.jobs import ends_the_run, fetch_lines
 from forgelore.sync.pages import (
     KnownStore,
     PageLoop,
@@ -46,6 +47,7 @@ from forgelore.sync.pages import (
     cut_lists,
     job_key,
     parse_job_key,
+    save_page_lines,
     tell_cut,
 )
 from forgelore.triage.readers import may_index, may_index_from, why_not_indexed
@@ -183,6 +185,7 @@ def drop_missing(
 
 # Requests of a run for files; one is 50 changes on GitHub and a single one on GitLab. The author of an event waits.
 MOST_REQUESTS, FEW_REQUESTS = 500, 40
+MAX_LINES_READ = 200  # diffs in a thorough run
 
 
 def read_files(
@@ -221,6 +224,22 @@ def read_files(
         watcher.saved("files", len(jobs))
     watcher.done("files")
     return [*problems, *tell_cut(cut)]
+
+
+def read_lines(
+    store: Store, forge: Forge, project: Project, project_id: int, *, budget: Budget, most: int = MAX_LINES_READ
+) -> None:
+    """Read which lines open changes remove and add that no event has brought: those that were there before the bot,
+    and those that were pushed to since. The newest first, a request for each; the next run goes on.
+    """
+    with store.transaction():
+        forget_old_lines(store, project_id)
+    for text in find_without_lines(store, project_id)[:most]:
+        if budget.spent():
+            return
+        page = fetch_lines(forge, project, [parse_job_key(text)])
+        with store.transaction():
+            save_page_lines(store, project_id, page)
 
 
 def _queue(store: Store, project_id: int, known: Collection[ItemKey], now_ms: int) -> None:

@@ -10,23 +10,25 @@ Copies of one text come before what is merely similar: open ones first, of those
 discussion is. What was closed as a duplicate leads to the original at the end of its chain.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
+from forgelore.compare.overlap import Overlap, find_overlaps, load_change_facts
 from forgelore.compare.rank import CompareRequest, Match, Ranking, rank_matches
 from forgelore.compare.sameness import why_not_compare
 from forgelore.dedupe.gates import TRIAGE, GateCase, Option, object_to
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import LoreError, NotFound
-from forgelore.model import File, Item, ItemKey, Kind, Project
+from forgelore.model import File, Item, ItemKey, Kind, PatchLines, Project
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.forge import Forge, ForgeReader
 from forgelore.profiles import profile_of
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_boilerplate
+from forgelore.store.change_lines import save_lines
 from forgelore.store.database import Store
 from forgelore.store.decisions import load_refused_pairs
 from forgelore.store.filters import Filters
@@ -35,8 +37,9 @@ from forgelore.store.item_lists import load_head
 from forgelore.store.items import load_ids, save_files
 from forgelore.store.jobs import queue_documents
 from forgelore.store.links import Ended, load_ended, load_fix, load_original
+from forgelore.sync.jobs import fetch_lines
 from forgelore.sync.pages import ReadPolicy, save_kept
-from forgelore.text.dates import machine_ms
+from forgelore.text.dates import format_ms, machine_ms
 from forgelore.text.links import links_in_text
 from forgelore.text.markdown import KEEP_OPEN_LABELS
 from forgelore.text.refs import shown_ref
@@ -44,7 +47,7 @@ from forgelore.triage.events import Inputs
 from forgelore.triage.intake import INDEX_POLICY, make_searchable
 from forgelore.triage.labels import NEIGHBOURS, suggest_labels
 from forgelore.triage.readers import may_name
-from forgelore.triage.report import Report, ReportRow, build_report, is_regression
+from forgelore.triage.report import Report, ReportRow, RivalRow, build_report, is_regression
 
 _LONGEST_CHAIN = 10  # of duplicates of duplicates
 
@@ -131,6 +134,7 @@ class _Endings:
 
 
 RELATED_ROWS = 3
+RIVALS = 3
 
 TriageOutcome = Literal["duplicate", "regression", "similar", "silent"]
 
@@ -161,6 +165,7 @@ class Fetched(NamedTuple):
     item: Item
     files: list[File] | None = None
     warnings: tuple[str, ...] = ()
+    lines: PatchLines | None = None  # of the whole diff, where the forge lists none with the files
 
 
 class TriageResult(NamedTuple):
@@ -186,6 +191,7 @@ class TriageResult(NamedTuple):
     def shown(self) -> tuple[int, ...]:
         """The items of this project that the comment names."""
         rows = (*self.report.rows, *self.report.related) if self.report else ()
+        rows += tuple(one.row for one in self.report.rivals) if self.report else ()
         named = [each for row in rows if not row.project for each in (row, row.fixed_by, row.original) if each]
         return tuple(dict.fromkeys(int(row.ref.lstrip("#!")) for row in named))
 
@@ -224,25 +230,30 @@ def fetch_current(
         item = event_item
         warnings.append(f"{key.kind} {key.number} was read from the event: {error.message}")
     files: list[File] | None = None
+    lines: PatchLines | None = None
     if key.kind == "change" and with_files:
         try:
             files = forge.fetch_files(project, key)
+            if files and all(file.lines is None for file in files):  # Forgejo's list has no patches
+                lines = fetch_lines(forge, project, [key]).lines[key]
         except LoreError as error:
             warnings.append(f"its files could not be read: {error.message}")
-    return Fetched(item, files, tuple(warnings))
+    return Fetched(item, files, tuple(warnings), lines)
 
 
 def save_fetched(context: TriageContext, fetched: Iterable[Fetched]) -> None:
     """Save items and make them searchable. What only some people may see leaves the index instead."""
     store, project_id = context.store, context.project_id
     with store.transaction():
-        for item, files, _ in fetched:
+        for item, files, _, lines in fetched:
             policy = INDEX_POLICY if context.is_compact else ReadPolicy(keeps_payloads=bool(item.raw))
             item_id = save_kept(store, project_id, [item], policy).ids.get(item.key)
             if item_id is None:
                 continue
             if files is not None:
                 save_files(store, project_id, item_id, files, item.head_sha)
+                if lines is not None:
+                    save_lines(store, project_id, item_id, lines, item.head_sha)
                 queue_documents(store, project_id, [item_id])
     make_searchable(store, context.embedder, [project_id], now_ms=context.now_ms)
 
@@ -261,15 +272,17 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         return silent._replace(reason="it is confidential")
     known = load_boilerplate(context.store, context.project_id, subject.kind)
     vague = why_not_compare(subject.title, subject.body, known)
+    cited = _cited(context, subject)
+    refused = load_refused_pairs(context.store, context.project_id)
+    rivals = _rivals(context, subject, key, passed_over=cited.union(*(pair for pair in refused if item_id in pair)))
     if object_to(GateCase((), None, is_vague=bool(vague)), TRIAGE) == ReasonCode.SOURCE_TOO_VAGUE:
-        return silent._replace(reason=vague)
+        nothing = Ranking([], None, "lexical", [])
+        return _build(context, silent, subject, nothing, [], [], rivals) if rivals else silent._replace(reason=vague)
     ranking = _rank(
         context, subject, (subject.kind,), (context.project_id,), max(NEIGHBOURS, context.inputs.max_results)
     )
     labels = suggest_labels(context.store, context.project_id, subject.kind, item_id, ranking.matches)
     silent = silent._replace(labels=labels)
-    cited = _cited(context, subject)
-    refused = load_refused_pairs(context.store, context.project_id)
     matches = [
         one
         for one in order_matches(ranking)
@@ -282,9 +295,9 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     related = _related(context, subject, cited)
     if not matches and (not related or related[0].similarity < context.inputs.duplicate_threshold):
         related = []  # by itself it is worth a comment only when it is very close: measured, 0.4 % of ordinary items
-    if not matches and not related:
+    if not matches and not related and not rivals:
         return silent._replace(reason="nothing is close enough", warnings=tuple(ranking.warnings))
-    result = _build(context, silent, subject, ranking, matches, related)
+    result = _build(context, silent, subject, ranking, matches, related, rivals)
     is_confirmed = judgement is None or judgement.duplicate_of == result.first_number
     return result if is_confirmed else without_warning(result)
 
@@ -313,6 +326,7 @@ def _build(
     ranking: Ranking,
     matches: list[Match],
     related: list[Match],
+    rivals: list[Overlap],
 ) -> TriageResult:
     tell = partial(
         build_row, context.store, context.project, subject, names_changes=context.may_name("change", on="issue")
@@ -327,7 +341,7 @@ def _build(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
         labels=() if context.inputs.apply_labels else silent.labels,
-        related=tuple(map(tell, related)),
+        related=tuple(map(tell, related)), rivals=tuple(_rival_row(context.project, one) for one in rivals),
         forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
         explanation=matches[0].explanation if matches else None,
     )  # fmt: skip
@@ -370,6 +384,33 @@ def _cited(context: TriageContext, subject: Subject) -> set[int]:
         for kind in ((link.kind,) if link.kind else default)
     ]
     return set(load_ids(context.store, context.project_id, keys).values())
+
+
+def _rivals(context: TriageContext, subject: Subject, key: ItemKey, *, passed_over: Collection[int]) -> list[Overlap]:
+    """Return the earlier changes by others that do the same as a change, but for those that its author names."""
+    store = context.store.seen_by(context.store.viewer.without_internal())
+    mine = load_change_facts(store, context.project_id, [subject.item_id]).get(subject.item_id)
+    if mine is None:
+        return []
+    as_of = subject.created_at or context.now_ms()
+    found = find_overlaps(store, context.project_id, mine, as_of=as_of)
+    return [
+        one
+        for one in found
+        if one.is_rival and one.change.item_id not in passed_over
+        and (one.change.created_at or 0, one.change.number) < (as_of, key.number)
+    ][:RIVALS]  # fmt: skip
+
+
+def _rival_row(project: Project, one: Overlap) -> RivalRow:
+    change = one.change
+    ref = shown_ref(project.name.forge, "change", change.number)
+    row = ReportRow(ref, change.title, change.url or "", 0.0, change.state, None, "change")
+    ended = change.merged_at or change.closed_at
+    state = (
+        "open" if change.state == "open" else f"{change.state} {(format_ms(ended) or '')[:10]}" if ended else "closed"
+    )
+    return RivalRow(row, one.facts[0].lead, tuple(fact.says for fact in one.facts[1:]), state)
 
 
 def _related(context: TriageContext, subject: Subject, cited: set[int]) -> list[Match]:

@@ -54,6 +54,17 @@ class ReportRow(NamedTuple):
     original: "ReportRow | None" = None
 
 
+class RivalRow(NamedTuple):
+    """An earlier change by somebody else. `lead`: what the new one does as it does ("changes the same 3 lines as");
+    `facts`: what else both do ("closes issue 5"); `state`: "open", "merged 2026-03-01".
+    """
+
+    row: ReportRow
+    lead: str
+    facts: tuple[str, ...] = ()
+    state: str = "open"
+
+
 def percent(share: float) -> str:
     """0.9999 -> "99%": never more than was measured, and 100 only for what is the same."""
     share = 0.0 if math.isnan(share) else min(max(share, 0.0), 1.0)
@@ -243,6 +254,7 @@ class Report(NamedTuple):
     kind: str  # of the item that is triaged
     max_chars: int
     is_own: bool = True  # similarity is a position among this project's items; else among those of other projects
+    rivals: tuple[RivalRow, ...] = ()  # of a change: earlier ones by others that do the same
     explanation: Explanation | None = None  # what moved the first row to its place
 
 
@@ -251,7 +263,7 @@ def build_report(report: Report) -> str:
 
     Too long for the forge: quotes go first, from the last on, then related items and labels, then rows.
     """
-    while report.rows or report.related:
+    while report.rows or report.related or report.rivals:
         text = _text(report)
         if len(text.encode("utf-8", "replace")) <= report.max_chars:  # bytes: no forge counts stricter
             return text
@@ -266,11 +278,15 @@ def _smaller(report: Report) -> Report:
         return report._replace(labels=())
     if report.related and report.rows:
         return report._replace(related=report.related[:-1])
-    return report._replace(rows=report.rows[:-1], related=report.related[:-1])
+    if len(report.rivals) > 1:
+        return report._replace(rivals=report.rivals[:-1])
+    return report._replace(rows=report.rows[:-1], related=report.related[:-1], rivals=())
 
 
 def _text(report: Report) -> str:
     parts = [f"{MARKER}\n### 🔎 Triage report"]
+    if report.rivals:
+        parts.append(_rivals(report))
     if report.rows:
         if report.is_duplicate:
             is_likely = _is_likely(report)
@@ -356,6 +372,19 @@ def _evidence(report: Report) -> str:
 
 def _quoted(text: str) -> str:
     return code(text, limit=_QUOTE_CHARS) if plain(text, limit=_QUOTE_CHARS) else "…"
+
+
+def _rivals(report: Report) -> str:
+    """Say which changes do the same: facts that anybody can check stand above what is weighed.
+
+    **Changes the same 3 lines as** [pull request 12: Fix the parser](…) (open), which also closes issue 5.
+    """
+    lines = []
+    for place, one in enumerate(report.rivals):
+        named = linked(report.forge, one.row, is_first=place == 0 and not report.rows)
+        also = f", which also {' and '.join(one.facts)}" if one.facts else ""
+        lines.append(f"**{one.lead[:1].upper()}{one.lead[1:]}** {named}{_in_parentheses(one.state)}{also}.")
+    return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
 
 
 def _related(report: Report) -> str:

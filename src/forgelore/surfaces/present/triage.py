@@ -6,11 +6,11 @@ from forgelore.api import CommentAction, TriageOutcome
 from forgelore.compare.sameness import Sameness
 from forgelore.text.dates import ago
 from forgelore.text.markdown import link, plain, safe_url
-from forgelore.triage.report import likeness_of, percent
+from forgelore.triage.report import likeness_of, number_of, percent
 from forgelore.words import Kind
 
 if TYPE_CHECKING:
-    from forgelore.api import BotResult, Coverage, ReportRow, TriageAnswer, TriagedItem
+    from forgelore.api import BotResult, Coverage, ReportRow, RivalRow, TriageAnswer, TriagedItem
 
 _OUTCOMES = {
     "duplicate": "very close to",
@@ -38,6 +38,16 @@ class ReportRowData(NamedTuple):
     original: str | None
 
 
+class RivalRowData(NamedTuple):
+    """An earlier change by somebody else that does the same, and the facts in words."""
+
+    ref: str
+    title: str
+    url: str
+    state: str
+    facts: list[str]
+
+
 class TriageData(NamedTuple):
     """What an item repeats. `reason` says why there is nothing to say, `report` is the comment, `comment` what became
     of it; null where nothing was to be posted.
@@ -49,6 +59,7 @@ class TriageData(NamedTuple):
     reason: str
     matches: list[ReportRowData]
     related: list[ReportRowData]
+    rivals: list[RivalRowData]
     chance: float | None
     labels: list[tuple[str, float]]
     report: str
@@ -91,6 +102,7 @@ def present_triage(ref: str, answer: "TriageAnswer") -> TriageData:
         ref, found.title, found.outcome, found.reason,
         [_present_row(row) for row in report.rows] if report else [],
         [_present_row(row) for row in report.related] if report else [],
+        [_present_rival(one) for one in report.rivals] if report else [],
         report.chance if report else None, list(found.labels), found.body,
         posted.action if posted else None, posted.url if posted else None,
     )  # fmt: skip
@@ -102,6 +114,10 @@ def _present_row(row: "ReportRow") -> ReportRowData:
         row.project, row.sameness, row.fixed_by.ref if row.fixed_by else None, row.has_hidden_fix,
         row.original.ref if row.original else None,
     )  # fmt: skip
+
+
+def _present_rival(one: "RivalRow") -> RivalRowData:
+    return RivalRowData(one.row.ref, one.row.title, one.row.url, one.state, [one.lead, *one.facts])
 
 
 def present_bot(result: "BotResult") -> BotData:
@@ -146,6 +162,8 @@ def _item_line(done: "TriagedItem", *, is_dry: bool) -> str:
         finding += f" {triaged.first_number} ({likeness_of(rows[0])})"
     elif triaged.first_number is not None and triaged.similarity is not None:
         finding += f" {triaged.first_number} ({percent(triaged.similarity)})"
+    elif triaged.report and triaged.report.rivals:
+        finding = f"{triaged.report.rivals[0].lead} {number_of(triaged.report.rivals[0].row)}"
     elif triaged.outcome != "silent":
         finding = "related to items of another kind or project"
     elif triaged.reason:
