@@ -45,7 +45,7 @@ BUDGETS = {
     "search": 45,
     "event to comment": 103,
     "plan, close, rollback": 61,  # one more than before: who maintains a project has a module of its own
-    "ask": 70,
+    "ask": 69,
     "search over MCP": 53,
     "imports of dedupe accept": 57,
     "imports of list": 59,

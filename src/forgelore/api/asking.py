@@ -9,8 +9,7 @@ from forgelore.api.nouns.projects import find_project
 from forgelore.app import App
 from forgelore.ask.answers import AskAnswer, AskRequest, AskStep
 from forgelore.ask.passages import find_passages
-from forgelore.ask.run import AskSetting, ask
-from forgelore.ask.sessions import RecordedModel, ask_and_keep, load_earlier, replay_session
+from forgelore.ask.run import AskSetting, RecordedModel, ask, ask_and_keep, load_earlier, replay_session
 from forgelore.ask.sources import SourceIndex
 from forgelore.errors import InvalidValue, Refused
 from forgelore.search.query import QuerySetting

@@ -3,9 +3,18 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from forgelore.ask.claims import CheckedCitation, Claim, check_citation, find_marks, list_numbers, split_claims
+from forgelore.ask.claims import (
+    CheckedCitation,
+    CitedText,
+    Claim,
+    check_citation,
+    find_marks,
+    list_numbers,
+    split_claims,
+)
 from forgelore.ask.sources import SourceIndex
 from forgelore.ask.tool_calls import AskCall
+from forgelore.text.reading import ReadingText
 
 UNCHECKED = "(unchecked)"
 _FAULTS = {
@@ -109,11 +118,16 @@ def check_answer(sources: SourceIndex, call: AskCall) -> tuple[tuple[CheckedCita
     citations = []
     for number, said in enumerate(call.citations, 1):
         opened = sources.find(said.id)
-        checked = check_citation(number, said, opened.cited if opened else None)
+        checked = check_citation(number, said, _cited(opened) if opened else None)
         if opened and checked.status in ("found", "moved", "negated"):
-            checked = checked._replace(url=opened.text.page_at(checked.first_line))
+            checked = checked._replace(url=opened.page_at(checked.first_line))
         citations.append(checked)
     return tuple(citations), tuple(split_claims(call.text, citations))
+
+
+def _cited(text: ReadingText) -> CitedText:
+    path = text.title if text.kind == "file" else ""
+    return CitedText(text.title, text.url, text.lines, text.hash, text.written_lines, path)
 
 
 def describe_faults(citations: Sequence[CheckedCitation], claims: Sequence[Claim]) -> str:

@@ -12,9 +12,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from forgelore.ask.answers import AskAnswer, BestPassage
-from forgelore.ask.sources import FoundSource, OpenedItem, SourceIndex
+from forgelore.ask.sources import SourceIndex, type_of
 from forgelore.ask.tool_calls import AskCall
 from forgelore.search.code import TEST, is_test
+from forgelore.search.hits import Hit
 from forgelore.text.reading import ReadingText, WrittenPart
 
 _LOOKED_AT = 60  # results of search, of all kinds
@@ -59,50 +60,44 @@ class _Context(NamedTuple):
     body: frozenset[str]
 
 
-class _Ranked(NamedTuple):
-    score: float
-    passage: BestPassage
-
-
 def find_passages(sources: SourceIndex, question: str, limit: int = 5) -> AskAnswer:
     """Return the passages that fit a question best. Nobody has read them, and nothing is concluded from them."""
     weights = sources.weigh_words(question)
     looks_for = next((answer for asking, answer in _LOOKS_FOR if asking.search(question)), None)
     asked = _Question(weights, sum(weights.values()) or 1.0, looks_for)
-    ranked, turns = list[_Ranked](), dict[str, int]()
+    ranked, turns = list[tuple[float, BestPassage]](), dict[str, int]()
     for found in sources.search(AskCall("search", question), _LOOKED_AT):
-        opened = sources.find(found.id)
-        source = found.type if found.type in ("code", "commit") else "item"
+        opened = sources.find(sources.id_of(found))
+        source = type_of(found) if found.kind in ("file", "commit") else "item"
         turns[source] = turns.get(source, 0) + 1
         ranked += _find_best(sources, opened, found, asked, turns[source]) if opened else ()
-    ranked.sort(key=lambda one: -one.score)
-    passages = tuple(one.passage for one in ranked[:limit])
+    ranked.sort(key=lambda one: -one[0])
+    passages = tuple(passage for _, passage in ranked[:limit])
     return AskAnswer(question, "", "no_model", is_partial=True, passages=passages)
 
 
 def _find_best(
-    sources: SourceIndex, opened: OpenedItem, found: FoundSource, asked: _Question, rank: int
-) -> list[_Ranked]:  # fmt: skip
-    """Return the paragraphs of a source that fit best, each with as much around it as a passage holds."""
-    text = opened.text
+    sources: SourceIndex, text: ReadingText, found: Hit, asked: _Question, rank: int
+) -> list[tuple[float, BestPassage]]:  # fmt: skip
+    """Return score and passage for the paragraphs that fit best, each with as much around it as a passage holds."""
     blocks = [
         _Block(first, last, part, sources.stems(_own_words(text, first, last)))
-        for first, last, part in islice(_split(text, found.line), _MAX_BLOCKS)
+        for first, last, part in islice(_split(text, found.line or 1), _MAX_BLOCKS)
     ]
     context = _Context(
         sources.stems(text.title), frozenset().union(*(one.stems for one in blocks)),
         frozenset().union(*(one.stems for one in blocks if not one.part.section)),
     )  # fmt: skip
     fits = {at: _fit(text, block, asked, context) for at, block in enumerate(blocks)}
-    shown, ranked = set[int](), list[_Ranked]()
+    shown, ranked = set[int](), list[tuple[float, BestPassage]]()
     for at in sorted(fits, key=lambda one: -fits[one]):
         first, last = _grow(text, blocks, at)
         if shown.isdisjoint(range(first, last + 1)):
             score = (fits[at] + _FIRST / (rank + 1)) * _AGAIN ** len(ranked)
             score *= TEST if text.kind == "file" and is_test(text.title) else 1.0
             words = "\n".join(text.lines[first - 1 : last])
-            passage = BestPassage(found.id, found.type, found.title, found.url, first, last, words, text.hash)
-            ranked.append(_Ranked(score, passage))
+            passage = BestPassage(text.ref, type_of(found), found.title, found.url, first, last, words, text.hash)
+            ranked.append((score, passage))
             shown.update(range(first, last + 1))
         if len(ranked) == _MOST_OF_ONE:
             break

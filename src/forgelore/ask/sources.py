@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from forgelore.ask.claims import CitedText
 from forgelore.ask.tool_calls import AskCall, MalformedCall
 from forgelore.browse.items import ShownItem, load_shown
 from forgelore.browse.reading_text import find_file_key, load_reading
@@ -37,38 +36,6 @@ _INDEXES: tuple[CodeWords, ...] = ("code", "commits")
 _KEY = re.compile(r"[a-z]+:\d{1,18}\Z")  # what a file or a commit is read by
 
 
-class FoundSource(NamedTuple):
-    """A search result; `line` is where its snippet stands in the reading text of the item."""
-
-    id: str
-    type: str
-    title: str
-    url: str | None
-    line: int
-    snippet: str
-
-
-class OpenedItem(NamedTuple):
-    """A reading text, under the id that a model knows it by."""
-
-    id: str
-    text: ReadingText
-
-    @property
-    def title(self) -> str:
-        return self.text.title
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        return self.text.lines
-
-    @property
-    def cited(self) -> CitedText:
-        text = self.text
-        path = text.title if text.kind == "file" else ""
-        return CitedText(text.title, text.url, text.lines, text.hash, text.written_lines, path)
-
-
 class SourceIndex:
     """What can be found and opened, within one project or all of them. `setting` says whether it is public."""
 
@@ -78,9 +45,9 @@ class SourceIndex:
         self._retriever, self._setting, self._filters = retriever, setting, filters
         self._has_several = has_several and setting.project is None
         self._has_code = any(count_code_words(retriever.store, index) for index in _INDEXES)
-        self._opened: dict[str, OpenedItem] = {}
+        self._opened: dict[str, ReadingText] = {}
 
-    def search(self, call: AskCall, limit: int = RESULTS) -> list[FoundSource]:
+    def search(self, call: AskCall, limit: int = RESULTS) -> list[Hit]:
         """Return the best results for the words of a call. Raises LoreError for filters that cannot be meant."""
         words: FilterWords = {**self._filters}
         if call.types or not words.get("type"):
@@ -88,14 +55,15 @@ class SourceIndex:
         if call.path:
             words["path"] = (call.path,)
         request = build_query(self._retriever.store, call.text, words, self._setting, limit=limit)
-        return [self._found(hit) for hit in search_everything(self._retriever, request).hits]
+        return search_everything(self._retriever, request).hits
 
-    def open(self, id_: str) -> OpenedItem:
-        """Return an item by its id. Raises NotFound, also for what may not leave, and InvalidValue."""
+    def open(self, id_: str) -> ReadingText:
+        """Return what is read of an item by its id, which is its ref from now on. Raises NotFound, also for what may
+        not leave, and InvalidValue.
+        """
         if id_ not in self._opened:
             key = id_ if _KEY.match(id_) else self._find_key(id_)
-            text = load_reading(self._retriever.store, key)
-            self._opened[id_] = OpenedItem(id_, text)
+            self._opened[id_] = load_reading(self._retriever.store, key)._replace(ref=id_)
         return self._opened[id_]
 
     def _find_key(self, id_: str) -> str:
@@ -109,7 +77,7 @@ class SourceIndex:
                 raise
             return key
 
-    def find(self, id_: str) -> OpenedItem | None:
+    def find(self, id_: str) -> ReadingText | None:
         """Return an item by its id; None where there is none that may be read."""
         try:
             return self.open(id_)
@@ -138,12 +106,16 @@ class SourceIndex:
             counts.update(load_code_counts(store, index, stems))
         return {stem: weight_of(stem, counts[stem], total) for stem in stems}
 
-    def _found(self, hit: Hit) -> FoundSource:
-        id_ = f"{hit.project}{hit.ref}" if self._has_several and hit.ref[:1] in "#!" else hit.ref
+    def id_of(self, hit: Hit) -> str:
+        """Return what a model opens a search result by."""
         if not hit.key.startswith("item:"):
-            id_ = hit.key
-        kind = "thread" if hit.row.representation == "thread" else "code" if hit.kind == "file" else hit.kind
-        return FoundSource(id_, kind, hit.title, hit.url, hit.line or 1, hit.snippet.text)
+            return hit.key
+        return f"{hit.project}{hit.ref}" if self._has_several and hit.ref[:1] in "#!" else hit.ref
+
+
+def type_of(hit: Hit) -> str:
+    """Return what a search result is: a kind of item, thread, code or commit."""
+    return "thread" if hit.row.representation == "thread" else "code" if hit.kind == "file" else hit.kind
 
 
 _MAX_PLACES = 60  # lines that a search within an item lists; the number of all is told
@@ -165,7 +137,7 @@ class ToolRunner:
 
     def __init__(self, sources: SourceIndex) -> None:
         self._sources = sources
-        self._item: OpenedItem | None = None
+        self._item: ReadingText | None = None
         self._window: ReadingWindow | None = None
 
     def run(self, call: AskCall) -> ToolResult:
@@ -190,63 +162,64 @@ class ToolRunner:
             text = f"Nothing was found for {call.text!r}. Try other words, or fewer of them."
             return ToolResult(text, f"search {call.text!r}: nothing found")
         parts = [
-            f"{at}. id: {one.id}\n   type: {one.type}\n   title: {one.title}\n   url: {one.url or '-'}\n"
-            f"   line: {one.line}\n   snippet: {one.snippet}"
-            for at, one in enumerate(found, 1)
+            f"{at}. id: {self._sources.id_of(hit)}\n   type: {type_of(hit)}\n   title: {hit.title}\n"
+            f"   url: {hit.url or '-'}\n   line: {hit.line or 1}\n   snippet: {hit.snippet.text}"
+            for at, hit in enumerate(found, 1)
         ]
-        ids = ", ".join(f"{one.id} (line {one.line})" for one in found)
+        ids = ", ".join(f"{self._sources.id_of(hit)} (line {hit.line or 1})" for hit in found)
         return ToolResult("\n".join(parts), f"search {call.text!r}: found {ids}")
 
     def _read(self, call: AskCall) -> ToolResult:
         item = self._sources.open(call.text)
         if call.line is not None and call.line > len(item.lines):
-            raise MalformedCall(f"{item.id} has {len(item.lines)} lines; line {call.line} does not exist")
+            raise MalformedCall(f"{item.ref} has {len(item.lines)} lines; line {call.line} does not exist")
         centre = TextPlace(call.line) if call.line is not None else None
         return self._show(item, open_window(item.lines, centre))
 
-    def _show(self, item: OpenedItem, window: ReadingWindow) -> ToolResult:
+    def _show(self, item: ReadingText, window: ReadingWindow) -> ToolResult:
         is_same = window == self._window and item == self._item
         self._item, self._window = item, window
-        head = f"{item.id}: {item.title} (lines {window.first} to {window.last} of {window.total})"
-        gist = f"read {item.id}, lines {window.first} to {window.last} of {window.total} (read it again to see them)"
+        head = f"{item.ref}: {item.title} (lines {window.first} to {window.last} of {window.total})"
+        gist = f"read {item.ref}, lines {window.first} to {window.last} of {window.total} (read it again to see them)"
         shown = "The window did not move: this is the end of the item." if is_same else str(window)
-        return ToolResult(f"{head}\n{shown}", gist, item.id, window.first, window.last)
+        return ToolResult(f"{head}\n{shown}", gist, item.ref, window.first, window.last)
 
-    def _search_within(self, item: OpenedItem, words: str) -> ToolResult:
+    def _search_within(self, item: ReadingText, words: str) -> ToolResult:
         places = find_lines(item.lines, words)
         if not places:
-            text = f"{words!r} does not occur in {item.id} ({len(item.lines)} lines)."
+            text = f"{words!r} does not occur in {item.ref} ({len(item.lines)} lines)."
             return ToolResult(text, text)
         window = open_window(item.lines, places[0])
         self._window = window
         lines = [f"{place.line}: {item.lines[place.line - 1].strip()[:_PLACE_CHARS]}" for place in places[:_MAX_PLACES]]
         more = f"\n… and {len(places) - _MAX_PLACES} more lines" if len(places) > _MAX_PLACES else ""
         text = (
-            f"{len(places)} lines of {item.id}:\n" + "\n".join(lines) + f"{more}\n\nThe window is now here:\n{window}"
+            f"{len(places)} lines of {item.ref}:\n" + "\n".join(lines) + f"{more}\n\nThe window is now here:\n{window}"
         )
         numbers = ", ".join(str(place.line) for place in places[:20])
-        return ToolResult(text, f"{words!r} in {item.id}: lines {numbers}", item.id, window.first, window.last)
+        return ToolResult(text, f"{words!r} in {item.ref}: lines {numbers}", item.ref, window.first, window.last)
 
     def _get(self, call: AskCall) -> ToolResult:
         opened = self._sources.open(call.text)
         lines = len(opened.lines)
-        if not opened.text.key.startswith("item:"):
-            kind, url = opened.text.kind, opened.text.url or "-"
-            text = f"id: {opened.id}\ntype: {kind}\ntitle: {opened.title}\nurl: {url}\nlines: {lines}"
-            return ToolResult(text, f"get {opened.id}: {kind}, {lines} lines")
+        if not opened.key.startswith("item:"):
+            kind, url = opened.kind, opened.url or "-"
+            text = f"id: {opened.ref}\ntype: {kind}\ntitle: {opened.title}\nurl: {url}\nlines: {lines}"
+            return ToolResult(text, f"get {opened.ref}: {kind}, {lines} lines")
         item = self._sources.load(call.text)
         facts = {
-            "id": opened.id, "type": item.kind, "title": item.title, "url": item.url or "-", "state": item.state or "-",
-            "reason": item.state_reason or "", "author": item.author or "-", "labels": ", ".join(item.labels),
+            "id": opened.ref, "type": item.kind, "title": item.title, "url": item.url or "-",
+            "state": item.state or "-", "reason": item.state_reason or "", "author": item.author or "-",
+            "labels": ", ".join(item.labels),
             "created": str(item.created_at or ""), "closed": str(item.closed_at or item.merged_at or ""),
             "links": ", ".join(f"{link.relation} {link.ref}" for link in item.links[:20]),
             "linked from": ", ".join(f"{back.ref} ({back.relation})" for back in item.linked_from[:20]),
             "files": ", ".join(file.new_path for file in item.files[:20]), "lines": str(lines),
         }  # fmt: skip
         text = "\n".join(f"{name}: {value}" for name, value in facts.items() if value)
-        return ToolResult(text, f"get {opened.id}: {item.kind}, {item.state or '-'}, {lines} lines")
+        return ToolResult(text, f"get {opened.ref}: {item.kind}, {item.state or '-'}, {lines} lines")
 
-    def _need_open(self, tool: str) -> tuple[OpenedItem, ReadingWindow]:
+    def _need_open(self, tool: str) -> tuple[ReadingText, ReadingWindow]:
         if self._item is None or self._window is None:
             raise MalformedCall(f"{tool} needs an item that was read before: call read with an id of a search result")
         return self._item, self._window

@@ -13,11 +13,12 @@ from forgelore.store.documents import ReadNoteRow, load_read_items, load_read_no
 from forgelore.store.filters import is_in_view
 from forgelore.store.item_lists import StoredItem, load_labels_of
 from forgelore.text.dates import format_ms
-from forgelore.text.documents import DocumentNote, ShownHeader, build_header
+from forgelore.text.documents import ShownHeader, build_header
 from forgelore.text.markdown import is_report
 from forgelore.text.reading import (
     ReadingLines,
     ReadingText,
+    ReadNote,
     ReadThread,
     WrittenPart,
     build_lines,
@@ -107,7 +108,7 @@ def _threads(item: StoredItem, rows: list[ReadNoteRow]) -> list[ReadThread]:
         if not is_report(row.body):
             before = threads.get(row.key) or ReadThread(row.key, (), row.path, row.line)
             page = note_page(item.forge, item.url, row.note_key, row.url)
-            note = DocumentNote(row.author, row.created_at, row.body, url=page)
+            note = ReadNote(row.author, row.created_at, row.body, url=page)
             threads[row.key] = before._replace(notes=(*before.notes, note))
     return list(threads.values())
 

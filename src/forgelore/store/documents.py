@@ -15,8 +15,9 @@ from forgelore.store.jobs import queue_jobs
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import add_text, remove_text
 from forgelore.store.sqlite.vector_rows import drop_document_vectors
-from forgelore.text.documents import Document, DocumentNote, DocumentSource, Facts
+from forgelore.text.documents import Document, DocumentSource, Facts
 from forgelore.text.markdown import is_report
+from forgelore.text.reading import ReadNote
 from forgelore.text.terms import build_terms
 from forgelore.words import JobKind, source_of
 
@@ -91,13 +92,13 @@ def load_sources(store: Store, item_ids: Iterable[int]) -> dict[int, DocumentSou
     return found
 
 
-def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[DocumentNote]]]:
+def _load_threads(store: Store, ids: str) -> dict[int, dict[str, list[ReadNote]]]:
     """Return the notes that people wrote for everybody: system notes, internal ones and reports of the bot belong to no
     document.
     """
-    found: dict[int, dict[str, list[DocumentNote]]] = {}
+    found: dict[int, dict[str, list[ReadNote]]] = {}
     for item_id, key, *note in store.each(_NOTES, ids):
-        written = DocumentNote(*note)
+        written = ReadNote(*note)
         if not is_report(written.body):
             found.setdefault(item_id, {}).setdefault(key, []).append(written)
     return found

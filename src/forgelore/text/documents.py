@@ -29,6 +29,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from forgelore.text.reading import ReadNote
 from forgelore.words import Representation
 
 MAX_CHARS = 32_000  # about 8,000 tokens: what a model can still read whole
@@ -36,14 +37,6 @@ _BETWEEN = "\n\n"
 _CUT = "\n[truncated]"
 
 Reason = Literal["token_limit_middle_drop", "single_note_oversized", "first_last_oversized"]
-
-
-class DocumentNote(NamedTuple):
-    author: str | None
-    created_at: int | None
-    body: str
-    path: str | None = None
-    url: str | None = None
 
 
 class DocumentSource(NamedTuple):
@@ -62,7 +55,7 @@ class DocumentSource(NamedTuple):
     is_confidential: int
     labels: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    threads: tuple[tuple[str, tuple[DocumentNote, ...]], ...] = ()  # key and notes; without system and internal ones
+    threads: tuple[tuple[str, tuple[ReadNote, ...]], ...] = ()  # key and notes; without system and internal ones
     card: str = ""  # the text of its intent card; a program wrote it, never a person
 
 
@@ -114,7 +107,7 @@ def _own_document(source: DocumentSource, representation: Representation, text: 
     return Document(representation, "", source.title, text, source.labels, source.paths, facts)
 
 
-def _thread_document(source: DocumentSource, key: str, notes: Sequence[DocumentNote]) -> Document:
+def _thread_document(source: DocumentSource, key: str, notes: Sequence[ReadNote]) -> Document:
     kept, reason = keep_notes([note.body for note in notes])
     text = _BETWEEN.join(kept)
     paths = tuple(dict.fromkeys(note.path for note in notes if note.path))

@@ -39,14 +39,23 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from forgelore.text.dates import format_ms
-from forgelore.text.documents import DocumentNote
+
+
+class ReadNote(NamedTuple):
+    """What somebody wrote in a conversation, as it is read and searched."""
+
+    author: str | None
+    created_at: int | None
+    body: str
+    path: str | None = None  # the file that it is about, where the store says so of each note
+    url: str | None = None
 
 
 class ReadThread(NamedTuple):
     """A conversation of which there is something to read. `line` of `path`, where it is about one."""
 
     key: str
-    notes: tuple[DocumentNote, ...]
+    notes: tuple[ReadNote, ...]
     path: str | None = None
     line: int | None = None
 
@@ -182,7 +191,7 @@ ScrollDirection = Literal["up", "down"]
 
 
 class TextPlace(NamedTuple):
-    """A place in a text: a line, and a character in it."""
+    """A line, and a character of it, both counted from 1; what `read` takes as `line` and `column`."""
 
     line: int
     column: int = 1

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from forgelore.api import TextPlace
 from forgelore.surfaces.mcp.answers import ToolAnswer, fit_answer, one_line, without_commands
 from forgelore.surfaces.present.text import day, seen
 from forgelore.surfaces.present.text import fence_alone as fence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         ScrollDirection,
         ShownItem,
         ShownNote,
-        TextPlace,
     )
 
 _MAX_PLACES = 40
@@ -31,13 +31,6 @@ _MAX_CITATIONS = 20
 _PROVED = ("found", "moved")
 _MAX_OLD_NAMES = 5
 _MAX_PATH = 200
-
-
-class WindowPlace(NamedTuple):
-    """A line, and a character of it, both counted from 1; what `read` takes as `line` and `column`."""
-
-    line: int
-    column: int
 
 
 class ReadWindow(NamedTuple):
@@ -53,9 +46,9 @@ class ReadWindow(NamedTuple):
     first_line: int
     last_line: int
     total_lines: int
-    above: WindowPlace | None
-    below: WindowPlace | None
-    found: list[WindowPlace]
+    above: TextPlace | None
+    below: TextPlace | None
+    found: list[TextPlace]
     hash: str
     text: str
 
@@ -101,8 +94,8 @@ def answer_read(read: "ReadItem", find: str) -> ToolAnswer:
     data = ReadWindow(
         ref=one_line(read.ref, 90), project=read.project, kind=read.kind, title=one_line(read.title, 200),
         url=one_line(read.url, 300) or None, first_line=window.first, last_line=window.last, total_lines=window.total,
-        above=_window_place(window.above), below=_window_place(window.below),
-        found=[WindowPlace(*place) for place in read.found[:_MAX_PLACES]], hash=read.hash, text=shown,
+        above=window.above, below=window.below,
+        found=list(read.found[:_MAX_PLACES]), hash=read.hash, text=shown,
     )  # fmt: skip
     named = (
         f"{data.ref} in {data.project}" if data.project else data.ref
@@ -123,7 +116,7 @@ def answer_show(item: "ShownItem") -> ToolAnswer:
     return fit_answer(build)
 
 
-def _describe_places(found: "tuple[TextPlace, ...]", find: str) -> list[str]:
+def _describe_places(found: tuple[TextPlace, ...], find: str) -> list[str]:
     if not find:
         return []
     lines = ", ".join(str(place.line) for place in found[:_MAX_PLACES])
@@ -135,15 +128,11 @@ def _describe_rest(window: "ReadingWindow") -> list[str]:
     return [*_describe_end("above", window.above, "up"), *_describe_end("below", window.below, "down")]
 
 
-def _describe_end(side: str, place: "TextPlace | None", direction: "ScrollDirection") -> list[str]:
+def _describe_end(side: str, place: TextPlace | None, direction: "ScrollDirection") -> list[str]:
     if place is None:
         return []
     column = f", column={place.column}" if place.column > 1 else ""
     return [f'more {side}: line={place.line}{column}, direction="{direction}"']
-
-
-def _window_place(place: "TextPlace | None") -> WindowPlace | None:
-    return None if place is None else WindowPlace(*place)
 
 
 def _outline(item: "ShownItem", width: int) -> ItemOutline:
