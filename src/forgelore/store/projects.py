@@ -1,12 +1,17 @@
 """Projects of the store: finding one by any of its names, and saving what changed of it, its labels and members."""
 
+from typing import TYPE_CHECKING
+
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.model import Label, Member, Project, ProjectName
 from forgelore.profiles import DEFAULT, PROFILES
 from forgelore.store.database import SqlRow, Store
 from forgelore.store.filters import in_view
 from forgelore.text.refs import Hosts, parse_project, without_userinfo
 from forgelore.text.values import suggest
+from forgelore.words import ProjectName
+
+if TYPE_CHECKING:  # a list is shown without msgspec
+    from forgelore.model import Label, Member, Project
 
 _COLUMNS = "id, forge, host, path, forge_id, url, default_branch"
 
@@ -114,7 +119,7 @@ _FACTS = (  # columns, and what `Project` calls them
 )  # fmt: skip
 
 
-def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
+def save_project(store: Store, project: "Project", now_ms: int) -> StoredProject:
     """Insert or update; a project found under a new name keeps its rows and remembers the old name."""
     from forgelore.store.links import adopt_names  # whoever only reads loads neither
     from forgelore.store.payloads import drop_payloads, row_hash, save_payloads
@@ -141,7 +146,7 @@ def save_project(store: Store, project: Project, now_ms: int) -> StoredProject:
     return find_project(store, project.name) or known
 
 
-def restore_project(store: Store, project_id: int, project: Project) -> bool:
+def restore_project(store: Store, project_id: int, project: "Project") -> bool:
     """Make a project's row what its payload says; returns whether it was not."""
     facts = _facts(project)
     if store.row(f"SELECT {', '.join(_FACTS)} FROM projects WHERE id = ?", project_id) == facts:
@@ -158,7 +163,7 @@ def _set_aside(store: Store, known: StoredProject, name: ProjectName) -> None:
         store.run("UPDATE projects SET path = ?, path_key = ? WHERE id = ?", path, path.lower(), known.id)
 
 
-def _insert(store: Store, project: Project, digest: bytes, now_ms: int) -> StoredProject:
+def _insert(store: Store, project: "Project", digest: bytes, now_ms: int) -> StoredProject:
     from forgelore.store.payloads import save_payloads
 
     name = project.name
@@ -173,7 +178,7 @@ def _insert(store: Store, project: Project, digest: bytes, now_ms: int) -> Store
     return made
 
 
-def _facts(project: Project) -> tuple[object, ...]:
+def _facts(project: "Project") -> tuple[object, ...]:
     return tuple(getattr(project, name) for name in _FACTS)
 
 
@@ -191,7 +196,7 @@ def _rename(store: Store, known: StoredProject, name: ProjectName) -> None:
     store.run("UPDATE projects SET path = ?, path_key = ? WHERE id = ?", name.path, name.path.lower(), known.id)
 
 
-def save_labels(store: Store, project_id: int, labels: list[Label], *, is_complete: bool) -> None:
+def save_labels(store: Store, project_id: int, labels: "list[Label]", *, is_complete: bool) -> None:
     """Save label descriptions; `is_complete` also forgets the ones the forge no longer lists."""
     rows = store.rows("SELECT name, color, description FROM labels WHERE project_id = ?", project_id)
     before = {row[0]: row for row in rows}
@@ -206,7 +211,7 @@ def save_labels(store: Store, project_id: int, labels: list[Label], *, is_comple
         _forget(store, "labels", "name", project_id, before.keys() - now.keys())
 
 
-def save_members(store: Store, project_id: int, members: list[Member]) -> None:
+def save_members(store: Store, project_id: int, members: "list[Member]") -> None:
     """Replace the list of people with a role, writing only what differs."""
     before: dict[str, str] = dict(store.rows("SELECT login, role FROM members WHERE project_id = ?", project_id))
     now = {member.login: member.role for member in members}
