@@ -22,6 +22,7 @@ BENCHES = (
     "quality",
     "search",
     "rivals",
+    "overlap",
     "embed",
     "lore",
     "state",

@@ -12,7 +12,7 @@ from test_markdown import ANY, HOSTILE, PIECES
 
 from forgelore.compare.calibration import Explanation, Fact
 from forgelore.compare.evidence import Quote
-from forgelore.triage.report import MARKER, Report, ReportRow, build_report, percent
+from forgelore.triage.report import MARKER, Report, ReportRow, RivalRow, build_report, percent
 
 OPEN = ReportRow("#12", "Login page hangs", "https://github.com/acme/web/issues/12", 0.957, "open", None, "issue")
 CLOSED = OPEN._replace(state="closed", state_reason="completed")
@@ -361,3 +361,24 @@ def test_the_longest_report_there_can_be_fits_github():
     text = build_report(report(*rows, quotes=tuple(Quote("error", "𝔈" * 500, "字" * 500) for _ in range(8))))
     assert len(text.encode()) <= 65_536
     assert text.count("| 95% |") == 20
+
+
+@pytest.mark.parametrize("forge", ["github", "gitlab", "forgejo"])
+@given(title=st.one_of(ANY, PIECES))
+@settings(max_examples=30)
+def test_a_rival_change_is_named_without_a_reference_whatever_its_title_says(forge, title):
+    rival = RivalRow(CHANGE._replace(title=title, state="open"), "changes the same 2 lines as", ("closes issue 5",))
+    text = build_report(report(is_duplicate=False, rivals=(rival, rival), forge=forge, kind="change"))
+    found = render(text)
+    assert references(found) == []
+    assert "Changes the same 2 lines as" in found.text
+    assert ", which also closes issue 5." in found.text
+
+
+def test_a_fact_alone_is_a_comment_and_is_cut_last():
+    rival = RivalRow(CHANGE, "changes the same line as")
+    alone = report()._replace(rows=(), quotes=(), is_duplicate=False, rivals=(rival,), kind="change")
+    text = build_report(alone)
+    assert "**Changes the same line as** [pull request 45: Rework login](" in text.replace("\u200b", "")
+    assert "similar" not in text
+    assert "Changes the same line as" in build_report(alone._replace(max_chars=len(text.encode())))

@@ -41,7 +41,8 @@ _WEIGHTS: dict[FactKind, float] = {
     "same_commit": 8.0, "same_change": 6.0, "already_merged": 5.0, "same_lines": 3.0, "superseded": 2.5,
     "same_issue": 2.0, "same_files": 0.5,
 }  # fmt: skip
-WARNED: frozenset[FactKind] = frozenset(_WEIGHTS) - {"same_files"}
+# A small change whose few lines are in a sweeping one: true, and on ordinary changes as often as on rivals.
+_WEAK: frozenset[FactKind] = frozenset(["same_files", "already_merged"])
 
 
 class OverlapFact(NamedTuple):
@@ -61,12 +62,8 @@ class Overlap(NamedTuple):
     change: ChangeRow
     facts: tuple[OverlapFact, ...]
     is_same_author: bool
+    is_rival: bool  # people are warned of it: not of an author's own changes, nor of a fact that says little by itself
     strength: float
-
-    @property
-    def is_rival(self) -> bool:
-        """Whether people are warned of it: not of an author's own changes, nor because of files alone."""
-        return not self.is_same_author and any(fact.kind in WARNED for fact in self.facts)
 
 
 class ChangeFacts(NamedTuple):
@@ -132,7 +129,9 @@ def _compare(
         return None
     facts.sort(key=lambda fact: -_WEIGHTS[fact.kind])
     strength = sum(_WEIGHTS[fact.kind] for fact in facts) + (shared.overlap if shared else 0.0)
-    return Overlap(theirs.row, tuple(facts), _is_same_author(mine.row, theirs.row), strength)
+    is_same_author = _is_same_author(mine.row, theirs.row)
+    is_rival = not is_same_author and (shared is not None or any(fact.kind not in _WEAK for fact in facts))
+    return Overlap(theirs.row, tuple(facts), is_same_author, is_rival, strength)
 
 
 def _is_same_author(mine: ChangeRow | None, theirs: ChangeRow) -> bool:
