@@ -43,6 +43,7 @@ OFFLINE = {
     "dedupe detect-new": ["dedupe", "detect-new", "#157"],
     "dedupe audit": ["dedupe", "audit", "--against", "history", "--kind", "issue", "--sample", "5", "--others", "2"],
     "dedupe runs": ["dedupe", "runs"],
+    "changes overlap": ["changes", "overlap"],
     "list": ["list", "issues"],
     "who": ["who", "mira-k"],
     "me": ["me", "--as", "mira-k"],

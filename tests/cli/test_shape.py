@@ -33,7 +33,7 @@ def test_the_help_of_a_family_lists_its_commands(cli, family):
     assert ours
     assert all(f"  {name} " in done.out for name in ours)
     assert cli(family, "--help").out == done.out
-    for words, said in ((["nonsense"], "'dedupe nonsense'"), (["--nope"], "--nope")):
+    for words, said in ((["nonsense"], f"'{family} nonsense'"), (["--nope"], "--nope")):
         wrong = cli(family, *words)
         assert wrong.code == 2
         assert said in wrong.err

@@ -80,7 +80,7 @@ def _write_pair(one: PossibleDuplicate) -> list[str]:
     return [*lines, *(f"    {who}: {words}" for who, words in said if words)]
 
 
-def answer_overlaps(found: "OverlapAnswer", notes: Sequence[str]) -> ToolAnswer:
+def answer_overlaps(found: "OverlapAnswer") -> ToolAnswer:
     """Return a line for each change that overlaps with the one that was asked about, or for each pair of a project."""
     lines = [f"{_describe_change(found, one.change)}: it {_say_facts(one)}" for one in found.overlaps]
     for group in found.groups:
@@ -89,7 +89,7 @@ def answer_overlaps(found: "OverlapAnswer", notes: Sequence[str]) -> ToolAnswer:
             f" ({pair.overlap.change.state}, @{pair.overlap.change.author})"
             for pair in group.pairs
         ]
-    return answer_rows("overlaps", lines, 0, len(lines), notes=(*notes, *found.warnings))
+    return answer_rows("overlaps", lines, 0, len(lines), notes=found.warnings)
 
 
 def _describe_change(found: "OverlapAnswer", row: "ChangeRow") -> str:

@@ -467,13 +467,11 @@ def _overlap(
     paths: Annotated[tuple[_Name, ...], Meta(max_length=100, description="files it will touch")] = (),
     closes: Annotated[tuple[int, ...], Meta(max_length=20, description="issues it will close")] = (),
     project: _Project | None = None,
-    limit: _Limit = 10,
 ) -> ToolAnswer:
-    limit, notes = _clamp(limit)
     found = history.changes.overlap(
-        ref or None, diff=diff, paths=paths, closes=closes, project=history.projects.name(project), limit=limit,
+        ref or None, diff=diff, paths=paths, closes=closes, project=history.projects.name(project), limit=_MAX_LIMIT,
     )  # fmt: skip
-    return answer_overlaps(found, notes)
+    return answer_overlaps(found)
 
 
 def _status(
