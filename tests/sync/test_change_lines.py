@@ -122,3 +122,35 @@ def test_a_change_that_is_merged_with_the_same_lines_is_told_as_merged(lab):
     lab.project.merge(first)
     lab.sync()
     assert overlaps(lab, second) == {first: ["has brought the same lines"]}
+
+
+def test_a_change_of_thousands_of_files_is_compared_like_any_other(lab):
+    wide = [("modified", f"src/part_{number}.py") for number in range(1_500)]
+    first = change(lab, [*THIRTY, ("added", "src/a.py"), ("added", "src/b.py")])
+    second = change(lab, [*wide, *ASKED], author="cy")
+    lab.sync()
+    assert overlaps(lab, second) == {}
+    assert overlaps(lab, first) == {}
+
+
+def test_two_changes_of_the_same_rare_files_are_listed_and_nobody_is_warned(lab):
+    files = [("added", f"src/new_{number}.py") for number in range(4)]
+    texts = [[(*file, {"patch": f"@@ -0,0 +1 @@\n+written by {who}\n"}) for file in files] for who in ("bo", "cyrus")]
+    first, second = change(lab, texts[0]), change(lab, texts[1], author="cy")
+    lab.sync()
+    assert overlaps(lab, second) == {first: ["touches the same 4 files"]}
+    assert find_groups(lab.app.store(), 1, as_of=now_ms(lab)) == []
+
+
+def test_a_merged_change_that_closed_the_issue_supersedes(lab):
+    issue = lab.project.add_issue("Uploads time out")
+    first, second = (
+        lab.project.add_change("T", f"Fixes #{issue}", files=[("added", f"{who}.py")], author=who, head=who)
+        for who in ("bo", "cy")
+    )
+    lab.sync()
+    assert overlaps(lab, second) == {first: [f"closes issue {issue}"]}
+    lab.time.pass_by(60)
+    lab.project.merge(first)
+    lab.sync()
+    assert overlaps(lab, second) == {first: [f"closed issue {issue} when it was merged"]}

@@ -32,6 +32,7 @@ _RECENT_MS = RECENT_DAYS * 86_400_000
 _RARE = 12  # changes that touch a file: it is a rare one
 _FILES = 2  # rare files that both touch
 _NAMED = 100  # changes of one file that are looked at
+_ASKED = 50  # paths whose changes are looked up
 
 FactKind = Literal[
     "same_commit", "same_change", "already_merged", "same_lines", "superseded", "same_issue", "same_files"
@@ -102,7 +103,8 @@ def find_overlaps(store: Store, project_id: int, mine: ChangeFacts, *, as_of: in
     counts = count_changes_by_path(store, project_id, mine.paths)
     rare = frozenset(path for path in mine.paths if mine.is_plan or counts[path] <= _RARE)
     is_asked = mine.is_plan or len(rare) >= _FILES
-    touching = list_touching_items(store, project_id, tuple(sorted(rare)), _NAMED) if rare and is_asked else ()
+    asked = tuple(sorted(rare, key=lambda path: (counts[path], path))[-_ASKED:])  # a sweeping change touches thousands
+    touching = list_touching_items(store, project_id, asked, _NAMED) if asked and is_asked else ()
     closing = list_closing_changes(store, project_id, mine.issues) if mine.issues else ()
     facts = load_change_facts(store, project_id, {*shared, *touching, *closing} - {own})
     found = [
