@@ -26,6 +26,8 @@ class JudgedItem(NamedTuple):
     files: tuple[str, ...] = ()  # paths of a change, the first of them
     patch: str = ""  # the beginning of a change's diff, where somebody has fetched it
     card: str = ""  # its intent card where cards chose the candidates; a program wrote it, no fact is looked up in it
+    author: str | None = None
+    created_at: int | None = None
 
     @property
     def text(self) -> str:

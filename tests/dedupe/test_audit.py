@@ -70,7 +70,7 @@ def make(tmp_path):
 @pytest.fixture
 def store(make):
     """Open copies with their candidates."""
-    store = make(item(101, COPY, TEXT), item(102, COPY, TEXT), item(103, COPY, TEXT))
+    store = make(*(item(number, COPY, TEXT, author="ann") for number in (101, 102, 103)))
     make_candidates(job(store, 5), words_only(store), "issue")
     return store
 

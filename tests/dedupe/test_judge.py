@@ -53,7 +53,7 @@ def template(tmp_path_factory):
         item(105, f"Pruning ends with {FAILURE}", f"Since the update I see\n\n{LOG}\n\nat night."),
         item(106, f"{FAILURE}", f"My log on another machine says\n\n{LOG}\n\nand nothing else happens."),
     ]
-    write(store, [*map(ordinary, range(1, 60)), item(101, COPY, TEXT), item(102, COPY, TEXT), *failures,
+    write(store, [*map(ordinary, range(1, 60)), item(101, COPY, TEXT, author="ann"), item(102, COPY, TEXT, author="ann"), *failures,
                   item(107, "Crash", "")])  # fmt: skip
     make_candidates(job(store, 5), words_only(store), "issue")
     store.run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -216,7 +216,8 @@ def test_a_candidate_that_is_nearly_as_strong_objects(store):
     number = number_of(store, one.item_id)
     first = number_of(store, one.members[0].item_id)
     verdict = parse_verdict(json.dumps(GOOD | {"target": first}))
-    store.run("UPDATE candidate_set_members SET strength = 1 WHERE set_id = ?", one.id)
+    store.run("UPDATE candidate_set_members SET strength = 1, similarity = 1 WHERE set_id = ?", one.id)
+    store.run("UPDATE items SET author = 'ann'")
     judge(store, ScriptedJudge(JudgeAnswer(verdict, facts_found=2)))
     assert decision(store, number)[1] == "gap_too_small"
     store.run("UPDATE candidate_set_members SET strength = 3 WHERE set_id = ? AND rank = 1", one.id)

@@ -38,6 +38,7 @@ class Option(NamedTuple):
     is_open: bool = True
     is_duplicate: bool = False  # marked as one of something else
     item_type: ItemType = "unknown"
+    is_newer_by_another: bool = False  # filed after the source, by somebody else
     group: int = 0  # the candidates with the same text as each other have the same number, which is not 0
 
 
@@ -148,6 +149,11 @@ def _has_support(case: GateCase, policy: Policy) -> ReasonCode | None:
     return ReasonCode.LOW_SUPPORT if is_low else None
 
 
+def _is_filed_first(case: GateCase, _: Policy) -> ReasonCode | None:
+    """Quotes in both texts prove nothing where somebody copied one text from the other and filed it later."""
+    return ReasonCode.TARGET_IS_NEWER if case.target and case.target.is_newer_by_another else None
+
+
 def _stands_out(case: GateCase, policy: Policy) -> ReasonCode | None:
     """The target must be stronger than every other candidate by the gap, but for those with its own text."""
     lead = lead_of(case.target, case.options) if case.target else None
@@ -182,6 +188,7 @@ GATES: tuple[tuple[str, Gate], ...] = (
     ("target is no duplicate", _is_original),
     ("confidence", _is_confident),
     ("support", _has_support),
+    ("target filed first", _is_filed_first),
     ("score gap", _stands_out),
 )
 
@@ -213,9 +220,24 @@ _VETOES = frozenset(
     }
 )
 
-BATCH = Policy("batch", _EVERY_GATE - {"support"}, MIN_EDGE, MIN_GAP, 0.0, _VETOES)
+_OF_MODELS = frozenset({"support", "target filed first"})
+BATCH = Policy("batch", _EVERY_GATE - _OF_MODELS, MIN_EDGE, MIN_GAP, 0.0, _VETOES)
 AUDIT = BATCH._replace(name="audit")
-ONLINE = Policy("online", _EVERY_GATE, DUPLICATE, MIN_GAP, SUPPORT, _VETOES | {("scope", "source_subset")})
+ONLINE = Policy(
+    "online", _EVERY_GATE - {"target filed first"}, DUPLICATE, MIN_GAP, SUPPORT, _VETOES | {("scope", "source_subset")}
+)
+
+
+def for_judge(policy: Policy, judge: str) -> Policy:
+    """Return the policy for a judge: what a language model says needs the support of our own measure everywhere, and
+    may name no newer item of another author. A text that gives a model orders can make it say anything.
+    """
+    if judge == "builtin":
+        return policy
+    support = policy.min_similarity if "support" in policy.gates else SUPPORT
+    return policy._replace(gates=policy.gates | _OF_MODELS, min_similarity=support)
+
+
 # The bot says "similar", shows why and closes nothing: what is told is bounded by similarity alone.
 TRIAGE = Policy("triage", frozenset({"vague source", "candidates", "nobody said otherwise", "support"}))
 

@@ -20,7 +20,8 @@ from msgspec import json
 from forgelore.compare.sameness import find_sameness, why_not_compare, without_boilerplate
 from forgelore.context import JobContext
 from forgelore.dedupe.candidates import FALLBACK, Representation
-from forgelore.dedupe.gates import BATCH, MIN_EDGE, GateCase, Option, Policy, object_to
+from forgelore.dedupe.clusters import is_newer_by_another
+from forgelore.dedupe.gates import BATCH, MIN_EDGE, GateCase, Option, Policy, for_judge, object_to
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import (
     AnyJudge,
@@ -79,7 +80,8 @@ class Decider:
     """Decides about the items of one project with one judge, under one policy."""
 
     def __init__(self, store: Store, project_id: int, judge: AnyJudge, policy: Policy) -> None:
-        self._store, self.judge, self._policy, self._project_id = store, judge, policy, project_id
+        self._store, self.judge, self._project_id = store, judge, project_id
+        self._policy = for_judge(policy, judge.name)
         self._refused = load_refused_pairs(store, project_id)
         self._lines: dict[str, Collection[int]] = {}
 
@@ -107,7 +109,7 @@ class Decider:
         said = load_said_targets(self._store, item_id)
         candidates = tuple(_candidate(one, known[one.item_id], said) for one in offered if one.item_id in known)
         case = GateCase(
-            self._options(candidates), None, is_vague=bool(self._why_vague(source)), item_type=_type_of(source)
+            self._options(source, candidates), None, is_vague=bool(self._why_vague(source)), item_type=_type_of(source)
         )
         asked = self._policy._replace(gates=self._policy.gates & {"vague source", "candidates"})
         if reason := object_to(case, asked):
@@ -147,12 +149,12 @@ class Decider:
             _as_text(answer), outcome, str(decided.reason or ""), answer.prompt_tokens, answer.answer_tokens,
         )  # fmt: skip
 
-    def _options(self, candidates: Sequence[JudgedCandidate]) -> tuple[Option, ...]:
+    def _options(self, source: JudgedItem, candidates: Sequence[JudgedCandidate]) -> tuple[Option, ...]:
         groups = _group_copies([(one.item.title, self._own(one.item)) for one in candidates])
         return tuple(
             Option(
                 one.item.number, one.strength, one.similarity, one.sameness, one.item.state == "open",
-                one.item.is_marked, _type_of(one.item), group,
+                one.item.is_marked, _type_of(one.item), is_newer_by_another(one.item, source), group,
             )
             for one, group in zip(candidates, groups, strict=True)
         )  # fmt: skip

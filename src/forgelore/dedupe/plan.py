@@ -28,7 +28,7 @@ from forgelore.dedupe.clusters import (
     is_english,
     plan_cluster,
 )
-from forgelore.dedupe.gates import MIN_CLOSE
+from forgelore.dedupe.gates import MIN_CLOSE, SUPPORT
 from forgelore.dedupe.maintainers import find_maintainers
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
@@ -122,12 +122,18 @@ def canonicalize(context: JobContext, settings: ClusterSettings, *, dry_run: boo
 
 
 def load_edges(store: Store, project_id: int, kind: str) -> EffectiveEdges:
-    """Return the edges of a kind that count: what judges accepted, with the words of people laid over it."""
+    """Return the edges of a kind that count: what judges accepted, with the words of people laid over it. What a model
+    accepted counts with the support of our own measure; an older program asked for none.
+    """
     words = list(each_override(store, project_id))
     named = load_plan_items(store, [number for word in words for number in (word.item_id, word.target_id) if number])
     ours = [word for word in words if word.item_id in named and named[word.item_id].kind == kind]
     ours = [word for word in ours if not word.target_id or word.target_id in named]
-    accepted = [Edge(one.item_id, one.target_id, one.confidence) for one in list_accepted(store, project_id, kind)]
+    accepted = [
+        Edge(one.item_id, one.target_id, one.confidence)
+        for one in list_accepted(store, project_id, kind)
+        if one.judge == "builtin" or one.similarity is None or one.similarity >= SUPPORT
+    ]
     return apply_overrides(accepted, ours)
 
 

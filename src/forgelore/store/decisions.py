@@ -49,6 +49,7 @@ class AcceptedEdge(NamedTuple):
     target_id: int
     confidence: float
     judge: str
+    similarity: float | None = None  # as it was when the judge was asked
 
 
 def save_decision(store: Store, new: NewDecision, now_ms: int) -> int:
@@ -63,7 +64,7 @@ def save_decision(store: Store, new: NewDecision, now_ms: int) -> int:
 def list_accepted(store: Store, project_id: int, kind: str) -> list[AcceptedEdge]:
     """Return the current accepted edges between live items whose texts are those that were judged, best first."""
     sql = f"""
-        SELECT d.id, d.item_id, d.target_id, d.confidence, d.judge
+        SELECT d.id, d.item_id, d.target_id, d.confidence, d.judge, m.similarity
         FROM decisions d
         JOIN items i ON i.id = d.item_id
         JOIN items t ON t.id = d.target_id
@@ -84,7 +85,7 @@ def load_accepted(store: Store, item_id: int) -> AcceptedEdge | None:
         WHERE item_id = ? AND is_current AND outcome = 'accepted' AND policy = 'batch'
     """
     row = store.row(sql, item_id)
-    return AcceptedEdge._make(row) if row else None
+    return AcceptedEdge(*row) if row else None
 
 
 def list_judged_sets(store: Store, project_id: int, judge: str, model: str) -> set[int]:
@@ -135,17 +136,17 @@ def load_judged(store: Store, item_ids: Iterable[int]) -> dict[int, JudgedItem]:
                 WHERE l.item_id = i.id AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND l.source <> 'text'
             ),
             (SELECT {json_list("name")} FROM item_labels WHERE item_id = i.id), coalesce(i.url, ''),
-            (SELECT {json_list("new_path")} FROM (SELECT new_path FROM item_files WHERE item_id = i.id LIMIT ?))
+            (SELECT {json_list("new_path")} FROM (SELECT new_path FROM item_files WHERE item_id = i.id LIMIT ?)),
+            i.author, i.created_at
         FROM items i
         WHERE i.id {one_of()} AND i.deleted_at IS NULL AND NOT i.is_confidential
     """
     rows = store.rows(sql, _MAX_FILES, pack_list(item_ids))
-    return {
-        row[0]: JudgedItem._make(
-            (*row[:6], bool(row[6]), tuple(json.loads(row[7])), row[8], tuple(json.loads(row[9])), "", "")
-        )
-        for row in rows
-    }
+    found = {}
+    for *item, is_marked, labels, url, files, author, created_at in rows:
+        names, paths = tuple(json.loads(labels)), tuple(json.loads(files))
+        found[item[0]] = JudgedItem._make((*item, bool(is_marked), names, url, paths, "", "", author, created_at))
+    return found
 
 
 def load_said_targets(store: Store, item_id: int) -> set[int]:
