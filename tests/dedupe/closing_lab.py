@@ -134,6 +134,11 @@ class ClosingLab:
         return state, sorted(item.labels), original and original.title, len(links), comments
 
 
+def actions(result):
+    """Number -> what became of it in an apply."""
+    return {line.number: line.action for line in result.lines}
+
+
 def reasons(result):
     """Number -> why it stays open, of a plan or an apply; None: it is (to be) closed."""
     return {line.number: ReasonCode(line.reason) if line.reason else None for line in result.lines}

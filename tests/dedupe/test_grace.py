@@ -36,7 +36,7 @@ def test_an_item_is_labelled_and_told_and_closed_when_the_hours_are_over(closing
     state, _, _, _, comments = closing.portrait([copy])[copy]
     assert (state, len(comments)) == ("closed", 1)
     before = len(closing.server.requests)
-    assert reasons(closing.apply(run)) == {copy: None}
+    assert reasons(closing.apply(run)) == {copy: ReasonCode.ALREADY_CLOSED}
     assert closing.writes(before) == []
 
 

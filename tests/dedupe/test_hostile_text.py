@@ -11,6 +11,7 @@ from forgelore.dedupe.candidates import make_candidates
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, plan_closings
 from forgelore.dedupe.verdict import JudgeAnswer, parse_verdict
+from forgelore.store.closings import load_store_id
 from forgelore.store.decisions import list_accepted
 from forgelore.store.sqlite.schema import open_store
 from forgelore.text.markdown import closing_marker
@@ -94,7 +95,7 @@ def test_a_strangers_comment_with_our_marker_is_not_ours(closing, is_before):
     closing.named = ("ana",)
     closing.lab.sync()
     closing.decide(copy, original)
-    forged = f"{closing_marker(closing.store.value('SELECT max(id) FROM dedupe_runs') + 3, closing.id_of(copy))}\nmine"
+    forged = f"{closing_marker(load_store_id(closing.store), closing.store.value('SELECT max(id) FROM dedupe_runs') + 3, closing.id_of(copy))}\nmine"
 
     def say():
         closing.time.pass_by(600)
@@ -105,7 +106,7 @@ def test_a_strangers_comment_with_our_marker_is_not_ours(closing, is_before):
         closing.lab.sync()
         closing.say("canonical", original)
     run = closing.planned()
-    assert forged.startswith(closing_marker(run + 1, closing.id_of(copy)))
+    assert forged.startswith(closing_marker(load_store_id(closing.store), run + 1, closing.id_of(copy)))
     if not is_before:
         say()
         assert reasons(closing.apply(run)) == {copy: "discussed_since_plan"}

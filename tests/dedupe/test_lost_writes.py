@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dedupe.closing_lab import ClosingLab, let_ana_write, reasons
+from dedupe.closing_lab import ClosingLab, actions, let_ana_write, reasons
 from forgelore.dedupe.apply import ApplySettings, apply_plan, load_plan
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, ForgeError, Locked
@@ -79,7 +79,7 @@ def test_a_write_that_is_never_answered_is_kept_and_the_next_run_goes_on(closing
     (kept,) = closing.store.rows("SELECT number, step FROM write_journal WHERE status = 'sent'")
     assert kept == (first, step)
     closing.server.faults.remove(fault)
-    assert reasons(closing.apply(run)) == {first: None, second: None}
+    assert actions(closing.apply(run)) == {first: "closed", second: "closed"}
     state, *_, comments = closing.portrait([first])[first]
     assert (state, len(comments)) == ("closed", 1)
 
@@ -100,7 +100,9 @@ def test_a_rollback_that_loses_an_answer_stops_and_the_next_one_goes_on(closing,
     assert closing.portrait(numbers) == before
     closing.time.pass_by(600)
     closing.lab.sync()
-    assert reasons(closing.plan()) == {numbers[1]: None}, "it was reopened by us, not by somebody else"
+    assert reasons(closing.plan()) == {numbers[1]: ReasonCode.MISSING_ACCEPTED_EDGE}, (
+        "who took it back rejects the pair"
+    )
 
 
 def test_a_forge_that_breaks_down_stops_the_run_and_the_next_one_goes_on(closing):
@@ -111,7 +113,7 @@ def test_a_forge_that_breaks_down_stops_the_run_and_the_next_one_goes_on(closing
         closing.apply(run)
     assert closing.portrait([first, second])[first][0] == "closed"
     closing.server.faults.remove(fault)
-    assert reasons(closing.apply(run)) == {first: None, second: None}
+    assert actions(closing.apply(run)) == {first: "closed", second: "closed"}
     assert len(closing.portrait([first])[first][4]) == 1
 
 

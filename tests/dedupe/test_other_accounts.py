@@ -2,7 +2,7 @@
 
 import pytest
 
-from dedupe.closing_lab import reasons
+from dedupe.closing_lab import actions
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_another_account_goes_on_with_a_run_that_was_killed(closing, as_ben, ste
     as_ben()
     sent = len(closing.server.requests)
     if step == "apply":
-        assert reasons(closing.apply(run)) == {numbers[1]: None}
+        assert actions(closing.apply(run)) == {numbers[1]: "closed"}
         assert closing.writes(sent) == []
     assert [one.problem for one in closing.roll_back(run).items] == [""]
     assert closing.portrait(numbers) == before

@@ -9,7 +9,7 @@ second time. Whatever people, a judge or another run said since the plan keeps a
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -22,6 +22,7 @@ from forgelore.dedupe.closing_rules import (
     SeenItem,
     find_gap,
     find_proofs,
+    parse_note,
     recheck,
     why_waiting,
 )
@@ -34,7 +35,7 @@ from forgelore.dedupe.journal import (
     WriteContext,
     before_closing,
     fetch_live,
-    find_newest_comment,
+    list_other_comments,
     load_parameters,
     perform,
     settle_item,
@@ -43,9 +44,9 @@ from forgelore.dedupe.journal import (
 from forgelore.dedupe.maintainers import LivePeople
 from forgelore.dedupe.plan import Copies, load_edges, load_waiting
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.errors import AuthError, InvalidValue, NotFound, Unproven
+from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Unproven
 from forgelore.model import Item, ItemKey
-from forgelore.ports.forge import ConversationLocked, Forge, LostWrite, WriteDelayed, WriteRefused
+from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite, WriteDelayed, WriteRefused
 from forgelore.profiles import profile_of
 from forgelore.records import EdgeJudge, PlannedClosing
 from forgelore.store.closings import (
@@ -66,6 +67,7 @@ from forgelore.text.markdown import (
     STAYS_OPEN,
     build_message,
     closing_marker,
+    is_standing_promise,
 )
 
 
@@ -82,7 +84,11 @@ def find_objection(
         return reason
     kind = (state or target).item.key.kind if state or target else "issue"  # type: ignore[union-attr]
     standing = load_edges(context.store, context.project_id, kind)
-    if reason := _recheck(context, line, state, target, standing, own, keep_open):
+    others = list_other_comments(context, state)
+    if state is not None and state.is_open and _is_promised(others, people):
+        return ReasonCode.IN_GRACE
+    newest = None if state is None else max((one.id for one in others), default=0)
+    if reason := _recheck(context, line, state, target, standing, newest, own, keep_open):
         return reason
     assert state is not None
     return people.protects(state.item) or _overruled(context, line, standing, kind) or _circle(context, line)
@@ -90,10 +96,9 @@ def find_objection(
 
 def _recheck(
     context: WriteContext, line: PlannedClosing, state: LiveState | None, target: LiveState | None,
-    standing: EffectiveEdges, own: Collection[str], keep_open: Collection[str],
+    standing: EffectiveEdges, newest: int | None, own: Collection[str], keep_open: Collection[str],
 ) -> ReasonCode | None:  # fmt: skip
     seen = json.loads(line.seen)
-    newest = find_newest_comment(context, state, closing_marker(context.run_id, line.item_id))
     case = RecheckCase(
         msgspec.convert(seen["item"], SeenItem),
         state and state.as_live(
@@ -104,6 +109,16 @@ def _recheck(
         own_label=GRACE_LABEL if "label" in own and "unlabel" not in own else "", keep_open=keep_open,
     )  # fmt: skip
     return recheck(case)
+
+
+def _is_promised(comments: Iterable[Comment], people: LivePeople) -> bool:
+    """Tell whether another operator, or the bot, has told people that an item will be closed."""
+    for one in comments:
+        note = parse_note(one.body)
+        is_standing = not note.is_ended if note else is_standing_promise(one.body)
+        if is_standing and people.speak_for_us(one.author):
+            return True
+    return False
 
 
 def _find_acceptance(context: WriteContext, line: PlannedClosing, standing: EffectiveEdges) -> int | None:
@@ -217,7 +232,9 @@ def close_item(context: WriteContext, target_id: int, state: LiveState, target: 
 def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
     """Post the comment that names the other item."""
     ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
-    body = build_message(words, marker=closing_marker(context.run_id, item_id), target=ref, hours=hours)
+    body = build_message(
+        words, marker=closing_marker(context.store_id, context.run_id, item_id), target=ref, hours=hours
+    )
 
     def send() -> JournalValues:
         posted = context.forge.create_comment(context.project, key, body)
@@ -310,7 +327,9 @@ class ApplySettings(NamedTuple):
 
 
 class AppliedLine(NamedTuple):
-    """What became of one item: closed, skip or wait (its hours of grace run, or an answer never came), and why."""
+    """What became of one item: closed, skip or wait (its hours of grace run, or an answer never came), and why. Closed
+    because of `already_closed`: by an earlier run of the same command.
+    """
 
     kind: str
     number: int
@@ -365,6 +384,8 @@ def apply_plan(
             lines.append(work.apply_line(line))
             if on_line:
                 on_line(lines[-1])
+        if work.refusal and work.is_refused:
+            raise work.refusal
         counters = _count(lines)
         with store.transaction():
             save_counters(store, context.run_id, counters)
@@ -373,6 +394,9 @@ def apply_plan(
 
 
 _TROUBLES = {LostWrite: ReasonCode.WRITE_UNANSWERED, NoEffect: ReasonCode.WRITE_WITHOUT_EFFECT}
+_CLOSED = (None, ReasonCode.ALREADY_CLOSED)
+_WORKED = (*_CLOSED, ReasonCode.IN_GRACE)
+_REFUSED_ALL = 3  # items in a row, before anything else came about
 _WAITS = (ReasonCode.IN_GRACE, *_TROUBLES.values())
 
 
@@ -385,6 +409,9 @@ class _Work:
         self._before = {one.item_id: one.reason for one in list_closings(context.store, context.run_id)}
         self._people = LivePeople(context, settings.maintainers)
         self.problems: list[str] = []
+        self.refusal: AuthError | None = None
+        self._refused, self._is_effective = 0, False
+        self._closed_now: set[int] = set()  # sent by this very command
 
     def apply_line(self, line: PlannedClosing) -> AppliedLine:
         """Close one item, or say why not; what became of it is kept."""
@@ -399,13 +426,31 @@ class _Work:
             reason = self._close_patiently(line, item, target)
         except ConversationLocked:
             reason = ReasonCode.CONVERSATION_LOCKED
+        except (AuthError, NotFound, WriteRefused) as error:
+            self._refuse(item, error)
+            reason = ReasonCode.WRITE_REFUSED
         except (LostWrite, NoEffect) as error:
             reason = _TROUBLES[type(error)]
             self.problems.append(f"{item.kind} {item.number}: {error.message}; run the same command again")
-        action = "closed" if reason is None else "wait" if reason in _WAITS else "skip"
+        self._is_effective = self._is_effective or reason in _WORKED
+        action = "closed" if reason in _CLOSED else "wait" if reason in _WAITS else "skip"
         with store.transaction():
             save_closings(store, run_id, [line._replace(action=action, reason=reason or "")])
         return AppliedLine(item.kind, item.number, target.number, action, reason or "")
+
+    def _refuse(self, item: PlanItem, error: LoreError) -> None:
+        """One item may be refused and the rest go on. A token that may write nothing ends the run."""
+        self._refused += 1
+        is_general = isinstance(error, AuthError) and not self._is_effective and self._refused >= _REFUSED_ALL
+        if is_general or (isinstance(error, AuthError) and error.is_rejected):
+            raise error
+        self.problems.append(f"{item.kind} {item.number}: {error.message}")
+        self.refusal = self.refusal or (error if isinstance(error, AuthError) else None)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the token was refused, and nothing at all came about."""
+        return self.refusal is not None and not self._is_effective
 
     def _close_patiently(self, line: PlannedClosing, item: PlanItem, target: PlanItem) -> ReasonCode | None:
         """Begin anew with an item after each wait and after a lost answer, because people may have acted meanwhile. How
@@ -443,6 +488,7 @@ class _Work:
             return reason
         assert state is not None
         assert target_state is not None
+        self._closed_now.add(item.id)
         if not close_item(context, target.id, state, target_state.item):
             return ReasonCode.REOPENED_SINCE_PLAN
         if not self._hours:
@@ -457,7 +503,7 @@ class _Work:
             return ReasonCode.REOPENED_SINCE_PLAN
         if not self._hours and "comment" not in done:
             self._comment(item, _key(target))
-        return None
+        return None if item.id in self._closed_now else ReasonCode.ALREADY_CLOSED
 
     def _withdraw(self, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
         try:

@@ -40,6 +40,7 @@ from forgelore.store.closings import (
     find_run_of,
     keep_every_write,
     list_writes,
+    load_store_id,
 )
 from forgelore.store.database import Store
 from forgelore.store.decisions import RunValue, begin_run, end_run, load_run, resume_run
@@ -68,6 +69,7 @@ class WriteContext(NamedTuple):
     run_id: int
     own: str | None
     lock: Lock
+    store_id: str
 
     @property
     def store(self) -> Store:
@@ -175,14 +177,15 @@ def fetch_live(context: WriteContext, key: ItemKey) -> LiveState | None:
         return None
 
 
-def find_newest_comment(context: WriteContext, state: LiveState | None, marker: str) -> int | None:
-    """Return the id of the newest comment that is not this run's; None when the item is gone, 0 for none."""
-    if state is None:
-        return None
-    comments = context.forge.list_comments(context.project, state.item.key) if state.item.comment_count else ()
-    accounts = {entry.account for entry in list_writes(context.store, context.run_id, state.item.key)} | {context.own}
-    others = [one.id for one in comments if not is_own_comment(one, marker, accounts)]
-    return max(others, default=0)
+def list_other_comments(context: WriteContext, state: LiveState | None) -> list[Comment]:
+    """Return the comments of an item that are not this run's."""
+    if state is None or not state.item.comment_count:
+        return []
+    written = list_writes(context.store, context.run_id, state.item.key)
+    markers = {str(entry.request.get("body")).partition("\n")[0] for entry in written if entry.step == "comment"}
+    accounts = {entry.account for entry in written} | {context.own}
+    comments = context.forge.list_comments(context.project, state.item.key)
+    return [one for one in comments if not any(is_own_comment(one, marker, accounts) for marker in markers)]
 
 
 def is_own_comment(comment: Comment, marker: str, accounts: Collection[str | None]) -> bool:
@@ -331,7 +334,7 @@ def writing_run(
                 run_id = begin_run(store, project.id, step, parameters, now_ms(), of_run=of_run)
             else:
                 resume_run(store, run_id)
-        context = WriteContext(job, forge, current, run_id, own, lock)
+        context = WriteContext(job, forge, current, run_id, own, lock, load_store_id(store))
         with beating(lock, now_ms), _stopped_on_failure(context):
             yield context
     finally:

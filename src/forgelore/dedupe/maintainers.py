@@ -71,6 +71,16 @@ class LivePeople:
         self._context, self._named = context, tuple(named)
         self._is_listed = bool(named) or _refresh(context)
 
+    def speak_for_us(self, login: str | None) -> bool:
+        """Tell whether what somebody wrote may be ours: our own account's, or a maintainer's with a store of theirs."""
+        if login is None:
+            return False
+        own, found = (
+            self._context.own,
+            find_maintainers(self._context.store, self._context.job.project, [login], named=self._named),
+        )
+        return bool(found.get(login)) or own is None or login.lower() == own.lower()
+
     def protects(self, item: Item) -> ReasonCode | None:
         """Return why an item is nobody's to close: a maintainer's, or perhaps one's."""
         context = self._context

@@ -40,6 +40,7 @@ from forgelore.store.closings import (
     list_closings,
     list_graces,
     list_judges,
+    list_unseen_closings,
     load_closed_onto,
     load_plan_items,
     save_closings,
@@ -315,6 +316,7 @@ def _plan_kind(
     people = {login for item in items.values() for login in (item.author, *item.assignees) if login}
     maintainers = find_maintainers(store, project, people, named=settings.maintainers)
     waiting = load_waiting(store, project.id)
+    unseen = list_unseen_closings(store, project.id)
     same = Copies(store, project.id, kind, items)
     lines: list[PlannedClosing] = []
     copies: dict[int, Sequence[int]] = {}
@@ -329,7 +331,7 @@ def _plan_kind(
         unnamed = {(one.source, one.target) for one in more}
         copies |= {one.item_id: cluster.members for one in found if (one.item_id, one.target_id) in unnamed}
         for one in found:
-            reason = _object_to(one, items, closed_onto, waiting, settings.keep_open)
+            reason = _object_to(one, items, closed_onto, unseen, waiting, settings.keep_open)
             lines.append(_as_line(one._replace(reason=reason or "", cluster_id=cluster.id), items))
     return lines, items, standing.by_people, copies
 
@@ -354,23 +356,28 @@ def _within(standing: EffectiveEdges, cluster: StoredCluster) -> list[Edge]:
 
 def _object_to(
     line: PlannedClosing, items: Mapping[int, PlanItem], closed_onto: Mapping[int, int],
-    waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
+    unseen: Collection[int], waiting: Mapping[int, ReasonCode], keep_open: Sequence[str],
 ) -> str | None:  # fmt: skip
-    """Return why an item stays open. One that we closed before and that is open again in the store was reopened by
+    """Return why an item stays open. One that we closed before and that a later sync found open was reopened by
     somebody: that stands. So do hours of grace, its own or its target's.
     """
     item, target = items[line.item_id], items.get(line.target_id or 0)
-    if line.reason == ReasonCode.NOT_OPEN and item.state == "open" and item.id in closed_onto:
-        return ReasonCode.REOPENED_SINCE_PLAN
     if line.reason:
-        return line.reason
-    if item.is_confidential or (target and target.is_confidential):
-        return ReasonCode.CONFIDENTIAL
-    if item.is_locked:
-        return ReasonCode.CONVERSATION_LOCKED
-    if speaks_against(item.labels, keep_open):
-        return ReasonCode.LABELLED_AGAINST
-    return why_waiting(waiting, item.id, line.target_id)
+        return _why_closed(item, closed_onto, unseen) if line.reason == ReasonCode.NOT_OPEN else line.reason
+    objections = (
+        (item.is_confidential or (target is not None and target.is_confidential), ReasonCode.CONFIDENTIAL),
+        (item.is_locked, ReasonCode.CONVERSATION_LOCKED),
+        (speaks_against(item.labels, keep_open), ReasonCode.LABELLED_AGAINST),
+    )
+    found = next((reason for holds, reason in objections if holds), None)
+    return found or why_waiting(waiting, item.id, line.target_id)
+
+
+def _why_closed(item: PlanItem, closed_onto: Mapping[int, int], unseen: Collection[int]) -> ReasonCode:
+    if item.id in unseen:
+        return ReasonCode.ALREADY_CLOSED
+    is_reopened = item.state == "open" and item.id in closed_onto
+    return ReasonCode.REOPENED_SINCE_PLAN if is_reopened else ReasonCode.NOT_OPEN
 
 
 def _as_line(line: PlannedClosing, items: Mapping[int, PlanItem]) -> PlannedClosing:

@@ -36,6 +36,7 @@ class ReasonCode(StrEnum):
     SAID_OTHERWISE = "said_otherwise"
     # what a plan leaves open
     NOT_OPEN = "not_open"
+    ALREADY_CLOSED = "already_closed"
     UNCERTAIN_MAINTAINER_IDENTITY = "uncertain_maintainer_identity"
     MAINTAINER_AUTHOR = "maintainer_author"
     MAINTAINER_ASSIGNEE = "maintainer_assignee"
@@ -84,6 +85,7 @@ MEANINGS = {
     ReasonCode.BELOW_MAYBE: "the judge says duplicate, but with too little confidence even for a maybe",
     ReasonCode.SAID_OTHERWISE: "a person rejected this pair",
     ReasonCode.NOT_OPEN: "it is already closed",
+    ReasonCode.ALREADY_CLOSED: "an earlier apply closed it",
     ReasonCode.UNCERTAIN_MAINTAINER_IDENTITY: "it is unclear whether its author or an assignee is a maintainer",
     ReasonCode.MAINTAINER_AUTHOR: "a maintainer wrote it",
     ReasonCode.MAINTAINER_ASSIGNEE: "a maintainer is assigned to it",

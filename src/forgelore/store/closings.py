@@ -234,6 +234,11 @@ class JournalEntry(NamedTuple):
     answered_at: int | None
 
 
+def load_store_id(store: Store) -> str:
+    """Return what tells this store from others."""
+    return str(store.value("SELECT min(id) FROM store_ids"))
+
+
 def keep_every_write(store: Store) -> None:
     """Let each transaction of this connection reach the disk before it counts: a write that was forgotten in a power
     cut would be sent again.
@@ -275,8 +280,17 @@ def list_writes(store: Store, run_id: int, key: ItemKey | None = None) -> list[J
 
 def load_closed_onto(store: Store, project_id: int) -> dict[int, int]:
     """Return item -> target of every closing of ours that may have happened and was not taken back."""
+    return {item_id: target_id for item_id, target_id, _ in _list_closed(store, project_id)}
+
+
+def list_unseen_closings(store: Store, project_id: int) -> set[int]:
+    """Return the items that we closed, and that no sync has looked at since."""
+    return {item_id for item_id, _, is_unseen in _list_closed(store, project_id) if is_unseen}
+
+
+def _list_closed(store: Store, project_id: int) -> list[tuple[int, int, bool]]:
     sql = f"""
-        SELECT i.id, t.id
+        SELECT i.id, t.id, i.state = 'open' AND i.updated_at <= {json_field("j.answer", "closed_at")}
         FROM write_journal j
         JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
         JOIN items t ON t.project_id = j.project_id AND t.kind = j.kind
@@ -291,7 +305,7 @@ def load_closed_onto(store: Store, project_id: int) -> dict[int, int]:
           )
         ORDER BY j.id
     """
-    return dict(store.rows(sql, project_id))
+    return store.rows(sql, project_id)
 
 
 def _as_entry(row: tuple[object, ...]) -> JournalEntry:

@@ -198,17 +198,23 @@ GRACE = (
     " to this comment, or takes part in any other way."
 )
 GRACE_LABEL = "possible-duplicate"
-STAYS_OPEN = "This stays open after all. It seemed to repeat {target}, and somebody took part."
+WITHDRAWN = "<!-- forgelore:withdrawn -->"
+STAYS_OPEN = f"{WITHDRAWN}\nThis stays open after all. It seemed to repeat {{target}}, and somebody took part."
 # Labels by which people say that an item is not to be closed as a duplicate; the setting `keep_open_labels`.
 KEEP_OPEN_LABELS = (
     "not a duplicate", "not duplicate", "keep open", "do not close", "confirmed", "pinned", "in progress",
 )  # fmt: skip
-_MARKER = "<!-- forgelore:closing:v1 run={run} item={item} -->"
+_MARKER_BEGIN = "<!-- forgelore:closing:v1 "
 
 
-def closing_marker(run_id: int, item_id: int) -> str:
-    """Return the first line of a comment of one run on one item."""
-    return _MARKER.format(run=run_id, item=item_id)
+def closing_marker(store_id: str, run_id: int, item_id: int) -> str:
+    """Return the first line of a comment of one run of one store on one item."""
+    return f"{_MARKER_BEGIN}store={store_id} run={run_id} item={item_id} -->"
+
+
+def is_standing_promise(body: str) -> bool:
+    """Tell whether a comment of any run of any store says that an item will be or was closed, and was not withdrawn."""
+    return body.startswith(_MARKER_BEGIN) and WITHDRAWN not in body
 
 
 def build_message(words: str, *, marker: str, target: str, hours: int = 0) -> str:

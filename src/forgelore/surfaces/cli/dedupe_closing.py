@@ -116,7 +116,9 @@ def run_apply(context: Context, arguments: argparse.Namespace) -> "Applied":
 
 def _print_applied_line(context: Context, line: "AppliedLine") -> None:
     style = context.style
-    if line.action == "closed":
+    if line.reason == "already_closed":
+        context.print(style.dim(f"  ✓ #{line.number} was closed before, as a duplicate of #{line.target}"))
+    elif line.action == "closed":
         context.print(f"  {style.green('✓')} #{line.number} closed as a duplicate of #{line.target}")
     else:
         context.print(style.dim(f"  · #{line.number} stays open: {describe_reason(line.reason)}"))
