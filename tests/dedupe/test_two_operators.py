@@ -176,3 +176,31 @@ def test_an_apply_that_is_repeated_says_what_was_closed_before(closing):
     assert [(one.action, one.reason) for one in again.lines] == [("closed", "already_closed")]
     assert again.counters == {"closed": 1, "already_closed": 1}
     assert json.dumps(again.problems) == "[]"
+
+
+def test_who_closed_an_item_at_the_same_time_names_the_other_item_once(pair):
+    """The forge did the closing of this one and lost its answer; meanwhile the other took it for its own and told."""
+    first, second, original, copy = pair
+    run = first.planned()
+    name = second.store.value("SELECT id FROM store_ids")
+    told = f"<!-- forgelore:closing:v1 store={name} run=9 item=1 -->\nClosing as duplicate of #{original}."
+    is_hub = first.has_shared_numbers
+    place = rf"/issues/{copy}$" if is_hub else rf"/issues/{copy}/notes$"
+    first.server.fail(
+        method="PATCH" if is_hub else "POST", path=place, times=1, status_after=502,
+        then=lambda: first.on_issue("comment", copy, told, author="ana"),
+    )  # fmt: skip
+    assert reasons(first.apply(run)) == {copy: None}
+    assert first.portrait([copy])[copy][4] == [told]
+
+
+def test_a_comment_that_is_refused_leaves_the_closing_as_it_is(closing):
+    _, copy = closing.prepare()
+    run = closing.planned()
+    skip = int(not closing.has_shared_numbers)
+    closing.server.fail(
+        method="POST", path=rf"/issues/{copy}/(comments|notes)$", skip=skip, status=403, body={"message": "no"}
+    )
+    found = closing.apply(run)
+    assert reasons(found) == {copy: None}
+    assert "without a comment" in found.problems[0]

@@ -34,7 +34,11 @@ REASONS: dict[str, dict[str, str]] = {
     "small folder": {
         "llm": "Language models and embedders stay apart, and two chapters say all there is to the first.",
     },
-    "records alike": {},
+    "records alike": {
+        "ports.forge.Comment ~ text.reading.ReadNote": (
+            "A comment that we may edit has the forge's own number; a note that is read has a role and a place."
+        ),
+    },
 }
 SMALL_MODULE, SMALL_FOLDER, ALIKE = REASONS
 RECORD_BASES = {"NamedTuple", "Struct"}

@@ -28,26 +28,25 @@ from forgelore.dedupe.closing_rules import (
 )
 from forgelore.dedupe.clusters import Edge, EffectiveEdges, cluster_edges, copy_edges, reaches
 from forgelore.dedupe.journal import (
-    JournalValues,
     LiveState,
     NoEffect,
-    Write,
     WriteContext,
-    before_closing,
+    close_item,
+    comment_on,
     fetch_live,
+    label_item,
     list_other_comments,
     load_parameters,
-    perform,
     settle_item,
+    withdraw,
     writing_run,
 )
 from forgelore.dedupe.maintainers import LivePeople
 from forgelore.dedupe.plan import Copies, load_edges, load_waiting
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Unproven
-from forgelore.model import Item, ItemKey
+from forgelore.model import ItemKey
 from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite, WriteDelayed, WriteRefused
-from forgelore.profiles import profile_of
 from forgelore.records import EdgeJudge, PlannedClosing
 from forgelore.store.closings import (
     JournalEntry,
@@ -64,9 +63,6 @@ from forgelore.text.markdown import (
     GRACE,
     GRACE_LABEL,
     KEEP_OPEN_LABELS,
-    STAYS_OPEN,
-    build_message,
-    closing_marker,
     is_standing_promise,
 )
 
@@ -84,8 +80,8 @@ def find_objection(
         return reason
     kind = (state or target).item.key.kind if state or target else "issue"  # type: ignore[union-attr]
     standing = load_edges(context.store, context.project_id, kind)
-    others = list_other_comments(context, state)
-    if state is not None and state.is_open and _is_promised(others, people):
+    others = list_other_comments(context, state.item.key) if state and state.item.comment_count else []
+    if state is not None and state.is_open and _is_promised(context, others, people):
         return ReasonCode.IN_GRACE
     newest = None if state is None else max((one.id for one in others), default=0)
     if reason := _recheck(context, line, state, target, standing, newest, own, keep_open):
@@ -111,11 +107,11 @@ def _recheck(
     return recheck(case)
 
 
-def _is_promised(comments: Iterable[Comment], people: LivePeople) -> bool:
-    """Tell whether another operator, or the bot, has told people that an item will be closed."""
+def _is_promised(context: WriteContext, comments: Iterable[Comment], people: LivePeople) -> bool:
+    """Tell whether another operator, or the bot, has told people that an item is closed or will be."""
     for one in comments:
         note = parse_note(one.body)
-        is_standing = not note.is_ended if note else is_standing_promise(one.body)
+        is_standing = not note.is_ended if note else is_standing_promise(one.body, context.store_id)
         if is_standing and people.speak_for_us(one.author):
             return True
     return False
@@ -150,7 +146,7 @@ def _find_edge(context: WriteContext, line: PlannedClosing, standing: EffectiveE
     if not any(set(pair) <= set(one) for one in cluster_edges(standing.edges, alone=standing.alone)[0]):
         return None
     same = Copies(context.store, context.project_id, kind, load_plan_items(context.store, pair))
-    return next((edge for edge in copy_edges(pair, standing, same.is_copy) if edge.source == line.item_id), None)
+    return next(iter(copy_edges(pair[:1], pair[1], standing, same.is_copy)), None)
 
 
 def _circle(context: WriteContext, line: PlannedClosing) -> ReasonCode | None:
@@ -214,47 +210,6 @@ def check_proof(store: Store, plan: DedupeRun) -> list[str]:
     return find_proofs(edges, audits)
 
 
-def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> bool:
-    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it. False:
-    somebody reopened it at once.
-    """
-    key = state.item.key
-
-    def send() -> JournalValues:
-        context.forge.close_as_duplicate(context.project, state.item, target)
-        return {}
-
-    request: JournalValues = {"target_id": target_id, "target": target.key.number}
-    done = perform(context, Write(key, "close", request, before_closing(state, target), send))
-    return "closed_by" in done
-
-
-def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
-    """Post the comment that names the other item."""
-    ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
-    body = build_message(
-        words, marker=closing_marker(context.store_id, context.run_id, item_id), target=ref, hours=hours
-    )
-
-    def send() -> JournalValues:
-        posted = context.forge.create_comment(context.project, key, body)
-        return {"comment_id": posted.id, "created_at": posted.created_at}
-
-    perform(context, Write(key, "comment", {"body": body}, {}, send))
-
-
-def label_item(context: WriteContext, state: LiveState, label: str) -> None:
-    """Give an item a label on top of those that it has."""
-    key = state.item.key
-
-    def send() -> JournalValues:
-        context.forge.add_labels(context.project, key, [label])
-        return {}
-
-    write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
-    perform(context, write)
-
-
 def wait(
     context: WriteContext, done: Mapping[str, JournalEntry], item_id: int, state: LiveState, target: ItemKey, hours: int
 ) -> ReasonCode | None:
@@ -280,31 +235,6 @@ def _told_at(said: JournalEntry) -> int:
     """Return when the forge says that people were told; of an older entry when we sent it."""
     told_at = (said.answer or {}).get("created_at")
     return told_at if isinstance(told_at, int) else said.answered_at or said.sent_at
-
-
-def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
-    """Take back the label and the promise of an item that stays open: the comment says so from now on."""
-    key, said, given = state.item.key, done.get("comment"), done.get("label")
-    comment_id = (said.answer or {}).get("comment_id") if said else None
-    if said is not None and isinstance(comment_id, int) and "withdraw" not in done:
-        marker = str(said.request.get("body")).partition("\n")[0]
-        ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
-        body = build_message(STAYS_OPEN, marker=marker, target=ref)
-
-        def change() -> JournalValues:
-            context.forge.update_comment(context.project, key, comment_id, body)
-            return {}
-
-        perform(context, Write(key, "withdraw", {"comment_id": comment_id, "body": body}, {}, change))
-    before = given.before.get("labels") if given else None
-    is_ours = isinstance(before, list) and GRACE_LABEL not in before
-    if is_ours and "unlabel" not in done and GRACE_LABEL in state.item.labels:
-
-        def remove() -> JournalValues:
-            context.forge.remove_labels(context.project, key, [GRACE_LABEL])
-            return {}
-
-        perform(context, Write(key, "unlabel", {"labels": [GRACE_LABEL]}, {}, remove))
 
 
 def _has_reactions(context: WriteContext, key: ItemKey, said: JournalEntry) -> bool:
@@ -515,9 +445,15 @@ class _Work:
             self.problems.append(f"{key.kind} {key.number} stays open, and our comment or label is there: {error}")
 
     def _comment(self, item: PlanItem, target: ItemKey) -> None:
+        """Name the other item, unless another operator who closed it at the same time has done so."""
+        context, key = self._context, _key(item)
+        if _is_promised(context, list_other_comments(context, key), self._people):
+            return
         try:
-            comment_on(self._context, item.id, _key(item), self._message, target, hours=0)
-        except ConversationLocked as error:
+            comment_on(context, item.id, key, self._message, target, hours=0)
+        except (AuthError, NotFound, ConversationLocked, WriteRefused) as error:
+            if isinstance(error, AuthError) and error.is_rejected:
+                raise
             self.problems.append(f"{item.kind} {item.number} was closed without a comment: {error.message}")
 
 

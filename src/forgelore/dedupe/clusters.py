@@ -14,7 +14,6 @@ of its own author. So the preferences after it decide only among the items that 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import permutations
 from typing import Literal, NamedTuple, Protocol
 
 from forgelore.dedupe.gates import MIN_CLOSE
@@ -288,21 +287,22 @@ class EffectiveEdges(NamedTuple):
     rejected: frozenset[frozenset[int]] = frozenset()
 
 
-def copy_edges(members: Sequence[int], standing: EffectiveEdges, is_copy: Callable[[int, int], bool]) -> list[Edge]:
-    """Return the edges between copies in a cluster that no decision names: a judge names one original of each item, and
-    of three copies any repeats any. Each is as sure as the weaker of what is known of its two items. What a person said
-    of an item or a pair stands.
+def copy_edges(
+    sources: Iterable[int], target: int, standing: EffectiveEdges, is_copy: Callable[[int, int], bool]
+) -> list[Edge]:
+    """Return the edges from copies in a cluster to its canonical that no decision names: a judge names one original of
+    each item, and of three copies any repeats any. Each is as sure as the weaker of what is known of its two items.
+    What a person said of an item or a pair stands.
     """
     best: dict[int, float] = {}
     for edge in standing.edges:
         for item in edge[:2]:
             best[item] = max(best.get(item, 0.0), edge.confidence)
-    known = {(edge.source, edge.target) for edge in standing.edges}
+    known = {edge.source for edge in standing.edges if edge.target == target} | standing.by_people | {target}
     return [
         Edge(source, target, min(best.get(source, 0.0), best.get(target, 0.0)))
-        for source, target in permutations(members, 2)
-        if (source, target) not in known
-        and source not in standing.by_people
+        for source in sources
+        if source not in known
         and frozenset((source, target)) not in standing.rejected
         and not {source, target} & standing.alone
         and is_copy(source, target)

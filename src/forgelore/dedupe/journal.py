@@ -46,7 +46,7 @@ from forgelore.store.database import Store
 from forgelore.store.decisions import RunValue, begin_run, end_run, load_run, resume_run
 from forgelore.store.sync import Lock, acquire_lock
 from forgelore.sync.jobs import beating
-from forgelore.text.markdown import has_marker
+from forgelore.text.markdown import GRACE_LABEL, STAYS_OPEN, build_message, closing_marker, has_marker
 from forgelore.text.values import content_hash
 
 _SURE = (AuthError, NotFound, ConversationLocked, WriteDelayed, WriteRefused)
@@ -177,14 +177,12 @@ def fetch_live(context: WriteContext, key: ItemKey) -> LiveState | None:
         return None
 
 
-def list_other_comments(context: WriteContext, state: LiveState | None) -> list[Comment]:
+def list_other_comments(context: WriteContext, key: ItemKey) -> list[Comment]:
     """Return the comments of an item that are not this run's."""
-    if state is None or not state.item.comment_count:
-        return []
-    written = list_writes(context.store, context.run_id, state.item.key)
+    written = list_writes(context.store, context.run_id, key)
     markers = {str(entry.request.get("body")).partition("\n")[0] for entry in written if entry.step == "comment"}
     accounts = {entry.account for entry in written} | {context.own}
-    comments = context.forge.list_comments(context.project, state.item.key)
+    comments = context.forge.list_comments(context.project, key)
     return [one for one in comments if not any(is_own_comment(one, marker, accounts) for marker in markers)]
 
 
@@ -311,6 +309,72 @@ _SIGNS: dict[str, Callable[[LiveState, JournalEntry, str | None], JournalValues 
     "unmark": _is_unmarked,
     "unlink": _is_unlinked,
 }
+
+
+def close_item(context: WriteContext, target_id: int, state: LiveState, target: Item) -> bool:
+    """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it. False:
+    somebody reopened it at once.
+    """
+    key = state.item.key
+
+    def send() -> JournalValues:
+        context.forge.close_as_duplicate(context.project, state.item, target)
+        return {}
+
+    request: JournalValues = {"target_id": target_id, "target": target.key.number}
+    done = perform(context, Write(key, "close", request, before_closing(state, target), send))
+    return "closed_by" in done
+
+
+def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
+    """Post the comment that names the other item."""
+    ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
+    body = build_message(
+        words, marker=closing_marker(context.store_id, context.run_id, item_id), target=ref, hours=hours
+    )
+
+    def send() -> JournalValues:
+        posted = context.forge.create_comment(context.project, key, body)
+        return {"comment_id": posted.id, "created_at": posted.created_at}
+
+    perform(context, Write(key, "comment", {"body": body}, {}, send))
+
+
+def label_item(context: WriteContext, state: LiveState, label: str) -> None:
+    """Give an item a label on top of those that it has."""
+    key = state.item.key
+
+    def send() -> JournalValues:
+        context.forge.add_labels(context.project, key, [label])
+        return {}
+
+    write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
+    perform(context, write)
+
+
+def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
+    """Take back the label and the promise of an item that stays open: the comment says so from now on."""
+    key, said, given = state.item.key, done.get("comment"), done.get("label")
+    comment_id = (said.answer or {}).get("comment_id") if said else None
+    if said is not None and isinstance(comment_id, int) and "withdraw" not in done:
+        marker = str(said.request.get("body")).partition("\n")[0]
+        ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
+        body = build_message(STAYS_OPEN, marker=marker, target=ref)
+
+        def change() -> JournalValues:
+            context.forge.update_comment(context.project, key, comment_id, body)
+            return {}
+
+        perform(context, Write(key, "withdraw", {"comment_id": comment_id, "body": body}, {}, change))
+    before = given.before.get("labels") if given else None
+    is_ours = isinstance(before, list) and GRACE_LABEL not in before
+    if is_ours and "unlabel" not in done and GRACE_LABEL in state.item.labels:
+
+        def remove() -> JournalValues:
+            context.forge.remove_labels(context.project, key, [GRACE_LABEL])
+            return {}
+
+        perform(context, Write(key, "unlabel", {"labels": [GRACE_LABEL]}, {}, remove))
 
 
 @contextlib.contextmanager

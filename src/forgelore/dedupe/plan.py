@@ -8,6 +8,7 @@ stays open has a reason, such as the hours of grace that an earlier run gave it.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, get_args
 
 import msgspec
@@ -173,7 +174,11 @@ class Copies:
     """Which items of a kind have the same text, the lines of the project's forms aside."""
 
     def __init__(self, store: Store, project_id: int, kind: str, items: Mapping[int, PlanItem]) -> None:
-        self._items, self._lines = items, load_boilerplate(store, project_id, kind)
+        self._store, self._project_id, self._kind, self._items = store, project_id, kind, items
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        return load_boilerplate(self._store, self._project_id, self._kind)
 
     def is_copy(self, one: int, other: int) -> bool:
         """Tell whether both items have the same text."""
@@ -321,7 +326,10 @@ def _plan_kind(
     lines: list[PlannedClosing] = []
     copies: dict[int, Sequence[int]] = {}
     for cluster in clusters:
-        edges, more = _within(standing, cluster), copy_edges(cluster.members, standing, same.is_copy)
+        edges, more = (
+            _within(standing, cluster),
+            copy_edges(cluster.members, cluster.canonical_id, standing, same.is_copy),
+        )
         found = plan_cluster(
             [_as_cluster_item(items[one], closed_onto) for one in cluster.members if one in items],
             cluster.canonical_id, [*edges, *(one for one in more if one.source not in standing.chosen)], maintainers,

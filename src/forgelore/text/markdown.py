@@ -212,9 +212,10 @@ def closing_marker(store_id: str, run_id: int, item_id: int) -> str:
     return f"{_MARKER_BEGIN}store={store_id} run={run_id} item={item_id} -->"
 
 
-def is_standing_promise(body: str) -> bool:
-    """Tell whether a comment of any run of any store says that an item will be or was closed, and was not withdrawn."""
-    return body.startswith(_MARKER_BEGIN) and WITHDRAWN not in body
+def is_standing_promise(body: str, store_id: str) -> bool:
+    """Tell whether a comment of another store's run says that an item is closed or will be, and was not withdrawn."""
+    is_others = body.startswith(f"{_MARKER_BEGIN}store=") and not body.startswith(f"{_MARKER_BEGIN}store={store_id} ")
+    return is_others and WITHDRAWN not in body
 
 
 def build_message(words: str, *, marker: str, target: str, hours: int = 0) -> str:
