@@ -8,9 +8,10 @@ import time
 import pytest
 
 from dedupe.tracker import id_of, item, job, number_of, ordinary, words_only, write
-from forgelore.dedupe.candidates import CandidateSetting, make_candidates, rank_source
-from forgelore.store.candidates import each_latest_set
+from forgelore.dedupe.candidates import CandidateSetting, make_candidates, rank_batch, rank_source
+from forgelore.store.candidates import each_latest_set, list_sources
 from forgelore.store.decisions import list_runs
+from forgelore.store.filters import Filters, build_allowed, load_allowed
 from forgelore.store.sqlite.schema import open_store
 
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
@@ -168,3 +169,23 @@ def test_a_killed_run_goes_on_where_it_was(tracker):
     assert rest.made == 82 - kept
     assert tracker.value("SELECT count(DISTINCT item_id) FROM candidate_sets WHERE is_fresh") == 82
     assert [run.status for run in list_runs(tracker, 1)][-1] == ("running" if kept < 82 else "done")
+
+
+def test_a_batch_reads_one_moment_and_leaves_out_the_item_itself(tracker):
+    retriever = words_only(tracker)
+    items = [one.item_id for one in list_sources(tracker, 1, "issue")][:6]
+    alone = [rank_source(retriever, item_id, CandidateSetting()) for item_id in items]
+    assert rank_batch(retriever, items, CandidateSetting()) == alone
+    assert all(one.item_id != found.new.item_id for found in alone for one in found.members)
+
+
+@pytest.mark.parametrize("project_ids", [(), (1,)])
+def test_a_scope_without_items_is_the_one_that_the_filters_give(tracker, project_ids):
+    """It is made from the scope with them, which is resolved once for all items of a project."""
+    retriever = words_only(tracker)
+    for left_out in [(id_of(tracker, 101),), (id_of(tracker, 101), id_of(tracker, 102), 10**9)]:
+        filters = Filters(types=("issue",), project_ids=project_ids, not_items=left_out)
+        found = retriever.scope(filters, with_vectors=True)
+        expected = sorted(map(int, load_allowed(tracker, build_allowed(tracker, filters)).split(",")))
+        assert found.ids.tolist() == expected
+        assert [at for at, mark in enumerate(found.allowed.marks) if mark] == expected

@@ -319,7 +319,8 @@ class _Ranker:
         copies = (
             [] if request.is_bare else [one for one in weighed if one.features["same"] and one.fused.id not in known]
         )
-        wanted = None if request.is_bare else build_highlight_query(_as_words(found.terms), self._stems)
+        is_shown = request.with_explanations and not request.is_bare
+        wanted = build_highlight_query(_as_words(found.terms), self._stems) if is_shown else None
         built = build_hits(self._retriever, [*(one.fused for one in (*best, *copies)), *rest], found.lists, wanted)
         hits = {hit.row.document_id: hit for hit in built}
         scope, is_own = (
@@ -348,7 +349,11 @@ class _Ranker:
         """Return what people are told of each: what both say, and which facts moved the strength."""
         if self._request.is_bare:
             return [(Evidence(one.features), None) for one in shown]
-        facts = find_facts(self._model.trees, [one.features for one in shown])
+        facts: Sequence[Explanation | None] = (
+            find_facts(self._model.trees, [one.features for one in shown])
+            if self._request.with_explanations
+            else [None] * len(shown)
+        )
         quotes = [(*find_quotes(asked, one.profile), *self._paths.quotes(one.item_id)) for one in shown]
         evidence = [Evidence(one.features, each) for one, each in zip(shown, quotes, strict=True)]
         return list(zip(evidence, facts, strict=True))

@@ -113,6 +113,7 @@ class CompareRequest(NamedTuple):
     mode: SearchMode = "hybrid"
     limit: int = 10
     is_bare: bool = False  # numbers alone: no snippets, no quotes
+    with_explanations: bool = True  # snippets, and the facts that moved each strength: whoever keeps a list shows none
     as_of: int | None = None  # candidates are judged by what was known before that time; None: by what is stored
     per_state: int | None = None  # of the limit, at most so many open ones and as many that are not; None: any
     by_cards: bool = False  # intent cards choose who is compared; without a card of the subject, its text does

@@ -102,7 +102,9 @@ def _rank(
         before=as_of,
     )  # fmt: skip
     most = max(setting.k, SHOWN_CLOSED)
-    request = CompareRequest(subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards, as_of=as_of)
+    request = CompareRequest(
+        subject, filters, limit=CANDIDATES, per_state=most, by_cards=by_cards, as_of=as_of, with_explanations=False
+    )
     return rank_matches(retriever.seen_by(retriever.store.viewer.without_internal()), request)
 
 
@@ -175,7 +177,7 @@ def rank_in_processes(
     Each process has its own connection and vectors, and the caller writes. They are started anew (`spawn`), because a
     copy of a process with threads and an open database is not safe; so they get a function that opens a retriever.
     """
-    batches = [list(item_ids[at : at + _BATCH]) for at in range(0, len(item_ids), _BATCH)]
+    batches = _in_batches(item_ids)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_open, initargs=(open_retriever,)) as pool:
         try:
@@ -185,12 +187,16 @@ def rank_in_processes(
                 yield from waiting.pop(0).result()
                 if should_stop():
                     break
-                waiting.extend(pool.submit(_rank_batch, batch, setting) for batch in [next(rest, [])] if batch)
+                waiting.extend(pool.submit(_rank_batch, batch, setting) for batch in [next(rest, ())] if batch)
         except BrokenProcessPool as error:
             hint = "results so far are kept: run it again, with one worker if memory is short"
             raise StoreError("a worker process was killed", hint=hint) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _in_batches(item_ids: Sequence[int]) -> list[Sequence[int]]:
+    return [item_ids[at : at + _BATCH] for at in range(0, len(item_ids), _BATCH)]
 
 
 _opened: Retriever | LoreError | None = None  # of this reading process
@@ -204,11 +210,19 @@ def _open(open_retriever: OpenRetriever) -> None:
         _opened = error  # raised by the first batch: an initializer that raises says nothing
 
 
-def _rank_batch(item_ids: list[int], setting: CandidateSetting) -> list[RankedSource | None]:
+def _rank_batch(item_ids: Sequence[int], setting: CandidateSetting) -> list[RankedSource | None]:
     if isinstance(_opened, LoreError):
         raise _opened
     assert _opened is not None, "the worker process was not initialised"
-    return [rank_source(_opened, item_id, setting) for item_id in item_ids]
+    return rank_batch(_opened, item_ids, setting)
+
+
+def rank_batch(retriever: Retriever, item_ids: Sequence[int], setting: CandidateSetting) -> list[RankedSource | None]:
+    """Return the candidates of several items, all read at one moment: what is known of the project holds until the
+    next batch, whatever is saved meanwhile.
+    """
+    with retriever.store.snapshot():
+        return [rank_source(retriever, item_id, setting) for item_id in item_ids]
 
 
 _SAVED_EVERY = 20  # sources between two looks at the counters
@@ -251,7 +265,7 @@ def make_candidates(
     if workers > 1 and open_retriever and len(todo) >= WORTH_A_PROCESS:
         ranked = rank_in_processes(open_retriever, todo, setting, workers=workers, should_stop=context.should_stop)
     else:
-        ranked = (rank_source(retriever, item_id, setting) for item_id in todo)
+        ranked = (one for batch in _in_batches(todo) for one in rank_batch(retriever, batch, setting))
     counts = _save_all(context, run_id, ranked, part=f"candidates of {kind}s", total=len(todo))
     return done._replace(
         run_id=run_id, made=counts["made"], empty=counts["empty"], members_written=counts["members_written"],

@@ -25,7 +25,7 @@ from forgelore.search.ftsquery import Phrase, Word, build_and, build_or, choose_
 from forgelore.search.fusion import split_names
 from forgelore.store.database import QueryCache, Store
 from forgelore.store.filters import Allowed, Condition, Filters, build_allowed, load_allowed
-from forgelore.store.hits import load_holding, load_own_texts
+from forgelore.store.hits import list_documents_of, load_holding, load_own_texts
 from forgelore.store.sqlite.fulltext import (
     Found,
     Stemmer,
@@ -175,12 +175,29 @@ class Retriever:
         allowed = build_allowed(self.store, filters, further)
         if allowed is None or not with_vectors:
             return SearchScope(allowed)
+        if filters.not_items:
+            everything = self.scope(filters._replace(not_items=()), further, with_vectors=True)
+            if everything.ids is not None:
+                return self._without_items(everything, allowed, filters.not_items)
         key = (allowed.sql, allowed.bindings)
         scope = self._scopes.current().get(key)
         if scope is None:
             scope = self._resolve(allowed)
             self._scopes.keep(key, scope)
         return scope
+
+    def _without_items(self, scope: SearchScope, allowed: Allowed, item_ids: Sequence[int]) -> SearchScope:
+        """Return a scope without the documents of some items. Whoever compares each item of a project with the others
+        leaves out itself: resolving the filters anew took a tenth of its time.
+        """
+        import numpy as np
+
+        assert scope.allowed is not None
+        assert scope.allowed.marks is not None
+        marks = np.frombuffer(scope.allowed.marks, np.bool_).copy()
+        left_out = np.array(list_documents_of(self.store, item_ids), np.int64)
+        marks[left_out[left_out < len(marks)]] = False
+        return SearchScope(allowed._replace(marks=marks.tobytes()), np.flatnonzero(marks))
 
     def _resolve(self, allowed: Allowed) -> SearchScope:
         import numpy as np

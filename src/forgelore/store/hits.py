@@ -140,6 +140,12 @@ def load_item_documents(store: Store, item_ids: Iterable[int]) -> dict[int, int]
     return dict(store.rows(sql, pack_list(item_ids)))
 
 
+def list_documents_of(store: Store, item_ids: Iterable[int]) -> list[int]:
+    """Return the ids of all documents of some items: their own, their threads' and their cards'."""
+    sql = f"SELECT id FROM documents WHERE item_id {one_of()}"
+    return [document_id for (document_id,) in store.rows(sql, pack_list(item_ids))]
+
+
 def load_created(store: Store, document_ids: Iterable[int]) -> dict[int, int]:
     """Return when documents were created; those without a time are missing."""
     sql = f"""
