@@ -42,6 +42,7 @@ CALLS = [
     ("show", {"ref": "v1.2.0"}),
     ("similar", {"ref": "#1", "limit": 20}),
     ("similar", {"ref": "#4"}),
+    ("similar", {"text": f"cache\n{SECRET}", "limit": 20}),
     ("history", {"path": "src/cache.py", "limit": 20}),
     ("history", {"path": "**"}),
     ("who", {"who": "ana"}),
@@ -109,6 +110,13 @@ def test_a_limit_out_of_range_means_the_nearest(agent):
     assert agent.data("similar", ref="#1", limit=0)["notes"][0] == "limit 0 is out of range; 1 is taken"
     assert "limit 21 is out of range; 20 is taken" in agent.text("similar", ref="#1", limit=21)
     assert "out of range" not in agent.text("search", query="cache", limit=20)
+
+
+def test_an_agent_asks_what_its_draft_would_repeat(agent):
+    title = agent.data("show", ref="#1")["title"]
+    found = agent.data("similar", text=f"# {title}\n\nIt happens here, too.")
+    assert (found["ref"], found["hits"][0]["ref"]) == ("the draft", "#1")
+    assert "either a ref or a text" in agent.refusal("similar")
 
 
 def test_an_agent_that_follows_below_reads_every_line(agent):

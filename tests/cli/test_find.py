@@ -50,6 +50,30 @@ def test_similar_says_that_the_text_is_the_same(cli, tmp_path):
     assert "similarity" not in hit["why"]
 
 
+DRAFT = b"# Deleted files come back after a sync\n\nI delete a file, and it is there again after the next sync.\n"
+
+
+def test_a_draft_is_compared_before_it_is_filed(demo):
+    data = demo("similar", "-", "--json", stdin=DRAFT).data
+    assert (data["ref"], data["title"]) == ("", "Deleted files come back after a sync")
+    assert data.keys() == demo("similar", "#41", "--json").data.keys()
+    assert {hit["kind"] for hit in data["hits"]} == {"issue"}
+    assert "deleted files" in data["hits"][0]["title"].lower()
+    shown = demo("similar", "Deleted files come back after a sync", "--limit", "2").out
+    assert shown.startswith("like the draft Deleted files come back after a sync\n")
+    assert f"#{data['hits'][0]['number']} " in shown
+
+
+def test_a_draft_of_a_change_is_compared_with_changes(demo):
+    data = demo("similar", "-", "--type", "pr", "--json", stdin=DRAFT).data
+    assert {hit["kind"] for hit in data["hits"]} == {"change"}
+
+
+def test_a_word_that_may_name_an_item_is_a_ref(demo):
+    assert demo("similar", "crash").code == demo("similar", "acme/web v9.9").code == 5
+    assert "standard input is empty" in demo("similar", "-", stdin=b" \n").err
+
+
 def test_the_answer_says_why_each_hit_is_similar(demo):
     hits = demo("similar", "#154", "--mode", "lexical", "--json").data["hits"]
     assert all(hit["why"].startswith("both say: ") for hit in hits)

@@ -72,6 +72,13 @@ def find_subject(app: App, ref: str | int, project: StoredProject | None) -> Sub
     return load_subject(app.store(), find_item(app.store(), parse_ref(ref), project, app.hosts))
 
 
+def draft_subject(app: App, text: str, project: StoredProject | None, kind: str) -> Subject:
+    """Return a text that nobody has filed yet as an item: its first line or `# heading` is the title."""
+    title, _, body = check_filled("the text", text).strip().partition("\n")
+    project_id = project.id if project else 0
+    return Subject(0, project_id, kind, title.strip().lstrip("#").strip(), body.strip(), app.now_ms(), None)
+
+
 def search_filters(app: App, words: FilterWords, project: StoredProject | None) -> Filters:
     """Return the filters of a search."""
     store, ids = app.store(), only_projects(app.store(), project)

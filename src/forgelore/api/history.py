@@ -120,23 +120,35 @@ class History:
 
     @renamed(is_earlier="earlier", is_rescored="rescore")
     def similar(
-        self, ref: str | int, *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
-        earlier: bool = False, embedder: str | None = None, rescore: bool = False,
+        self, ref: str | int | None = None, *, text: str | None = None, mode: "Mode" = "hybrid", limit: int = 20,
+        offset: int | str = 0, earlier: bool = False, embedder: str | None = None, rescore: bool = False,
         **filters: Unpack[FilterWords],
     ) -> "SimilarAnswer":  # fmt: skip
         """Return what an item resembles, of its own kind unless the filters name types. `earlier`: only what was
-        there before it, which it could repeat. `offset`: where the page begins, as for a search.
+        there before it, which it could repeat. `offset`: where the page begins, as for a search. `text` instead of a
+        `ref`: a draft that nobody has filed yet, whose first line or `# heading` is the title; it is compared with
+        issues. A `ref` of several words that names no item is taken for such a text.
         """
-        from forgelore.api.find import find_subject, name_hits, read_mode, search_filters
+        from forgelore.api.find import draft_subject, find_subject, name_hits, read_mode, search_filters
         from forgelore.compare.rank import CompareRequest
         from forgelore.compare.similar import find_similar, narrow
+        from forgelore.errors import InvalidValue
         from forgelore.search.filters import refuse_code
         from forgelore.search.query import parse_start
+        from forgelore.text.refs import is_prose
 
         meant, (start, seal) = read_mode(mode), parse_start(offset)
         project = find_project(self.app, filters.get("project"))
-        subject = find_subject(self.app, ref, project)
-        found = narrow(refuse_code(search_filters(self.app, filters, project)), subject, is_earlier=earlier)
+        given = refuse_code(search_filters(self.app, filters, project))
+        if (ref is None) == (text is None):
+            raise InvalidValue("similar takes either a ref or a text", hint="similar('#12'), or similar(text='...')")
+        if text is None and is_prose(str(ref)):
+            text = str(ref)
+        if text is not None:
+            subject = draft_subject(self.app, text, project, given.types[0] if len(given.types) == 1 else "issue")
+        else:
+            subject = find_subject(self.app, ref or 0, project)
+        found = narrow(given, subject, is_earlier=earlier)
         rescorer = self._find_rescorer(embedder) if rescore else None
         retriever = self.retriever(embedder, is_lexical=meant == "lexical")
         answer = find_similar(
@@ -144,7 +156,8 @@ class History:
         )
         named = name_hits(self.app, [one.hit for one in answer.hits])
         return answer._replace(
-            hits=[one._replace(hit=hit) for one, hit in zip(answer.hits, named, strict=True)]
+            hits=[one._replace(hit=hit) for one, hit in zip(answer.hits, named, strict=True)],
+            is_draft=text is not None,
         )  # fmt: skip
 
     @renamed(is_time_ordered="earlier")

@@ -1,4 +1,4 @@
-"""`similar`: an item as the query, as hits.
+"""`similar`: an item, or a draft of one, as the query, as hits.
 
 Its most telling words are ORed and its vector is compared, against documents of items of the same kind; what was found
 is put in order by the evidence of each pair (compare/rank). The query is the title and the body alone, as if it
@@ -55,6 +55,7 @@ class SimilarAnswer(NamedTuple):
     total: int = 0
     offset: int = 0
     next_page: str = ""
+    is_draft: bool = False  # it was a text that nobody has filed
 
 
 def find_similar(retriever: Retriever, request: CompareRequest, *, rescorer: "Embedder | None" = None) -> SimilarAnswer:

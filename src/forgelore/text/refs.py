@@ -186,6 +186,11 @@ def split_line(path: str) -> str:
     return _LINE.sub("", path)
 
 
+def is_prose(text: str) -> bool:
+    """Whether a text of several words cannot name an item: "acme/web v1.2" does, "sync loses files" does not."""
+    return len(text.split()) > 1 and not _TAG_OF.match(text.strip())
+
+
 def is_key(text: str) -> bool:
     """Whether something is the key of a reading text: `file:7`."""
     return _KEY.match(text) is not None

@@ -81,24 +81,24 @@ def run_search(context: Context, arguments: argparse.Namespace) -> SearchData | 
     if not arguments.query and (arguments.fts_mode == "raw" or not typed_filters(arguments)):
         raise UsageError("the words to look for are missing", hint="run: forgelore search --help")
     if arguments.query == ["-"]:
-        return _search(context, arguments, _read_pasted(context), is_literal=True)
+        return _search(context, arguments, _read_pasted(context, "forgelore search - < trace.txt"), is_literal=True)
     if len(arguments.query) > 1 and (kind := _SUBCOMMANDS.get(arguments.query[0])):
         context.warn(f"{arguments.query[0]!r} is searched for as a word; to find nothing else, add {kind}")
     return _search(context, arguments, " ".join(arguments.query), is_literal=False)
 
 
-def _read_pasted(context: Context) -> str:
+def _read_pasted(context: Context, example: str) -> str:
     """Return the text on standard input, up to a limit."""
     if sys.stdin is None:
-        raise InvalidValue("standard input is closed", hint="give the text: forgelore search - < trace.txt")
+        raise InvalidValue("standard input is closed", hint=f"give the text: {example}")
     if sys.stdin.isatty():
         print("reading standard input; end with Ctrl-D", file=sys.stderr)
     pasted = sys.stdin.buffer.read(MAX_PASTED + 1)
     if len(pasted) > MAX_PASTED:
-        context.warn(f"standard input is longer than {MAX_PASTED:,} bytes; its beginning is searched for")
+        context.warn(f"standard input is longer than {MAX_PASTED:,} bytes; its beginning alone is read")
     text = pasted[:MAX_PASTED].decode(errors="replace")
     if not text.strip():
-        raise InvalidValue("standard input is empty", hint="give the text: forgelore search - < trace.txt")
+        raise InvalidValue("standard input is empty", hint=f"give the text: {example}")
     return text
 
 
@@ -177,7 +177,11 @@ def _open_first(context: Context, answer: "SearchAnswer") -> None:
 
 
 def add_similar_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ref", metavar="REF", help="#12, !34, owner/repo#12, a page's URL or a release's tag")
+    parser.add_argument(
+        "ref", metavar="REF",
+        help="#12, !34, owner/repo#12, a page's URL or a release's tag; or the text of a draft in quotes, - for"
+        " standard input: its first line or # heading is the title",
+    )  # fmt: skip
     add_modes(parser)
     add_limit(parser)
     add_output(parser)
@@ -186,18 +190,24 @@ def add_similar_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_similar(context: Context, arguments: argparse.Namespace) -> SimilarData:
+    if arguments.ref == "-":
+        text = _read_pasted(context, "forgelore similar - < draft.md")
+        return _compare_item(context, arguments, None, is_earlier=arguments.earlier, text=text)
     return _compare_item(context, arguments, arguments.ref, is_earlier=arguments.earlier)
 
 
-def _compare_item(context: Context, arguments: argparse.Namespace, ref: str, *, is_earlier: bool) -> SimilarData:
-    """Compare one item with the others; `search --similar-to` is the same."""
+def _compare_item(
+    context: Context, arguments: argparse.Namespace, ref: str | None, *, is_earlier: bool, text: str | None = None
+) -> SimilarData:
+    """Compare one item, or a draft, with the others; `search --similar-to` is the same."""
     filters = read_filters(context, arguments)
     check_rescore(arguments, is_lexical=arguments.mode == "lexical")
     answer = context.history.similar(
-        ref, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset,
+        ref, text=text, mode=arguments.mode, limit=read_limit(context, arguments), offset=arguments.offset,
         earlier=is_earlier, embedder=arguments.embedder, rescore=arguments.rescore, **filters,
     )  # fmt: skip
     context.warn(*answer.warnings)
+    ref = "" if ref is None or answer.is_draft else ref
 
     def present() -> SimilarData:
         is_full_ref = context.history.projects.are_several
@@ -206,8 +216,8 @@ def _compare_item(context: Context, arguments: argparse.Namespace, ref: str, *, 
     if arguments.rows:
         context.print_rows(arguments.rows, present().hits, are_hits=True)
     elif not context.is_data:
-        context.print(f"like {context.style.bold(clean(ref))} {clean(answer.title)}", "")
-        if not print_nothing(context, answer, ref, is_filtered=True, total=answer.total):
+        context.print(f"like {context.style.bold(clean(ref) or 'the draft')} {clean(answer.title)}", "")
+        if not print_nothing(context, answer, ref or "the draft", is_filtered=True, total=answer.total):
             print_count(context, answer.total, answer.mode)
             reasons = [why(found, columns=width() // 3) for found in answer.hits]
             hits = [found.hit for found in answer.hits]
@@ -428,6 +438,8 @@ COMMANDS = {
             "forgelore similar '#12'",
             "forgelore similar '#12' --state open --limit 5 --explain",
             "forgelore similar acme/web#12 --type pr --json",
+            "forgelore similar - < draft.md         what would this repeat, before it is filed",
+            "forgelore similar 'Sync loses renamed files on Windows'",
             "forgelore similar '#12' --rescore",
             "forgelore similar '#12' --limit 50 --offset 50",
             "forgelore similar '#12' --earlier --mode lexical --marks markdown",

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 100_000  # characters of a query: a pasted stack trace is one
 _MAX_NAME = 1_000
+_MAX_DRAFT = 20_000  # characters
 
 _Name = Annotated[str, Meta(max_length=_MAX_NAME)]
 _Ref = Annotated[
@@ -115,8 +116,8 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
         ),
         _tool(
             "similar", "Find similar items", SimilarItems, _similar,
-            "Find what an item resembles or may repeat, with the reasons and, where it is known, the chance that the"
-            f" first one is a duplicate. {DATA_NOTE}",
+            "Find what an item, or a draft before you file it, resembles or may repeat, with the reasons and, where it"
+            f" is known, the chance that the first one is a duplicate. {DATA_NOTE}",
         ),
         _tool(
             "show", "Show an item", ItemOutline, _show,
@@ -315,13 +316,21 @@ def _read(
 def _similar(
     history: "History",
     *,
-    ref: _Ref,
+    ref: _Ref | None = None,
+    text: Annotated[
+        str,
+        Meta(max_length=_MAX_DRAFT, description="instead of a ref: an issue you are about to file, its title first"),
+    ]
+    | None = None,
     only_earlier: Annotated[bool, Meta(description="only what was there before it, which it could repeat")] = False,
     limit: _Limit = 5,
     project: _Project | None = None,
 ) -> ToolAnswer:
     limit, notes = _clamp(limit)
-    answer = history.similar(ref, limit=limit, earlier=only_earlier, project=history.projects.name(project))
+    answer = history.similar(
+        ref, text=text, limit=limit, earlier=only_earlier, project=history.projects.name(project)
+    )  # fmt: skip
+    ref = "the draft" if answer.is_draft else ref or ""
     return answer_similar(answer, ref, notes, has_several_projects=history.projects.are_several)
 
 

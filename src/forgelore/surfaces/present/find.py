@@ -111,7 +111,9 @@ class SearchData(NamedTuple):
 
 
 class SimilarData(NamedTuple):
-    """What an item resembles. `total` is of all pages. `next`: what --offset takes for the next one; null: none."""
+    """What an item resembles; `ref` is "" for a draft. `total` is of all pages. `next`: what --offset takes for the
+    next one; null: none.
+    """
 
     ref: str
     title: str
