@@ -10,7 +10,7 @@ NODE_PACKAGE := node-$(if $(filter Darwin,$(shell uname -s)),darwin,linux)-$(if 
 AGENT_PACKAGES := @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 $(NODE_PACKAGE)@22.23.3
 
 .PHONY: agents bench browser check clean coverage coverage-surfaces demo docs docs-check imports lint lock setup smoke \
-	suite test tools training try-triage types
+	suite test tools training try-dedupe try-triage types
 
 # Without the second embedder, which the tests install: the output is that of a plain `pip install .`, and that of docs/tour.md.
 demo:
@@ -73,6 +73,10 @@ docs-check: setup
 # From nothing to a commented issue, on a local forge.
 try-triage: setup
 	"$(BIN)/python" scripts/try_triage.py
+
+# From nothing to a reviewed pair, closed and opened again, on a local forge.
+try-dedupe: setup
+	"$(BIN)/python" scripts/try_dedupe.py
 
 # The built wheel, without any development tool, in an environment of its own.
 smoke: setup

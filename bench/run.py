@@ -35,6 +35,7 @@ BENCHES = (
     "titles",
     "agents",
     "dedupe",
+    "review",
     "item_types",
     "chain",
     "intent",

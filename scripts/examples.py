@@ -82,7 +82,9 @@ def demo_project() -> Iterator[Run]:
 
         def run(command: str) -> str:
             words = [*FORGELORE, *shlex.split(command)[1:]]
-            done = subprocess.run(words, env=environ, cwd=folder, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                words, env=environ, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            )
             if done.returncode:
                 raise SystemExit(f"an example of the documentation fails: {command}\n{done.stderr}")
             return done.stdout

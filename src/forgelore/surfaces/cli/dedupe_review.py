@@ -238,7 +238,7 @@ class _Review:
                 f"people disagree about {counted_noun(queue.disputed, 'pair')}: forgelore dedupe review --answers"
             )
         if self._answered:
-            context.print("next: forgelore dedupe canonicalize && forgelore dedupe plan")
+            context.print("next: forgelore dedupe run, which plans what you called the same")
         return queue
 
 
@@ -295,7 +295,7 @@ def _read_key() -> str:
     """Return one key in lower case; "" where nobody types any more, or wants to leave: Ctrl-D."""
     stream = sys.stdin.fileno()
     typed = os.read(stream, 1)
-    while typed and typed[0] >= _MULTIBYTE and not _is_whole(typed):
+    while typed and typed[0] >= _MULTIBYTE and not _is_complete(typed):
         typed += os.read(stream, 1)
     if typed == _ESCAPE:
         _drop_sequence(stream)
@@ -303,7 +303,7 @@ def _read_key() -> str:
     return "" if key == _CTRL_D else key
 
 
-def _is_whole(typed: bytes) -> bool:
+def _is_complete(typed: bytes) -> bool:
     """Tell whether these bytes are a letter, or can be no beginning of one."""
     try:
         typed.decode()
