@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _KEYS = {"s": "same", "r": "related", "t": "twin", "n": "not", "u": "unsure"}
 _PROMPT = "s same · r related · t twin · n not · u unsure · m more · o open · z undo · ? help · q quit > "
 _REFRESH = 20  # answers after which the level is fitted again
-_FIRST_S = 4.0  # how long a reviewer waits for the first pairs
+_FIRST_S = 3.0  # how long a reviewer waits before the first pairs are looked for
+_MORE_S = 1.0  # ... before more are
 _LOOK_S = 0.2
 _PAIR = 2
 _ESCAPE, _CTRL_D = b"\x1b", "\x04"
@@ -116,22 +117,15 @@ class _Review:
             is_needed = bool(queue.uncompared)
             comparing = _comparing(context, self._project, self._options.kind, is_needed=is_needed)
             with comparing as is_busy, _single_keys() as read:
-                queue = self._wait_for_pairs(is_busy) if is_needed else queue
-                return self._ask_all(queue, read, is_growing=is_needed)
+                if is_needed:
+                    context.remark("comparing what was not compared yet; the first pairs are shown meanwhile")
+                    _wait(is_busy, _FIRST_S)
+                return self._ask_all(read, is_busy, is_growing=is_needed)
         if queue.uncompared:
             with watched(context, queue.project) as watcher:
                 self._dedupe.find_candidates(project=self._project, kind=self._options.kind, watcher=watcher)
             queue = self._load()
-        return queue if context.is_data else self._ask_all(queue, _read_line, is_growing=False)
-
-    def _wait_for_pairs(self, is_busy: Callable[[], bool]) -> "ReviewQueue":
-        self._context.remark("comparing what was not compared yet; the first pairs are shown meanwhile")
-        deadline = time.monotonic() + _FIRST_S
-        while is_busy() and time.monotonic() < deadline:
-            time.sleep(_LOOK_S)
-        while not (queue := self._load()).pairs and is_busy():
-            time.sleep(1)
-        return queue
+        return queue if context.is_data else self._ask_all(_read_line, lambda: False, is_growing=False)
 
     def _load(self) -> "ReviewQueue":
         options = self._options
@@ -140,29 +134,44 @@ class _Review:
             reviewer=options.reviewer, second_opinion=options.second_opinion,
         )  # fmt: skip
 
-    def _ask_all(self, queue: "ReviewQueue", read: Callable[[], str], *, is_growing: bool) -> "ReviewQueue":
+    def _ask_all(self, read: Callable[[], str], is_busy: Callable[[], bool], *, is_growing: bool) -> "ReviewQueue":
         """Ask about one pair after the other. After every 20 answers, and at the end of a queue that is still growing,
         the rest is read anew.
         """
-        context, waiting, at = self._context, list(queue.pairs), 0
+        context, at = self._context, 0
+        queue, waiting = self._load_rest(is_busy)
         context.print(f"{context.style.bold(clean(queue.project))}: {describe_forecast(queue)}")
         while at < len(waiting):
             context.print("", context.style.bold(self._describe_place(at, waiting)))
             try:
                 moved = self._ask(waiting[at], read)
+                if moved is None:
+                    break
+                at += moved
+                is_round = moved > 0 and len(self._answered) % _REFRESH == 0
+                if is_round or (is_growing and at == len(waiting)):
+                    queue, waiting[at:] = self._load_rest(is_busy)
             except KeyboardInterrupt:  # what was answered is saved
                 context.print("")
                 break
-            if moved is None:
-                break
-            at += moved
-            is_round = moved > 0 and len(self._answered) % _REFRESH == 0
-            if is_round or (is_growing and at == len(waiting)):
-                queue = self._load()
-                waiting[at:] = queue.pairs[: max(0, self._options.limit - at)]
             if is_round:
                 context.print("", context.style.bold(describe_next(queue)))
         return self._end()
+
+    def _load_rest(self, is_busy: Callable[[], bool]) -> "tuple[ReviewQueue, list[ReviewPair]]":
+        """Return the queue and what of it is asked next. While it is still growing, series wait, and so does whoever
+        has answered all the others.
+        """
+        room = self._options.limit - sum(one.pile == "pairs" for one in self._answered)
+        while True:
+            is_growing = is_busy()
+            queue = self._load()
+            pairs = [one for one in queue.pairs if one.pile == "pairs"][: max(0, room)]
+            if not is_growing:
+                return queue, [*pairs, *(one for one in queue.pairs if one.pile == "series")]
+            if pairs or room <= 0:
+                return queue, pairs
+            _wait(is_busy, _MORE_S)
 
     def _describe_place(self, at: int, waiting: "list[ReviewPair]") -> str:
         pair = waiting[at]
@@ -240,6 +249,13 @@ class _Review:
         if self._answered:
             context.print("next: forgelore dedupe run, which plans what you called the same")
         return queue
+
+
+def _wait(is_busy: Callable[[], bool], seconds: float) -> None:
+    """Wait until something is done, for so long at most."""
+    deadline = time.monotonic() + seconds
+    while is_busy() and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
 
 
 @contextlib.contextmanager
