@@ -56,7 +56,11 @@ def find_without_lines(store: Store, project_id: int) -> list[str]:
         FROM items i
         WHERE i.project_id = ?1 AND i.kind = 'change' AND i.state = 'open' AND i.deleted_at ISNULL
           AND i.updated_at >= {_NEWEST} - {KEPT_MS}
-          AND NOT EXISTS (SELECT 1 FROM change_lines l WHERE l.item_id = i.id AND l.head_sha IS NOT DISTINCT FROM i.head_sha)
+          AND NOT EXISTS (
+            SELECT 1
+            FROM change_lines l
+            WHERE l.item_id = i.id AND l.head_sha IS NOT DISTINCT FROM i.head_sha
+          )
           AND NOT EXISTS (
             SELECT 1
             FROM jobs j
