@@ -11,6 +11,7 @@
         LostWrite                     6   ... a comment that was sent and never answered: it may be there
         WriteDelayed                  6   ... a write that was not taken; look again before sending it
         WriteRefused                  6   ... a write that this item does not take
+        NoEffect                      6   ... a write that was taken, and changed nothing
         ConversationLocked            6   ... a conversation that somebody locked
         UnknownFieldError             6   ... an older server that lacks a field
         StateMoved                    6   ... another runner was faster

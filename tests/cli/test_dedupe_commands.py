@@ -48,7 +48,7 @@ def test_a_plan_is_made_reviewed_applied_and_taken_back(closing, tmp_path):
     applied = closing.run("apply", run, "--yes", "--unproven", "--json").data
     assert {line["action"] for line in applied["lines"]} == {"closed"}
     assert closing.item(second).state == closing.item(third).state == "closed"
-    assert "closed as a duplicate" in closing.run("apply", run, "--yes", "--unproven").out
+    assert "was closed before, as a duplicate" in closing.run("apply", run, "--yes", "--unproven").out
     assert closing.run("rollback", run).code == 20
     back = closing.run("rollback", run, "--yes", "--json").data
     assert back["counters"] == {"restored": 2, "problems": 0}
@@ -69,7 +69,7 @@ def test_a_plan_of_hostile_titles_is_harmless_markdown(closing, tmp_path):
     row = next(line for line in (tmp_path / "plan.md").read_text().splitlines() if "ana" in line)
     assert "@ana" not in row
     assert "<img" not in row
-    assert row.count(" | ") == 4
+    assert row.count(" | ") == 6
 
 
 def test_only_a_plan_is_applied_and_only_an_apply_taken_back(closing):

@@ -262,8 +262,8 @@ def _look_for_comment(context: WriteContext, entry: JournalEntry) -> JournalValu
     if entry.step == "withdraw":
         number, body = entry.request.get("comment_id"), str(entry.request.get("body"))
         found = [one for one in context.forge.list_comments(context.project, entry.key) if one.id == number]
-        is_told = not found or found[0].body.replace("\r\n", "\n").strip() == body.strip()
-        return {"found": "its words" if found else "it is gone"} if is_told else None
+        is_done = not found or found[0].body.replace("\r\n", "\n").strip() == body.strip()
+        return {"found": "its words" if found else "it is gone"} if is_done else None
     marker = str(entry.request.get("body")).partition("\n")[0]
     for comment in context.forge.list_comments(context.project, entry.key):
         if is_own_comment(comment, marker, [entry.account or context.own]):

@@ -26,7 +26,7 @@ from forgelore.errors import AuthError, ForgeError, InvalidValue
 from forgelore.model import Item, ItemKey
 from forgelore.ports.forge import Forge, LostWrite, WriteDelayed
 from forgelore.records import Override
-from forgelore.store.closings import JournalEntry, find_run_of, list_writes
+from forgelore.store.closings import JournalEntry, find_run_of, list_writes, load_closed_pair
 from forgelore.store.database import Store
 from forgelore.store.decisions import (
     DedupeRun,
@@ -36,7 +36,6 @@ from forgelore.store.decisions import (
     save_counters,
     save_override,
 )
-from forgelore.store.items import load_ids
 
 
 class RolledBackItem(NamedTuple):
@@ -165,21 +164,17 @@ class _Restoring:
         """Remember that the pair is no duplicate, so that no later plan closes it again; unless a person accepted it
         since it was opened again.
         """
-        context, number = self._context, closing.request.get("target")
-        if not isinstance(number, int):
+        context = self._context
+        pair = load_closed_pair(context.store, closing.id)
+        if pair is None:
             return
-        keys = [self._key, ItemKey(self._key.kind, number)]
-        known = load_ids(context.store, context.project_id, keys)
-        if len(known) < len(keys):
-            return
-        item_id, target_id = (known[key] for key in keys)
         reopened = [one for one in list_writes(context.store, context.run_id, self._key) if one.step == "reopen"]
         since = reopened[-1].sent_at if reopened else 0
         words = each_override(context.store, context.project_id)
-        said = [one for one in words if {one.item_id, one.target_id} == {item_id, target_id}]
+        said = [one for one in words if {one.item_id, one.target_id} == set(pair)]
         if any(one.action == "reject" or (one.action == "accept" and one.said_at > since) for one in said):
             return
-        word = Override(item_id, "reject", target_id, f"rollback {context.run_id}", context.now_ms())
+        word = Override(pair[0], "reject", pair[1], f"rollback {context.run_id}", context.now_ms())
         with context.store.transaction():
             context.lock.confirm(context.now_ms())
             save_override(context.store, context.project_id, word)

@@ -83,7 +83,7 @@ def load_plan_items(store: Store, item_ids: Iterable[int]) -> dict[int, PlanItem
     return found
 
 
-def list_open_told(store: Store, project_id: int, label: str, begin: str) -> list[ItemKey]:
+def list_announced(store: Store, project_id: int, label: str, begin: str) -> list[ItemKey]:
     """Return the open issues and changes that have a label, or a comment that begins with a text and is not marked as
     ended; oldest first.
     """
@@ -281,6 +281,19 @@ def list_writes(store: Store, run_id: int, key: ItemKey | None = None) -> list[J
 def load_closed_onto(store: Store, project_id: int) -> dict[int, int]:
     """Return item -> target of every closing of ours that may have happened and was not taken back."""
     return {item_id: target_id for item_id, target_id, _ in _list_closed(store, project_id)}
+
+
+def load_closed_pair(store: Store, entry_id: int) -> tuple[int, int] | None:
+    """Return the item of a closing and the one that it was closed onto; None where either is gone."""
+    sql = f"""
+        SELECT i.id, t.id
+        FROM write_journal j
+        JOIN items i ON i.project_id = j.project_id AND i.kind = j.kind AND i.number = j.number
+        JOIN items t ON t.project_id = j.project_id AND t.kind = j.kind
+          AND t.number = {json_field("j.request", "target")}
+        WHERE j.id = ?
+    """
+    return store.row(sql, entry_id)
 
 
 def list_unseen_closings(store: Store, project_id: int) -> set[int]:

@@ -32,7 +32,7 @@ from forgelore.errors import NotFound
 from forgelore.model import Cursor, Item, ItemKey, Project
 from forgelore.ports.forge import Comment, Forge, LostWrite, WriteDelayed
 from forgelore.profiles import profile_of
-from forgelore.store.closings import list_open_told, load_associations
+from forgelore.store.closings import list_announced, load_associations
 from forgelore.store.items import load_ids
 from forgelore.sync.pages import KnownStore
 from forgelore.text.markdown import GRACE_LABEL, is_report
@@ -74,17 +74,17 @@ class WaitingItems:
         if live is None or onto is None:
             return []
         ref = f"{profile_of(self._forge.name).sigil(key.kind)}{target}"
-        told = [f"{key.kind} {key.number} will be closed in {hours} hours as a duplicate of {ref}"]
+        news = [f"{key.kind} {key.number} will be closed in {hours} hours as a duplicate of {ref}"]
         if live.note is not None:
-            return told if self._label_told(key, live) else []
+            return news if self._label_announced(key, live) else []
         note = WaitingNote(target, hours, self._now_ms, _seen(live), _seen(onto))
         if self._object(note, live, onto):
             return []
         self._forge.create_comment(self._project, key, build_note(note, ref))
         self._label(key)
-        return told
+        return news
 
-    def _label_told(self, key: ItemKey, live: LiveState) -> bool:
+    def _label_announced(self, key: ItemKey, live: LiveState) -> bool:
         """Label an item that this run has told and not labelled: the note was posted, and its answer lost."""
         note = parse_note(live.note.body) if live.note else None
         if note is None or note.at != self._now_ms or GRACE_LABEL in live.item.labels:
@@ -98,7 +98,7 @@ class WaitingItems:
     def close_due(self, is_late: Callable[[], bool]) -> list[str]:
         """Close what has waited long enough, and let go what people took part in."""
         done: list[str] = []
-        for key in list_open_told(self._context.store, self._context.project_id, GRACE_LABEL, NOTE_BEGIN):
+        for key in list_announced(self._context.store, self._context.project_id, GRACE_LABEL, NOTE_BEGIN):
             if is_late() or len(done) >= MAX_CLOSED:
                 break
             done += self._again(partial(self._end, key))
