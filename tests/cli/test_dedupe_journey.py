@@ -44,7 +44,7 @@ def tracker(request, cli):
     lab.on_issue("close", again)
     lab.on_issue("comment", again, f"Duplicate of #{known}", author="ana")
     closing.numbers = [closing.add("Folders vanish from the settings", TEXT, author=name) for name in ("zoe", "tom")]
-    closing.run = lambda *words: cli(*words, **env)
+    closing.run = lambda *words: cli(*words, stdin=b"", **env)  # a review is left at once
     return closing
 
 
@@ -53,7 +53,7 @@ def test_the_journey_goes_from_a_sync_to_a_plan_that_is_applied_and_taken_back(t
     before = tracker.portrait(tracker.numbers)
     steps, plan = journey(), ""
     assert [words[:2] for words in steps if words[0] == "dedupe"] == [
-        ["dedupe", name] for name in ("run", "report", "audit", "apply", "apply", "rollback")
+        ["dedupe", name] for name in ("run", "review", "report", "audit", "apply", "apply", "rollback")
     ]
     for words in steps:
         meant = [plan if word == "PLAN" else tracker.name_text if word == "acme/web" else word for word in words]
