@@ -46,9 +46,9 @@ from forgelore.store.closings import (
     begin_write,
     end_write,
     find_run_of,
+    list_announced,
     list_closings,
     list_graces,
-    list_open_labelled,
     list_writes,
     load_associations,
     load_closed_onto,
@@ -370,7 +370,7 @@ def test_what_the_forge_says_of_people_is_known_by_login_in_lower_case(store, we
 
 def test_open_items_with_a_label_are_listed_oldest_first(store, web, ids):
     save(store, web, change(4, labels=["dup"]), item(2, labels=["dup"]), item(3, labels=["dup"], state="closed"))
-    assert list_open_labelled(store, web, "dup") == [ItemKey("issue", 2), ItemKey("change", 4)]
+    assert list_announced(store, web, "dup", "<!-- note") == [ItemKey("issue", 2), ItemKey("change", 4)]
 
 
 # Calibration
