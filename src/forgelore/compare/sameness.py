@@ -138,7 +138,7 @@ def without_boilerplate(text: str, known: Collection[int]) -> str:
 Sameness = Literal["same_text", "nearly_same_text", "similar"]
 
 _NEAR = 0.9  # of the pairs of neighbouring words: one word in twenty may differ, in a short text none
-_NEAR_TITLE = 0.8  # of the words: a long form in both texts must not hide that the subjects differ
+SAME_TITLE = 0.8  # of the words: a long form in both texts must not hide that the subjects differ
 _MIN_WORDS = 3
 _MIN_TITLE = 5  # words of an item that is nothing but a title
 _MIN_TEXT = 8  # different words of a text that is the same; equal shorter ones are often a habit ("Fix typos")
@@ -156,7 +156,7 @@ def find_sameness(title: str, text: str, other_title: str, other_text: str) -> S
     ("Crash", "It hangs on start.", "CRASH", "it hangs  on start.")  ->  same_text
     """
     titles = _words(title), _words(other_title)
-    if _shared(*titles) < _NEAR_TITLE:  # so it ends for nearly every pair
+    if _shared(*titles) < SAME_TITLE:  # so it ends for nearly every pair
         return "similar"
     mine, theirs = without_comments(text), without_comments(other_text)
     if not _says_enough(title, mine) or not _says_enough(other_title, theirs):
@@ -166,6 +166,11 @@ def find_sameness(title: str, text: str, other_title: str, other_text: str) -> S
         return "same_text" if len(set(words[0])) >= _MIN_TEXT else "nearly_same_text"
     is_near = _is_near(titles[0] + words[0], titles[1] + words[1])
     return "nearly_same_text" if is_near and not _name_different_things(title, mine, other_title, theirs) else "similar"
+
+
+def title_likeness(title: str, other: str) -> float:
+    """Return the share of both titles' words that the other one has, too."""
+    return _shared(_words(title), _words(other))
 
 
 def _name_different_things(title: str, text: str, other_title: str, other_text: str) -> bool:

@@ -296,8 +296,8 @@ def is_same_failure(source: JudgedItem, one: JudgedCandidate, least: Mapping[str
 RULES = (
     Rule("a person said", _is_said, 1_236, 1_245),  # right: the project closed it
     Rule("same text", _is_same, 90, 91),
-    Rule("nearly same text", _is_nearly_same, 10, 11),
-    Rule("same failure", is_same_failure, 49, 66),
+    Rule("nearly same text", _is_nearly_same, 10, 39),
+    Rule("same failure", is_same_failure, 51, 65),
 )
 
 
