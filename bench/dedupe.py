@@ -105,9 +105,11 @@ def main(_arguments: list[str]) -> None:
 EVERY_ITEM = (
     "All items of the trackers, not those alone that somebody labelled, and all pairs that a rule could accept"
     " (`lib/rule_pairs.py`). A label decides where the source has one, or a copy of its target does; other pairs were"
-    " read, unsure ones counted as wrong. `bound` is the lower end of Wilson's interval, `left out` the same of the"
-    " other trackers together. The program ships the counts of `all`. Series by one author, short texts and untouched"
-    " forms were found wrong while these pairs were read, so the rules that leave them out were made with them in view."
+    " read by one person: texts for the rules of equal texts, titles alone for most pairs of the same failure. Unsure"
+    " ones count as wrong, and a reading goes before a label that says no. `bound` is the lower end of Wilson's"
+    " interval, `left out` the same of the other trackers together. The program ships the counts of `all`. Series by"
+    " one author, short texts and untouched forms were found wrong while these pairs were read, so the rules that"
+    " leave them out were made with them in view."
 )
 
 
