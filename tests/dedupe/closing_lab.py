@@ -30,7 +30,15 @@ class ClosingLab:
     def __getattr__(self, name):
         return getattr(self.lab, name)
 
-    def add(self, title="Crash on start", body="It says EACCES when it starts, and then its window closes by itself", *, kind="issue", author="zoe", **more):
+    def add(
+        self,
+        title="Crash on start",
+        body="It says EACCES when it starts, and then its window closes by itself",
+        *,
+        kind="issue",
+        author="zoe",
+        **more,
+    ):
         add = self.project.add_issue if kind == "issue" else self.project.add_change
         return add(title, body, author=author, **more)
 
