@@ -10,9 +10,9 @@ from unittest import mock
 
 import apsw
 
+from forgelore.store.documents import list_embedders
 from forgelore.store.sqlite import vector_memory
 from forgelore.store.sqlite.schema import open_store
-from forgelore.store.sqlite.vector_rows import list_embedders
 
 VECTORS = "chunks"  # the table whose rows are vectors, and whose ids are never used twice
 DROPPED = (

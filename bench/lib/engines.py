@@ -22,8 +22,8 @@ class Forgelore:
         from forgelore.index.update import reindex_items
         from forgelore.records import Chunk
         from forgelore.search.retriever import Retriever
+        from forgelore.store.documents import add_embedder, save_dimension
         from forgelore.store.sqlite.schema import open_store
-        from forgelore.store.sqlite.vector_rows import add_embedder, save_dimension
         from forgelore.store.sqlite.vectors import save_chunks
         from forgelore.text.values import pack_vector
         from forgelore.words import Passage

@@ -154,9 +154,9 @@ def settle_vectors(path: pathlib.Path) -> None:
     """Let the vectors, which mean nothing, be those of the built-in embedder as it is today, in a file beside the store
     as well, as they are once an embedder is done.
     """
+    from forgelore.store.documents import list_embedders
     from forgelore.store.sqlite.schema import open_store
     from forgelore.store.sqlite.vector_memory import refresh_file
-    from forgelore.store.sqlite.vector_rows import list_embedders
 
     store = open_store(str(path), create=False)
     store.run("UPDATE embedders SET fingerprint = ?", Dice().fingerprint())
@@ -205,7 +205,7 @@ def build_store(items: list[dict], documents: int, path: pathlib.Path) -> Built:
 
 def save_vectors(store) -> int:
     """Give every chunk that the product would embed a random vector, under the built-in embedder's name."""
-    from forgelore.store.sqlite.vector_rows import add_embedder, save_dimension
+    from forgelore.store.documents import add_embedder, save_dimension
     from forgelore.store.sqlite.vectors import save_chunks
 
     dice = Dice()

@@ -190,6 +190,16 @@ class HashedText(NamedTuple):
     terms: str = ""
 
 
+class StoredEmbedder(NamedTuple):
+    """An embedder whose vectors are stored. `dimension`: 0 until its first vector comes."""
+
+    id: int
+    name: str
+    model: str
+    fingerprint: str
+    dimension: int
+
+
 class DocumentPlace(NamedTuple):
     """Which part of which item a document tells: its body (""), or a thread."""
 

@@ -19,12 +19,12 @@ from forgelore.search.hits import weigh_query
 from forgelore.search.query import Query
 from forgelore.search.retriever import Retriever
 from forgelore.search.run import FUSION_K, search
+from forgelore.store.documents import find_embedder
 from forgelore.store.filters import Filters
 from forgelore.store.jobs import queue_documents
 from forgelore.store.sqlite.check import sample_vectors
 from forgelore.store.sqlite.connection import SqliteStore
 from forgelore.store.sqlite.schema import open_store
-from forgelore.store.sqlite.vector_rows import find_embedder
 from forgelore.store.sqlite.vectors import VectorCache
 from forgelore.text.values import unpack_vector
 from forgelore.viewer import EVERYTHING, PUBLIC

@@ -14,10 +14,11 @@ from engine_tables import FORGET_VECTORS, INSERT_VECTOR, VECTORS
 from forgelore.index.check import check_store
 from forgelore.index.repair import repair_store
 from forgelore.index.vectors import embed_documents
+from forgelore.records import StoredEmbedder
+from forgelore.store.documents import find_embedder
 from forgelore.store.sqlite import vector_memory
 from forgelore.store.sqlite.schema import open_store
 from forgelore.store.sqlite.vector_memory import drop_file, is_file_true, load_file, load_rows, refresh_file
-from forgelore.store.sqlite.vector_rows import StoredEmbedder, find_embedder
 from forgelore.store.sqlite.vectors import VectorCache
 from forgelore.text.values import check_vector
 

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine_tables import INSERT_VECTOR
+from forgelore.records import StoredEmbedder
+from forgelore.store.documents import find_embedder
 from forgelore.store.sqlite import vector_memory
 from forgelore.store.sqlite import vectors as vector_scan
 from forgelore.store.sqlite.schema import open_store
 from forgelore.store.sqlite.vector_memory import NUMKONG, NUMPY, VectorRows, choose_kernel, load_rows
-from forgelore.store.sqlite.vector_rows import StoredEmbedder, find_embedder
 from forgelore.store.sqlite.vectors import NearestSearch, VectorCache, VectorScan
 from forgelore.text.values import check_vector, pack_vector
 

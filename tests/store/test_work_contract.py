@@ -5,6 +5,14 @@ from samples import HOUR, NOW, change, index, item, project, save, written_by
 
 from forgelore.errors import Locked
 from forgelore.model import Cursor
+from forgelore.store.documents import (
+    add_embedder,
+    drop_other_embedders,
+    find_current_embedder,
+    find_embedder,
+    list_embedders,
+    save_dimension,
+)
 from forgelore.store.jobs import (
     Job,
     count_jobs,
@@ -23,14 +31,6 @@ from forgelore.store.jobs import (
     queue_replays,
     ready_jobs,
     retry_jobs,
-)
-from forgelore.store.sqlite.vector_rows import (
-    add_embedder,
-    drop_other_embedders,
-    find_current_embedder,
-    find_embedder,
-    list_embedders,
-    save_dimension,
 )
 from forgelore.store.stats import count_kinds, count_project_documents, load_queues
 from forgelore.store.sync import (

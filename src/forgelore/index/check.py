@@ -25,7 +25,15 @@ from forgelore.records import Chunk
 from forgelore.store.candidates import each_card
 from forgelore.store.code import count_files, each_file, find_loose_parts, hash_text, load_chunks
 from forgelore.store.database import Store
-from forgelore.store.documents import StoredDocument, count_texts, each_text, load_sources, load_stored_documents
+from forgelore.store.documents import (
+    StoredDocument,
+    count_texts,
+    each_text,
+    find_current_embedder,
+    list_embedders,
+    load_sources,
+    load_stored_documents,
+)
 from forgelore.store.item_lists import count_items, next_indexed_items, next_replayed_items
 from forgelore.store.items import each_hashed_item, find_key
 from forgelore.store.payloads import keeps_payloads
@@ -53,9 +61,7 @@ from forgelore.store.sqlite.vector_memory import is_file_true
 from forgelore.store.sqlite.vector_rows import (
     count_second_vectors,
     count_vectors,
-    find_current_embedder,
     find_malformed_seconds,
-    list_embedders,
     packed_size,
     sample_second_vectors,
 )

@@ -24,6 +24,7 @@ from forgelore.ports.progress import Watcher
 from forgelore.store.candidates import drop_cards
 from forgelore.store.code import forget_all_code
 from forgelore.store.database import Store
+from forgelore.store.documents import find_current_embedder, list_embedders, save_dimension
 from forgelore.store.items import load_hashed_items, save_content_hash
 from forgelore.store.jobs import count_waiting
 from forgelore.store.payloads import keeps_payloads
@@ -50,13 +51,10 @@ from forgelore.store.sqlite.vector_rows import (
     drop_unowned_vectors,
     drop_wrong_seconds,
     drop_wrong_vectors,
-    find_current_embedder,
     find_malformed_seconds,
     forget_unused_dimensions,
-    list_embedders,
     mark_stale,
     queue_unembedded,
-    save_dimension,
 )
 from forgelore.sync.replay import replay_items, replay_project_row
 from forgelore.text.values import content_hash

@@ -8,11 +8,12 @@ from typing import Literal, NamedTuple
 from forgelore.errors import StoreError
 from forgelore.store.code import count_files
 from forgelore.store.database import Store
+from forgelore.store.documents import find_current_embedder
 from forgelore.store.item_lists import count_live
 from forgelore.store.jobs import count_waiting
 from forgelore.store.sqlite.fulltext import count_cards, count_code_words, count_documents, count_project_code
 from forgelore.store.sqlite.schema import find_gaps, load_version
-from forgelore.store.sqlite.vector_rows import SecondVectors, count_second_vectors, count_vectors, find_current_embedder
+from forgelore.store.sqlite.vector_rows import SecondVectors, count_second_vectors, count_vectors
 from forgelore.store.stats import (
     WaitingQueue,
     count_all_documents,

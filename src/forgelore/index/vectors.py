@@ -22,25 +22,26 @@ from forgelore.errors import EmbeddingFailed, Stopped
 from forgelore.index.cleaning import build_chunks
 from forgelore.ports.embedder import Embedder
 from forgelore.ports.progress import Watcher
-from forgelore.records import Chunk, HashedText
+from forgelore.records import Chunk, HashedText, StoredEmbedder
 from forgelore.store.database import Store
+from forgelore.store.documents import (
+    add_embedder,
+    drop_other_embedders,
+    find_embedder,
+    has_other_embedders,
+    save_dimension,
+)
 from forgelore.store.jobs import Job, count_jobs, count_untired, fail_job, finish_job, ready_jobs, retry_jobs
 from forgelore.store.sqlite.vector_memory import refresh_file
 from forgelore.store.sqlite.vector_rows import (
     NOTHING,
-    StoredEmbedder,
-    add_embedder,
     count_second_vectors,
     count_waiting_texts,
-    drop_other_embedders,
     drop_second_vectors,
-    find_embedder,
-    has_other_embedders,
     has_stale,
     load_waiting_texts,
     mark_stale,
     queue_unembedded,
-    save_dimension,
     save_second_vectors,
 )
 from forgelore.store.sqlite.vectors import load_unembedded, save_chunks

@@ -44,10 +44,10 @@ from forgelore.words import Source
 
 if TYPE_CHECKING:
     from forgelore.ports.embedder import Embedder
+    from forgelore.records import StoredEmbedder
     from forgelore.search.query import Query
     from forgelore.store.filters import Allowed
     from forgelore.store.sqlite.vector_memory import Ids
-    from forgelore.store.sqlite.vector_rows import StoredEmbedder
     from forgelore.store.sqlite.vectors import Near, NearestSearch, VectorCache
     from forgelore.text.values import Vector
 
@@ -249,7 +249,7 @@ class Retriever:
 
     def stored_embedder(self) -> "StoredEmbedder":
         """Return the row of the configured embedder. Raises LoreError when there is none, or no vector of it here."""
-        from forgelore.store.sqlite.vector_rows import find_embedder
+        from forgelore.store.documents import find_embedder
 
         if self._problem:
             raise self._problem

@@ -2,19 +2,21 @@
 
 A document is compared by its columns and hashes: an equal one costs no write. Every write that touches the text also
 moves the full-text row, drops the vectors of the old text and queues new ones, in the caller's transaction.
+
+Embedders: those that documents have vectors of, and how long the vectors of each are.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from forgelore.records import DocumentPlace, HashedText
+from forgelore.records import DocumentPlace, HashedText, StoredEmbedder
 from forgelore.store.database import Store
 from forgelore.store.filters import COMMENTS, Allowed
 from forgelore.store.item_lists import ITEM_COLUMNS, StoredItem, grouped, load_labels_of
 from forgelore.store.jobs import queue_jobs
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import add_text, remove_text
-from forgelore.store.sqlite.vector_rows import drop_document_vectors
+from forgelore.store.sqlite.vector_rows import drop_document_vectors, drop_other_vectors, queue_unembedded
 from forgelore.text.documents import Document, DocumentSource, Facts
 from forgelore.text.markdown import is_report
 from forgelore.text.reading import ReadNote
@@ -355,3 +357,53 @@ def load_read_notes(store: Store, item_ids: Iterable[int]) -> dict[int, list[Rea
 def load_document_places(store: Store, document_ids: Iterable[int]) -> dict[int, DocumentPlace]:
     sql = f"SELECT id, item_id, thread_key FROM documents WHERE id {one_of()}"
     return {row[0]: DocumentPlace(*row[1:]) for row in store.rows(sql, pack_list(document_ids))}
+
+
+def find_current_embedder(store: Store, fingerprint: str | None = None) -> tuple[int, str, str, int] | None:
+    """Return (id, name, model, dimension) of the embedder with that fingerprint, or of the last one that was used."""
+    sql = """
+        SELECT id, name, model, dimension
+        FROM embedders
+        WHERE ?1 IS NULL OR fingerprint = ?1
+        ORDER BY id DESC
+        LIMIT 1
+    """
+    row = store.row(sql, fingerprint)
+    return (row[0], row[1], row[2], row[3]) if row else None
+
+
+def find_embedder(store: Store, fingerprint: str) -> StoredEmbedder | None:
+    row = store.row("SELECT id, name, model, fingerprint, dimension FROM embedders WHERE fingerprint = ?", fingerprint)
+    return StoredEmbedder(*row) if row else None
+
+
+def list_embedders(store: Store) -> list[StoredEmbedder]:
+    rows = store.rows("SELECT id, name, model, fingerprint, dimension FROM embedders ORDER BY id")
+    return [StoredEmbedder(*row) for row in rows]
+
+
+def add_embedder(store: Store, name: str, model: str, fingerprint: str, now_ms: int) -> StoredEmbedder:
+    """Register an embedder and queue every document that has no vector of it. Called inside a transaction."""
+    sql = """
+        INSERT INTO embedders (name, model, fingerprint, dimension, added_at)
+        VALUES (?, ?, ?, 0, ?)
+        RETURNING id
+    """
+    new_id: int = store.value(sql, name, model, fingerprint, now_ms)
+    queue_unembedded(store, new_id)
+    return StoredEmbedder(new_id, name, model, fingerprint, 0)
+
+
+def save_dimension(store: Store, embedder_id: int, dimension: int) -> None:
+    store.run("UPDATE embedders SET dimension = ? WHERE id = ?", dimension, embedder_id)
+
+
+def has_other_embedders(store: Store, embedder_id: int) -> bool:
+    return bool(store.value("SELECT EXISTS (SELECT 1 FROM embedders WHERE id <> ?)", embedder_id))
+
+
+def drop_other_embedders(store: Store, embedder_id: int) -> int:
+    """Forget vectors of embedders that are no longer used; returns how many chunks went. In a transaction."""
+    dropped = drop_other_vectors(store, embedder_id)
+    store.run("DELETE FROM embedders WHERE id <> ?", embedder_id)
+    return dropped

@@ -35,8 +35,8 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from forgelore.records import StoredEmbedder
 from forgelore.store.database import Store
-from forgelore.store.sqlite.vector_rows import StoredEmbedder
 from forgelore.text.dates import machine_ms
 from forgelore.words import Source
 

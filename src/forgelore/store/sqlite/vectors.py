@@ -19,6 +19,7 @@ from _thread import allocate_lock
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from forgelore.records import StoredEmbedder
 from forgelore.store.database import Store
 from forgelore.store.sqlite.vector_memory import (
     VectorRows,
@@ -30,7 +31,6 @@ from forgelore.store.sqlite.vector_memory import (
     no_rows,
     split_places,
 )
-from forgelore.store.sqlite.vector_rows import StoredEmbedder
 from forgelore.text.values import PackedVector, pack_vector
 from forgelore.words import Source, source_of
 
