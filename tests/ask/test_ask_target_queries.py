@@ -1,7 +1,7 @@
 """The example queries of the specification, end to end: sync from a local forge, index code, ask, check citations.
 
 What a model would say is written by hand (`written.py`); everything else is real. This repository's own source is asked
-too, with the transcript of `bench/config.py`.
+too, with the transcript of `bench/tokens.py`.
 """
 
 import json
