@@ -19,12 +19,20 @@ def history(tmp_path):
         yield opened
 
 
-@pytest.mark.parametrize("limit", ["5", True, 1.5, -1, None, 0, 10**9, float("nan")])
+NOT_WHOLE = ["5", True, 1.5, None, float("nan")]
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [*((one, f"limit is not a whole number: '{one}'") for one in NOT_WHOLE)]
+    + [(one, f"limit is out of range: {one}") for one in (-1, 0, 10**9)],
+)
 @pytest.mark.parametrize("name", ["search", "similar", "items"])
-def test_a_limit_that_is_none_is_told_in_our_words(history, name, limit):
+def test_a_limit_that_is_none_is_told_in_our_words(history, name, limit, says):
     asked = {"search": "sync", "similar": "#41", "items": ""}[name]
-    with pytest.raises(InvalidValue, match="limit is out of range") as caught:
+    with pytest.raises(InvalidValue) as caught:
         getattr(history, name)(asked, limit=limit)
+    assert caught.value.message == says
     assert caught.value.hint.startswith("use 1 to")
 
 
@@ -59,7 +67,8 @@ def test_a_limit_that_is_none_is_told_in_our_words(history, name, limit):
         (lambda h: h.get(True), "True is not an item"),
         (lambda h: h.show(), "no item named"),
         (lambda h: h.show(5, 41), "'5' is not a kind of item"),
-        (lambda h: h.similar(None), "None is not an item"),
+        (lambda h: h.similar(None), "similar takes either a ref or a text"),
+        (lambda h: h.similar(True), "True is not an item"),
         (lambda h: h.read(None), "None is not an item"),
         (lambda h: h.read("#41", line="x"), "not a whole number"),
         (lambda h: h.read_text(None), "the key must be text, not: None"),

@@ -97,9 +97,9 @@ def test_a_check_finds_what_is_wrong_and_a_repair_mends_it(history):
 
 def test_a_check_says_why_no_vector_was_made_again(history):
     history.index.update()
-    (vectors,) = [proof for proof in history.index.check(sample=0).proofs if "made again" in proof.what]
+    (vectors,) = [proof for proof in history.index.check(sample=0).proofs if "vectors were recomputed" in proof.what]
     assert (vectors.checked, vectors.total, vectors.why) == (0, 5, "--sample 0")
-    (vectors,) = [proof for proof in history.index.check().proofs if "made again" in proof.what]
+    (vectors,) = [proof for proof in history.index.check().proofs if "vectors were recomputed" in proof.what]
     assert (vectors.checked, vectors.why) == (5, "")
 
 

@@ -121,7 +121,7 @@ def test_a_tree_that_names_itself_a_billion_times_ends_somewhere(tmp_path):
     for _ in range(9):
         tree = git(folder, "mktree", feed=b"".join(b"040000 tree %b\td%d\n" % (tree.encode(), n) for n in range(10)))
     reader = GitReader(str(folder), read_environ(os.devnull, os.environ), max_output=8 << 20)
-    with pytest.raises(ForgeError, match="more than 8 MB"):
+    with pytest.raises(ForgeError, match="exceeds 8 MB"):
         reader.ask("ls-tree", "-r", "-z", tree)
 
 

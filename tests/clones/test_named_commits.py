@@ -131,7 +131,7 @@ def test_a_large_diff_is_cut(lore, tmp_path):
     lore.index.code(str(repository), project="acme/big")
     text = lore.show(sha, with_document=True).document
     assert len(text) < 210_000
-    assert "the diff is longer" in text
+    assert "[diff truncated after 200,000 bytes]" in text
 
 
 def test_a_diff_runs_nothing_that_the_clone_names(lore, tmp_path):

@@ -119,7 +119,7 @@ def test_what_may_have_been_meant_otherwise_is_told():
     assert "NOT windows" in parse_typed("crash -Windows").notes[0]
     assert "OR joins" in parse_typed("label:a OR label:b").notes[0]
     assert parse_typed("label:a OR label:b").text == ""
-    assert "windows are left out" in parse_typed("crash -windows").notes[0]
+    assert "items with windows are excluded" in parse_typed("crash -windows").notes[0]
     assert not parse_typed("crash --flag - a author:a OR author:b AND is:open (a b) foo()").notes
 
 
@@ -192,7 +192,7 @@ def test_places_and_order():
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("is:fun", "is:fun"), ("in:production", "in:production"), ("sort:asc", "sort:asc"), ("sort:relevance-asc", "no order"),
+    [("is:fun", "is:fun"), ("in:production", "in:production"), ("sort:asc", "unknown sort order: asc"), ("sort:relevance-asc", "unknown sort order: relevance-asc"),
      ("sort:created sort:updated", "twice"), ("-in:title", "cannot be excluded"), ("in:title,", "unknown qualifier")],
 )  # fmt: skip
 def test_a_value_that_cannot_be_meant_is_told(text, message):

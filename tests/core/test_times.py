@@ -59,6 +59,13 @@ def test_anything_else_is_refused_with_an_example(text):
     assert "2026-03-01" in caught.value.hint
 
 
+@pytest.mark.parametrize("text", ["2026-03-01T24:00:00Z", "2026-03-01T12:60Z", "2026-03-01T12:00:61Z"])
+def test_an_hour_that_no_day_has_is_called_no_time_of_day(text):
+    with pytest.raises(InvalidValue) as caught:
+        parse_ms(text)
+    assert caught.value.message == f"not a time of day: {text!r}"
+
+
 def test_milliseconds_are_kept():
     assert parse_ms("2026-03-01T12:00:00.123Z") == NOON + 123
     assert parse_ms("2026-03-01T12:00:00.1Z") == NOON + 100

@@ -171,8 +171,10 @@ def test_hours_of_grace_are_not_changed_by_the_way(closing):
     closing.prepare()
     run = closing.planned()
     closing.apply(run)
-    with pytest.raises(InvalidValue, match="invalid grace period"):
+    with pytest.raises(InvalidValue, match="this plan was started with a grace period of 0 hours"):
         closing.apply(run, close_after=72)
+    with pytest.raises(InvalidValue, match="invalid grace period: -1 hours"):
+        closing.apply(run, close_after=-1)
 
 
 @pytest.mark.parametrize("kind", ["issue", "change"])
@@ -204,7 +206,7 @@ def test_a_rollback_leaves_alone_what_others_did(closing):
     assert closing.portrait([copy])[copy][0] == "open"
     assert closing.portrait([copy])[copy][4] == ["I agree"]
     assert closing.portrait([third])[third][0] == "closed"
-    assert "ben closed it since" in back[third].problem
+    assert "ben closed it in the meantime" in back[third].problem
 
 
 def test_a_rollback_goes_on_behind_an_item_that_was_deleted(closing):

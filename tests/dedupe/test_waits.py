@@ -140,7 +140,7 @@ def test_a_forge_that_never_lets_a_closing_through_ends_the_run(closing):
     _, copy = closing.prepare()
     run = closing.planned()
     fault = closing.server.fail(status=429, headers={"Retry-After": "1"}, **closing_requests(closing, copy))
-    with pytest.raises(Exception, match="keeps answering with limits"):
+    with pytest.raises(Exception, match="keeps limiting requests"):
         closing.apply(run)
     closing.server.faults.remove(fault)
     assert reasons(closing.apply(run)) == {copy: None}

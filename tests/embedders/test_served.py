@@ -232,12 +232,12 @@ def test_batches_keep_every_text_in_order_and_within_bounds(texts, size, chars):
         ("http://ollama.lan:11434", "refusing plain http://"),
         ("http://192.168.1.5:11434", "refusing plain http://"),
         ("http://127.0.0.1.example.org", "refusing plain http://"),
-        ("ftp://example.org", "no address"),
-        ("localhost:11434", "no address"),
-        ("https://host:port/v1", "no address"),
-        ("https://[::1/v1", "no address"),
-        ("https://example.org/v1?key=1", "no address"),
-        ("https://ana:s3cret@example.org/v1", "no address"),
+        ("ftp://example.org", "not a valid server address"),
+        ("localhost:11434", "not a valid server address"),
+        ("https://host:port/v1", "not a valid server address"),
+        ("https://[::1/v1", "not a valid server address"),
+        ("https://example.org/v1?key=1", "not a valid server address"),
+        ("https://ana:s3cret@example.org/v1", "not a valid server address"),
     ],
 )
 def test_an_address_that_will_not_do_is_a_matter_of_settings(url, says):

@@ -682,7 +682,7 @@ def test_a_redirect_to_nonsense_is_a_clear_error(github, location):
 def test_redirects_in_a_circle_end(github):
     """Fact 10."""
     github.server.fail(path=r"/issues\?", status=301, headers={"Location": "/repos/acme/web/issues?x=1"}, body={})
-    with raised(ForgeError, says="circle"):
+    with raised(ForgeError, says="redirects in a loop"):
         github.sync()
 
 

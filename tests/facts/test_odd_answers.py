@@ -169,7 +169,9 @@ def test_an_issue_with_an_impossible_date_is_left_out_and_its_neighbours_are_kep
     lab.server.fail(path=r"/issues\?", drop_headers=["link"])
     result = lab.sync(kinds=("issue",))
     name = "iid 1" if forge == "gitlab" else "number 1"
-    warnings = [one for one in result.warnings if f"a row of issues could not be read: {name}: '0000-" in one]
+    warnings = [
+        one for one in result.warnings if f"a row of issues could not be read: {name}: not a date: '0000-" in one
+    ]
     assert len(warnings) == 1
     assert lab.value("SELECT count(*) FROM items") == 229
     lab.server.faults.clear()

@@ -293,7 +293,7 @@ def test_garbage_is_an_error_and_no_answer(make, server, body):
 
 
 def test_an_address_that_is_no_api_is_told(make, server):
-    with raised(ChatUnreachable, says="there is no /chat/completions", hint="base_url"):
+    with raised(ChatUnreachable, says="/chat/completions not found at", hint="base_url"):
         make(base_url=server.url).chat(HELLO)
     server.fail(status=200, body="<html>hello</html>")
     with raised(ChatFailed, says="not JSON", hint="base_url"):

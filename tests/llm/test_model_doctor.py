@@ -71,10 +71,13 @@ def test_a_refused_key_a_silent_server_and_a_missing_line(tmp_path, server):
     (silent,) = check(tmp_path, **(of(server) | {"FORGELORE_LLM_BASE_URL": free}))
     assert (silent.fault, "nothing answers" in silent.message) == (ChatUnreachable, True)
     (nameless,) = check(tmp_path, FORGELORE_LLM_PRESET="ollama")
-    assert (nameless.fault, "no model is named" in nameless.message) == (ConfigError, True)
+    assert (nameless.fault, "no model configured for language model profile 'default'" in nameless.message) == (
+        ConfigError,
+        True,
+    )
 
 
 def test_offline_asks_nobody(tmp_path, server):
     (one,) = check(tmp_path, is_offline=True, **of(server))
-    assert "not asked" in one.message
+    assert "not contacted: --offline" in one.message
     assert server.requests == []

@@ -178,7 +178,7 @@ def test_what_only_members_may_see_is_not_told_to_others(gitlab):
 
 def test_whoever_asks_is_known_by_setting_token_and_git_in_that_order(office, history, tmp_path):
     lab = office.lab
-    with raised(ConfigError, says="who you are is not known", hint="forgelore me --as"):
+    with raised(ConfigError, says="can't tell who you are", hint="forgelore me --as"):
         history.people.me()
     clone = tmp_path / "clone"
     for words in (["init", "-q", str(clone)], ["-C", str(clone), "config", "user.name", "Ben"]):

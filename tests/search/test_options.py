@@ -58,7 +58,7 @@ def test_an_option_that_others_write_as_a_word_is_one_within_a_sentence_only(sto
 
 
 def test_a_word_that_nobody_writes_is_left_out(store):
-    assert "sourdough are left out" in ask(store, "crash -sourdough").notes[0]
+    assert "items with sourdough are excluded" in ask(store, "crash -sourdough").notes[0]
 
 
 @pytest.mark.parametrize("typed", ["lable:bug", "Label:bug", "labels:bug"])

@@ -271,7 +271,7 @@ class GitReader:
             if size > self._max_output:
                 end_all(process)
                 hint = "the repository may be crafted to exhaust memory"
-                raise ForgeError(f"git's answer for {self.folder} exceeds {self._max_output >> 20} MB", hint=hint)
+                raise ForgeError(f"git's output for {self.folder} exceeds {self._max_output >> 20} MB", hint=hint)
         process.wait()
         return b"".join(parts)[:most]
 

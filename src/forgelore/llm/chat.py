@@ -305,7 +305,7 @@ def make_chat_model(
     if found is None or not found.base_url or not found.model:
         missing = "server" if found is None or not found.base_url else "model"
         hint = 'in your own config.toml, write [llm] and below it preset = "ollama" and model = "NAME"'
-        raise ConfigError(f"no {missing} configured for the language model ({name})", hint=hint)
+        raise ConfigError(f"no {missing} configured for language model profile {name!r}", hint=hint)
 
     key = environ.get(found.api_key_env, "").strip() if found.api_key_env else ""
     return ServedChatModel(found, key=key, options=make_options())

@@ -116,7 +116,7 @@ def _bounds_of_created(words: FilterWords, now_ms: int) -> Bounds:
     if bounds.is_empty:
         said = [f"after {after}"] * (after is not None) + [f"before {before}"] * (before is not None) + [*ranges]
         hint = "put the earlier date first"
-        raise InvalidValue(f"no date is {' and '.join(said)}", hint=hint)
+        raise InvalidValue(f"no creation date meets all conditions: {' and '.join(said)}", hint=hint)
     return bounds
 
 
@@ -128,7 +128,7 @@ def _bounds_of_updated(words: FilterWords, now_ms: int) -> Bounds:
     if bounds.is_empty:
         said = [f"after {after}"] * (after is not None) + [*ranges]
         hint = "put the earlier date first"
-        raise InvalidValue(f"no date is {' and '.join(said)}", hint=hint)
+        raise InvalidValue(f"no update date meets all conditions: {' and '.join(said)}", hint=hint)
     return bounds
 
 
@@ -153,7 +153,7 @@ def _check_possible(filters: Filters, without: list[Filters]) -> None:
     for what in ("types", "states", "authors", "milestones", "commenters", "mentions", "involves"):
         _check_wanted(getattr(filters, what), {value for one in without for value in getattr(one, what)})
     if filters.after is not None and filters.updated_before is not None and filters.after >= filters.updated_before:
-        raise InvalidValue("the update date is before the creation date", hint="compare the dates")
+        raise InvalidValue("nothing can be updated before it was created", hint="compare the dates")
 
 
 def _check_wanted(asked: tuple[str, ...], left_out: set[str]) -> None:

@@ -62,7 +62,7 @@ def parse_ms(text: str | None) -> int | None:
     except ValueError as error:
         raise InvalidValue(f"not a date: {text!r}: {error}", hint="write 2026-03-01") from error
     if int(hour or 0) > 23 or int(minute or 0) > 59 or int(second or 0) > 60:
-        raise InvalidValue(f"not a time: {text!r} of day", hint="write 2026-03-01T12:00:00Z")
+        raise InvalidValue(f"not a time of day: {text!r}", hint="write 2026-03-01T12:00:00Z")
     seconds = days * 86400 + int(hour or 0) * 3600 + int(minute or 0) * 60 + int(second or 0)
     if zone and zone not in "Zz":
         offset = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
