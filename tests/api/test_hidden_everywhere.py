@@ -11,6 +11,7 @@ nothing about items goes to `SILENT`; one that works on the whole file, and refu
 
 import io
 import json
+import math
 import os
 import re
 from functools import cached_property
@@ -20,15 +21,18 @@ import pytest
 from forgelore.api import History, Inputs, make_history
 from forgelore.errors import LoreError, UsageError
 from forgelore.store.ask import begin_session, end_session
+from forgelore.store.change_lines import save_lines
 from forgelore.surfaces.mcp.resources import list_resources, read_resource
 from forgelore.surfaces.mcp.tools import ServerOptions, list_tools
 from forgelore.surfaces.present.data import as_data
+from forgelore.text.patches import read_diff
 from forgelore.viewer import EVERYTHING
 from servers.chat import ChatServer, call
 
 WORD = "zanzibar"
 SECRETS = (WORD, "mallory", "oscar", "eve-internal", "zed-hidden")
 ISSUE = {"kind": "issue", "state": "open", "author": "ana", "created_at": "2026-03-01T10:00:00Z"}
+CHANGE = {"kind": "change", "files": ["src/cache.py", "src/folders.py"], "created_at": "2026-03-08T10:00:00Z"}
 PUBLIC = [
     {**ISSUE, "number": 3, "title": "The cache forgets folders", "body": "Like files.", "labels": ["bug"]},
     {**ISSUE, "number": 4, "title": "Another thing about the cache", "body": "Unrelated.", "state": "closed"},
@@ -37,30 +41,58 @@ PUBLIC = [
         "body": "We decided to keep it, because it is faster. Closes #4.", "files": ["src/cache.py"],
         "created_at": "2026-03-02T10:00:00Z", "merged_at": "2026-03-03T10:00:00Z",
     },
-    *({**ISSUE, "number": n, "title": f"Matter {n} of the cache", "body": f"Else {n}."} for n in range(10, 30)),
+    *({**ISSUE, "number": n, "title": title, "body": body} for n, title, body in [
+        # Two and two resemble each other, and only what is hidden names both of a pair.
+        (10, "Saving a picture shows a blank window", "The window stays blank after saving."),
+        (11, "After saving pictures the window is blank", "A blank window, whatever picture is saved."),
+        (12, "Importing old mail stops halfway", "Half of the mailbox is imported."),
+        (13, "Importing old mail stops halfway through", "Only half of the mailbox is imported."),
+        (14, "The clock shows the wrong zone in winter", "An hour too late. Is it like #2?"),
+        (15, "Wrong zone on the clock in winter", "It is an hour late. Maybe as in #2."),
+    ]),
+    {
+        **CHANGE, "number": 62, "title": "Look up folders of the cache once", "author": "kim", "state": "open",
+        "body": "Closes #3. Closes #2.",
+    },
+    *({**ISSUE, "number": n, "title": f"Matter {n} of the cache", "body": f"Else {n}."} for n in range(16, 29)),
     {
         **ISSUE, "number": 1, "title": "The cache forgets files", "body": "It forgets them.", "labels": ["bug"],
         "notes": [{"author": "tom", "body": "Seen here too.", "created_at": "2026-03-02T10:00:00Z"}],
     },
 ]  # fmt: skip
 INTERNAL = {
-    "author": "eve-internal", "body": f"Internal: {WORD}, see #4. @ana, please look?", "is_internal": True,
+    "author": "eve-internal", "body": f"Internal: {WORD}, see #3. Duplicate of #4. @ana, please look?", "is_internal": True,
     "created_at": "2026-03-05T10:00:00Z", "thread": "t9",
 }  # fmt: skip
 HIDDEN = [
     {
-        **ISSUE, "number": 2, "title": f"The cache forgets files of {WORD}", "body": f"Same as #1, {WORD}. @ana?",
+        **ISSUE, "number": 2, "title": f"The cache forgets files of {WORD}",
+        "body": f"Same as #1, {WORD}. @ana? Duplicate of #10, see #11.",
         "author": "mallory", "labels": [f"leak-{WORD}"], "is_confidential": True, "assignees": ["ana", "zed-hidden"],
         "url": f"https://forge.test/{WORD}/2", "milestone": f"{WORD} 1.0",
         "notes": [{"author": "oscar", "body": f"We decided to hide {WORD}.", "created_at": "2026-03-04T10:00:00Z"}],
     },
     {
         "kind": "change", "number": 61, "title": f"Hide {WORD} in src/cache.py", "state": "merged", "author": "mallory",
-        "body": f"We decided to hide {WORD}, because of #3. Closes #1.", "is_confidential": True,
+        "body": f"We decided to hide {WORD}, because of #3. Closes #1. Closes #12. Closes #13.", "is_confidential": True,
         "files": ["src/cache.py", f"src/{WORD}.py"], "created_at": "2026-03-06T10:00:00Z",
         "merged_at": "2026-03-07T10:00:00Z",
     },
+    {
+        **CHANGE, "number": 63, "title": f"Look up {WORD} once", "author": "mallory", "state": "open",
+        "body": f"For {WORD}. Closes #3. Closes #1.", "is_confidential": True,
+    },
 ]  # fmt: skip
+DIFF = """diff --git a/src/cache.py b/src/cache.py
+--- a/src/cache.py
++++ b/src/cache.py
+@@ -1,3 +1,3 @@
+ import os
+-folders = read_folders(path)
+-files = read_files(path)
++folders = once(read_folders, path)
++files = once(read_files, path)
+"""
 
 
 def everything(answer):
@@ -105,9 +137,29 @@ FILTERS = (
     "assignee:zed-hidden",
     "assignee:ana",
 )
+
+
+def count_mentions(answer):
+    """Return item -> how many others name it, and say that they repeat it: counts, though they are told as numbers of a
+    pair, which `outcome` leaves out.
+    """
+    numbers = {one.hit.row.number: one.match.evidence.features for one in answer.hits if one.match}
+    return {
+        number: [round(math.expm1(features.get(name, 0))) for name in ("mentions", "duplicates", "marked")]
+        for number, features in sorted(numbers.items())
+    }
+
+
+def find_pairs(history):
+    """Let somebody who sees everything find the candidates of a reader's store."""
+    with make_history(history.app.environ, cwd=history.app.cwd, db=history.path, viewer=EVERYTHING) as owner:
+        return owner.dedupe.find_candidates(min_score=0.0, states="all")
+
+
 METHODS = {
     "search": [lambda h, q=q: h.search(q) for q in QUERIES] + [lambda h: h.search("cache", raw=True)],
-    "similar": [lambda h: h.similar("#1"), lambda h: h.similar("#2"), lambda h: h.similar("#3", earlier=True)],
+    "similar": [lambda h: h.similar("#1"), lambda h: h.similar("#2"), lambda h: h.similar("#3", earlier=True),
+                *(lambda h, r=r: count_mentions(h.similar(r)) for r in ("#11", "#3"))],
     "list_items": [lambda h, q=q, k=k: h.list_items(k, q) for q in FILTERS for k in ("issues", "changes", "discussions")],
     "items": [lambda h, q=q: h.items(q, limit=100) for q in FILTERS],
     "count": [lambda h, q=q, k=k: h.count(k, q) for q in FILTERS for k in ("issues", "items", "threads", "notes")],
@@ -155,6 +207,16 @@ METHODS = {
     "dedupe.find_candidates": [lambda h: h.dedupe.find_candidates()],
     "dedupe.judge": [lambda h: h.dedupe.judge()],
     "dedupe.make_cards": [lambda h: h.dedupe.make_cards()],
+    "dedupe.queue": [find_pairs, lambda h: h.dedupe.queue(limit=100, closed_since="2020-01-01", reviewer="jo"),
+                     lambda h: h.dedupe.queue(kind="change", reviewer="jo"),
+                     lambda h: h.dedupe.queue(second_opinion=True, reviewer="jo")],
+    "dedupe.answer": [lambda h, p=p: h.dedupe.answer(*p, "not", reviewer="jo") for p in (("#3", "#1"), ("#2", "#1"), (1, 2), ("!62", "!63"))],
+    "dedupe.take_back": [lambda h, r=r: h.dedupe.take_back(reviewer=r) for r in ("rae", "rae", "kit")],
+    "dedupe.list_answers": [lambda h: h.dedupe.list_answers(), lambda h: h.dedupe.list_answers(kind="change")],
+    "changes.overlap": [lambda h, r=r: h.changes.overlap(r) for r in (None, "!60", "!61", "!62", "!63", "#2", 62)]
+                       + [lambda h, p=p: h.changes.overlap(paths=[p]) for p in ("src/cache.py", f"src/{WORD}.py")]
+                       + [lambda h, n=n: h.changes.overlap(closes=[n]) for n in (1, 2, 3)]
+                       + [lambda h: h.changes.overlap(diff=DIFF)],
     "setup.check": [lambda h: [one[:4] for one in h.setup.check(offline=True)]],
 }  # fmt: skip
 # What works on the whole file: it says what it did, and shows no item; how much there was to do it counts.
@@ -201,6 +263,10 @@ TOOLS = {
     "count": [{"query": query, "what": what} for query in FILTERS for what in ("items", "threads", "notes")],
     "labels": [{}, {"project": "acme/web"}],
     "tree": [{}, {"folder": "src"}],
+    "possible_duplicates": [{}, {"limit": 20}],
+    "overlap": [{}, {"diff": DIFF}, {"paths": ["src/cache.py"]}]
+    + [{"ref": ref} for ref in REFS]
+    + [{"closes": [number]} for number in (1, 2, 3)],
     "sync_status": [{}, {"project": "acme/web"}],
     "ask": [{"question": f"What of {WORD}?"}],
     "sync": [{"project": "acme/web"}],
@@ -235,6 +301,15 @@ def model():
         yield server
 
 
+def keep_lines(store):
+    """Keep which lines the open changes remove and add, as a sync does: those of the same diff."""
+    with store.transaction():
+        for item_id, project_id in store.rows(
+            "SELECT id, project_id FROM items WHERE kind = 'change' AND state = 'open'"
+        ):
+            save_lines(store, project_id, item_id, read_diff(DIFF), None)
+
+
 def make_store(folder, model, *, is_secret):
     folder.mkdir()
     lines = [*PUBLIC[:-1], {**PUBLIC[-1], "notes": [*PUBLIC[-1]["notes"], INTERNAL]}, *HIDDEN] if is_secret else PUBLIC
@@ -248,8 +323,12 @@ def make_store(folder, model, *, is_secret):
     path = str(folder / "store.db")
     with make_history(environ, cwd=str(folder), db=path, viewer=EVERYTHING) as owner:
         owner.sync.import_file(source, project="acme/web")
-        if is_secret:  # what a member asked, a job that failed, a run that complained
-            store = owner.app.store()
+        store = owner.app.store()
+        keep_lines(store)
+        owner.dedupe.answer("#17", "#16", "related", reviewer="rae")
+        if is_secret:  # what members answered and asked, a job that failed, a run that complained
+            owner.dedupe.answer("#1", "#2", "same", reviewer="rae")
+            owner.dedupe.answer("!61", "!63", "not", reviewer="kit")
             with store.transaction():
                 session = begin_session(store, f"Why {WORD}?", "m", {"project": None, "include_internal": True}, 1)
                 end_session(store, session, "answer", f"Because of {WORD}.", (1, 1), 2)
@@ -294,7 +373,7 @@ def outcome(history, ask):
     folder = os.path.dirname(history.path)
     said = said.replace(folder, "FOLDER").replace(history.app.environ["FORGELORE_LLM_BASE_URL"], "MODEL")
     # How rare a word is counts every document, and so do scores; a page's mark and dates tell when the file was written.
-    varying = r'"(?:bytes|content_hash|hash|\w+_at|session|document_id)": (?:"[^"]*"|\d+|null)|\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|session \d+|\d+ s ago|Against it: [^.]*'
+    varying = r'"(?:bytes|content_hash|hash|\w+_at|session|document_id)": (?:"[^"]*"|\d+|null)|-?\d+\.\d+(?:e-\d+)?|\d+%|\d+ MB|session \d+|\d+ s ago|Against it: [^.]*'
     return re.sub(r"(\d+):[0-9a-f]{10}\b", r"\1", re.sub(varying, "", said))
 
 
@@ -331,6 +410,8 @@ def test_work_that_shows_hidden_items_is_refused_with_what_to_do(stores, name):
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_tool_tells_the_same_with_and_without_secrets(stores, name):
     tools = {tool.name: tool for tool in list_tools(ServerOptions(can_write=True, has_model=True))}
+    if name == "possible_duplicates":
+        assert [find_pairs(history)[0].members_written > 0 for history in stores] == [True, True]
     for given in TOOLS[name]:
         secret, clean = (outcome(history, lambda h, given=given: tools[name].call(h, given)) for history in stores)
         assert secret == clean, (name, given)
@@ -350,7 +431,9 @@ def test_whoever_opens_it_with_everything_sees_the_secrets(stores):
         assert owner.triage.run("#2", Inputs()).result.author == "mallory"
         assert WORD in "".join(lines_of(owner, include_internal=True)[1])
         assert WORD not in "".join(lines_of(owner)[1])
-        assert owner.sync.status()[0].items == {"change": 2, "issue": 24}
+        assert owner.sync.status()[0].items == {"change": 4, "issue": 23}
+        assert {one.change.number for one in owner.changes.overlap("!62").overlaps} == {63}
+        assert {who for one in owner.dedupe.list_answers() for who in one.by} == {"rae", "kit"}
         assert owner.index.stats().documents.total > stores[0].index.stats().documents.total
         assert [session.answer for session in owner.questions.list()] == [f"Because of {WORD}."]
         assert owner.read_text("item:25").text.count(WORD) >= 2

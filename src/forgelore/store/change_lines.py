@@ -148,8 +148,8 @@ def load_lines(store: Store, item_ids: Iterable[int]) -> dict[int, PatchLines]:
 
 
 def load_closed_issues(store: Store, project_id: int, item_ids: Iterable[int]) -> dict[int, frozenset[int]]:
-    """Return item -> the issues that it closes, as the forge or its own text says; none that is hidden from the
-    viewer.
+    """Return item -> the issues that it closes, as its own text says, or as the forge says of issues that the viewer
+    may see.
     """
     sql = f"""
         SELECT l.item_id, l.target_number
@@ -175,12 +175,12 @@ def list_closing_changes(store: Store, project_id: int, issues: Iterable[int]) -
 def _closes(store: Store) -> str:
     return f"""
         l.relation = 'closes' AND l.note_id ISNULL AND NOT l.is_withdrawn AND l.target_project = ''
-        AND coalesce(l.target_kind, 'issue') = 'issue' AND NOT EXISTS (
+        AND coalesce(l.target_kind, 'issue') = 'issue' AND (l.source = 'text' OR NOT EXISTS (
           SELECT 1
           FROM items t
           WHERE t.project_id = l.project_id AND t.kind = 'issue' AND t.number = l.target_number
             AND NOT ({visible(store, "t")})
-        )
+        ))
     """
 
 

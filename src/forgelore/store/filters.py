@@ -263,6 +263,17 @@ def visible_note(store: Store) -> str:
     return "1" if item == "1" else f"{said(store)} AND EXISTS (SELECT 1 FROM items i WHERE i.id = n.item_id AND {item})"
 
 
+def visible_link(store: Store) -> str:
+    """Return the condition that a link `l` may be seen, as far as the item that has it and the note that says it are
+    concerned. Where it leads is another question.
+    """
+    item = visible(store, "i")
+    by_item = "1" if item == "1" else f"EXISTS (SELECT 1 FROM items i WHERE i.id = l.item_id AND {item})"
+    if store.viewer.includes_internal:
+        return by_item
+    return f"NOT EXISTS (SELECT 1 FROM notes n WHERE n.id = l.note_id AND n.is_internal) AND {by_item}"
+
+
 def and_visible_document(store: Store, document_id: str) -> str:
     """Return the condition, after others, that a document may be seen; "" when all may."""
     document = visible(store, "d")

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from forgelore.records import ItemHistory
 from forgelore.store.database import Store
+from forgelore.store.filters import visible_link
 from forgelore.store.sqlite.connection import each_of, one_of, pack_list
 
 _NEVER = 2**62  # later than all times
@@ -26,23 +27,6 @@ _DISCUSSED = f"""
     SELECT value
     FROM {each_of()}
     WHERE EXISTS (SELECT 1 FROM notes WHERE item_id = value)
-"""
-_MARKS = f"""
-    SELECT item_id, min(CASE WHEN note_id NOTNULL OR source = 'text' THEN created_at END),
-        max(note_id ISNULL AND source <> 'text')
-    FROM item_links
-    WHERE item_id {one_of()} AND relation = 'duplicate_of' AND NOT is_withdrawn
-    GROUP BY item_id
-"""
-_NAMED = f"""
-    SELECT t.id, count(DISTINCT l.item_id), count(DISTINCT CASE WHEN l.relation = 'duplicate_of' THEN l.item_id END)
-    FROM {each_of(1)}
-    JOIN items t ON t.id = value
-    JOIN item_links l ON l.project_id = t.project_id AND l.target_number = t.number
-    WHERE l.target_project = '' AND coalesce(l.target_kind, t.kind) = t.kind AND NOT l.is_withdrawn
-      AND l.item_id <> t.id AND l.item_id <> ?3
-      AND CASE WHEN l.note_id NOTNULL OR l.source = 'text' THEN l.created_at < ?2 ELSE ?4 END
-    GROUP BY t.id
 """
 
 
@@ -89,8 +73,8 @@ def load_histories(
     rows = [_ItemRow._make(row) for row in store.rows(_ITEMS, ids)]
     said = _load_said(store, ids, at)
     discussed = {item_id for (item_id,) in store.rows(_DISCUSSED, ids)}
-    marks = {item_id: _Marked(*rest) for item_id, *rest in store.rows(_MARKS, ids)}
-    named = {item_id: counts for item_id, *counts in store.rows(_NAMED, ids, at, not_from, before is None)}
+    marks = _load_marks(store, ids)
+    named = _count_named(store, ids, at, not_from, counts_undated=before is None)
     groups = _discussed_groups(rows, discussed)
     found = {}
     for row in rows:
@@ -114,6 +98,35 @@ def _load_said(store: Store, ids: str, before: int) -> dict[int, _Said]:
         authors = known.authors | {author} if author else known.authors
         found[item_id] = _Said(known.comments + count, max(known.last_at or 0, last_at), authors)
     return found
+
+
+def _load_marks(store: Store, ids: str) -> dict[int, _Marked]:
+    sql = f"""
+        SELECT l.item_id, min(CASE WHEN l.note_id NOTNULL OR l.source = 'text' THEN l.created_at END),
+            max(l.note_id ISNULL AND l.source <> 'text')
+        FROM item_links l
+        WHERE l.item_id {one_of()} AND l.relation = 'duplicate_of' AND NOT l.is_withdrawn AND {visible_link(store)}
+        GROUP BY l.item_id
+    """
+    return {item_id: _Marked(*rest) for item_id, *rest in store.rows(sql, ids)}
+
+
+def _count_named(
+    store: Store, ids: str, before: int, not_from: int, *, counts_undated: bool
+) -> dict[int, tuple[int, int]]:
+    """Return item -> how many others name it and how many say that they repeat it, of those that the viewer may see."""
+    sql = f"""
+        SELECT t.id, count(DISTINCT l.item_id), count(DISTINCT CASE WHEN l.relation = 'duplicate_of' THEN l.item_id END)
+        FROM {each_of(1)}
+        JOIN items t ON t.id = value
+        JOIN item_links l ON l.project_id = t.project_id AND l.target_number = t.number
+        WHERE l.target_project = '' AND coalesce(l.target_kind, t.kind) = t.kind AND NOT l.is_withdrawn
+          AND l.item_id <> t.id AND l.item_id <> ?3 AND {visible_link(store)}
+          AND CASE WHEN l.note_id NOTNULL OR l.source = 'text' THEN l.created_at < ?2 ELSE ?4 END
+        GROUP BY t.id
+    """
+    rows = store.rows(sql, ids, before, not_from, counts_undated)
+    return {item_id: (mentions, duplicates) for item_id, mentions, duplicates in rows}
 
 
 def _discussed_groups(rows: Iterable[_ItemRow], discussed: set[int]) -> set[tuple[int, str]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from forgelore.errors import NotFound
 from forgelore.store.database import Store
-from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where, visible
+from forgelore.store.filters import COMMENTS, ITEMS, NOTES, THREADS, Filters, build_where, visible, visible_link
 from forgelore.store.sqlite.connection import one_of, pack_list
 
 if TYPE_CHECKING:
@@ -138,14 +138,6 @@ def find_items(store: Store, named: dict[str, str | int]) -> list[StoredItem]:
     return [StoredItem._make(row) for row in store.rows(sql, *named.values())]
 
 
-# A link of an item is said by its text, its forge or one of its notes.
-_SAID_INTERNALLY = "EXISTS (SELECT 1 FROM notes n WHERE n.id = l.note_id AND n.is_internal)"
-
-
-def _said(store: Store) -> str:
-    return "" if store.viewer.includes_internal else f"AND NOT {_SAID_INTERNALLY}"
-
-
 def load_links(store: Store, item_id: int) -> list[tuple[str, str, str | None, int, str, int]]:
     """Return what an item points to, each once, as (relation, project, kind, number, source, is_withdrawn); the project
     is empty for its own.
@@ -153,7 +145,7 @@ def load_links(store: Store, item_id: int) -> list[tuple[str, str, str | None, i
     sql = f"""
         SELECT relation, target_project, target_kind, target_number, max(source), max(is_withdrawn)
         FROM item_links l
-        WHERE item_id = ? {_said(store)}
+        WHERE item_id = ? AND {visible_link(store)}
         GROUP BY 1, 2, 3, 4
         ORDER BY relation, target_project, target_number
     """
@@ -171,7 +163,7 @@ def load_backlinks(
         WHERE l.project_id = ? AND l.target_project = '' AND l.target_number = ?
           AND (l.target_kind IS NULL OR l.target_kind = ?)
           AND i.deleted_at IS NULL AND NOT (i.kind = ? AND i.number = ?)
-          AND {visible(store, "i")} {_said(store)}
+          AND {visible_link(store)}
         GROUP BY 1, 2, 3
         ORDER BY i.number
     """

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from forgelore.records import Override
 from forgelore.store.database import Store
-from forgelore.store.filters import visible
+from forgelore.store.filters import visible, visible_link
 from forgelore.store.sqlite.connection import one_of, pack_list
 
 UNDONE = "undone"
@@ -88,9 +88,18 @@ def list_standing(store: Store, project_id: int, kind: str | None = None) -> lis
 
 
 def find_last_answer(store: Store, project_id: int, said_by: str) -> StoredAnswer | None:
-    """Return the answer that a person gave last and has not taken back."""
-    row = store.row(f"{_STANDING} AND r.said_by = ? ORDER BY r.id DESC LIMIT 1", project_id, said_by)
+    """Return the answer about items that the viewer may see that a person gave last and has not taken back."""
+    sql = f"""
+        {_STANDING} AND r.said_by = ? AND {_may_see_item(store, "r.item_id")} AND {_may_see_item(store, "r.target_id")}
+        ORDER BY r.id DESC
+        LIMIT 1
+    """
+    row = store.row(sql, project_id, said_by)
     return StoredAnswer._make(row) if row else None
+
+
+def _may_see_item(store: Store, column: str) -> str:
+    return f"EXISTS (SELECT 1 FROM items i WHERE i.id = {column} AND {visible(store, 'i')})"
 
 
 def list_review_words(store: Store, project_id: int) -> list[Override]:
@@ -184,26 +193,28 @@ def load_pair_items(store: Store, item_ids: Iterable[int]) -> dict[int, PairItem
 
 def list_mentions(store: Store, project_id: int, kind: str) -> list[tuple[int, int, bool]]:
     """Return (item, other, is a duplicate mark) of what items of a kind, their comments or the forge say of others of
-    that kind. What was taken back is there as well: somebody has looked at the two.
+    that kind, as far as the viewer may see all three. What was taken back is there as well: somebody has looked at the
+    two.
     """
-    sql = """
+    sql = f"""
         SELECT DISTINCT i.id, t.id, l.relation = 'duplicate_of'
         FROM item_links l
         JOIN items i ON i.id = l.item_id
         JOIN items t ON t.project_id = l.project_id AND t.number = l.target_number AND t.kind = i.kind
         WHERE l.project_id = ? AND i.kind = ? AND l.target_project = '' AND coalesce(l.target_kind, i.kind) = i.kind
-          AND t.id <> i.id
+          AND t.id <> i.id AND {visible_link(store)} AND {visible(store, "t")}
     """
     return [(item_id, other, bool(is_mark)) for item_id, other, is_mark in store.rows(sql, project_id, kind)]
 
 
 def list_closed_by(store: Store, project_id: int) -> list[tuple[int, int]]:
-    """Return (change, issue) of the issues that a change closes or would close."""
-    sql = """
+    """Return (change, issue) of the issues that a change closes or would close, as far as the viewer may see both."""
+    sql = f"""
         SELECT DISTINCT l.item_id, t.id
         FROM item_links l
         JOIN items t ON t.project_id = l.project_id AND t.number = l.target_number AND t.kind = 'issue'
         WHERE l.project_id = ? AND l.relation = 'closes' AND NOT l.is_withdrawn AND l.target_project = ''
           AND coalesce(l.target_kind, 'issue') = 'issue'
+          AND {visible_link(store)} AND {visible(store, "t")}
     """
     return [(change, issue) for change, issue in store.rows(sql, project_id)]
