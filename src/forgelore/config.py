@@ -15,8 +15,6 @@ gh, glab                 whatever these programs know of the host
 """
 
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -418,6 +416,9 @@ def _variables_host(config: Config, environ: Mapping[str, str], forge: str) -> s
 
 
 def _ask_program(forge: str, host: str) -> tuple[str, str]:
+    import shutil  # no command that only reads loads these two
+    import subprocess
+
     program = PROFILES[forge].program
     found = shutil.which(program[0]) if program and not is_loopback(host) else None
     if not found:

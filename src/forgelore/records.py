@@ -1,6 +1,6 @@
 """Records that the store returns and the rules of a job read: nothing here but fields."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from forgelore.words import Passage
 
@@ -164,6 +164,21 @@ class Commit(NamedTuple):
     renames: tuple[tuple[str, str], ...] = ()
     mail: str | None = None  # of the author
     parents: tuple[str, ...] = ()
+
+
+class GitName(NamedTuple):
+    """An author as a commit has it."""
+
+    name: str
+    mail: str
+
+
+class CommitAuthor(NamedTuple):
+    """Who that is: the name as .mailmap has it, the login where something tells it, and what does."""
+
+    proper_name: str
+    login: str | None = None
+    source: Literal["address", "changes"] | None = None
 
 
 class CheckedDecision(NamedTuple):

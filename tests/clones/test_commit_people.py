@@ -7,9 +7,10 @@ from forgelore.api import make_history
 from forgelore.errors import NotFound
 from forgelore.index.left_out import GraphCommit, assign_changes, named_change
 from forgelore.model import Item, Project
+from forgelore.records import CommitAuthor, GitName
 from forgelore.store.items import save_items
 from forgelore.store.projects import save_project
-from forgelore.text.links import CommitAuthor, GitName, join_people, parse_mailmap
+from forgelore.text.links import join_people, parse_mailmap
 from forgelore.viewer import Viewer
 from forgelore.words import ItemKey, ProjectName
 

@@ -4,7 +4,7 @@ import pytest
 from samples import NOW, change, item, note, project, save, talk, thread, written_by
 
 from forgelore.model import Detail, File, Involvement, ItemKey
-from forgelore.records import CodeChunk, Commit
+from forgelore.records import CodeChunk, Commit, CommitAuthor, GitName
 from forgelore.store.code import (
     CodeTree,
     NewFile,
@@ -63,7 +63,6 @@ from forgelore.store.paths import (
     load_renames,
     load_weights,
 )
-from forgelore.text.links import CommitAuthor, GitName
 from forgelore.viewer import Viewer
 
 TEXT = "def load():\n    pass\n\ndef save():\n    pass\n"

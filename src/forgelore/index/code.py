@@ -37,6 +37,7 @@ from forgelore.index.left_out import (
 )
 from forgelore.ports.clone import Clone, TreeFile
 from forgelore.ports.progress import Watcher
+from forgelore.records import GitName
 from forgelore.store.code import (
     CodeTree,
     KnownFile,
@@ -65,7 +66,7 @@ from forgelore.store.commits import (
 )
 from forgelore.store.database import Store
 from forgelore.store.projects import list_projects
-from forgelore.text.links import MAX_MAILMAP, GitName, Mailmap, join_people, parse_mailmap
+from forgelore.text.links import MAX_MAILMAP, Mailmap, join_people, parse_mailmap
 
 RULES = 1  # grows when files are cut or left out by other rules
 _BATCH_FILES, _BATCH_BYTES = 200, 8 << 20

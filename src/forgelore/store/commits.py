@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from forgelore.records import Commit
+from forgelore.records import Commit, CommitAuthor, GitName
 from forgelore.store.database import Store
 from forgelore.store.filters import in_view
 from forgelore.store.sqlite.connection import one_of, pack_list
 from forgelore.store.sqlite.fulltext import WordRow, add_code_words, remove_code_words
-from forgelore.text.links import CommitAuthor, GitName
 from forgelore.text.terms import build_terms
 
 

@@ -20,9 +20,10 @@ a person. Names keep their spelling; whoever compares them ignores capitals, as 
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from forgelore.model import Involvement, Link, Note, Relation, ReviewVerdict
+from forgelore.records import CommitAuthor, GitName
 from forgelore.text.markdown import code_spans, is_inside, is_report
 from forgelore.text.refs import PAGE_KINDS, page_in_url
 
@@ -204,21 +205,6 @@ _MAX_LINES = 50_000
 _LINE = re.compile(r"([^<>]*)<([^<>]*)>(?:([^<>]*)<([^<>]*)>)?\s*(?:#.*)?\Z")
 _MIN_VOTES = 2
 _SHARE = 2 / 3  # of the changes that commits of one address came with
-
-
-class GitName(NamedTuple):
-    """An author as a commit has it."""
-
-    name: str
-    mail: str
-
-
-class CommitAuthor(NamedTuple):
-    """Who that is: the name as .mailmap has it, the login where something tells it, and what does."""
-
-    proper_name: str
-    login: str | None = None
-    source: Literal["address", "changes"] | None = None
 
 
 class Mailmap(NamedTuple):
