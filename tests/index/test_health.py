@@ -222,6 +222,12 @@ def test_waiting_work_is_no_drift(sound):
     assert check_store(sound.store) == []
 
 
+def test_a_word_that_runs_past_the_beginning_of_a_long_text_is_not_reported_lost(tracker):
+    tracker.add(1, "Crash", f"{'crash ' * 660}{'ab' * 40} and so on")
+    tracker.index()
+    assert check_store(tracker.store) == []
+
+
 def test_a_broken_reference_of_the_forges_own_rows_is_told_and_left_alone(sound, spoil):
     spoil("UPDATE notes SET thread_id = 999 WHERE id = 1")
     repairs = {repair.name: repair for repair in repair_store(sound.store)}

@@ -131,7 +131,7 @@ def _code_stats(store: Store, project_id: int | None) -> CodeStats:
     return CodeStats(sum(languages.values()), languages, chunks, commits)
 
 
-_ASKED = 20  # documents: some milliseconds
+_ASKED = 50  # documents: some 25 milliseconds
 _REPAIR = "run: forgelore stats --check --repair"
 
 
