@@ -18,7 +18,7 @@ from forgelore.surfaces.mcp.tools import ServerOptions, list_tools
 KEYS = {"ref", "key", "reading_id", "sha", "url", "superseded_by", "new_path", "path"}
 IN_TEXT = re.compile(r"(?<![\w/.-])(?:(?:item|file|commit):\d+|[\w.-]+/[\w.-]+#\d+|#\d+|[0-9a-f]{12})(?![\w/.-])")
 WITHIN_A_KIND = re.compile(
-    r"is a commit|is a file|is not an item|this is an? \w+$|cannot repeat itself|belong to different projects"
+    r"is a commit|is a file|is not an item|s can only repeat \w+s, not \w+s$|cannot repeat itself|belong to different projects"
 )
 REFUSALS = {"compared": WITHIN_A_KIND, "read": re.compile(r"is a file")}
 READS = {"show", "read", "find_page"}

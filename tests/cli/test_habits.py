@@ -204,7 +204,7 @@ def test_a_project_that_is_not_here_is_the_same_error_however_it_is_asked_for(de
 def test_the_hint_for_a_moment_can_be_typed(demo):
     done = demo("search", 'relay created:"3 years ago"')
     assert done.code == 13
-    assert 'write >"3 years ago"' in done.err
+    assert 'use >"3 years ago" for later' in done.err
 
 
 def test_a_dash_n_with_a_number_is_the_limit_and_otherwise_text(demo):

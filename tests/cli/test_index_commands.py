@@ -176,7 +176,7 @@ def test_ctrl_c_ends_embed_soon_and_the_next_run_goes_on(cli, embedding, server)
         _, err = process.communicate(timeout=20)
     server.faults.clear()
     assert process.returncode == 130, err
-    assert "run the same command to go on" in err
+    assert "run the same command to continue" in err
     assert "Traceback" not in err
     assert cli("stats", "--check").code == 0
     assert cli("embed", **embedding).code == 0
@@ -303,7 +303,7 @@ def test_a_sample_without_a_check_is_wrong_usage(cli):
 def test_a_check_says_what_was_proved_by_a_sample(cli, embedding):
     load(cli, 5, **embedding)
     shown = cli("stats", "--check", "--sample", "2").out
-    assert "documents searched by their own words: 2 of 5" in shown
+    assert "documents searched for by their own words: 2 of 5" in shown
     assert "documents whose vectors were recomputed: 2 of 5" in shown
     proofs = cli("stats", "--check", "--sample", "0", "--json").data["proofs"]
     assert proofs[-1] == {

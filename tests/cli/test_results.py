@@ -93,7 +93,7 @@ def test_standard_input_is_searched_for_as_it_stands(demo):
 def test_standard_input_is_bounded_and_may_be_anything_but_empty(demo):
     done = demo("search", "-", stdin=b"deleted files " + b"x\xff" * MAX_PASTED)
     assert done.code == 0
-    assert "its beginning is searched for" in done.err
+    assert "only the beginning is used" in done.err
     assert demo("search", "-", stdin=b" \n").code == 13
     assert "nothing matches" in demo("search", "-", "--mode", "lexical", stdin=b"qqzzy " * 500).out
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from forgelore.surfaces.cli.main import COMMANDS, FAMILIES
+from forgelore.surfaces.cli.main import COMMANDS, FAMILIES, STEPS_OF_SYNC
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -22,7 +22,10 @@ def test_every_command_explains_itself_with_examples(cli, name):
 def test_help_lists_every_command(cli):
     done = cli()
     assert done.code == 0
-    assert all(f"  {name.partition(' ')[0]} " in done.out for name in COMMANDS)
+    first_words = {name.partition(" ")[0] for name in COMMANDS}
+    assert [word for word in first_words.difference(STEPS_OF_SYNC) if f"\n  {word} " not in done.out] == []
+    assert f"\nsteps of sync, one by one: {', '.join(STEPS_OF_SYNC)}\n" in done.out
+    assert first_words.issuperset(STEPS_OF_SYNC)
     assert cli("--help").out == done.out
 
 

@@ -35,7 +35,7 @@ def load(cli, count, *more, project="acme/old", first=1):
 
 def warnings(done):
     """Of what waits: no embedder is configured here, and that is told as well."""
-    return [one for one in json.loads(done.out)["warnings"] if "words alone: no embedder" not in one]
+    return [one for one in json.loads(done.out)["warnings"] if "words only: no embedder" not in one]
 
 
 ASKING = [

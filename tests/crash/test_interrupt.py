@@ -78,7 +78,7 @@ def test_a_signal_ends_the_sync_soon_and_nothing_is_lost(lab, tmp_path, number, 
     lab.server.faults.clear()
     assert process.returncode == 130, err
     assert took_s < 3, f"{took_s:.1f} s"
-    assert "run the same command to go on" in err
+    assert "run the same command to continue" in err
     assert "Traceback" not in err
     assert set(statuses(tmp_path)) <= {"interrupted"}
     assert place == 0 or statuses(tmp_path) == ["interrupted"]

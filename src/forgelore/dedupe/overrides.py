@@ -30,4 +30,4 @@ def check_pair(kind: str, other: str, *, is_same: bool) -> None:
     if is_same:
         raise InvalidValue("an item cannot repeat itself", hint="name two different items")
     if kind != other:
-        raise InvalidValue(f"{kind}s can only repeat {kind}s, not a {other}", hint="name two items of the same kind")
+        raise InvalidValue(f"{kind}s can only repeat {kind}s, not {other}s", hint="name two items of the same kind")

@@ -294,7 +294,9 @@ def _check_words(store: Store, request: CheckRequest, proofs: list[Proof]) -> It
     yield from (("words_damaged", line, 0) for line in damage)
     missed, asked = find_unmatched(store, request.sample)
     yield from (("words_lost", f"{word} (document {document_id})", 0) for document_id, word in missed)
-    proofs.append(Proof("documents asked for by their own words", asked, count_documents(store) + count_cards(store)))
+    proofs.append(
+        Proof("documents searched for by their own words", asked, count_documents(store) + count_cards(store))
+    )
     if damage:
         return  # reading such an index would raise
     faults, looked_up, total = compare_words(store)

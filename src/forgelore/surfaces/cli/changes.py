@@ -24,7 +24,7 @@ def add_overlap_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", metavar="FILE", help="a change that does not exist yet: its diff; - for stdin")
     parser.add_argument("--path", metavar="FILE", action="append", default=[], help="a file that it will touch")
     parser.add_argument("--closes", metavar="N", type=int, action="append", default=[], help="an issue it will close")
-    parser.add_argument("-L", "--limit", type=int, default=30, metavar="N", help="how many groups or changes (30)")
+    parser.add_argument("--limit", "-L", metavar="N", type=int, default=30, help="how many groups or changes (30)")
 
 
 def run_overlap(context: Context, arguments: argparse.Namespace) -> OverlapData:

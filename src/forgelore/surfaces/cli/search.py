@@ -95,7 +95,7 @@ def _read_pasted(context: Context, example: str) -> str:
         print("reading standard input; end with Ctrl-D", file=sys.stderr)
     pasted = sys.stdin.buffer.read(MAX_PASTED + 1)
     if len(pasted) > MAX_PASTED:
-        context.warn(f"standard input is longer than {MAX_PASTED:,} bytes; its beginning alone is read")
+        context.warn(f"standard input is longer than {MAX_PASTED:,} bytes; only the beginning is used")
     text = pasted[:MAX_PASTED].decode(errors="replace")
     if not text.strip():
         raise InvalidValue("standard input is empty", hint=f"give the text: {example}")

@@ -61,9 +61,7 @@ _Ref = Annotated[
         description="as answers name it: #12, !34, owner/repo#12, a tag, a commit, file:7; or its page's URL",
     ),
 ]
-_Project = Annotated[
-    str, Meta(max_length=_MAX_NAME, description="owner/repo; needed where the database holds several projects")
-]
+_Project = Annotated[str, Meta(max_length=_MAX_NAME, description="owner/repo; needed if there are several projects")]
 _Offset = Annotated[int, Meta(ge=0, le=100_000, description="`next` of the page before")]
 _Limit = Annotated[int, Meta(description="1 to 20; a number outside means the nearest one")]
 _MAX_LIMIT = 20
@@ -155,9 +153,9 @@ def list_tools(options: ServerOptions) -> list[ToolSpec]:
             f"List the likeliest undecided duplicates, with what differs. {DATA_NOTE}",
         ),
         _tool(
-            "overlap", "Who changes the same already", ListedLines, _overlap,
+            "overlap", "Find overlapping changes", ListedLines, _overlap,
             "List recent pull and merge requests that change the same lines as another, close the same issue or touch"
-            " the same files. Ask before you open one: give its diff, its files, or the issues it closes. Without any:"
+            " the same files. Before you open one, give its diff, its files or the issues it will close. Without any:"
             f" all groups of rivals. {DATA_NOTE}",
         ),
         _tool(
