@@ -38,11 +38,7 @@ with modules that give the same names; a test compares this list with what other
     vector_memory    Ids                                    ids of documents, as an array of numpy
                      refresh_file, drop_file,               the same vectors in a file beside a large store, for
                      is_file_true                           processes that come and go
-    vector_rows      find_embedder, find_current_embedder,  which embedders there are vectors of (StoredEmbedder)
-                     list_embedders, has_other_embedders
-                     add_embedder, save_dimension,          a new one, what its first vector tells of it, and leaving
-                     drop_other_embedders                   only one
-                     count_vectors                          how many documents have vectors
+    vector_rows      count_vectors                          how many documents have vectors
                      queue_unembedded, mark_stale,          which documents wait for vectors, or for new ones
                      has_stale
                      drop_document_vectors,                 vectors that go: of a text that changed, of other
