@@ -14,6 +14,7 @@ from lib.common import Skipped
 
 BENCHES = (
     "startup",
+    "revisions",
     "quiet",
     "ingest",
     "economy",
