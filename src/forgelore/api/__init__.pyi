@@ -187,8 +187,12 @@ from forgelore.triage.events import parse_inputs as parse_inputs
 from forgelore.triage.intake import Coverage as Coverage
 from forgelore.triage.item import TriageOutcome as TriageOutcome
 from forgelore.triage.item import TriageResult as TriageResult
+from forgelore.triage.outcomes import ReportOutcome as ReportOutcome
 from forgelore.triage.posting import CommentAction as CommentAction
 from forgelore.triage.posting import Posted as Posted
+from forgelore.triage.replay import Replay as Replay
+from forgelore.triage.replay import ReplayCounts as ReplayCounts
+from forgelore.triage.replay import ReplayedItem as ReplayedItem
 from forgelore.triage.report import ReportRow as ReportRow
 from forgelore.triage.report import RivalRow as RivalRow
 from forgelore.words import KINDS as KINDS

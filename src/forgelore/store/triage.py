@@ -215,3 +215,39 @@ def save_labels_learned(store: Store, project_id: int, kind: str, items: int) ->
         ON CONFLICT (project_id, kind) DO UPDATE SET items = excluded.items
     """
     store.run(sql, project_id, kind, items)
+
+
+class FiledItem(NamedTuple):
+    """An item by who filed it and when, and how it stands now."""
+
+    id: int
+    kind: Kind
+    number: int
+    title: str
+    body: str
+    author: str | None
+    state: str | None
+    state_reason: str | None
+    created_at: int
+    closed_at: int | None
+    url: str | None
+
+
+def list_filed(store: Store, project_id: int, since_ms: int, until_ms: int) -> list[FiledItem]:
+    """Return the issues and changes that were filed in a period and that everybody may read, oldest first."""
+    sql = """
+        SELECT id, kind, number, title, coalesce(body, ''), author, state, state_reason, created_at,
+            coalesce(merged_at, closed_at), url
+        FROM items
+        WHERE project_id = ? AND kind IN ('issue', 'change') AND deleted_at IS NULL AND NOT is_confidential
+          AND created_at >= ? AND created_at < ?
+        ORDER BY created_at, number
+    """
+    return [FiledItem._make(row) for row in store.rows(sql, project_id, since_ms, until_ms)]
+
+
+def load_newest_filed(store: Store, project_id: int) -> int | None:
+    """Return when the newest issue or change was filed."""
+    sql = "SELECT max(created_at) FROM items WHERE project_id = ? AND kind IN ('issue', 'change')"
+    newest: int | None = store.value(sql, project_id)
+    return newest

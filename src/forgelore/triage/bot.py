@@ -163,6 +163,11 @@ _SLACK_MS = 300_000  # between an item and the run that its event starts
 _PROGRAM = re.compile(r".*\[bot\]\Z|(?:project|group)_\d+_bot")
 
 
+def is_program(login: str | None) -> bool:
+    """Tell whether an account is a program's: what it files by the dozen is compared with, not commented on."""
+    return bool(_PROGRAM.match(login or ""))
+
+
 class BotSetup(NamedTuple):
     """What a run works with. `open_context` opens the index at a path, and makes it when it is not there."""
 
@@ -359,7 +364,7 @@ class BotRun:
         triaged = triage_item(self.context, key, judgement=judged)
         if self.bot.judge is not None and key == self.outcome.key:
             triaged = ask_judge(self.context, triaged, self.bot.judge)
-        if is_programs or _PROGRAM.match(triaged.author or ""):
+        if is_programs or is_program(triaged.author):
             # What a program files by the dozen is compared with, not commented on.
             triaged = triaged._replace(outcome="silent", reason="a program wrote it", body="", report=None, labels=())
         before = load_report(self.context.store, triaged.item_id)

@@ -28,7 +28,7 @@ from forgelore.ports.forge import Forge, ForgeReader
 from forgelore.profiles import profile_of
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_boilerplate
-from forgelore.store.change_lines import save_lines
+from forgelore.store.change_lines import ChangeRow, save_lines
 from forgelore.store.database import Store
 from forgelore.store.decisions import load_refused_pairs
 from forgelore.store.filters import Filters
@@ -70,16 +70,20 @@ def is_closed_for(store: Store, item_id: int, match: Match) -> bool:
 
 
 def build_row(
-    store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True
-) -> ReportRow:
-    """Return a match as a report tells it, with what became of it.
+    store: Store, project: Project, subject: Subject, match: Match, *, names_changes: bool = True,
+    as_of: int | None = None,
+) -> ReportRow:  # fmt: skip
+    """Return a match as a report tells it, with what became of it, or had become of it by then (`as_of`).
 
     `names_changes` False: the forge shows issues to people who may not see changes, and none is named below an issue.
     """
     row = match.hit.row
     is_here = row.path == project.name.path and row.host == project.name.host
     ended = load_ended(store, row.item_id)
-    ending = _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended else None
+    has_ended = ended is not None and not was_open(ended, as_of)
+    ending = (
+        _Endings(store, row.forge, subject, names_changes=names_changes).row(ended) if ended and has_ended else None
+    )
     return ReportRow(
         ref=shown_ref(row.forge, row.kind, row.number), title=row.title, url=row.url or "",
         similarity=match.similarity, state=row.state, state_reason=ending.state_reason if ending else row.state_reason,
@@ -88,6 +92,12 @@ def build_row(
         fixed_by=ending.fixed_by if ending else None, has_hidden_fix=ending is not None and ending.has_hidden_fix,
         original=ending.original if ending and is_here else None,
     )  # fmt: skip
+
+
+def was_open(ended: Ended | ChangeRow, as_of: int | None) -> bool:
+    """Tell whether an item that has ended by now was still open then. Reopened ones may mislead: one in two hundred."""
+    ended_at = ended.merged_at or ended.closed_at
+    return as_of is not None and ended_at is not None and ended_at > as_of
 
 
 class _Endings:
@@ -153,6 +163,7 @@ class TriageContext(NamedTuple):
     is_compact: bool = False  # the store is the bot's index: payloads are not kept
     now_ms: Callable[[], int] = machine_ms
     keep_open: tuple[str, ...] = KEEP_OPEN_LABELS  # labels that speak against closing a duplicate
+    as_of: int | None = None  # judge by what was known at that time; None: by what is known now
 
     def may_name(self, kind: Kind, *, on: Kind) -> bool:
         """True where whoever reads a comment on an item may read items of this kind; without a forge nobody does."""
@@ -273,7 +284,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
     known = load_boilerplate(context.store, context.project_id, subject.kind)
     vague = why_not_compare(subject.title, subject.body, known)
     cited = _cited(context, subject)
-    refused = load_refused_pairs(context.store, context.project_id)
+    refused = set() if context.as_of else load_refused_pairs(context.store, context.project_id)
     rivals = _rivals(context, subject, key, passed_over=cited.union(*(pair for pair in refused if item_id in pair)))
     if object_to(GateCase((), None, is_vague=bool(vague)), TRIAGE) == ReasonCode.SOURCE_TOO_VAGUE:
         nothing = Ranking([], None, "lexical", [])
@@ -288,7 +299,7 @@ def triage_item(context: TriageContext, key: ItemKey, *, judgement: Judgement | 
         for one in order_matches(ranking)
         if _passes(context, one, is_refused=frozenset((item_id, one.hit.row.item_id)) in refused)
         and one.hit.row.item_id not in cited and _is_earlier(one, subject, key)
-        and not is_closed_for(context.store, item_id, one)
+        and (context.as_of or not is_closed_for(context.store, item_id, one))
     ]  # fmt: skip
     if judgement is not None:
         matches = [one for one in matches if one.hit.row.number in judgement.similar]
@@ -329,8 +340,9 @@ def _build(
     rivals: list[Overlap],
 ) -> TriageResult:
     tell = partial(
-        build_row, context.store, context.project, subject, names_changes=context.may_name("change", on="issue")
-    )
+        build_row, context.store, context.project, subject, names_changes=context.may_name("change", on="issue"),
+        as_of=context.as_of,
+    )  # fmt: skip
     rows = tuple(map(tell, matches[: context.inputs.max_results]))
     is_duplicate = bool(rows) and rows[0].similarity >= context.inputs.duplicate_threshold
     # The chance was measured for the first match; it says nothing about a second one that has taken its place.
@@ -341,7 +353,7 @@ def _build(
         rows=rows, is_duplicate=is_duplicate, chance=chance.value if chance else None,
         chance_pairs=chance.pairs if chance else 0, quotes=matches[0].evidence.quotes if matches else (),
         labels=() if context.inputs.apply_labels else silent.labels,
-        related=tuple(map(tell, related)), rivals=tuple(_rival_row(context.project, one) for one in rivals),
+        related=tuple(map(tell, related)), rivals=tuple(_rival_row(context, one) for one in rivals),
         forge=profile.name, kind=subject.kind, is_own=ranking.is_own, max_chars=profile.comment_chars,
         explanation=matches[0].explanation if matches else None,
     )  # fmt: skip
@@ -359,10 +371,22 @@ def _rank(
 ) -> Ranking:
     before = None if subject.created_at is None else subject.created_at + 1  # two may come within one second
     filters = Filters(types=types, project_ids=projects, before=before, not_items=(subject.item_id,))
-    return rank_matches(
+    ranking = rank_matches(
         context.retriever.seen_by(context.retriever.store.viewer.without_internal()),
-        CompareRequest(subject, filters, limit=limit),
+        CompareRequest(subject, filters, limit=limit, as_of=context.as_of),
     )
+    if context.as_of is None:
+        return ranking
+    matches, copies = ([_as_then(context, one) for one in found] for found in (ranking.matches, ranking.copies))
+    return ranking._replace(matches=matches, copies=tuple(copies))
+
+
+def _as_then(context: TriageContext, match: Match) -> Match:
+    """Return a match as it was at that time: open, where it ended later."""
+    ended = load_ended(context.store, match.hit.row.item_id)
+    if ended is None or not was_open(ended, context.as_of):
+        return match
+    return match._replace(hit=match.hit._replace(row=match.hit.row._replace(state="open", state_reason=None)))
 
 
 def _is_earlier(match: Match, subject: Subject, key: ItemKey) -> bool:
@@ -402,9 +426,11 @@ def _rivals(context: TriageContext, subject: Subject, key: ItemKey, *, passed_ov
     ][:RIVALS]  # fmt: skip
 
 
-def _rival_row(project: Project, one: Overlap) -> RivalRow:
+def _rival_row(context: TriageContext, one: Overlap) -> RivalRow:
     change = one.change
-    ref = shown_ref(project.name.forge, "change", change.number)
+    if was_open(change, context.as_of):
+        change = change._replace(state="open", closed_at=None, merged_at=None)
+    ref = shown_ref(context.project.name.forge, "change", change.number)
     row = ReportRow(ref, change.title, change.url or "", 0.0, change.state, None, "change")
     ended = change.merged_at or change.closed_at
     state = (

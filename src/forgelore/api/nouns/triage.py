@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.api.nouns.projects import find_project
+from forgelore.api.nouns.projects import find_project, require_project
 from forgelore.api.renamed import renamed, warn_renamed
 from forgelore.app import App
 from forgelore.browse.refs import find_item
@@ -14,16 +14,19 @@ from forgelore.store.hits import load_subject
 from forgelore.store.item_lists import load_number
 from forgelore.store.projects import StoredProject, list_projects
 from forgelore.text.refs import parse_ref
+from forgelore.text.values import check_filled
 from forgelore.triage.events import Inputs
 from forgelore.triage.item import TriageContext, TriageResult, fetch_current, save_fetched, triage_item
 from forgelore.triage.posting import Posted, post_report
-from forgelore.words import ItemKey
+from forgelore.words import ItemKey, Kind
 
 if TYPE_CHECKING:
     from forgelore.api.bot import BotPlaces
     from forgelore.ports.forge import Forge
+    from forgelore.ports.progress import Watcher
     from forgelore.triage.bot import BotResult
     from forgelore.triage.events import Event
+    from forgelore.triage.replay import Replay
 
 
 class TriageAnswer(NamedTuple):
@@ -69,6 +72,27 @@ class Triage:
         found = triage_item(context, key)
         found = found._replace(warnings=(*fetched.warnings, *found.warnings))
         return TriageAnswer(found, post_report(context.forge, context.project, key, found.body))
+
+    def replay(
+        self, since: str, *, until: str | None = None, project: str | None = None, kind: Kind | None = None,
+        inputs: Inputs | None = None, watcher: "Watcher | None" = None,
+    ) -> "Replay":  # fmt: skip
+        """Return what the bot would have said of the items filed since then (`30d`, `2026-03-01`), each judged as of
+        its filing, and what became of them. No forge is asked.
+        """
+        from forgelore.text.dates import parse_when
+        from forgelore.triage.replay import replay
+
+        now_ms = self._app.now_ms()
+        start = parse_when(check_filled("since", since), now_ms)
+        end = parse_when(check_filled("until", until), now_ms) if until is not None else now_ms
+        stored, retriever = require_project(self._app, project), self._make_retriever()
+        context = TriageContext(
+            self._app.store(), None, Project(stored.name), stored.id, retriever, retriever.embedder, inputs or Inputs(),
+            now_ms=self._app.now_ms,
+        )  # fmt: skip
+        kinds: tuple[Kind, ...] = (kind,) if kind else ("issue", "change")
+        return replay(context, start, end, kinds=kinds, watcher=watcher, should_stop=self._app.stop.is_set)
 
     @renamed(is_reader="read_only")
     def handle_event(

@@ -22,7 +22,8 @@ from forgelore.surfaces.cli.terminal import Style, cells, clean, table, width
 from forgelore.surfaces.present.text import printable, wrap_words
 
 if TYPE_CHECKING:
-    from forgelore.api import TriageAnswer
+    from forgelore.api import Inputs, TriageAnswer
+    from forgelore.surfaces.present.replay import ReplayData
     from forgelore.surfaces.present.triage import BotData, TriageData
 
 _INLINE = re.compile(
@@ -35,7 +36,9 @@ _TABLE_RULE = re.compile(r"\|[\s|:-]+\Z")
 
 
 def add_triage_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ref", metavar="REF", nargs="?", help="#12, !34, owner/repo#12 or a page's URL")
+    parser.add_argument(
+        "ref", metavar="REF", nargs="?", help="#12, !34, owner/repo#12 or a page's URL; with --since a project"
+    )
     parser.add_argument("--project", metavar="NAME", help="the project of a short REF")
     posting = parser.add_mutually_exclusive_group()
     posting.add_argument("--post", action="store_true", help="create, update or delete the comment (default in CI)")
@@ -50,11 +53,23 @@ def add_triage_arguments(parser: argparse.ArgumentParser) -> None:
     split.add_argument("--emit", metavar="FILE", help="in CI: write the judgement to FILE and nothing else anywhere")
     split.add_argument("--apply", metavar="FILE", help="in CI: post what a judgement in FILE allows")
     parser.add_argument("--keep", metavar="FOLDER", help="in CI: keep the index there while it cannot be pushed")
+    group = parser.add_argument_group("what it would have said", "nothing is posted; the project must be synced")
+    group.add_argument("--since", metavar="WHEN", help="judge every item filed since: 30d, 2026-03-01, last month …")
+    group.add_argument("--until", metavar="WHEN", help="... and before")
+    group.add_argument("--kind", choices=("issue", "change"), help="only these")
+    group.add_argument("--html", metavar="FILE", help="write a page with every case; it loads nothing")
 
 
-def run_triage(context: Context, arguments: argparse.Namespace) -> "TriageData | BotData":
+def run_triage(context: Context, arguments: argparse.Namespace) -> "TriageData | BotData | ReplayData":
     from forgelore.surfaces.cli.ci import find_ci
 
+    if arguments.since is not None:
+        from forgelore.surfaces.cli.replay import run_replay
+
+        return run_replay(context, arguments, _read_inputs(context, arguments))
+    for name in ("until", "kind", "html"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} goes with --since", hint="forgelore triage --since 30d --dry-run owner/repo")
     where = find_ci(os.environ)
     if arguments.ref is None:
         if where is None:
@@ -73,19 +88,25 @@ def run_triage(context: Context, arguments: argparse.Namespace) -> "TriageData |
 
 
 def _triage_one(context: Context, arguments: argparse.Namespace) -> "TriageData":
-    from forgelore.api import parse_inputs
     from forgelore.surfaces.present.triage import present_triage
 
-    names = ("similarity_threshold", "duplicate_threshold", "max_results")
-    given = {f"INPUT_{name.upper()}": getattr(arguments, name) or "" for name in names}
-    inputs, complaints = parse_inputs(given)
-    context.warn(*complaints)
+    inputs = _read_inputs(context, arguments)
     project = context.history.projects.name(arguments.project)
     answer = context.history.triage.run(arguments.ref, inputs, project=project, post=arguments.post)
     context.warn(*answer.warnings)
     if not context.is_data:
         _print(context, arguments.ref, answer)
     return present_triage(arguments.ref, answer)
+
+
+def _read_inputs(context: Context, arguments: argparse.Namespace) -> "Inputs":
+    from forgelore.api import parse_inputs
+
+    names = ("similarity_threshold", "duplicate_threshold", "max_results")
+    given = {f"INPUT_{name.upper()}": getattr(arguments, name) or "" for name in names}
+    inputs, complaints = parse_inputs(given)
+    context.warn(*complaints)
+    return inputs
 
 
 def _print(context: Context, ref: str, answer: "TriageAnswer") -> None:
@@ -179,6 +200,7 @@ COMMANDS = {
             "forgelore triage '#12'                  print what it repeats",
             "forgelore triage '#12' --post           and tell its author, in one comment",
             "forgelore triage '#12' --max-results 10 --json",
+            "forgelore triage --since 30d --dry-run --html page.html    what it would have said in the last month",
             "forgelore triage                        inside GitHub Actions or GitLab CI: handle the event",
             "forgelore triage --dry-run              the same, and write nothing",
         ),

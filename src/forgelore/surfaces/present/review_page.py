@@ -118,23 +118,29 @@ class WrittenPage(NamedTuple):
 
 def build_page(overview: "DedupeOverview") -> str:
     """Return the whole page."""
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    name = f"Duplicates in {overview.project}"
-    head = tag(
-        "head", tag("meta", charset="utf-8"), tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"), tag("title", name),
-        tag("style", Html(_STYLE)),
-    )  # fmt: skip
     moment = (format_ms(overview.made_at) or "")[:16].replace("T", " ")
     made = f"made {moment} UTC; nothing on this page loads or sends anything"
+    name = f"Duplicates in {overview.project}"
     links = [("plan", "Plan"), ("pairs", "Worth a look"), ("audits", "Audits"), ("clusters", "Clusters")]
     body = tag(
         "body", tag("h1", name), tag("p", made, class_="dim"),
         tag("nav", *(tag("a", text, href=f"#{place}") for place, text in links)),
         _plan_section(overview.plan), _pair_section(overview.queue), _audit_section(overview.audits),
         _cluster_section(overview),
+    )  # fmt: skip
+    return build_document(name, body)
+
+
+def build_document(name: str, body: Html, *, style: str = "") -> str:
+    """Return a page that loads nothing and runs nothing, in the style of all our pages and what is added to it."""
+    style = _STYLE + style
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = tag(
+        "head", tag("meta", charset="utf-8"), tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"), tag("title", name),
+        tag("style", Html(style)),
     )  # fmt: skip
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
