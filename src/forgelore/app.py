@@ -204,9 +204,9 @@ class App:
 
         None stands for all: nothing was said, or the clone's project is not in the store.
         """
-        store = self.store()
         if text is not None:
-            return resolve_project(store, check_filled("the project's name", text), self.hosts)
+            return self.load_project(text)
+        store = self.store()
         if remote := self.clone_remote():
             try:
                 return find_named(store, remote, self.hosts)
@@ -215,11 +215,41 @@ class App:
         known = list_projects(store)
         return known[0] if len(known) == 1 else None
 
-    def clone_remote(self) -> str | None:
+    def load_project(self, text: str) -> StoredProject:
+        """Return the stored project of that name. Raises NotFound or InvalidValue with those that are known."""
+        return resolve_project(self.store(), check_filled("the project's name", text), self.hosts)
+
+    def named_project(self, text: str | None) -> StoredProject | None:
+        """Return the named project; None stands for all."""
+        return None if text is None else self.load_project(text)
+
+    def require_project(self, text: str | None) -> StoredProject:
+        """Return the one project that is meant: the named one, the clone's, or the only one there is."""
+        found = self.find_project(text)
+        if found is None:
+            known = ", ".join(str(project.name) for project in list_projects(self.store())[:5])
+            raise InvalidValue("no project named", hint=f"name one: {known or 'sync one first'}")
+        return found
+
+    def project_ids(self, text: str | None) -> list[int]:
+        """Return the id of the named project, or those of all."""
+        found = list_projects(self.store()) if text is None else [self.load_project(text)]
+        return [project.id for project in found]
+
+    def stored_project(self, project_id: int) -> StoredProject:
+        """Return the project that a row belongs to."""
+        return next(one for one in list_projects(self.store()) if one.id == project_id)
+
+    @property
+    def has_several_projects(self) -> bool:
+        """Whether a number alone may mean several items, so that refs have to name their project."""
+        return len(list_projects(self.store())) > 1
+
+    def clone_remote(self, folder: str = "") -> str | None:
         """Return the URL of the clone's `origin` without any password in it, None outside the clone of a forge."""
         from forgelore.checkout import origin_of
 
-        url = origin_of(self.cwd)
+        url = origin_of(folder or self.cwd)
         if not url or not url.startswith(("https://", "http://", "ssh://", "git://", "git@")):
             return None  # a copy of a folder on this machine says nothing about a forge
         return without_userinfo(url)

@@ -6,7 +6,7 @@ import pytest
 
 from dedupe.closing_lab import ClosingLab
 from dedupe.scripted_models import none_of_them
-from forgelore.api.patches import PatchReader
+from forgelore.api.judging import PatchReader
 from forgelore.net.policy import ATTEMPTS
 from forgelore.store.decisions import load_judged
 from forgelore.store.projects import list_projects

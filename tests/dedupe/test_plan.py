@@ -3,7 +3,7 @@
 import pytest
 
 from dedupe.closing_lab import ClosingLab, reasons
-from forgelore.api.overrides import say_override
+from forgelore.api.dedupe import Dedupe
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
 
@@ -182,7 +182,7 @@ def test_a_pair_that_cannot_be_one_is_refused(closing, pair):
     closing.add(kind="change")
     closing.lab.sync()
     with pytest.raises(InvalidValue):
-        say_override(closing.app, "accept", f"#{pair[0]}", f"#{pair[1]}", project=None)
+        Dedupe(closing.app, lambda: None).override("accept", f"#{pair[0]}", f"#{pair[1]}")
 
 
 def test_a_cluster_is_cut_at_the_bound_and_that_is_told(closing):

@@ -17,7 +17,7 @@ ALLOWED = {
 }
 # Text for people and words of the language: examples of commands, help, and names that look like two words.
 WRITTEN = {
-    "api/nouns/setup.py",
+    "api/setup.py",
     "text/terms.py",
     "surfaces/cli/archive.py",
     "surfaces/cli/items.py",

@@ -11,7 +11,7 @@ import pytest
 
 import forgelore
 from forgelore import api
-from forgelore.api import renamed
+from forgelore.api import options as renamed
 from forgelore.errors import LoreError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

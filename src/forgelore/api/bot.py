@@ -3,8 +3,7 @@
 import os
 from typing import NamedTuple
 
-from forgelore.api.judging import make_judge
-from forgelore.api.patches import fetch_start_of_diff
+from forgelore.api.judging import fetch_start_of_diff, make_judge
 from forgelore.app import App
 from forgelore.dedupe.verdict import AnyJudge
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError, NewerStore, format_error

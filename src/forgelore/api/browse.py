@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.api.nouns.projects import find_project, has_several_projects, require_project
 from forgelore.app import App
 from forgelore.browse import lists
 from forgelore.errors import InvalidValue, LoreError, NotFound
@@ -32,7 +31,7 @@ def list_matching(
         key, is_ascending = order
     load = lists.list_discussions if kinds == ("discussion",) else lists.list_items
     items = load(app.store(), filters, sort=key, limit=limit, is_ascending=is_ascending)
-    if has_several_projects(app):
+    if app.has_several_projects:
         items[:] = [item._replace(ref=full_ref(item.project, item.kind, item.ref)) for item in items]
     items.order = key
     items.warnings = (*notes, *warn_of_absent(app.store(), filters, is_empty=not items))
@@ -61,7 +60,7 @@ def _read(
     project.
     """
     check_text("the query", query)
-    project = find_project(app, words.get("project"))
+    project = app.named_project(words.get("project"))
     given: FilterWords = {**words, "type": kinds} if kinds else {**words}
     setting = QuerySetting(project, app.hosts, app.now_ms())
     filters, order, notes = read_filter_query(app.store(), query, given, setting)
@@ -120,7 +119,7 @@ def list_labels(app: App, project: str | None) -> "tuple[LabelCount, ...]":
     from forgelore.history.people import LabelCount
     from forgelore.store.known_values import count_labels
 
-    found = find_project(app, project)
+    found = app.named_project(project)
     rows = count_labels(app.store(), found.id if found else None)
     return tuple(LabelCount(*row) for row in rows)
 
@@ -128,7 +127,7 @@ def list_labels(app: App, project: str | None) -> "tuple[LabelCount, ...]":
 def list_tree(app: App, folder: str, project: str | None) -> tuple[TreeEntry, ...]:
     from forgelore.store.paths import list_tree_paths
 
-    found = require_project(app, project)
+    found = app.require_project(project)
     prefix = check_text("the folder", folder).strip().removeprefix("./").strip("/")
     prefix = "" if prefix in ("", ".") else f"{prefix}/"
     paths = list_tree_paths(app.store(), found.id, prefix)

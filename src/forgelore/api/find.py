@@ -1,9 +1,10 @@
 """Finding, put together: the retriever that a search needs, the item that is compared, the suite that is measured."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, cast, get_args
 
-from forgelore.api.nouns.projects import find_project, has_several_projects
+from forgelore.api.options import SearchOptions
 from forgelore.app import App
 from forgelore.browse.reading_text import find_file_key
 from forgelore.browse.refs import find_item
@@ -56,13 +57,15 @@ def make_retriever(app: App, name: str) -> Retriever:
         return Retriever(app.store(), problem=problem)
 
 
-def find_rescorer(app: App, embedder: str | None) -> "Embedder | None":
-    """Return what looks again at the best candidates; None where the stored vectors are its own already.
+def find_rescorer(app: App, options: SearchOptions) -> "Embedder | None":
+    """Return what looks again at the best candidates, where that is asked for and the stored vectors are not its own.
 
     Raises EmbedderUnreachable when it is not installed.
     """
+    if not options.get("rescore"):
+        return None
     found = app.embedder("minilm")
-    return None if (embedder or app.config.embedder) == "minilm" else found
+    return None if (options.get("embedder") or app.config.embedder) == "minilm" else found
 
 
 def find_subject(app: App, ref: str | int, project: StoredProject | None) -> Subject:
@@ -85,22 +88,27 @@ def search_filters(app: App, words: FilterWords, project: StoredProject | None) 
     return parse_filters(words, now_ms=app.now_ms(), project_ids=ids, store=store)
 
 
-def build_search(
-    app: App, text: str, words: FilterWords, *, mode: SearchMode, limit: int, offset: int | str, is_literal: bool,
-    is_raw: bool, sort: str | None,
-) -> Query:  # fmt: skip
+def read_search(app: App, text: str, options: SearchOptions) -> Query:
     """Return the request for a typed query and the filters beside it; FTS5 syntax is not read as a query."""
+    words, sort, limit = only_filters(options, SearchOptions), options.get("sort"), options.get("limit", 20)
+    mode, source = read_mode(options.get("mode", "hybrid")), read_source(options.get("source", "raw"))
     check_text("the query", text)
     if sort is not None:
         check_filled("the order", sort)
-    project, (start, seal) = find_project(app, words.get("project")), parse_start(offset)
-    if is_raw:
+    project, (start, seal) = app.named_project(words.get("project")), parse_start(options.get("offset", 0))
+    if options.get("raw"):
         filters = search_filters(app, words, project).leaving_out_threads()
         order = parse_sort(sort) if sort else SortOrder()
-        return Query(text, "lexical", filters, limit, is_raw, sort=order, offset=start, seal=seal)
-    setting = QuerySetting(project, app.hosts, app.now_ms())
+        return Query(text, "lexical", filters, limit, True, sort=order, offset=start, seal=seal, source=source)
+    setting, is_literal = QuerySetting(project, app.hosts, app.now_ms()), options.get("literal", False)
     request = build_query(app.store(), text, words, setting, mode=mode, limit=limit, is_literal=is_literal, order=sort)
-    return name_code(app, request, text, project)._replace(offset=start, seal=seal)
+    return name_code(app, request, text, project)._replace(offset=start, seal=seal, source=source)
+
+
+def only_filters(options: Mapping[str, object], kind: type) -> FilterWords:
+    """Return the filters among the options of a kind; an unknown word is left for them to refuse."""
+    own = kind.__annotations__.keys() - FilterWords.__annotations__.keys()
+    return cast("FilterWords", {name: value for name, value in options.items() if name not in own})
 
 
 def name_code(app: App, request: Query, text: str, project: StoredProject | None) -> Query:
@@ -137,7 +145,7 @@ def name_code(app: App, request: Query, text: str, project: StoredProject | None
 
 def name_hits(app: App, hits: "list[Hit]") -> "list[Hit]":
     """Return hits whose refs can be asked for: where the store has several projects, they name the item's own."""
-    return [hit._replace(names_project=True) for hit in hits] if has_several_projects(app) else hits
+    return [hit._replace(names_project=True) for hit in hits] if app.has_several_projects else hits
 
 
 def read_queries(path: str, exclude: str | None) -> "tuple[Suite, tuple[int, ...]]":

@@ -1,45 +1,43 @@
 """The facade: one history, and everything that can be done with it. Surfaces ask nothing else.
 
-Finding, reading and asking are methods of `History` itself. Whatever else it can do belongs to one of its nouns, a
-module each in `nouns`: `history.sync.run()`, `history.dedupe.plan()`, `history.people.who()`. A method is a few lines:
-it finds the project that is meant and hands over to a job, which it imports itself. Where several jobs are put together
-(fetch, index, judging, asking), a module of this folder does that.
+Finding, reading and asking are methods of `History` itself. Whatever else it can do belongs to one of its nouns, each
+in a module beside this one: `history.sync.run()`, `history.dedupe.plan()`, `history.people.who()`. A method is a few
+lines: it finds the project that is meant and hands over to a job, which it imports itself. Where several jobs are put
+together (find, fetch, judging, asking), a module of this folder does that.
 """
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, Unpack
 
-from forgelore.api.nouns.projects import find_project
-from forgelore.api.renamed import METHODS, renamed, warn_renamed
+from forgelore.api.options import METHODS, AskOptions, Mode, SearchOptions, renamed, warn_renamed
 from forgelore.app import App
+from forgelore.store.projects import list_projects
 from forgelore.text.values import check_filled
 from forgelore.viewer import PUBLIC, Viewer
 from forgelore.words import FilterWords, JobKind
 
 if TYPE_CHECKING:
+    from forgelore.api.asking import Questions
+    from forgelore.api.audit import Audit
     from forgelore.api.browse import TreeEntry
-    from forgelore.api.nouns.audit import Audit
-    from forgelore.api.nouns.changes import Changes
-    from forgelore.api.nouns.dedupe import Dedupe
-    from forgelore.api.nouns.index import Index
-    from forgelore.api.nouns.paths import Paths
-    from forgelore.api.nouns.people import People
-    from forgelore.api.nouns.projects import Projects
-    from forgelore.api.nouns.questions import Questions
-    from forgelore.api.nouns.setup import Setup
-    from forgelore.api.nouns.sync import Sync
-    from forgelore.api.nouns.triage import Triage
-    from forgelore.ask.answers import AskAnswer, AskStep
+    from forgelore.api.changes import Changes
+    from forgelore.api.dedupe import Dedupe
+    from forgelore.api.index import Index
+    from forgelore.api.paths import Paths
+    from forgelore.api.people import People
+    from forgelore.api.setup import Setup
+    from forgelore.api.sync import Sync
+    from forgelore.api.triage import Triage
+    from forgelore.ask.answers import AskAnswer
     from forgelore.browse.items import ReadItem, ShownItem
     from forgelore.browse.lists import ListedItems, RowCount
     from forgelore.compare.calibrate import Calibrated
     from forgelore.compare.evaluate import Evaluation
     from forgelore.compare.similar import SimilarAnswer
     from forgelore.history.people import LabelCount
-    from forgelore.ports.embedder import Embedder
     from forgelore.ports.progress import Watcher
     from forgelore.search.retriever import Retriever
     from forgelore.search.run import SearchAnswer
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from forgelore.text.reading import ReadingText, ScrollDirection
 
 Result = TypeVar("Result")
-Mode = Literal["hybrid", "lexical", "semantic", "fts", "vector"]
 Sort = Literal[
     "updated", "created", "number", "comments", "updated-asc", "created-asc", "number-asc", "comments-asc",
 ]  # fmt: skip
@@ -76,6 +73,30 @@ def make_history(
     return History(App(environ, cwd=cwd, db=db, viewer=viewer, for_reading=for_reading))
 
 
+class Projects:
+    """The projects of one file."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def name(self, text: str | None = None) -> str | None:
+        """Return the full name of the stored project a person means: by any of its names, else by the clone they are
+        in, else the only one there is. None stands for all of them.
+        """
+        project = self._app.find_project(text)
+        return str(project.name) if project else None
+
+    def list(self, texts: Sequence[str] = ()) -> "list[str]":
+        """Return the full names of these stored projects, or of all."""
+        found = [self._app.load_project(text) for text in texts] or list_projects(self._app.store())
+        return [str(project.name) for project in found]
+
+    @property
+    def are_several(self) -> bool:
+        """Whether the file holds more than one project, so that a number alone may mean several items."""
+        return self._app.has_several_projects
+
+
 class History:
     """One database. Not shared between threads; a second one on the same file is cheap."""
 
@@ -90,37 +111,27 @@ class History:
 
     # Finding and asking
 
-    @renamed(is_raw="raw", is_literal="literal", is_rescored="rescore")
-    def search(
-        self, text: str = "", *, mode: "Mode" = "hybrid", limit: int = 20, offset: int | str = 0,
-        sort: str | None = None, raw: bool = False, literal: bool = False, embedder: str | None = None,
-        rescore: bool = False, source: str = "raw", with_lines: bool = True, **filters: Unpack[FilterWords],
-    ) -> "SearchAnswer":  # fmt: skip
+    @renamed
+    def search(self, text: str = "", **options: Unpack[SearchOptions]) -> "SearchAnswer":
         """Return the best hits for what a person would type, best first: words, phrases, exclusions, qualifiers, the
         number of an item; without a text, what the filters allow. Filters are those of the command line: one value or
-        several, None for no filter, and an empty one is refused. `mode`: hybrid, lexical (or fts), semantic (or
-        vector). `offset`: where the page begins, a number or `next_page` of the answer before, which tells when the
-        question or the database is another one now. `sort`: created, updated or comments, with -asc the other way
-        round; the query's own `sort:` comes first. `literal`: all of the text is words. `raw`: the text is FTS5
-        syntax. `source`: raw, what people wrote; intent, the cards of `dedupe.make_cards`, which programs wrote.
-        Without `with_lines`, hits of items do not say at which line of their reading text they were found.
+        several, None for no filter, and an empty one is refused.
         """
-        from forgelore.api.find import build_search, name_hits, read_mode, read_source
+        from forgelore.api.find import find_rescorer, name_hits, read_search
         from forgelore.search.hits import name_hit_fits
         from forgelore.search.run import search_everything
 
-        request = build_search(
-            self.app, text, filters, mode=read_mode(mode), limit=limit, offset=offset, is_literal=literal,
-            is_raw=raw, sort=sort,
-        )._replace(source=read_source(source))  # fmt: skip
-        rescorer = self._find_rescorer(embedder) if rescore else None
-        retriever = self.retriever(embedder, is_lexical=request.mode == "lexical")
-        answer = search_everything(retriever, request, rescorer=rescorer, with_lines=with_lines)
+        request = read_search(self.app, text, options)
+        rescorer = find_rescorer(self.app, options)
+        retriever = self.retriever(options.get("embedder"), is_lexical=request.mode == "lexical")
+        answer = search_everything(
+            retriever, request, rescorer=rescorer, with_lines=options.get("with_lines", True)
+        )  # fmt: skip
         return answer._replace(hits=name_hits(self.app, name_hit_fits(answer.hits)))
 
-    @renamed(is_earlier="earlier", is_rescored="rescore")
+    @renamed
     def similar(
-        self, ref: str | int | None = None, *, text: str | None = None, mode: "Mode" = "hybrid", limit: int = 20,
+        self, ref: str | int | None = None, *, text: str | None = None, mode: Mode = "hybrid", limit: int = 20,
         offset: int | str = 0, earlier: bool = False, embedder: str | None = None, rescore: bool = False,
         **filters: Unpack[FilterWords],
     ) -> "SimilarAnswer":  # fmt: skip
@@ -129,7 +140,7 @@ class History:
         `ref`: a draft that nobody has filed yet, whose first line or `# heading` is the title; it is compared with
         issues. A `ref` of several words that names no item is taken for such a text.
         """
-        from forgelore.api.find import draft_subject, find_subject, name_hits, read_mode, search_filters
+        from forgelore.api.find import draft_subject, find_rescorer, find_subject, name_hits, read_mode, search_filters
         from forgelore.compare.rank import CompareRequest
         from forgelore.compare.similar import find_similar, narrow
         from forgelore.errors import InvalidValue
@@ -138,7 +149,7 @@ class History:
         from forgelore.text.refs import is_prose
 
         meant, (start, seal) = read_mode(mode), parse_start(offset)
-        project = find_project(self.app, filters.get("project"))
+        project = self.app.named_project(filters.get("project"))
         given = refuse_code(search_filters(self.app, filters, project))
         if (ref is None) == (text is None):
             raise InvalidValue("similar takes either a ref or a text", hint="similar('#12'), or similar(text='...')")
@@ -149,7 +160,7 @@ class History:
         else:
             subject = find_subject(self.app, ref or 0, project)
         found = narrow(given, subject, is_earlier=earlier)
-        rescorer = self._find_rescorer(embedder) if rescore else None
+        rescorer = find_rescorer(self.app, {"rescore": rescore, "embedder": embedder})
         retriever = self.retriever(embedder, is_lexical=meant == "lexical")
         answer = find_similar(
             retriever, CompareRequest(subject, found, meant, limit, offset=start, seal=seal), rescorer=rescorer
@@ -160,9 +171,9 @@ class History:
             is_draft=text is not None,
         )  # fmt: skip
 
-    @renamed(is_time_ordered="earlier")
+    @renamed
     def evaluate(
-        self, path: str, *, project: str | None = None, exclude: str | None = None, mode: "Mode" = "hybrid",
+        self, path: str, *, project: str | None = None, exclude: str | None = None, mode: Mode = "hybrid",
         embedder: str | None = None, earlier: bool = True, threshold: float | None = None,
         watcher: "Watcher | None" = None,
     ) -> "Evaluation":  # fmt: skip
@@ -175,13 +186,13 @@ class History:
         self.app.check_internal("confidential items, which may stand first among the hits of a query")
         meant = read_mode(mode)
         suite, excluded = read_queries(path, exclude)
-        found, app = find_project(self.app, project), self.app
+        found, app = self.app.named_project(project), self.app
         setup = EvaluationSetup(found, app.hosts, app.now_ms(), meant, excluded, earlier, threshold)
         return evaluate(
             self.retriever(embedder, is_lexical=meant == "lexical"), suite, setup, watcher=self.app.watch(watcher)
         )
 
-    @renamed(is_dry="dry_run")
+    @renamed
     def calibrate(
         self, *, project: str | None = None, embedder: str | None = None, dry_run: bool = False,
         watcher: "Watcher | None" = None,
@@ -190,7 +201,7 @@ class History:
         from forgelore.api.find import find_calibrated
         from forgelore.compare.calibrate import calibrate
 
-        found = find_calibrated(self.app, find_project(self.app, project))
+        found = find_calibrated(self.app, self.app.named_project(project))
         return calibrate(
             self.retriever(embedder), found.id, is_dry=dry_run, watcher=self.app.watch(watcher),
             should_stop=self.app.stop.is_set, now_ms=self.app.now_ms,
@@ -205,33 +216,14 @@ class History:
             self._retrievers[name] = make_retriever(self.app, name)
         return self._retrievers[name]
 
-    def _find_rescorer(self, embedder: str | None) -> "Embedder | None":
-        from forgelore.api.find import find_rescorer
-
-        return find_rescorer(self.app, embedder)
-
-    @renamed(is_strict="strict")
-    def ask(
-        self, question: str, *, budget: int = 60_000, steps: int = 30, seconds: float = 600.0, strict: bool = False,
-        profile: str | None = None, include_internal: bool = False, without_model: bool = False,
-        continues: int | None = None, on_step: "Callable[[AskStep], None] | None" = None,
-        on_text: Callable[[str], None] | None = None, **filters: Unpack[FilterWords],
-    ) -> "AskAnswer":  # fmt: skip
+    @renamed
+    def ask(self, question: str, **options: Unpack[AskOptions]) -> "AskAnswer":
         """Return an answer whose citations were looked up, by the language model of the settings; without one, the
-        passages that fit best. Filters narrow what it may find. `continues`: the number of a kept session that the
-        question follows up; its sources can be cited again. `on_text` gets the answer so far while it is written,
-        unchecked, where the server can stream. Confidential items and internal notes are left out unless
-        `include_internal` asks for them, which only a history opened with them may. Raises Refused for claims without
-        a good citation where `strict` says so.
+        passages that fit best. Confidential items and internal notes are left out unless they are asked for.
         """
         from forgelore.api.asking import answer_question
-        from forgelore.ask.answers import AskRequest
 
-        request = AskRequest(question, budget, steps, seconds, strict)
-        return answer_question(
-            self.app, self.retriever(), request, filters, profile=profile, include_internal=include_internal,
-            without_model=without_model, on_step=on_step, continues=continues, on_text=on_text,
-        )  # fmt: skip
+        return answer_question(self.app, self.retriever(), question, options)
 
     @property
     def has_model(self) -> bool:
@@ -263,12 +255,6 @@ class History:
 
         return list_matching(self.app, (), query, filters, sort=sort, limit=limit)
 
-    def get(self, ref: str | int, *, project: str | None = None) -> "ShownItem":
-        """Return one item with its conversation, as `show`: `get("#41")`, `get(41)`. Raises NotFound where there is
-        none.
-        """
-        return self.show(ref, project=project)
-
     def count(self, what: str, query: str = "", **filters: Unpack[FilterWords]) -> "RowCount":
         """Return how many items of a kind, or items, threads or notes, match. `query`: qualifiers, as for a list."""
         from forgelore.api.browse import count_matching
@@ -296,10 +282,12 @@ class History:
         """
         from forgelore.api.browse import load_named
 
-        item = load_named(self.app, ref, find_project(self.app, project))
+        item = load_named(self.app, ref, self.app.named_project(project))
         if not with_document:
             return item
         return item._replace(document=self.read_text(item.reading_id).text)
+
+    get = show
 
     def read_text(self, key: str) -> "ReadingText":
         """Return what is read of a search result, by its key: `item:12`, `file:7`, `commit:9`. Its lines are those that
@@ -347,7 +335,6 @@ class History:
 
     def find_page(self, *ref: str | int, project: str | None = None) -> str:
         """Return the address of an item's page on its forge. Raises InvalidValue where it is one of another host."""
-        from forgelore.store.projects import list_projects
         from forgelore.text.markdown import check_page
 
         item = self.show(*ref, project=project)
@@ -359,77 +346,75 @@ class History:
     @cached_property
     def sync(self) -> "Sync":
         """Bringing a project in, and giving it away."""
-        from forgelore.api.nouns.sync import Sync
+        from forgelore.api.sync import Sync
 
         return Sync(self.app)
 
     @cached_property
     def index(self) -> "Index":
         """What search stands on: documents, vectors, files and commits of a clone."""
-        from forgelore.api.nouns.index import Index
+        from forgelore.api.index import Index
 
         return Index(self.app)
 
     @cached_property
     def dedupe(self) -> "Dedupe":
         """Finding and closing duplicates in bulk."""
-        from forgelore.api.nouns.dedupe import Dedupe
+        from forgelore.api.dedupe import Dedupe
 
         return Dedupe(self.app, self.retriever)
 
     @cached_property
     def audit(self) -> "Audit":
         """Measuring the judges of duplicates."""
-        from forgelore.api.nouns.audit import Audit
+        from forgelore.api.audit import Audit
 
         return Audit(self.app, self.retriever)
 
     @cached_property
     def triage(self) -> "Triage":
         """Telling people what a new issue or change repeats."""
-        from forgelore.api.nouns.triage import Triage
+        from forgelore.api.triage import Triage
 
         return Triage(self.app, self.retriever)
 
     @cached_property
     def changes(self) -> "Changes":
         """Changes that do the same as others."""
-        from forgelore.api.nouns.changes import Changes
+        from forgelore.api.changes import Changes
 
         return Changes(self.app)
 
     @cached_property
     def people(self) -> "People":
         """Who somebody is, who knows a path, what waits for you."""
-        from forgelore.api.nouns.people import People
+        from forgelore.api.people import People
 
         return People(self.app)
 
     @cached_property
     def paths(self) -> "Paths":
         """What happened to a file, a folder or a glob."""
-        from forgelore.api.nouns.paths import Paths
+        from forgelore.api.paths import Paths
 
         return Paths(self.app)
 
     @cached_property
     def questions(self) -> "Questions":
         """The questions that were asked before."""
-        from forgelore.api.nouns.questions import Questions
+        from forgelore.api.asking import Questions
 
         return Questions(self.app, self.retriever)
 
     @cached_property
     def projects(self) -> "Projects":
         """The projects of the file."""
-        from forgelore.api.nouns.projects import Projects
-
         return Projects(self.app)
 
     @cached_property
     def setup(self) -> "Setup":
         """Settings, servers, tokens, and what is in place."""
-        from forgelore.api.nouns.setup import Setup
+        from forgelore.api.setup import Setup
 
         return Setup(self.app)
 

@@ -1,13 +1,15 @@
-"""The index through the facade: documents, then vectors; files and commits of a clone; what a check may use."""
+"""`history.index`: documents, then vectors; files and commits of a clone; stats, check and repair.
+
+Without a project: of all.
+"""
 
 import os
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from forgelore.app import App
-from forgelore.checkout import origin_of
 from forgelore.errors import ConfigError, EmbedderError, InvalidValue, LoreError
 from forgelore.index.code import CodeSetup, IndexedCommits, IndexedFiles, index_commits, index_files
 from forgelore.index.update import Indexed, IndexUpdate, count_indexed, count_types, index_items, reindex_items
@@ -20,14 +22,16 @@ from forgelore.ports.progress import Watcher
 from forgelore.store.calibration import list_learned
 from forgelore.store.code import save_clone_folder
 from forgelore.store.projects import save_project
-from forgelore.text.refs import without_userinfo
 from forgelore.text.values import check_filled
 from forgelore.viewer import EVERYTHING
-from forgelore.words import ProjectName
+from forgelore.words import JobKind, ProjectName
 
 if TYPE_CHECKING:
     from forgelore.index.check import CheckRequest
+    from forgelore.index.findings import Checked, Repaired
+    from forgelore.index.stats import IndexStats
 
+DEPTH = 200  # commits of a copy that is fetched
 IndexParts = Literal["all", "documents", "none"]  # vectors are made from documents: none without them
 
 
@@ -43,19 +47,127 @@ class UpdatedIndex(NamedTuple):
         return "" if name == "warnings" else name
 
 
-class BuiltDocuments(NamedTuple):
-    """What building did, in documents (`failed` counts items); and how many there are now, how many of these were cut
-    for length, and how many there are of each type.
+class BuiltDocuments(Indexed):
+    """What building did; and how many documents there are now, how many of these were cut for length, and how many
+    there are of each type.
     """
 
-    new: int
-    changed: int
-    unchanged: int
-    removed: int
-    failed: int
-    total: int
-    truncated: int
-    by_type: dict[str, int]
+    total: int = 0
+    truncated: int = 0
+    by_type: dict[str, int] = field(default_factory=dict)
+
+
+class IndexedCode(Struct, frozen=True):
+    """What an indexing of code did. `commits`: None where they were left out."""
+
+    project: str
+    folder: str
+    is_shallow: bool
+    files: IndexedFiles
+    commits: IndexedCommits | None
+    warnings: tuple[str, ...] = ()
+
+
+class Index:
+    """What search stands on."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def update(
+        self, project: str | None = None, *, index: IndexParts = "all", watcher: Watcher | None = None
+    ) -> UpdatedIndex:
+        """Build the documents and vectors that wait, of a project or of all."""
+        return update_index(self._app, self._app.project_ids(project), index, watcher)
+
+    def build_documents(
+        self, project: str | None = None, *, full: bool = False, watcher: Watcher | None = None
+    ) -> BuiltDocuments:
+        """Build the documents that wait, or all of them again."""
+        app, projects = self._app, self._app.project_ids(project)
+        store, build = app.whole_store(), reindex_items if full else index_items
+        done = build(store, projects, watcher=app.watch(watcher), should_stop=app.stop.is_set, now_ms=app.now_ms)
+        total, truncated = count_indexed(store, projects)
+        return BuiltDocuments(
+            done.new, done.changed, done.unchanged, done.removed, done.failed, total, truncated,
+            count_types(store, projects),
+        )  # fmt: skip
+
+    def embed(
+        self, project: str | None = None, *, full: bool = False, retry: bool = False, embedder: str | None = None,
+        watcher: Watcher | None = None,
+    ) -> Embedded:  # fmt: skip
+        """Make the vectors that are missing; only those that failed before, or all of them again. Raises ConfigError
+        without an embedder.
+        """
+        app, projects, watcher = self._app, self._app.project_ids(project), self._app.watch(watcher)
+        store, chosen = app.whole_store(), app.embedder(embedder, on_wait=watcher.waiting)
+        if chosen is None:
+            hint = "choose one: forgelore embed --embedder lore"
+            raise ConfigError("embedding is switched off (embedder = none)", hint=hint)
+        done = embed_documents(
+            store, chosen, projects, is_retry=retry, is_full=full, has_file=True, watcher=watcher,
+            should_stop=app.stop.is_set, now_ms=app.now_ms,
+        )  # fmt: skip
+        _embed_beside(app, projects, done, embedder or app.config.embedder, watcher, full=full)
+        return done
+
+    def code(
+        self, path: str = "", *, project: str | None = None, fetch: bool = False, depth: int | None = None,
+        with_commits: bool = True, watcher: Watcher | None = None,
+    ) -> IndexedCode:  # fmt: skip
+        """Bring the files and commits of a project up to date: from the clone at a path, from the one that the working
+        folder is in, or, where a project is named, from a shallow copy that is fetched. The file is made when needed.
+        """
+        app, watcher, depth = self._app, self._app.watch(watcher), DEPTH if depth is None else depth
+        if not 1 <= depth <= 1_000_000:
+            raise InvalidValue(f"a depth of {depth} is out of range", hint="use 1 to 1,000,000")
+        name, clone = _find_clone(app, path, project, depth=depth, fetch=fetch)
+        head = clone.find_head()
+        store = app.whole_store(create=True)
+        with store.transaction():
+            stored = save_project(store, Project(name), app.now_ms())
+        if head is None:
+            said = f"{clone.folder} has no commits yet: nothing was indexed"
+            return IndexedCode(str(name), clone.folder, clone.is_shallow, IndexedFiles(), None, (said,))
+        setup = CodeSetup(clone, stored.id, app.config.code_max_kb * 1000, watcher, app.stop.is_set, app.now_ms)
+        files = index_files(store, setup, head)
+        commits = index_commits(store, setup, head) if with_commits else None
+        with store.transaction():
+            save_clone_folder(store, stored.id, clone.folder)
+        return IndexedCode(
+            str(stored.name), clone.folder, clone.is_shallow, files, commits, _warn_of_clone(clone, files, commits)
+        )
+
+    def count_waiting(self, project: str | None = None) -> int:
+        """Return how many items wait for their documents."""
+        from forgelore.store.jobs import count_waiting
+
+        return count_waiting(self._app.store(), JobKind.DOCUMENT, self._app.project_ids(project))
+
+    def stats(self, project: str | None = None) -> "IndexStats":
+        """Return how much is in the index, of one project or of all, and what waits."""
+        from forgelore.index.stats import load_stats
+
+        chosen = self._app.named_project(project)
+        project_id = chosen.id if chosen else None
+        return load_stats(self._app.store(), project_id=project_id)
+
+    def check(self, *, sample: int | None = None, watcher: Watcher | None = None) -> "Checked":
+        """Compare everything in the file with what it is made from, and return what is wrong. `sample`: how many
+        documents are searched for by their words and embedded again; 200 where nothing is said.
+        """
+        from forgelore.index.check import check_store
+
+        self._app.check_internal("every row of the file, which a check reads")
+        return check_store(self._app.store(), make_check(self._app, sample, watcher))
+
+    def repair(self, *, sample: int | None = None, watcher: Watcher | None = None) -> "Repaired":
+        """Make again what can be made again, and return what was mended and what a check says now."""
+        from forgelore.index.repair import repair_store
+
+        self._app.check_internal("every row of the file, which a repair reads")
+        return repair_store(self._app.store(), make_check(self._app, sample, watcher))
 
 
 def update_index(app: App, projects: list[int], parts: IndexParts, watcher: Watcher | None) -> UpdatedIndex:
@@ -122,34 +234,6 @@ def _warnings(done: IndexUpdate) -> tuple[str, ...]:
     return tuple(found)
 
 
-def build_documents(app: App, projects: list[int], *, full: bool, watcher: Watcher | None) -> BuiltDocuments:
-    """Build the documents of changed items, or of all."""
-    watcher = app.watch(watcher)
-    store, build = app.whole_store(), reindex_items if full else index_items
-    done = build(store, projects, watcher=watcher, should_stop=app.stop.is_set, now_ms=app.now_ms)
-    total, truncated = count_indexed(store, projects)
-    by_type = count_types(store, projects)
-    return BuiltDocuments(done.new, done.changed, done.unchanged, done.removed, done.failed, total, truncated, by_type)
-
-
-def embed(
-    app: App, projects: list[int], *, full: bool, retry: bool, embedder: str | None, watcher: Watcher | None
-) -> Embedded:
-    """Make the vectors that are missing, those that failed before, or all. Raises ConfigError without an embedder."""
-    watcher = app.watch(watcher)
-    store = app.whole_store()
-    chosen = app.embedder(embedder, on_wait=watcher.waiting)
-    if chosen is None:
-        hint = "choose one: forgelore embed --embedder lore"
-        raise ConfigError("embedding is switched off (embedder = none)", hint=hint)
-    done = embed_documents(
-        store, chosen, projects, is_retry=retry, is_full=full, has_file=True, watcher=watcher,
-        should_stop=app.stop.is_set, now_ms=app.now_ms,
-    )  # fmt: skip
-    _embed_beside(app, projects, done, embedder or app.config.embedder, watcher, full=full)
-    return done
-
-
 def make_check(app: App, sample: int | None, watcher: Watcher | None) -> "CheckRequest":
     """Return what a check may use. That there is no embedder is no reason not to check the rest."""
     from forgelore.index.check import SAMPLE, CheckRequest
@@ -169,84 +253,25 @@ def _find_embedder(app: App, sample: int) -> tuple[Embedder | None, str]:
     return embedder, "" if embedder else "no embedder is configured" if sample else "--sample 0"
 
 
-DEPTH = 200  # commits of a copy that is fetched
-
-
-class CodeRequest(NamedTuple):
-    """What is to be indexed: a clone by its path, or a project that is fetched; "" where nothing was said."""
-
-    path: str = ""
-    project: str = ""
-    depth: int = DEPTH
-    is_fetched: bool = False
-    with_commits: bool = True
-
-
-class IndexedCode(Struct, frozen=True):
-    """What an indexing of code did. `commits`: None where they were left out."""
-
-    project: str
-    folder: str
-    is_shallow: bool
-    files: IndexedFiles
-    commits: IndexedCommits | None
-    warnings: tuple[str, ...] = ()
-
-
-def index_code(app: App, request: CodeRequest, watcher: Watcher | None) -> IndexedCode:
-    """Bring the files and commits of a project up to date with a clone."""
-    watcher = app.watch(watcher)
-    if not 1 <= request.depth <= 1_000_000:
-        raise InvalidValue(f"a depth of {request.depth} is out of range", hint="use 1 to 1,000,000")
-    name, clone = _find_clone(app, request)
-    head = clone.find_head()
-    store = app.whole_store(create=True)
-    with store.transaction():
-        project = save_project(store, Project(name), app.now_ms())
-    if head is None:
-        said = f"{clone.folder} has no commits yet: nothing was indexed"
-        return IndexedCode(str(name), clone.folder, clone.is_shallow, IndexedFiles(), None, (said,))
-    setup = CodeSetup(clone, project.id, app.config.code_max_kb * 1000, watcher, app.stop.is_set, app.now_ms)
-    files = index_files(store, setup, head)
-    commits = index_commits(store, setup, head) if request.with_commits else None
-    with store.transaction():
-        save_clone_folder(store, project.id, clone.folder)
-    return IndexedCode(
-        str(project.name), clone.folder, clone.is_shallow, files, commits, _warn_of_clone(clone, files, commits)
-    )
-
-
-def _find_clone(app: App, request: CodeRequest) -> tuple[ProjectName, Clone]:
+def _find_clone(app: App, path: str, project: str | None, *, depth: int, fetch: bool) -> tuple[ProjectName, Clone]:
     """Return the project and the clone that are meant: a path, the clone one stands in, or a copy that is fetched."""
-    named = app.parse_project(check_filled("the project's name", request.project)) if request.project else None
-    folder = os.path.join(app.cwd, os.path.expanduser(request.path)) if request.path else app.cwd
-    is_settled = request.is_fetched or (request.path and named)  # what the clone itself says does not matter
-    origin = None if is_settled else _name_of_origin(app, folder)
-    is_here = bool(request.path) or (origin is not None and named in (None, origin))
-    if is_here and not request.is_fetched:
-        clone = app.local_clone(folder)
-        if named is None and origin is None:
+    named = app.parse_project(check_filled("the project's name", project)) if project else None
+    folder = os.path.join(app.cwd, os.path.expanduser(path)) if path else app.cwd
+    is_settled = fetch or (path and named)  # what the clone itself says does not matter
+    url = None if is_settled else app.clone_remote(folder)
+    origin = app.parse_project(url) if url else None
+    if not fetch and (path or (origin is not None and named in (None, origin))):
+        clone, found = app.local_clone(folder), named or origin
+        if found is None:
             hint = "name the project: forgelore index-code --project OWNER/REPO, or any name if it is not on a forge"
             raise ConfigError(f"cannot tell which project {clone.folder} belongs to", hint=hint)
-        return named or _said(origin), clone
+        return found, clone
     if named is None:
         hint = "run this in a clone, give its path, or fetch one: forgelore index-code --project OWNER/REPO"
         raise ConfigError("not inside a clone", hint=hint)
     if named.forge == "local":
         raise ConfigError(f"{named} is not on a forge", hint="give the path of its clone: forgelore index-code PATH")
-    return named, app.fetch_clone(named, depth=request.depth)
-
-
-def _said(name: ProjectName | None) -> ProjectName:
-    assert name is not None
-    return name
-
-
-def _name_of_origin(app: App, folder: str) -> ProjectName | None:
-    url = origin_of(folder)
-    if not url or not url.startswith(("https://", "http://", "ssh://", "git://", "git@")):
-        return None
-    return app.parse_project(without_userinfo(url))
+    return named, app.fetch_clone(named, depth=depth)
 
 
 def _warn_of_clone(clone: Clone, files: IndexedFiles, commits: IndexedCommits | None) -> tuple[str, ...]:

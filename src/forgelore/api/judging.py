@@ -2,30 +2,36 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
-from forgelore.api.dedupe import check_cards, make_card
 from forgelore.api.find import make_retriever, read_source
-from forgelore.api.nouns.projects import load_project
-from forgelore.api.options import JudgeOptions
-from forgelore.api.patches import PatchReader, make_patch_reader
+from forgelore.api.index import update_index
+from forgelore.api.options import JudgeOptions, ModelOptions
 from forgelore.app import App
 from forgelore.browse.refs import find_item
 from forgelore.compare.calibrate import KINDS
+from forgelore.config import find_token
 from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade, TargetStates
 from forgelore.dedupe.candidates import make_candidates as make_flow
 from forgelore.dedupe.detect_new import Detection, DetectionSetting
 from forgelore.dedupe.detect_new import detect_new as detect_flow
 from forgelore.dedupe.gates import MIN_EDGE, RuleJudge
+from forgelore.dedupe.intent import CardMaker, CardsMade, RuleCards, make_cards
 from forgelore.dedupe.judge import DecisionsMade, JudgeSetting, judge_sets
 from forgelore.dedupe.verdict import AnyJudge
 from forgelore.errors import InvalidValue, LoreError, NotFound
+from forgelore.model import Project
+from forgelore.ports.forge import ForgeReader
 from forgelore.ports.progress import Watcher
 from forgelore.profiles import profile_of
 from forgelore.records import JudgedItem
 from forgelore.search.retriever import Retriever
+from forgelore.store.candidates import has_cards
+from forgelore.store.database import Store
+from forgelore.store.hits import load_subject
 from forgelore.store.projects import StoredProject
 from forgelore.store.sync import has_cursors
 from forgelore.text.refs import Ref, parse_ref
@@ -36,6 +42,11 @@ from forgelore.words import ItemKey, Kind
 JUDGES = ("builtin", "llm")
 MAX_CANDIDATES = 50
 _KEYS: tuple[Kind, ...] = ("issue", "change")
+CARD_MAKERS = ("auto", "builtin", "llm")
+CardStates = Literal["open", "closed", "all"]
+_STATES: dict[str, Sequence[str] | None] = {"open": ("open",), "closed": ("closed", "merged"), "all": None}
+MAX_CHARS = 60_000  # of a patch: thirty files of two thousand; a model is shown the beginning of each
+FAILURES = 3
 
 
 def make_candidates(
@@ -135,7 +146,7 @@ def detect_new(
         check_share(f"the {name} threshold", value)
     store, parsed = app.store(create=True), parse_ref(ref)
     if parsed.project:
-        project = load_project(app, parsed.project)
+        project = app.load_project(parsed.project)
     warnings: tuple[str, ...] = ()
     project = project or app.find_project(None)
     is_synced = project is not None and has_cursors(store, project.id)
@@ -179,6 +190,69 @@ def _refresh(app: App, retriever: Retriever, project: StoredProject, ref: Ref) -
     return ()
 
 
+class IntentAnswer(NamedTuple):
+    """What became of the cards of each kind. `warnings`: what cannot be searched yet, and why."""
+
+    kinds: tuple[CardsMade, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def make_intent_cards(
+    app: App, project: StoredProject, kinds: Sequence[str], *, maker: str, states: str, full: bool,
+    watcher: Watcher | None, options: ModelOptions,
+) -> IntentAnswer:  # fmt: skip
+    """Make the cards that are missing or older than their items, and make them searchable."""
+    if states not in _STATES:
+        raise InvalidValue(f"unknown states: {states!r}", hint=f"use {', '.join(_STATES)}")
+    app.store(create=True)
+    context, made_by = app.job(project, watcher), card_maker(app, project, maker, options)
+    made = tuple(
+        make_cards(context, one, made_by, states=_STATES[states], full=full, budget=options.get("budget"))
+        for one in kinds
+        if not app.stop.is_set()
+    )
+    return IntentAnswer(made, _index(app, project.id, made, watcher))
+
+
+def make_card(app: App, item_id: int) -> tuple[str, ...]:
+    """Bring the card of one item up to date; returns what went wrong with it."""
+    subject = load_subject(app.store(create=True), item_id)
+    project = app.stored_project(subject.project_id)
+    made = make_cards(app.job(project), subject.kind, card_maker(app, project, "auto", {}), item_ids=(item_id,))
+    failed = tuple(f"the model wrote no card: {error}" for error in made.errors)
+    return (*failed, *_index(app, subject.project_id, (made,), None))
+
+
+def check_cards(store: Store, project_id: int) -> None:
+    """Refuse to work by cards where there are none."""
+    if not has_cards(store, project_id):
+        raise InvalidValue("this project has no intent cards", hint="create them with: forgelore dedupe intent")
+
+
+def card_maker(app: App, project: StoredProject, name: str, options: ModelOptions) -> CardMaker:
+    """Return who makes cards: rules, the model of a profile, or, by name auto, a model where the settings name one.
+    Raises ConfigError where a model is asked for and the settings name none.
+    """
+    profile, workers, budget = options.get("profile"), options.get("workers", 1), options.get("budget")
+    if name not in CARD_MAKERS:
+        raise InvalidValue(f"unknown card maker: {name!r}", hint=f"one of: {', '.join(CARD_MAKERS)}")
+    check_workers(workers)
+    if budget is not None and budget < 1:
+        raise InvalidValue(f"invalid token budget: {budget}", hint="a card takes about 1,500 tokens")
+    if name == "builtin" or (name == "auto" and profile is None and not app.has_model):
+        return RuleCards()
+    from forgelore.dedupe.llm import ModelCards
+
+    fetch_patch = PatchReader(app, project).fetch if has_cursors(app.store(), project.id) else None
+    return ModelCards(app.chat_model(profile), workers=workers, fetch_patch=fetch_patch)
+
+
+def _index(app: App, project_id: int, made: Sequence[CardsMade], watcher: Watcher | None) -> tuple[str, ...]:
+    if not any(one.made for one in made):
+        return ()
+    return update_index(app, [project_id], "all", watcher).warnings
+
+
 def meant_kinds(kind: str | None) -> tuple[str, ...]:
     """Return the kinds that have duplicates, or the one that is meant."""
     if kind is None:
@@ -218,3 +292,54 @@ def opened_retriever(environ: Mapping[str, str], cwd: str, db: str) -> Iterator[
         yield make_retriever(app, app.config.embedder)
     finally:
         app.close()
+
+
+def make_patch_reader(app: App, project: StoredProject) -> Callable[[JudgedItem], str] | None:
+    """Return what reads the patches of many changes; None for an imported project, and without a token: a forge lets
+    nobody read hundreds of them unnamed.
+    """
+    is_synced = has_cursors(app.store(), project.id)
+    has_token = is_synced and find_token(app.config, app.environ, project.name.forge, project.name.host)[0]
+    return PatchReader(app, project).fetch if has_token else None
+
+
+class PatchReader:
+    """Reads the patches of one project's changes, for several threads; the project itself is asked for once.
+
+    A patch that is not shown is "": a model can do without. After a few failures in a row nobody asks further: each
+    takes half a minute of retries.
+    """
+
+    def __init__(self, app: App, project: StoredProject) -> None:
+        self._app, self._name = app, project.name
+        self._guard = threading.Lock()
+        self._current: Project | None = None
+        self._failures = 0
+
+    def fetch(self, item: JudgedItem) -> str:
+        """Return the beginning of a change's diff."""
+        if self._failures >= FAILURES:
+            return ""
+        try:
+            forge, project = self._connect()
+            found = forge.fetch_diff(project, ItemKey("change", item.number), max_chars=MAX_CHARS) or ""
+        except LoreError:
+            self._failures += 1
+            return ""
+        self._failures = 0
+        return found
+
+    def _connect(self) -> tuple[ForgeReader, Project]:
+        with self._guard:
+            forge = self._app.forge(self._name)
+            if self._current is None:
+                self._current = forge.fetch_project(self._name)
+            return forge, self._current
+
+
+def fetch_start_of_diff(forge: ForgeReader, project: Project, number: int) -> str:
+    """Return the beginning of a change's diff; "" where the forge does not show it: a judge can do without."""
+    try:
+        return forge.fetch_diff(project, ItemKey("change", number), max_chars=MAX_CHARS) or ""
+    except LoreError:
+        return ""

@@ -3,7 +3,6 @@
 import os
 from typing import get_args
 
-from forgelore.api.nouns.projects import require_project
 from forgelore.app import App
 from forgelore.checkout import clone_root
 from forgelore.errors import InvalidValue
@@ -42,7 +41,7 @@ class Paths:
             check_whole("offset", offset, 1_000_000)
         request = make_request(self._app, path, after=after, before=before, limit=limit)
         request = request._replace(offset=offset, kind=kind)
-        return load_history(self._app.store(), require_project(self._app, project), request)
+        return load_history(self._app.store(), self._app.require_project(project), request)
 
     def extract_decisions(
         self, path: str, *, project: str | None = None, profile: str | None = None, budget: int = 60_000,
@@ -60,7 +59,7 @@ class Paths:
             raise InvalidValue(f"invalid token budget: {str(budget)[:60]!r}", hint=hint)
         request = make_request(app, path, after=None, before=None, limit=1)
         setting = ExtractionSetting(app.chat_model(profile), budget, app.now_ms, app.stop.is_set, app.watch(watcher))
-        store, meant = app.store(create=True), require_project(app, project)
+        store, meant = app.store(create=True), app.require_project(project)
         return extract_history(store, meant, request, setting, include_internal=included)
 
 

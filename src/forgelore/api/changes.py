@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from forgelore.api.nouns.projects import find_project, require_project
 from forgelore.app import App
 from forgelore.browse.refs import find_row
 from forgelore.compare.overlap import (
@@ -18,7 +17,7 @@ from forgelore.compare.overlap import (
 from forgelore.errors import InvalidValue, NotFound
 from forgelore.store.change_lines import ChangeRow, count_open_changes
 from forgelore.store.database import Store
-from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.projects import StoredProject
 from forgelore.text.patches import find_diff_paths, read_diff
 from forgelore.text.refs import parse_ref, shown_ref
 from forgelore.text.values import check_filled, check_number, check_whole
@@ -75,8 +74,8 @@ class Changes:
         if ref is not None:
             if draft:
                 raise InvalidValue("a change that exists brings its own diff", hint="leave out the ref, or the rest")
-            return _of_ref(self._app, ref, find_project(self._app, project), limit)
-        store, meant = self._app.store(), require_project(self._app, project)
+            return _of_ref(self._app, ref, self._app.named_project(project), limit)
+        store, meant = self._app.store(), self._app.require_project(project)
         if draft:
             found = find_overlaps(store, meant.id, draft, as_of=self._app.now_ms())
             return _answer(store, meant, None, found, limit)
@@ -97,7 +96,7 @@ def _of_ref(app: App, ref: str | int, project: StoredProject | None, limit: int)
     mine = load_change_facts(store, row.project_id, [row.id]).get(row.id)
     if mine is None or mine.row is None:
         raise NotFound(f"{ref} is gone from its forge")
-    meant = next(one for one in list_projects(store) if one.id == row.project_id)
+    meant = app.stored_project(row.project_id)
     as_of = mine.row.merged_at or mine.row.closed_at or app.now_ms()
     found = find_overlaps(store, meant.id, mine, as_of=as_of)
     return _answer(store, meant, mine.row, found, limit)

@@ -1,21 +1,68 @@
-"""The whole chain of deduplication: candidates, judge, clusters, plan, and what is missing before it is applied."""
+"""The steps of deduplication put together, each by itself and all in a row: which project and items are meant, which
+forge is asked, with which settings.
+"""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from forgelore.api.dedupe import make_clusters, make_plan
+from forgelore.api.dedupe import Dedupe
 from forgelore.api.judging import JudgeChoice, judge_candidates, make_candidates
-from forgelore.api.nouns.projects import require_project
-from forgelore.api.reviewing import QueueWords, read_queue
 from forgelore.app import App
-from forgelore.dedupe.apply import check_proof, load_plan
+from forgelore.context import JobContext
+from forgelore.dedupe.apply import Applied, AppliedLine, ApplySettings, apply_plan, check_proof, load_plan
 from forgelore.dedupe.candidates import CandidateSetting, CandidatesMade
 from forgelore.dedupe.clusters import TargetPolicy
 from forgelore.dedupe.gates import MIN_CLOSE
 from forgelore.dedupe.judge import DecisionsMade, JudgeSetting
-from forgelore.dedupe.plan import CLUSTERED, Canonicalized, ClosingPlan, PlanSettings
+from forgelore.dedupe.plan import (
+    CLUSTERED,
+    Canonicalized,
+    ClosingPlan,
+    ClusterSettings,
+    PlanSettings,
+    canonicalize,
+    plan_closings,
+)
+from forgelore.dedupe.rollback import RolledBack, RolledBackItem, load_applied, roll_back
 from forgelore.errors import Stopped, Unproven
 from forgelore.ports.progress import Watcher
 from forgelore.search.retriever import Retriever
+
+
+def make_clusters(app: App, project: str | None, *, bound: int, dry_run: bool) -> Canonicalized:
+    settings = ClusterSettings(bound, app.config.dedupe_language, app.config.maintainers)
+    return canonicalize(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
+
+
+def make_plan(app: App, project: str | None, settings: PlanSettings, *, dry_run: bool) -> ClosingPlan:
+    settings = settings._replace(maintainers=app.config.maintainers, keep_open=app.config.keep_open_labels)
+    return plan_closings(_job(app, project, dry_run=dry_run), settings, dry_run=dry_run)
+
+
+def _job(app: App, project: str | None, *, dry_run: bool) -> JobContext:
+    """A dry run may be asked of a store that nobody can write to."""
+    app.store(create=not dry_run)
+    return app.job(app.require_project(project))
+
+
+def apply_run(
+    app: App, run: int, *, unproven: bool, close_after: int, force: bool,
+    on_line: Callable[[AppliedLine], None] | None,
+) -> Applied:  # fmt: skip
+    store = app.store(create=True)
+    plan = load_plan(store, run)
+    project, config = app.stored_project(plan.project_id), app.config
+    settings = ApplySettings(
+        config.close_message, close_after, unproven, config.maintainers, force, config.keep_open_labels
+    )
+    return apply_plan(app.job(project), app.forge(project.name), plan, settings, on_line=on_line)
+
+
+def roll_back_run(app: App, run: int, *, force: bool, on_item: Callable[[RolledBackItem], None] | None) -> RolledBack:
+    store = app.store(create=True)
+    applied = load_applied(store, run)
+    project = app.stored_project(applied.project_id)
+    return roll_back(app.job(project), app.forge(project.name), applied, force=force, on_item=on_item)
 
 
 class ChainSetting(NamedTuple):
@@ -51,7 +98,7 @@ def run_chain(
     app: App, retriever: Retriever, project: str | None, setting: ChainSetting, *, watcher: Watcher | None
 ) -> DedupeChain:
     """Do every step that needs doing, to a kept plan. A run that is stopped goes on where it was."""
-    meant = require_project(app, project)
+    meant = app.require_project(project)
     name = str(meant.name)
     made = make_candidates(
         app, retriever, meant, setting.candidates, kind=setting.kind, workers=setting.workers, is_full=False,
@@ -63,7 +110,7 @@ def run_chain(
     clusters = make_clusters(app, name, bound=setting.bound, dry_run=False)
     kinds = (setting.kind,) if setting.kind else CLUSTERED
     plan = make_plan(app, name, PlanSettings(setting.target_policy, setting.min_close, kinds), dry_run=False)
-    queue = read_queue(app, name, QueueWords(setting.kind, limit=1), person=None)
+    queue = Dedupe(app, lambda: retriever).queue(project=name, kind=setting.kind, limit=1)
     return DedupeChain(name, made, decided, clusters, plan, *_find_proof(app, plan), queue.forecast.worth_a_look)
 
 

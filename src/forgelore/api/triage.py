@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.api.nouns.projects import find_project, require_project
-from forgelore.api.renamed import renamed, warn_renamed
+from forgelore.api.options import renamed, warn_renamed
 from forgelore.app import App
 from forgelore.browse.refs import find_item
 from forgelore.errors import InvalidValue
@@ -12,7 +11,7 @@ from forgelore.model import Project
 from forgelore.search.retriever import Retriever
 from forgelore.store.hits import load_subject
 from forgelore.store.item_lists import load_number
-from forgelore.store.projects import StoredProject, list_projects
+from forgelore.store.projects import StoredProject
 from forgelore.text.refs import parse_ref
 from forgelore.text.values import check_filled
 from forgelore.triage.events import Inputs
@@ -50,7 +49,7 @@ class Triage:
         warn_renamed("history.triage(…)", "history.triage.run(…)")
         return self.run(*given, **options)  # type: ignore[arg-type]
 
-    @renamed(is_posted="post")
+    @renamed
     def run(
         self, ref: str | int, inputs: Inputs | None = None, *, project: str | None = None, post: bool = False
     ) -> TriageAnswer:
@@ -59,7 +58,7 @@ class Triage:
 
         What the store knows is compared; the item itself is read anew from its forge before anything is posted.
         """
-        default = find_project(self._app, project)
+        default = self._app.named_project(project)
         context, key = _make_context(
             self._app, self._make_retriever(), ref, inputs or Inputs(), default, has_forge=post
         )
@@ -86,7 +85,7 @@ class Triage:
         now_ms = self._app.now_ms()
         start = parse_when(check_filled("since", since), now_ms)
         end = parse_when(check_filled("until", until), now_ms) if until is not None else now_ms
-        stored, retriever = require_project(self._app, project), self._make_retriever()
+        stored, retriever = self._app.require_project(project), self._make_retriever()
         context = TriageContext(
             self._app.store(), None, Project(stored.name), stored.id, retriever, retriever.embedder, inputs or Inputs(),
             now_ms=self._app.now_ms,
@@ -94,7 +93,7 @@ class Triage:
         kinds: tuple[Kind, ...] = (kind,) if kind else ("issue", "change")
         return replay(context, start, end, kinds=kinds, watcher=watcher, should_stop=self._app.stop.is_set)
 
-    @renamed(is_reader="read_only")
+    @renamed
     def handle_event(
         self, event: "Event", inputs: Inputs, *, forge: str, places: "BotPlaces", read_only: bool = False
     ) -> "BotResult":
@@ -112,7 +111,7 @@ def _make_context(
     store = app.store()
     subject = load_subject(store, find_item(store, parse_ref(text), project, app.hosts))
     number = load_number(store, subject.item_id)
-    stored = next(one for one in list_projects(store) if one.id == subject.project_id)
+    stored = app.stored_project(subject.project_id)
     forge: Forge | None = app.forge(stored.name) if has_forge and stored.name.forge != "local" else None
     current = forge.fetch_project(stored.name) if forge else Project(stored.name)
     context = TriageContext(store, forge, current, stored.id, retriever, retriever.embedder, inputs, now_ms=app.now_ms)

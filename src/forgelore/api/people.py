@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from forgelore.api.nouns.paths import find_place
-from forgelore.api.nouns.projects import find_project, require_project
+from forgelore.api.paths import find_place
 from forgelore.app import App
 from forgelore.errors import ConfigError, LoreError, NotFound
 from forgelore.history.people import (
@@ -38,7 +37,7 @@ class People:
         """Return what a person wrote, reviewed, resolved and knows best: `who("ana")`, `who("@Ana", after="1y")`.
         Raises NotFound, with the nearest name, for somebody nobody here has heard of.
         """
-        found = find_project(self._app, project)
+        found = self._app.named_project(project)
         login = resolve_person(self._app.store(), person)
         return load_person(self._app.store(), _scope(self._app, login, found, after, limit), project)
 
@@ -47,7 +46,7 @@ class People:
         committed it, and when last. A file is followed through renames. Raises NotFound, with the nearest path.
         """
         check_whole("limit", limit, MAX)
-        store, found = self._app.store(), require_project(self._app, project)
+        store, found = self._app.store(), self._app.require_project(project)
         meant = find_path(store, found.id, path, find_place(self._app.cwd))
         if not meant.is_known:
             near = suggest_path(store, found.id, meant.shown)
@@ -79,7 +78,7 @@ class People:
         """Return what waits for you: reviews, questions, threads, what is assigned to you, where you are mentioned.
         Without a login you are whoever the setting `me`, the token or git says; raises ConfigError where none does.
         """
-        app, found = self._app, find_project(self._app, project)
+        app, found = self._app, self._app.named_project(project)
         if login is not None:
             name, known_from = resolve_person(app.store(), login), "the command"
         else:

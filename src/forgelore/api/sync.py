@@ -4,8 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from forgelore.api.nouns.projects import load_project, require_project
-from forgelore.api.renamed import warn_renamed
+from forgelore.api.options import warn_renamed
 from forgelore.app import App
 from forgelore.words import ProjectName
 
@@ -56,7 +55,7 @@ class Sync:
         from forgelore.api.fetch import refresh
         from forgelore.text.dates import parse_when
 
-        meant = require_project(self._app, project)
+        meant = self._app.require_project(project)
         moment = parse_when(since, self._app.now_ms()) if since is not None else None
         return refresh(self._app, meant, known=known, since=moment, force=force, index=index, watcher=watcher)
 
@@ -95,7 +94,7 @@ class Sync:
         """Read the stored answers of a project's forge again, without a request, and mend what differs from them."""
         from forgelore.api.fetch import replay
 
-        found = load_project(self._app, project)
+        found = self._app.load_project(project)
         return replay(self._app, found, kinds=kinds, force=force, index=index, watcher=watcher)
 
     def export_lines(self, *, project: str, include_internal: bool = False) -> Iterator[bytes]:
@@ -105,13 +104,13 @@ class Sync:
         from forgelore.sync.archive import export_lines
 
         included = self._app.narrow_internal(include_internal)
-        return export_lines(self._app.store(), load_project(self._app, project), include_internal=included)
+        return export_lines(self._app.store(), self._app.load_project(project), include_internal=included)
 
     def export_to(self, stream: BinaryIO, *, project: str, include_internal: bool = False) -> "Exported":
         """Write these lines to an open stream of bytes."""
         from forgelore.sync.archive import export_to
 
-        store, found = self._app.store(), load_project(self._app, project)
+        store, found = self._app.store(), self._app.load_project(project)
         included = self._app.narrow_internal(include_internal)
         done = export_to(store, found, stream, include_internal=included)
         return done if self._app.viewer.includes_internal else done._replace(left_out=0)
@@ -120,7 +119,7 @@ class Sync:
         """Write these lines to a file, whole or not at all."""
         from forgelore.sync.archive import export_file
 
-        store, found = self._app.store(), load_project(self._app, project)
+        store, found = self._app.store(), self._app.load_project(project)
         included = self._app.narrow_internal(include_internal)
         done = export_file(store, found, os.fspath(path), include_internal=included)
         return done if self._app.viewer.includes_internal else done._replace(left_out=0)

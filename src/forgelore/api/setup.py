@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgelore.api.renamed import renamed
+from forgelore.api.options import renamed
 from forgelore.app import App
 from forgelore.config import CLONE_FILE, user_file
 from forgelore.errors import AuthError, ConfigError, InvalidValue, Locked, StoreError
@@ -91,7 +91,7 @@ class Setup:
         _write_atomically(path, f'{before}{end}\n[[forges]]\nhost = "{name}"\nkind = "{kind}"\n{token}')
         return AddedHost(name, path)
 
-    @renamed(is_offline="offline")
+    @renamed
     def check(self, *, offline: bool = False, watcher: "Watcher | None" = None) -> "Iterator[DoctorCheck]":
         """Yield what is in place and what is not, one check after another. Each forge is asked once, for 5 seconds at
         most, and the watcher hears the name of a server before it is asked.

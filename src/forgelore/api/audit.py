@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Unpack
 
-from forgelore.api.judging import check_share, check_workers, make_judge, meant_kinds
-from forgelore.api.nouns.projects import require_project
+from forgelore.api.dedupe import user_name
+from forgelore.api.judging import check_share, check_workers, make_judge, make_patch_reader, meant_kinds
 from forgelore.api.options import AuditOptions
-from forgelore.api.overrides import user_name
-from forgelore.api.patches import make_patch_reader
 from forgelore.app import App
 from forgelore.context import JobContext
 from forgelore.dedupe.audit import AuditReport, AuditSetting, audit_history, audit_lanes
@@ -85,7 +83,7 @@ class Audit:
         """Keep what the person at this machine says of pairs (duplicate, related, different, unsure); returns how
         many.
         """
-        store, meant = self._app.store(create=True), require_project(self._app, project)
+        store, meant = self._app.store(create=True), self._app.require_project(project)
         return save_pair_labels(store, meant.id, labels, said_by=user_name(), now_ms=self._app.now_ms())
 
     def read_labels(self, path: str) -> list[PairLabel]:
@@ -109,7 +107,7 @@ class Audit:
         if rank_max is not None and rank_max < 1:
             raise InvalidValue(f"invalid rank: {rank_max:g}", hint="ranks start at 1")
         store = self._app.store()
-        project_id = 0 if run is not None else require_project(self._app, project).id
+        project_id = 0 if run is not None else self._app.require_project(project).id
         bounds = GateBounds(rank_max, score_min, gap_min, confidence_min)
         return analyse_audit(store, find_audit(store, project_id, run), bounds)
 
@@ -134,7 +132,7 @@ def _make_context(app: App, options: AuditOptions, setting: AuditSetting) -> Job
     if not 0 <= setting.others <= MAX:
         raise InvalidValue(f"invalid number of other items: {setting.others}", hint=f"use 0 to {MAX:,}")
     app.store(create=True)
-    return app.job(require_project(app, options.get("project")), options.get("watcher"))
+    return app.job(app.require_project(options.get("project")), options.get("watcher"))
 
 
 def _make_lane(app: App, name: str, *, budget: int | None = None, project: StoredProject | None = None) -> AnyJudge:
