@@ -13,7 +13,7 @@ from forgelore.store.candidates import (
     replace_clusters,
     save_set,
 )
-from forgelore.store.closings import NewWrite, begin_write, end_write, list_writes, load_closed_onto
+from forgelore.store.closings import JournalEntry, begin_write, end_write, list_writes, load_closed_onto
 from forgelore.store.decisions import (
     NewDecision,
     Override,
@@ -157,7 +157,7 @@ def test_the_journal_outlives_items_runs_and_projects(store):
     with store.transaction():
         begin_run(store, 1, "plan", {}, 10)
         run = begin_run(store, 1, "apply", {}, 10, of_run=1)
-        new = NewWrite(run, 1, ItemKey("issue", 2), "ana", "close", {"target": 1}, {"labels": ["bug"]})
+        new = JournalEntry(run, 1, ItemKey("issue", 2), "ana", "close", {"target": 1}, {"labels": ["bug"]})
         entry = begin_write(store, new, 20)
         end_write(store, entry.id, "done", {"closed_by": "ana", "closed_at": 21}, 22)
     assert load_closed_onto(store, 1) == {id_of(store, 2): id_of(store, 1)}

@@ -42,7 +42,7 @@ from forgelore.store.candidates import (
     save_set,
 )
 from forgelore.store.closings import (
-    NewWrite,
+    JournalEntry,
     begin_write,
     end_write,
     find_run_of,
@@ -288,7 +288,7 @@ def test_runs_are_listed_newest_first_of_a_step_or_of_all(store, web):
 
 def test_a_number_that_the_journal_knows_is_given_to_no_other_run(store, web):
     run_id = begin_run(store, web, "apply", {}, NOW)
-    begin_write(store, NewWrite(run_id, web, FIRST, "bot", "close", {}, {}), NOW)
+    begin_write(store, JournalEntry(run_id, web, FIRST, "bot", "close", {}, {}), NOW)
     forget_project(store, web)
     again = begin_run(store, project(store), "apply", {}, NOW)
     assert again > run_id
@@ -326,7 +326,7 @@ def test_a_plan_sees_live_items_with_their_newest_comment(store, web, ids):
 
 def test_a_write_is_known_before_it_is_sent_and_completed_by_its_answer(store, opened, web):
     run_id = begin_run(store, web, "apply", {}, NOW)
-    entry = begin_write(store, NewWrite(run_id, web, FIRST, "bot", "label", {"label": "dup"}, {"labels": []}), NOW)
+    entry = begin_write(store, JournalEntry(run_id, web, FIRST, "bot", "label", {"label": "dup"}, {"labels": []}), NOW)
     assert list_writes(opened(), run_id) == [entry]
     assert (entry.status, entry.answer) == ("sent", None)
     end_write(store, entry.id, "done", {"id": 5}, NOW + 1)
@@ -336,7 +336,7 @@ def test_a_write_is_known_before_it_is_sent_and_completed_by_its_answer(store, o
 
 
 def write(store, web, run_id, step, status, key=FIRST, **request):
-    entry = begin_write(store, NewWrite(run_id, web, key, "bot", step, request, {}), NOW)
+    entry = begin_write(store, JournalEntry(run_id, web, key, "bot", step, request, {}), NOW)
     end_write(store, entry.id, status, {}, NOW)
 
 

@@ -22,6 +22,7 @@ Runs that write are one at a time in a project, resumed where an earlier one was
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from forgelore.context import JobContext
@@ -34,7 +35,6 @@ from forgelore.profiles import profile_of
 from forgelore.store.closings import (
     JournalEntry,
     JournalValue,
-    NewWrite,
     begin_write,
     end_write,
     find_run_of,
@@ -53,6 +53,7 @@ _SURE = (AuthError, NotFound, ConversationLocked, WriteDelayed, WriteRefused)
 _PAUSES_S = (0.0, 1.0, 2.0, 4.0, 8.0)  # before each look for a write whose answer was lost
 
 JournalValues = Mapping[str, JournalValue]
+NOTHING: JournalValues = {}
 NOT_FOUND: JournalValues = {"found": "not done"}
 
 
@@ -83,25 +84,23 @@ class WriteContext(NamedTuple):
         return self.job.now_ms()
 
 
-class Write(NamedTuple):
-    """One write: its step, what is asked for, what a rollback restores, and what sends it."""
-
-    key: ItemKey
-    step: str
-    request: JournalValues
-    before: JournalValues
-    send: Callable[[], JournalValues]
-
-
-def perform(context: WriteContext, write: Write) -> JournalValues:
-    """Write down, send once, look, complete; returns what the forge said and shows of it. Raises LostWrite when nobody
-    can know (the entry then stays as sent), WriteDelayed when it may be sent after a new look, NoEffect when the forge
-    said yes and did nothing.
+def perform(
+    context: WriteContext, key: ItemKey, step: str, request: JournalValues, send: Callable[[], object], *,
+    before: JournalValues = NOTHING,
+) -> JournalValues:  # fmt: skip
+    """Write down, send once, look, complete; returns what the forge said and shows of it. `send`: a mapping that it
+    returns is kept as the forge's answer. `before`: what a rollback restores. Raises LostWrite when nobody can know
+    (the entry then stays as sent), WriteDelayed when it may be sent after a new look, NoEffect when the forge said yes
+    and did nothing.
     """
-    entry = _begin(context, write)
+    write = JournalEntry(context.run_id, context.project_id, key, context.own, step, request, before)
+    with context.store.transaction():
+        context.lock.confirm(context.now_ms())
+        entry = begin_write(context.store, write, context.now_ms())
     answer: JournalValues = {}
     try:
-        answer = write.send()
+        sent = send()
+        answer = sent if isinstance(sent, dict) else {}
     except LostWrite:
         if (found := _look_again(context, entry)) is None:
             raise
@@ -109,11 +108,11 @@ def perform(context: WriteContext, write: Write) -> JournalValues:
         complete(context, entry.id, "failed", {"error": error.message})
         raise
     else:
-        found = _look_again(context, entry) if write.step in _SIGNS else {}
+        found = _look_again(context, entry) if step in _SIGNS else {}
     if found is None:
         complete(context, entry.id, "failed", NOT_FOUND)
         raise NoEffect(
-            f"the forge took the {write.step} of {write.key.kind} {write.key.number}, and it had no effect",
+            f"the forge accepted the {step} of {key.kind} {key.number}, but nothing changed",
             hint="run the same command again",
         )
     done = {**answer, **found}
@@ -133,13 +132,6 @@ def complete(context: WriteContext, entry_id: int, status: str, answer: JournalV
     with context.store.transaction():
         context.lock.confirm(context.now_ms())
         end_write(context.store, entry_id, status, answer, context.now_ms())
-
-
-def _begin(context: WriteContext, write: Write) -> JournalEntry:
-    new = NewWrite(context.run_id, context.project_id, write.key, context.own, write.step, write.request, write.before)
-    with context.store.transaction():
-        context.lock.confirm(context.now_ms())
-        return begin_write(context.store, new, context.now_ms())
 
 
 class LiveState(NamedTuple):
@@ -315,41 +307,32 @@ def close_item(context: WriteContext, target_id: int, state: LiveState, target: 
     """Close an item natively as a duplicate of another, and keep who closed it when, as the forge tells it. False:
     somebody reopened it at once.
     """
-    key = state.item.key
-
-    def send() -> JournalValues:
-        context.forge.close_as_duplicate(context.project, state.item, target)
-        return {}
-
     request: JournalValues = {"target_id": target_id, "target": target.key.number}
-    done = perform(context, Write(key, "close", request, before_closing(state, target), send))
-    return "closed_by" in done
+    send = partial(context.forge.close_as_duplicate, context.project, state.item, target)
+    return "closed_by" in perform(context, state.item.key, "close", request, send, before=before_closing(state, target))
 
 
 def comment_on(context: WriteContext, item_id: int, key: ItemKey, words: str, target: ItemKey, *, hours: int) -> None:
     """Post the comment that names the other item."""
-    ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
-    body = build_message(
-        words, marker=closing_marker(context.store_id, context.run_id, item_id), target=ref, hours=hours
-    )
+    marker = closing_marker(context.store_id, context.run_id, item_id)
+    body = build_message(words, marker=marker, target=_ref_of(context, target), hours=hours)
 
     def send() -> JournalValues:
         posted = context.forge.create_comment(context.project, key, body)
         return {"comment_id": posted.id, "created_at": posted.created_at}
 
-    perform(context, Write(key, "comment", {"body": body}, {}, send))
+    perform(context, key, "comment", {"body": body}, send)
+
+
+def _ref_of(context: WriteContext, key: ItemKey) -> str:
+    return f"{profile_of(context.forge.name).sigil(key.kind)}{key.number}"
 
 
 def label_item(context: WriteContext, state: LiveState, label: str) -> None:
     """Give an item a label on top of those that it has."""
-    key = state.item.key
-
-    def send() -> JournalValues:
-        context.forge.add_labels(context.project, key, [label])
-        return {}
-
-    write = Write(key, "label", {"labels": [label]}, {"labels": list(state.item.labels)}, send)
-    perform(context, write)
+    send = partial(context.forge.add_labels, context.project, state.item.key, [label])
+    before: JournalValues = {"labels": list(state.item.labels)}
+    perform(context, state.item.key, "label", {"labels": [label]}, send, before=before)
 
 
 def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: LiveState, target: ItemKey) -> None:
@@ -358,23 +341,14 @@ def withdraw(context: WriteContext, done: Mapping[str, JournalEntry], state: Liv
     comment_id = (said.answer or {}).get("comment_id") if said else None
     if said is not None and isinstance(comment_id, int) and "withdraw" not in done:
         marker = str(said.request.get("body")).partition("\n")[0]
-        ref = f"{profile_of(context.forge.name).sigil(target.kind)}{target.number}"
-        body = build_message(STAYS_OPEN, marker=marker, target=ref)
-
-        def change() -> JournalValues:
-            context.forge.update_comment(context.project, key, comment_id, body)
-            return {}
-
-        perform(context, Write(key, "withdraw", {"comment_id": comment_id, "body": body}, {}, change))
+        body = build_message(STAYS_OPEN, marker=marker, target=_ref_of(context, target))
+        send = partial(context.forge.update_comment, context.project, key, comment_id, body)
+        perform(context, key, "withdraw", {"comment_id": comment_id, "body": body}, send)
     before = given.before.get("labels") if given else None
     is_ours = isinstance(before, list) and GRACE_LABEL not in before
     if is_ours and "unlabel" not in done and GRACE_LABEL in state.item.labels:
-
-        def remove() -> JournalValues:
-            context.forge.remove_labels(context.project, key, [GRACE_LABEL])
-            return {}
-
-        perform(context, Write(key, "unlabel", {"labels": [GRACE_LABEL]}, {}, remove))
+        remove = partial(context.forge.remove_labels, context.project, key, [GRACE_LABEL])
+        perform(context, key, "unlabel", {"labels": [GRACE_LABEL]}, remove)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from forgelore.dedupe.journal import (
     JournalValues,
     LiveState,
     NoEffect,
-    Write,
     WriteContext,
     fetch_live,
     is_still_closed_by,
@@ -153,7 +152,7 @@ class _Restoring:
             self.problems.append(f"{closed_by} closed it in the meantime: it stays closed, and nothing was undone")
             return False
         try:
-            self._send("reopen", {}, partial(context.forge.reopen, context.project, self._key))
+            perform(context, self._key, "reopen", {}, partial(context.forge.reopen, context.project, self._key))
         except NoEffect as error:
             self.problems.append(f"it is still closed: {error.message}")
             return False
@@ -233,17 +232,10 @@ class _Restoring:
     def _try(self, step: str, request: JournalValues, send: Callable[[], object], what: str) -> bool:
         """Send what another account than the one that wrote it may not be allowed to take back."""
         try:
-            self._send(step, request, send)
+            perform(self._context, self._key, step, request, send)
         except (AuthError, NoEffect) as error:
             if isinstance(error, AuthError) and error.is_rejected:
                 raise
             self.problems.append(f"{what} is still there: {error.message}")
             return False
         return True
-
-    def _send(self, step: str, request: JournalValues, send: Callable[[], object]) -> None:
-        def sent() -> JournalValues:
-            send()
-            return {}
-
-        perform(self._context, Write(self._key, step, request, {}, sent))

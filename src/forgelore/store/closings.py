@@ -208,8 +208,10 @@ def list_graces(store: Store, project_id: int) -> list[GracePeriod]:
 JournalValue = str | int | float | bool | None | list[str] | list[int]
 
 
-class NewWrite(NamedTuple):
-    """What is about to be sent, to which item, with whose token."""
+class JournalEntry(NamedTuple):
+    """A write to a forge: what is asked of which item, with whose token, what a rollback restores, and what came of it.
+    `id` 0: it is not written down yet.
+    """
 
     run_id: int
     project_id: int
@@ -218,20 +220,11 @@ class NewWrite(NamedTuple):
     step: str
     request: Mapping[str, JournalValue]
     before: Mapping[str, JournalValue]
-
-
-class JournalEntry(NamedTuple):
-    id: int
-    run_id: int
-    key: ItemKey
-    account: str | None
-    step: str
-    request: Mapping[str, JournalValue]
-    before: Mapping[str, JournalValue]
-    answer: Mapping[str, JournalValue] | None
-    status: str
-    sent_at: int
-    answered_at: int | None
+    answer: Mapping[str, JournalValue] | None = None
+    status: str = "sent"
+    sent_at: int = 0
+    answered_at: int | None = None
+    id: int = 0
 
 
 def load_store_id(store: Store) -> str:
@@ -246,18 +239,15 @@ def keep_every_write(store: Store) -> None:
     store.commit_durably()
 
 
-def begin_write(store: Store, new: NewWrite, now_ms: int) -> JournalEntry:
+def begin_write(store: Store, write: JournalEntry, now_ms: int) -> JournalEntry:
     """Write down what is about to be sent. In a transaction that ends before it is."""
     sql = """
         INSERT INTO write_journal (run_id, project_id, kind, number, account, step, request, before, status, sent_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'sent', ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
-    texts = (json.dumps(dict(new.request)), json.dumps(dict(new.before)))
-    place = (new.run_id, new.project_id, new.key.kind, new.key.number)
-    entry_id = store.insert(sql, *place, new.account, new.step, *texts, now_ms)
-    return JournalEntry(
-        entry_id, new.run_id, new.key, new.account, new.step, new.request, new.before, None, "sent", now_ms, None
-    )
+    texts = (json.dumps(dict(write.request)), json.dumps(dict(write.before)))
+    place = (write.run_id, write.project_id, write.key.kind, write.key.number, write.account, write.step)
+    return write._replace(id=store.insert(sql, *place, *texts, write.status, now_ms), sent_at=now_ms)
 
 
 def end_write(store: Store, entry_id: int, status: str, answer: Mapping[str, JournalValue], now_ms: int) -> None:
@@ -269,7 +259,8 @@ def end_write(store: Store, entry_id: int, status: str, answer: Mapping[str, Jou
 def list_writes(store: Store, run_id: int, key: ItemKey | None = None) -> list[JournalEntry]:
     """Return the entries of a run, or of one item in it, in the order in which they were sent."""
     sql = """
-        SELECT id, run_id, kind, number, account, step, request, before, answer, status, sent_at, answered_at
+        SELECT run_id, project_id, kind, number, account, step, request, before, answer, status, sent_at, answered_at,
+            id
         FROM write_journal
         WHERE run_id = ? AND kind = coalesce(?, kind) AND number = coalesce(?, number)
         ORDER BY id
@@ -322,7 +313,9 @@ def _list_closed(store: Store, project_id: int) -> list[tuple[int, int, bool]]:
 
 
 def _as_entry(row: tuple[object, ...]) -> JournalEntry:
-    entry_id, run_id, kind, number, account, step, request, before, answer, *rest = row
-    known = json.loads(str(answer)) if answer is not None else None
-    texts = (json.loads(str(request)), json.loads(str(before)), known)
-    return JournalEntry._make((entry_id, run_id, ItemKey(kind, number), account, step, *texts, *rest))  # type: ignore[arg-type]
+    run_id, project_id, kind, number, account, step, *texts, status, sent_at, answered_at, entry_id = row
+    request, before, answer = (json.loads(str(text)) if text is not None else None for text in texts)
+    key = ItemKey(kind, number)  # type: ignore[arg-type]
+    return JournalEntry._make(
+        (run_id, project_id, key, account, step, request, before, answer, status, sent_at, answered_at, entry_id)
+    )
