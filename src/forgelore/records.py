@@ -78,16 +78,26 @@ class EdgeJudge(NamedTuple):
         return f"{self.judge} {self.model}".strip()
 
 
-class Override(NamedTuple):
-    """What a person said: accept or reject a pair, take an item out of its cluster, make it the canonical. `target_id`:
-    of a pair, else 0.
+class Edge(NamedTuple):
+    """An accepted decision: `source` repeats `target`."""
+
+    source: int
+    target: int
+    confidence: float
+
+
+class HumanDecision(NamedTuple):
+    """What a person decided about a pair, or about one item (`target_id` 0): accept, reject, split or canonical by
+    command, same, related, twin, not or unsure in a review (`item_id` is the newer item there), duplicate, related,
+    different or unsure in an audit. `chance`: that the pair is a duplicate, as it was estimated then.
     """
 
     item_id: int
-    action: str
     target_id: int
+    decision: str
     said_by: str
     said_at: int
+    chance: float | None = None
 
 
 class PlannedClosing(NamedTuple):

@@ -6,7 +6,7 @@ from forgelore.dedupe.overrides import override
 from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, plan_closings
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.rollback import load_applied, roll_back
-from forgelore.store.decisions import NewDecision, begin_run, save_decision
+from forgelore.store.decisions import Decision, begin_run, save_decision
 from forgelore.store.projects import list_projects
 
 
@@ -76,14 +76,14 @@ class ClosingLab:
         min_gap=0.26,
     ):  # fmt: skip
         """As a run of `dedupe judge` with these thresholds would."""
-        facts = dict.fromkeys(NewDecision._fields) | {"policy": "batch", "prompt_hash": "", "verdict": "", "reason": ""}
+        facts = dict.fromkeys(Decision._fields) | {"policy": "batch", "prompt_hash": "", "verdict": "", "reason": ""}
         facts |= {"project_id": self.stored.id, "item_id": self.id_of(number, kind), "outcome": "accepted"}
         facts |= {"target_id": self.id_of(target, kind), "confidence": confidence, "judge": judge, "model": model}
         thresholds = {"min_edge": min_edge, "min_gap": min_gap}
         with self.store.transaction():
             run_id = begin_run(self.store, self.stored.id, "judge", thresholds, 1_000)
             facts |= {"run_id": run_id, "prompt_tokens": 0, "answer_tokens": 0}
-            save_decision(self.store, NewDecision(**facts), 1_000)
+            save_decision(self.store, Decision(**facts), 1_000)
 
     def say(self, action, number, target=None, kind="issue"):
         other = self.id_of(target, kind) if target else None

@@ -16,7 +16,7 @@ from forgelore.dedupe.clusters import (
     plan_cluster,
 )
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.records import Override
+from forgelore.records import HumanDecision
 
 pairs = st.tuples(st.integers(1, 20), st.integers(1, 20), st.integers(0, 2))
 edges = st.lists(pairs, max_size=25).map(lambda each: [Edge(one, two, 0.85 + at / 20) for one, two, at in each])
@@ -223,7 +223,7 @@ def test_a_person_may_accept_a_pair_against_its_dates():
 
 
 def test_copies_repeat_each_other_unless_a_person_said_otherwise():
-    said = [Override(5, "reject", 1, "ana", 0), Override(4, "accept", 1, "ana", 0)]
+    said = [HumanDecision(5, 1, "reject", "ana", 0), HumanDecision(4, 1, "accept", "ana", 0)]
     standing = apply_overrides([Edge(2, 1, 0.97), Edge(3, 2, 0.92), Edge(5, 2, 0.95)], said)
     assert copy_edges([1, 2, 3, 4, 5], 1, standing, lambda *_: True) == [Edge(3, 1, 0.92)]
     assert copy_edges([1, 2, 3, 4, 5], 1, standing, lambda *_: False) == []

@@ -15,15 +15,15 @@ from forgelore.store.candidates import (
 )
 from forgelore.store.closings import JournalEntry, begin_write, end_write, list_writes, load_closed_onto
 from forgelore.store.decisions import (
-    NewDecision,
-    Override,
+    Decision,
+    HumanDecision,
     begin_run,
     each_override,
     end_run,
+    is_accepted,
     list_accepted,
     list_judged_sets,
     list_runs,
-    load_accepted,
     load_run,
     save_counters,
     save_decision,
@@ -61,9 +61,9 @@ def make_set(store, number, *, k=4):
 
 
 def decide(store, number, target, outcome="accepted", set_id=None, **more):
-    facts = dict.fromkeys(NewDecision._fields) | {"policy": "batch", "judge": "builtin", "model": "", "prompt_hash": ""}
+    facts = dict.fromkeys(Decision._fields) | {"policy": "batch", "judge": "builtin", "model": "", "prompt_hash": ""}
     facts |= {"verdict": "", "reason": "", "prompt_tokens": 0, "answer_tokens": 0, "confidence": 0.9}
-    new = NewDecision(**facts | {"project_id": 1, "item_id": id_of(store, number), "outcome": outcome, "set_id": set_id,
+    new = Decision(**facts | {"project_id": 1, "item_id": id_of(store, number), "outcome": outcome, "set_id": set_id,
                                  "target_id": id_of(store, target), **more})  # fmt: skip
     with store.transaction():
         return save_decision(store, new, 1_000)
@@ -100,10 +100,10 @@ def test_a_closed_source_has_no_set_to_judge(store):
 
 def test_one_accepted_decision_per_source(store):
     decide(store, 1, 2)
-    second = decide(store, 1, 3)
-    assert [(one.decision_id, one.target_id) for one in list_accepted(store, 1, "issue")] == [(second, id_of(store, 3))]
+    decide(store, 1, 3)
+    assert [one[:2] for one in list_accepted(store, 1, "issue")] == [(id_of(store, 1), id_of(store, 3))]
     decide(store, 1, 3, outcome="rejected", reason="low_confidence")
-    assert load_accepted(store, id_of(store, 1)) is None
+    assert not is_accepted(store, id_of(store, 1))
     decide(store, 2, 3, policy="online", outcome="duplicate")
     assert list_accepted(store, 1, "issue") == []
 
@@ -124,11 +124,11 @@ def test_what_failed_is_judged_again(store):
 
 
 def test_the_last_word_of_a_person_counts(store):
-    pair = Override(1, "accept", 2, "ann", 5)
+    pair = HumanDecision(1, 2, "accept", "ann", 5)
     with store.transaction():
-        for said in (pair, pair._replace(action="reject", said_at=6), Override(3, "split", 0, "ann", 7)):
+        for said in (pair, pair._replace(decision="reject", said_at=6), HumanDecision(3, 0, "split", "ann", 7)):
             save_override(store, 1, said)
-    assert [(one.action, one.said_at) for one in each_override(store, 1)] == [("reject", 6), ("split", 7)]
+    assert [(one.decision, one.said_at) for one in each_override(store, 1)] == [("reject", 6), ("split", 7)]
 
 
 def test_clusters_are_replaced_as_a_whole(store):

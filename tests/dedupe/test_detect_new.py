@@ -13,7 +13,7 @@ from forgelore.dedupe.gates import RuleJudge
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import JudgeAnswer
 from forgelore.errors import NotFound
-from forgelore.store.decisions import Override, list_accepted, save_override
+from forgelore.store.decisions import HumanDecision, list_accepted, save_override
 from forgelore.store.sqlite.schema import open_store
 
 
@@ -121,7 +121,7 @@ def test_a_judge_that_says_nothing_valid_leaves_it_to_the_nearest(store, answer)
 
 def test_what_a_person_refused_is_none(store):
     with store.transaction():
-        save_override(store, 1, Override(id_of(store, 200), "reject", id_of(store, 101), "ann", 1))
+        save_override(store, 1, HumanDecision(id_of(store, 200), id_of(store, 101), "reject", "ann", 1))
     assert detect(store).reason == "said_otherwise"
     assert detect(store).outcome == "not_duplicate"
 

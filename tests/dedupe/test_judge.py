@@ -13,7 +13,7 @@ from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import JudgeAnswer, parse_verdict
 from forgelore.store.candidates import each_latest_set
-from forgelore.store.decisions import Override, list_accepted, list_runs, load_accepted, save_override
+from forgelore.store.decisions import HumanDecision, is_accepted, list_accepted, list_runs, save_override
 from forgelore.store.sqlite.schema import open_store
 
 TEXT = "Opening the settings twice empties the list of folders, and the program ends with ERROR: no folder left to sync"
@@ -80,9 +80,7 @@ def decision(store, number):
 
 
 def edges(store):
-    return {
-        (number_of(store, one.item_id), number_of(store, one.target_id)) for one in list_accepted(store, 1, "issue")
-    }
+    return {(number_of(store, one.source), number_of(store, one.target)) for one in list_accepted(store, 1, "issue")}
 
 
 def test_the_builtin_judge_accepts_copies_and_names_shared_failures(store):
@@ -127,18 +125,18 @@ def test_an_accepted_edge_stays_until_it_is_rejudged(store):
     make_candidates(job(store, 6), words_only(store), "issue")
     made = judge(store)
     assert made.reasons == {"already_accepted": 1}
-    assert load_accepted(store, id_of(store, 101)) is not None
+    assert is_accepted(store, id_of(store, 101))
     assert (101, 102) not in edges(store), "nothing may be closed for a text that nobody judged"
     judge(store, is_rejudged=True)
-    assert load_accepted(store, id_of(store, 101)) is None
+    assert not is_accepted(store, id_of(store, 101))
 
 
 def test_stale_sets_are_judged_only_when_that_is_allowed(store):
     write(store, [item(101, COPY, TEXT + " again")])
     judge(store)
-    assert load_accepted(store, id_of(store, 101)) is None
+    assert not is_accepted(store, id_of(store, 101))
     judge(store, allows_stale=True)
-    assert load_accepted(store, id_of(store, 101)) is not None
+    assert is_accepted(store, id_of(store, 101))
 
 
 def test_one_accepted_edge_per_source(store):
@@ -227,7 +225,7 @@ def test_a_candidate_that_is_nearly_as_strong_objects(store):
 
 def test_what_a_person_refused_stays_refused(store):
     with store.transaction():
-        save_override(store, 1, Override(id_of(store, 102), "reject", id_of(store, 101), "ann", 1))
+        save_override(store, 1, HumanDecision(id_of(store, 102), id_of(store, 101), "reject", "ann", 1))
     judge(store)
     assert decision(store, 101)[1] == "said_otherwise"
     assert decision(store, 102)[1] == "said_otherwise"

@@ -13,7 +13,7 @@ from forgelore.dedupe.detect_new import detect_new
 from forgelore.dedupe.judge import JudgeSetting, judge_sets
 from forgelore.dedupe.llm import BODY_STEPS, JUDGE_SYSTEM
 from forgelore.errors import AuthError, ChatModelNotFound, ChatUnreachable
-from forgelore.store.decisions import list_runs, load_accepted
+from forgelore.store.decisions import is_accepted, list_runs
 from forgelore.store.sqlite.schema import open_store
 from servers.base import Response
 from servers.chat import prompt_of, stall
@@ -253,7 +253,7 @@ def test_silence_does_not_take_an_accepted_edge_away(store, said):
     before = edges(store)
     with llm_judge(lambda asked: said if numbers_in(asked)[0] == 101 else none_of_them()) as who:
         judge(store, who, is_rejudged=True)
-    assert load_accepted(store, id_of(store, 101)) is not None
+    assert is_accepted(store, id_of(store, 101))
     assert edges(store) == {(101, 102)} < before
 
 

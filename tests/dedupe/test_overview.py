@@ -14,7 +14,7 @@ from forgelore.dedupe.plan import ClusterSettings, PlanSettings, canonicalize, p
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.report import analyse_audit, find_audit, load_overview
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.store.decisions import JudgedSource
+from forgelore.store.decisions import Decision
 from forgelore.store.projects import list_projects
 from forgelore.store.sqlite.schema import open_store
 
@@ -124,6 +124,7 @@ def test_an_analysis_holds_the_judge_to_stricter_bounds(store):
     [("judge_failed", "", ReasonCode.JUDGE_FAILED), ("", "", None), ("invalid_verdict", '{"problem": "x"}', None)],
 )
 def test_a_kept_decision_without_a_verdict_is_no_answer(reason, verdict, expected):
-    answer = StoredJudge("llm", "m", JudgedSource(1, 1, "skipped", reason, None, None, verdict)).ask(None)
+    made = Decision(1, 1, 1, None, "batch", "llm", "m", "", None, None, None, verdict, "skipped", reason)
+    answer = StoredJudge(made).ask(None)
     assert answer.reason == expected
     assert answer.verdict is None or answer.verdict.problem

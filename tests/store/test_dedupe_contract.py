@@ -5,7 +5,7 @@ from samples import HOUR, NOW, change, id_of, index, item, note, project, save, 
 
 from forgelore.errors import NotFound
 from forgelore.model import ItemKey, Link
-from forgelore.records import BestMatch, LaneAnswer, Override, PlannedClosing
+from forgelore.records import BestMatch, HumanDecision, LaneAnswer, PlannedClosing
 from forgelore.store.calibration import (
     CalibrationScope,
     StoredCalibration,
@@ -56,18 +56,16 @@ from forgelore.store.closings import (
     save_closings,
 )
 from forgelore.store.decisions import (
-    HumanLabel,
-    NewDecision,
-    StoredCase,
+    Decision,
     begin_run,
     each_override,
     end_run,
+    is_accepted,
     list_accepted,
     list_cases,
     list_judged_sets,
     list_runs,
-    load_accepted,
-    load_edge_evidence,
+    load_accepted_decisions,
     load_judged,
     load_labels_of_pairs,
     load_refused_pairs,
@@ -113,9 +111,7 @@ def accept(store, web, item_id, target_id, **other):
         "set_id": None, "run_id": None, "policy": "batch", "judge": "rules", "model": "", "prompt_hash": "",
         "says_duplicate": True, "confidence": 0.9, "verdict": "{}", "outcome": "accepted", "reason": "",
     }  # fmt: skip
-    return save_decision(
-        store, NewDecision(project_id=web, item_id=item_id, target_id=target_id, **(named | other)), NOW
-    )
+    return save_decision(store, Decision(project_id=web, item_id=item_id, target_id=target_id, **(named | other)), NOW)
 
 
 # Candidate sets
@@ -201,23 +197,23 @@ def test_a_set_that_cards_chose_is_settled_until_the_card_is_made_anew(store, we
 
 def test_a_source_has_one_accepted_decision_its_last(store, web, ids):
     accept(store, web, ids[2], ids[1])
-    last = accept(store, web, ids[2], ids[3], confidence=0.7)
-    assert load_accepted(store, ids[2]).decision_id == last
-    assert [(one.item_id, one.target_id) for one in list_accepted(store, web, "issue")] == [(ids[2], ids[3])]
+    accept(store, web, ids[2], ids[3], confidence=0.7)
+    assert is_accepted(store, ids[2])
+    assert list_accepted(store, web, "issue") == [(ids[2], ids[3], 0.7)]
     accept(store, web, ids[2], None, outcome="rejected", confidence=None)
-    assert load_accepted(store, ids[2]) is None
+    assert not is_accepted(store, ids[2])
 
 
 def test_a_decision_of_another_policy_replaces_none(store, web, ids):
     accept(store, web, ids[2], ids[1])
     accept(store, web, ids[2], ids[3], policy="audit")
-    assert load_accepted(store, ids[2]).target_id == ids[1]
+    assert load_accepted_decisions(store, web)[ids[2]].target_id == ids[1]
 
 
 def test_an_edge_rests_on_the_texts_that_were_judged(store, web, ids):
     set_id, _ = save_set(store, new_set(web, ids[2]), [member(1, ids[1], marks=("same_trace",))], NOW)
     accept(store, web, ids[2], ids[1], set_id=set_id)
-    assert load_edge_evidence(store, web)[ids[2]].marks == ("same_trace",)
+    assert load_set(store, load_accepted_decisions(store, web)[ids[2]].set_id).members[0].marks == ("same_trace",)
     save(store, web, item(1, "Crash at the end"))
     assert list_accepted(store, web, "issue") == []
 
@@ -225,7 +221,7 @@ def test_an_edge_rests_on_the_texts_that_were_judged(store, web, ids):
 def test_edges_are_listed_surest_first(store, web, ids):
     accept(store, web, ids[2], ids[1], confidence=0.7)
     accept(store, web, ids[3], ids[1], confidence=0.9)
-    assert [one.item_id for one in list_accepted(store, web, "issue")] == [ids[3], ids[2]]
+    assert [one.source for one in list_accepted(store, web, "issue")] == [ids[3], ids[2]]
 
 
 def test_a_stopped_run_goes_on_behind_what_was_judged_and_tries_failures_again(store, web, ids):
@@ -237,10 +233,13 @@ def test_a_stopped_run_goes_on_behind_what_was_judged_and_tries_failures_again(s
 
 
 def test_of_two_words_on_a_pair_the_last_counts(store, web, ids):
-    save_override(store, web, Override(ids[1], "accept", ids[2], "ana", NOW))
-    save_override(store, web, Override(ids[1], "reject", ids[2], "tom", NOW + 1))
-    save_override(store, web, Override(ids[1], "canonical", 0, "tom", NOW + 2))
-    assert [(one.action, one.said_by) for one in each_override(store, web)] == [("reject", "tom"), ("canonical", "tom")]
+    save_override(store, web, HumanDecision(ids[1], ids[2], "accept", "ana", NOW))
+    save_override(store, web, HumanDecision(ids[1], ids[2], "reject", "tom", NOW + 1))
+    save_override(store, web, HumanDecision(ids[1], 0, "canonical", "tom", NOW + 2))
+    assert [(one.decision, one.said_by) for one in each_override(store, web)] == [
+        ("reject", "tom"),
+        ("canonical", "tom"),
+    ]
     assert load_refused_pairs(store, web) == {frozenset((ids[1], ids[2]))}
 
 
@@ -297,12 +296,12 @@ def test_a_number_that_the_journal_knows_is_given_to_no_other_run(store, web):
 
 def test_cases_and_labels_of_an_audit_come_back_as_they_were(store, web, ids):
     run_id = begin_run(store, web, "audit", {}, NOW)
-    case = StoredCase(ids[1], None, "accepted", LaneAnswer("accepted", target=2, also=(3,)), LaneAnswer("rejected"))
-    save_case(store, run_id, case)
+    answers = (LaneAnswer("accepted", target=2, also=(3,)), LaneAnswer("rejected"))
+    save_case(store, run_id, ids[1], None, "fp", *answers)
     (shown,) = list_cases(store, run_id)
-    assert (shown.number, shown.case) == (1, case)
-    save_labels_of_pairs(store, web, [HumanLabel(ids[1], ids[2], "unsure", "ana", NOW)])
-    save_labels_of_pairs(store, web, [HumanLabel(ids[1], ids[2], "duplicate", "ana", NOW + 1)])
+    assert (shown.number, shown.audit_class, shown.judged, shown.right) == (1, "fp", *answers)
+    save_labels_of_pairs(store, web, [HumanDecision(ids[1], ids[2], "unsure", "ana", NOW)])
+    save_labels_of_pairs(store, web, [HumanDecision(ids[1], ids[2], "duplicate", "ana", NOW + 1)])
     assert load_labels_of_pairs(store, web) == {(ids[1], ids[2]): "duplicate"}
 
 

@@ -80,7 +80,6 @@ from forgelore.compare.similar import SimilarHit as SimilarHit
 from forgelore.config import EMBEDDERS as EMBEDDERS
 from forgelore.dedupe.apply import Applied as Applied
 from forgelore.dedupe.apply import AppliedLine as AppliedLine
-from forgelore.dedupe.audit import AuditCase as AuditCase
 from forgelore.dedupe.audit import AuditReport as AuditReport
 from forgelore.dedupe.audit_human import BlindItem as BlindItem
 from forgelore.dedupe.audit_human import BlindPair as BlindPair
@@ -106,7 +105,6 @@ from forgelore.dedupe.report import AuditAnalysis as AuditAnalysis
 from forgelore.dedupe.report import DedupeOverview as DedupeOverview
 from forgelore.dedupe.report import OverviewCluster as OverviewCluster
 from forgelore.dedupe.report import OverviewEdge as OverviewEdge
-from forgelore.dedupe.report import OverviewItem as OverviewItem
 from forgelore.dedupe.review import AnsweredPair as AnsweredPair
 from forgelore.dedupe.review import PairDifferences as PairDifferences
 from forgelore.dedupe.review import ReviewItem as ReviewItem
@@ -154,6 +152,8 @@ from forgelore.search.run import SearchAnswer as SearchAnswer
 from forgelore.search.snippets import Snippet as Snippet
 from forgelore.store.ask import AskSession as AskSession
 from forgelore.store.change_lines import ChangeRow as ChangeRow
+from forgelore.store.closings import PlanItem as PlanItem
+from forgelore.store.decisions import AuditCase as AuditCase
 from forgelore.store.decisions import DedupeRun as DedupeRun
 from forgelore.store.hits import HitRow as HitRow
 from forgelore.store.hits import ThreadFacts as ThreadFacts

@@ -26,7 +26,7 @@ from forgelore.dedupe.closing_rules import (
     recheck,
     why_waiting,
 )
-from forgelore.dedupe.clusters import Edge, EffectiveEdges, cluster_edges, copy_edges, reaches
+from forgelore.dedupe.clusters import EffectiveEdges, cluster_edges, copy_edges, reaches
 from forgelore.dedupe.journal import (
     LiveState,
     NoEffect,
@@ -47,7 +47,7 @@ from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import AuthError, InvalidValue, LoreError, NotFound, Unproven
 from forgelore.model import ItemKey
 from forgelore.ports.forge import Comment, ConversationLocked, Forge, LostWrite, WriteDelayed, WriteRefused
-from forgelore.records import EdgeJudge, PlannedClosing
+from forgelore.records import Edge, EdgeJudge, PlannedClosing
 from forgelore.store.closings import (
     JournalEntry,
     PlanItem,
@@ -123,7 +123,7 @@ def _find_acceptance(context: WriteContext, line: PlannedClosing, standing: Effe
     if line.item_id not in standing.by_people or not any(tuple(one[:2]) == pair for one in standing.edges):
         return None
     words = each_override(context.store, context.project_id)
-    said = [one for one in words if one.action == "accept" and (one.item_id, one.target_id) == pair]
+    said = [one for one in words if one.decision == "accept" and (one.item_id, one.target_id) == pair]
     return max(one.said_at for one in said)
 
 

@@ -29,21 +29,20 @@ from forgelore.dedupe.audit_rules import (
     without_early_skips,
 )
 from forgelore.dedupe.candidates import CandidateSetting, RankedSource, rank_source
-from forgelore.dedupe.clusters import Edge, cluster_edges
+from forgelore.dedupe.clusters import cluster_edges
 from forgelore.dedupe.gates import AUDIT, MIN_EDGE, Policy, lead_of
 from forgelore.dedupe.judge import Decider, JudgePatience, PreparedCase, SetDecision, ask_all, outcome_of
 from forgelore.dedupe.verdict import AnyJudge, JudgeAnswer
 from forgelore.errors import NotFound
-from forgelore.records import LaneAnswer
+from forgelore.records import Edge, LaneAnswer
 from forgelore.search.retriever import Retriever
 from forgelore.store.calibration import load_duplicates
 from forgelore.store.candidates import CandidateSet, each_latest_set
 from forgelore.store.database import Store
 from forgelore.store.decisions import (
+    AuditCase,
     DedupeRun,
     RunValue,
-    ShownCase,
-    StoredCase,
     begin_run,
     end_run,
     list_cases,
@@ -67,18 +66,6 @@ class AuditSetting(NamedTuple):
     min_edge: float = MIN_EDGE
     others: int = 100
     workers: int = 1  # questions at once, to a model
-
-
-class AuditCase(NamedTuple):
-    """A case as people see it."""
-
-    audit_class: str
-    kind: str
-    number: int
-    title: str
-    url: str
-    judged: LaneAnswer
-    right: LaneAnswer
 
 
 class AuditReport(NamedTuple):
@@ -112,10 +99,10 @@ class AuditRecorder:
         self.counts: Counter[str] = Counter()  # beside the classes
         self._tokens, self._cost, self._patience = (0, 0), 0.0, JudgePatience()
 
-    def add(self, case: StoredCase) -> None:
-        self._classes.append(case.audit_class)
+    def add(self, item_id: int, set_id: int | None, audit_class: str, judged: LaneAnswer, right: LaneAnswer) -> None:
+        self._classes.append(audit_class)
         with self._context.store.transaction():
-            save_case(self._context.store, self.run_id, case)
+            save_case(self._context.store, self.run_id, item_id, set_id, audit_class, judged, right)
             if len(self._classes) % _SAVED_EVERY == 0:
                 self._save()
 
@@ -196,8 +183,8 @@ def load_report(store: Store, run: DedupeRun) -> AuditReport:
     """Return an audit as it is kept."""
     against: AuditReference = str(run.parameters["against"])  # type: ignore[assignment]
     precision, recall = share_counts(run.counters, against)
-    shown = [one for one in list_cases(store, run.id) if one.case.audit_class in DISAGREEING]
-    shown.sort(key=lambda one: DISAGREEING.index(one.case.audit_class))
+    shown = [one for one in list_cases(store, run.id) if one.audit_class in DISAGREEING]
+    shown.sort(key=lambda one: DISAGREEING.index(one.audit_class))
     names = {"history": "known duplicates", "human": "people"}
     reference = (
         names.get(against) or f"{run.parameters.get('strong_judge')} {run.parameters.get('strong_model')}".strip()
@@ -205,17 +192,12 @@ def load_report(store: Store, run: DedupeRun) -> AuditReport:
     return AuditReport(
         run.id, run.project_id, run.status, against, str(run.parameters.get("judge")),
         str(run.parameters.get("model") or ""), reference, run.parameters, run.counters, precision, recall,
-        [_as_shown(one) for one in shown], run.prompt_tokens, run.answer_tokens, run.cost,
+        shown, run.prompt_tokens, run.answer_tokens, run.cost,
     )  # fmt: skip
 
 
 def reload_report(store: Store, run_id: int) -> AuditReport:
     return load_report(store, load_run(store, run_id))
-
-
-def _as_shown(one: ShownCase) -> AuditCase:
-    case = one.case
-    return AuditCase(case.audit_class, one.kind, one.number, one.title, one.url, case.cheap, case.strong)
 
 
 SAMPLE = 100
@@ -235,7 +217,7 @@ def audit_lanes(context: JobContext, cheap: AnyJudge, strong: AnyJudge, setting:
             if one.id in said:
                 cheap_answer, strong_answer = said[one.id], as_answer(decided)
                 case_class = classify_answers(cheap_answer, strong_answer)
-                recorder.add(StoredCase(one.item_id, one.id, case_class, cheap_answer, strong_answer))
+                recorder.add(one.item_id, one.id, case_class, cheap_answer, strong_answer)
     return reload_report(store, recorder.run_id)
 
 
@@ -369,13 +351,13 @@ class _Replay:
             member.is_offered and member.item_id in originals for member in ranked.members
         )
         right = self._label(originals)
-        self._recorder.add(StoredCase(item_id, None, classify_answers(answer, right), answer, right))
+        self._recorder.add(item_id, None, classify_answers(answer, right), answer, right)
 
     def _take_other(self, item_id: int, answer: LaneAnswer) -> None:
         """Of an item that nobody called a duplicate an acceptance is news, and neither right nor wrong."""
         self._recorder.counts["others"] += 1
         if answer.outcome == "accepted":
-            self._recorder.add(StoredCase(item_id, None, "unlabelled", answer, LaneAnswer("skipped")))
+            self._recorder.add(item_id, None, "unlabelled", answer, LaneAnswer("skipped"))
 
     def _label(self, originals: frozenset[int]) -> LaneAnswer:
         numbers = sorted(self._numbers(originals))

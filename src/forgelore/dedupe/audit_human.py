@@ -30,13 +30,11 @@ from forgelore.dedupe.judge import Decider
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.dedupe.verdict import AnyJudge, InvalidAnswer, JudgeAnswer, Question, Verdict
 from forgelore.errors import NotFound
-from forgelore.records import LaneAnswer
+from forgelore.records import HumanDecision, LaneAnswer
 from forgelore.store.candidates import load_set
 from forgelore.store.database import Store
 from forgelore.store.decisions import (
-    HumanLabel,
-    JudgedSource,
-    StoredCase,
+    Decision,
     list_judged_sources,
     load_judged,
     load_labels_of_pairs,
@@ -48,8 +46,8 @@ from forgelore.store.item_lists import find_live, load_number
 class StoredJudge:
     """Answers with the verdict of one kept decision."""
 
-    def __init__(self, name: str, model: str, decision: JudgedSource) -> None:
-        self.name, self.model, self._decision = name, model, decision
+    def __init__(self, decision: Decision) -> None:
+        self.name, self.model, self._decision = decision.judge, decision.model, decision
 
     def ask(self, _question: Question) -> JudgeAnswer:
         decision = self._decision
@@ -114,7 +112,8 @@ def save_pair_labels(store: Store, project_id: int, labels: Iterable[PairLabel],
     """
     find = partial(_find, store, project_id)
     rows = [
-        HumanLabel(find(one.kind, one.number), find(one.kind, one.target), one.label, said_by, now_ms) for one in labels
+        HumanDecision(find(one.kind, one.number), find(one.kind, one.target), one.label, said_by, now_ms)
+        for one in labels
     ]
     with store.transaction():
         save_labels_of_pairs(store, project_id, rows)
@@ -129,7 +128,7 @@ def audit_human(context: JobContext, judge: AnyJudge, setting: AuditSetting) -> 
     todo = [one for one in _list_decided(store, project_id, judge, setting) if _key(one) in labels]
     with recording(context, "human", as_parameters(judge, setting)) as recorder:
         for one in recorder.each(todo, len(todo), "labels read"):
-            kept, stored = load_set(store, one.set_id), StoredJudge(judge.name, judge.model, one)
+            kept, stored = load_set(store, one.set_id), StoredJudge(one)
             decided = Decider(store, project_id, stored, policy).decide(one.item_id, kept.members if kept else ())
             if decided is None:
                 continue
@@ -137,15 +136,15 @@ def audit_human(context: JobContext, judge: AnyJudge, setting: AuditSetting) -> 
             if answer.outcome == "accepted" and right.target not in (None, answer.target):
                 continue  # a lower threshold accepts another pair than was shown
             case_class = classify_answers(answer, right)
-            recorder.add(StoredCase(one.item_id, one.set_id, case_class, answer, right))
+            recorder.add(one.item_id, one.set_id, case_class, answer, right)
     return reload_report(store, recorder.run_id)
 
 
-def _list_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[JudgedSource]:
+def _list_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> list[Decision]:
     """Return each pair once, as the decision onto what was accepted, or else onto the first candidate. Of two copies
     each may be accepted onto the other: that is one question.
     """
-    found: dict[frozenset[int], JudgedSource] = {}
+    found: dict[frozenset[int], Decision] = {}
     for one in _each_decided(store, project_id, judge, setting):
         known = found.get(_key(one))
         if known is None or (known.outcome != "accepted" and one.outcome == "accepted"):
@@ -153,7 +152,7 @@ def _list_decided(store: Store, project_id: int, judge: AnyJudge, setting: Audit
     return list(found.values())
 
 
-def _each_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> Iterator[JudgedSource]:
+def _each_decided(store: Store, project_id: int, judge: AnyJudge, setting: AuditSetting) -> Iterator[Decision]:
     for kind in setting.kinds:
         for one in list_judged_sources(store, project_id, kind, judge.name, judge.model):
             target = one.target_id if one.outcome == "accepted" else _first_candidate(store, one)
@@ -161,12 +160,12 @@ def _each_decided(store: Store, project_id: int, judge: AnyJudge, setting: Audit
                 yield one._replace(target_id=target)
 
 
-def _first_candidate(store: Store, decision: JudgedSource) -> int | None:
+def _first_candidate(store: Store, decision: Decision) -> int | None:
     kept = load_set(store, decision.set_id)
     return next((one.item_id for one in kept.members if one.is_offered), None) if kept else None
 
 
-def _sample(pairs: list[JudgedSource], setting: AuditSetting) -> list[JudgedSource]:
+def _sample(pairs: list[Decision], setting: AuditSetting) -> list[Decision]:
     """Return accepted pairs and as many others, in an order that tells nothing."""
     chance = random.Random(setting.seed)  # noqa: S311 - statistics, not a secret
     wanted = setting.sample or SAMPLE
@@ -184,11 +183,11 @@ def _load_labels(store: Store, project_id: int) -> dict[frozenset[int], str]:
     return {frozenset(pair): label for pair, label in load_labels_of_pairs(store, project_id).items()}
 
 
-def _key(one: JudgedSource) -> frozenset[int]:
+def _key(one: Decision) -> frozenset[int]:
     return frozenset((one.item_id, one.target_id or 0))
 
 
-def _as_right(store: Store, one: JudgedSource, label: str) -> LaneAnswer:
+def _as_right(store: Store, one: Decision, label: str) -> LaneAnswer:
     if label == "unsure":
         return LaneAnswer("skipped", label)
     number = load_number(store, one.target_id or 0)

@@ -18,18 +18,10 @@ from typing import Literal, NamedTuple, Protocol
 
 from forgelore.dedupe.gates import MIN_CLOSE
 from forgelore.dedupe.reasons import ReasonCode
-from forgelore.records import Override, PlannedClosing
+from forgelore.records import Edge, HumanDecision, PlannedClosing
 from forgelore.text.fence import folded
 
 BOUND = 40
-
-
-class Edge(NamedTuple):
-    """An accepted decision: `source` repeats `target`."""
-
-    source: int
-    target: int
-    confidence: float
 
 
 def cluster_edges(
@@ -309,7 +301,7 @@ def copy_edges(
     ]
 
 
-def apply_overrides(edges: Iterable[Edge], words: Iterable[Override]) -> EffectiveEdges:
+def apply_overrides(edges: Iterable[Edge], words: Iterable[HumanDecision]) -> EffectiveEdges:
     """Return what counts in the end: edges of judges, with what people said laid over them. `words` are oldest first;
     the last one counts.
 
@@ -327,17 +319,17 @@ def apply_overrides(edges: Iterable[Edge], words: Iterable[Override]) -> Effecti
     accepted: dict[int, int] = {}
     for word in words:
         pair = frozenset((word.item_id, word.target_id))
-        if word.action == "accept":
+        if word.decision == "accept":
             accepted[word.item_id] = word.target_id
             rejected.discard(pair)
             alone -= pair
-        elif word.action == "reject":
+        elif word.decision == "reject":
             rejected.add(pair)
             accepted = {source: target for source, target in accepted.items() if {source, target} != pair}
-        elif word.action == "split":
+        elif word.decision == "split":
             alone.add(word.item_id)
             chosen.discard(word.item_id)
-        elif word.action == "canonical":
+        elif word.decision == "canonical":
             chosen.add(word.item_id)
             alone.discard(word.item_id)
     found |= {source: Edge(source, target, 1.0) for source, target in accepted.items()}

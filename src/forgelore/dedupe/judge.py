@@ -39,11 +39,11 @@ from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import CandidateSet, SetMember, each_latest_set, load_card_texts, load_versions
 from forgelore.store.database import Store
 from forgelore.store.decisions import (
-    NewDecision,
+    Decision,
     begin_run,
     end_run,
+    is_accepted,
     list_judged_sets,
-    load_accepted,
     load_judged,
     load_refused_pairs,
     load_said_targets,
@@ -139,10 +139,10 @@ class Decider:
         )  # fmt: skip
         return SetDecision(source, case.options, answer, object_to(case, self._policy), target)
 
-    def as_row(self, decided: SetDecision, outcome: str, *, set_id: int | None, run_id: int | None) -> NewDecision:
+    def as_row(self, decided: SetDecision, outcome: str, *, set_id: int | None, run_id: int | None) -> Decision:
         """Return a decision as it is kept."""
         answer, verdict = decided.answer or JudgeAnswer(None), decided.verdict
-        return NewDecision(
+        return Decision(
             self._project_id, decided.source.item_id, set_id, run_id, self._policy.name, self.judge.name,
             self.judge.model, answer.prompt_hash, verdict.is_duplicate if verdict else None,
             decided.target.item_id if decided.target else None, verdict.confidence if verdict else None,
@@ -370,7 +370,7 @@ class _JudgeRun:
     ) -> Iterator[tuple[CandidateSet, PreparedCase]]:
         """Yield what a judge is to be asked; what needs none is decided on the way."""
         for one in todo:
-            if not self._setting.is_rejudged and load_accepted(self._store, one.item_id):
+            if not self._setting.is_rejudged and is_accepted(self._store, one.item_id):
                 self._count("skipped", ReasonCode.ALREADY_ACCEPTED)
             elif isinstance(prepared := self._prepare(one), SetDecision):
                 self._save(one, prepared)
@@ -396,7 +396,7 @@ class _JudgeRun:
     def _save(self, one: CandidateSet, decided: SetDecision) -> None:
         """Keep a decision. An accepted edge is replaced by what a judge said, never by its silence."""
         outcome = outcome_of(decided)
-        is_kept = decided.reason not in _UNSAID or load_accepted(self._store, one.item_id) is None
+        is_kept = decided.reason not in _UNSAID or not is_accepted(self._store, one.item_id)
         with self._store.transaction():
             if is_kept:
                 row = self._decider.as_row(decided, outcome, set_id=one.id, run_id=self._id)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from forgelore.errors import InvalidValue
-from forgelore.records import Override
+from forgelore.records import HumanDecision
 from forgelore.store.closings import load_plan_items
 from forgelore.store.database import Store
 from forgelore.store.decisions import save_override
@@ -14,12 +14,12 @@ OverrideAction = Literal["accept", "reject", "split", "canonical"]
 def override(
     store: Store, project_id: int, action: OverrideAction, item_id: int, target_id: int | None, *, said_by: str,
     now_ms: int,
-) -> Override:  # fmt: skip
+) -> HumanDecision:  # fmt: skip
     """Keep what somebody said. Raises InvalidValue for a pair that cannot be one."""
     items = load_plan_items(store, [item_id, *([target_id] if target_id else [])])
     if target_id is not None:
         check_pair(items[item_id].kind, items[target_id].kind, is_same=item_id == target_id)
-    said = Override(item_id, action, target_id or 0, said_by, now_ms)
+    said = HumanDecision(item_id, target_id or 0, action, said_by, now_ms)
     with store.transaction():
         save_override(store, project_id, said)
     return said

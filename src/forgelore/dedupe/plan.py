@@ -19,7 +19,6 @@ from forgelore.dedupe.closing_rules import SeenItem, find_waiting, speaks_agains
 from forgelore.dedupe.clusters import (
     BOUND,
     ClusterItem,
-    Edge,
     EffectiveEdges,
     TargetPolicy,
     apply_overrides,
@@ -33,7 +32,7 @@ from forgelore.dedupe.gates import MIN_CLOSE, SUPPORT
 from forgelore.dedupe.maintainers import find_maintainers
 from forgelore.dedupe.reasons import ReasonCode
 from forgelore.errors import InvalidValue
-from forgelore.records import EdgeJudge, PlannedClosing
+from forgelore.records import Edge, EdgeJudge, PlannedClosing
 from forgelore.store.calibration import load_boilerplate
 from forgelore.store.candidates import StoredCluster, list_clusters, replace_clusters
 from forgelore.store.closings import (
@@ -131,12 +130,7 @@ def load_edges(store: Store, project_id: int, kind: str) -> EffectiveEdges:
     named = load_plan_items(store, [number for word in words for number in (word.item_id, word.target_id) if number])
     ours = [word for word in words if word.item_id in named and named[word.item_id].kind == kind]
     ours = [word for word in ours if not word.target_id or word.target_id in named]
-    accepted = [
-        Edge(one.item_id, one.target_id, one.confidence)
-        for one in list_accepted(store, project_id, kind)
-        if one.judge == "builtin" or one.similarity is None or one.similarity >= SUPPORT
-    ]
-    return apply_overrides(accepted, ours)
+    return apply_overrides(list_accepted(store, project_id, kind, support=SUPPORT), ours)
 
 
 def is_open_now(item: PlanItem, closed_onto: Mapping[int, int]) -> bool:
@@ -221,7 +215,7 @@ def _save_clusters(
 
 def load_waiting(store: Store, project_id: int, *, except_run: int | None = None) -> dict[int, ReasonCode]:
     """Return item -> why no other run than the one that gave it hours of grace may close it."""
-    accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.action == "accept"}
+    accepted_at = {one.item_id: one.said_at for one in each_override(store, project_id) if one.decision == "accept"}
     return find_waiting([one for one in list_graces(store, project_id) if one.run_id != except_run], accepted_at)
 
 

@@ -16,15 +16,15 @@ from forgelore.dedupe.audit_rules import (
     simulate,
     sweep,
 )
-from forgelore.dedupe.clusters import Edge
 from forgelore.dedupe.plan import CLUSTERED, ClosingPlan, load_closing_plan, load_edges
 from forgelore.dedupe.review import RECENTLY_MS, QueueSetting, ReviewQueue, load_queue
 from forgelore.dedupe.verdict import Verdict
 from forgelore.errors import InvalidValue, NotFound
-from forgelore.store.candidates import StoredCluster, list_clusters
+from forgelore.records import Edge
+from forgelore.store.candidates import StoredCluster, list_clusters, load_set
 from forgelore.store.closings import PlanItem, load_plan_items
 from forgelore.store.database import Store
-from forgelore.store.decisions import DedupeRun, EdgeEvidence, list_cases, list_runs, load_edge_evidence, load_run
+from forgelore.store.decisions import Decision, DedupeRun, list_cases, list_runs, load_accepted_decisions, load_run
 from forgelore.store.projects import StoredProject
 
 _RUNS = 200
@@ -63,28 +63,13 @@ def analyse_audit(store: Store, run: DedupeRun, bounds: GateBounds) -> AuditAnal
     """Return an audit with sweeps of every bound, and with its scores under the given ones."""
     report = load_report(store, run)
     against: AuditReference = report.against  # type: ignore[assignment]
-    cases = [
-        (one.case.cheap, one.case.strong, one.case.audit_class != "unlabelled") for one in list_cases(store, run.id)
-    ]
+    cases = [(one.judged, one.right, one.audit_class != "unlabelled") for one in list_cases(store, run.id)]
     simulated = simulate(cases, bounds, against) if any(one is not None for one in bounds) else None
     return AuditAnalysis(report, bounds, simulated, sweep(cases, bounds, against))
 
 
 MAX_CLUSTERS = 200  # on a page that people read
-BODY_CHARS = 1_500
 _FACTS = 8
-
-
-class OverviewItem(NamedTuple):
-    """An item of a cluster. `body` is its beginning."""
-
-    number: int
-    title: str
-    body: str
-    url: str
-    state: str
-    author: str
-    created_at: int | None
 
 
 class OverviewEdge(NamedTuple):
@@ -105,7 +90,7 @@ class OverviewCluster(NamedTuple):
     kind: str
     canonical: int
     chosen_by: str
-    items: list[OverviewItem]
+    items: list[PlanItem]
     edges: list[OverviewEdge]
 
 
@@ -125,14 +110,14 @@ def load_overview(store: Store, project: StoredProject, now_ms: int, *, most: in
     """Return the clusters, largest first, the newest plan, the newest audit by each kind of reference, and the pairs
     that nobody has decided.
     """
-    evidence = load_edge_evidence(store, project.id)
+    decisions = load_accepted_decisions(store, project.id)
     found: list[OverviewCluster] = []
     for kind in CLUSTERED:
         standing = load_edges(store, project.id, kind)
         for cluster in list_clusters(store, project.id, kind):
             members = set(cluster.members)
             edges = [one for one in standing.edges if one.source in members and one.target in members]
-            found.append(_show(store, kind, cluster, edges, evidence))
+            found.append(_show(store, kind, cluster, edges, decisions))
     found.sort(key=lambda one: (-len(one.items), one.kind, one.canonical))
     plans = list_runs(store, project.id, step="plan", limit=1)
     plan = load_closing_plan(store, project, plans[0]) if plans else None
@@ -153,15 +138,15 @@ def _load_audits(store: Store, project_id: int) -> list[AuditAnalysis]:
 
 
 def _show(
-    store: Store, kind: str, cluster: StoredCluster, edges: list[Edge], evidence: Mapping[int, EdgeEvidence]
+    store: Store, kind: str, cluster: StoredCluster, edges: list[Edge], decisions: Mapping[int, Decision]
 ) -> OverviewCluster:
     items = load_plan_items(store, cluster.members)
     edges = [one for one in edges if {*one[:2]} <= items.keys()]
     ordered = sorted(items.values(), key=lambda one: (one.id != cluster.canonical_id, one.number))
-    shown = [_show_edge(one, items, evidence.get(one.source)) for one in _once(edges, cluster.canonical_id)]
+    shown = [_show_edge(store, one, items, decisions.get(one.source)) for one in _once(edges, cluster.canonical_id)]
     shown.sort(key=lambda one: (-one.confidence, one.number))
     canonical = items[cluster.canonical_id].number if cluster.canonical_id in items else 0
-    return OverviewCluster(kind, canonical, cluster.chosen_by, [_show_item(one) for one in ordered], shown)
+    return OverviewCluster(kind, canonical, cluster.chosen_by, ordered, shown)
 
 
 def _once(edges: list[Edge], canonical_id: int) -> list[Edge]:
@@ -173,23 +158,18 @@ def _once(edges: list[Edge], canonical_id: int) -> list[Edge]:
     return list(found.values())
 
 
-def _show_item(item: PlanItem) -> OverviewItem:
-    return OverviewItem(
-        item.number, item.title, (item.body or "")[:BODY_CHARS], item.url or "", item.state or "", item.author or "",
-        item.created_at,
-    )  # fmt: skip
-
-
-def _show_edge(edge: Edge, items: Mapping[int, PlanItem], known: EdgeEvidence | None) -> OverviewEdge:
+def _show_edge(store: Store, edge: Edge, items: Mapping[int, PlanItem], made: Decision | None) -> OverviewEdge:
     """An edge that no decision stands behind is a person's own word."""
     source, target = items[edge.source].number, items[edge.target].number
-    if known is None or known.target_id != edge.target:
+    if made is None or made.target_id != edge.target:
         return OverviewEdge(source, target, edge.confidence, "a person", "", [], None)
-    verdict = _parse(known.verdict)
-    facts = list(dict.fromkeys([*known.marks, *(verdict.facts if verdict else ())]))
-    judge = f"{known.judge} {known.model}".strip()
-    reasoning = verdict.reasoning if verdict else ""
-    return OverviewEdge(source, target, edge.confidence, judge, reasoning, facts[:_FACTS], known.similarity)
+    kept = load_set(store, made.set_id)
+    known = next((one for one in kept.members if one.item_id == edge.target), None) if kept else None
+    verdict = _parse(made.verdict)
+    facts = list(dict.fromkeys([*(known.marks if known else ()), *(verdict.facts if verdict else ())]))
+    judge = f"{made.judge} {made.model}".strip()
+    reasoning, similarity = verdict.reasoning if verdict else "", known.similarity if known else None
+    return OverviewEdge(source, target, edge.confidence, judge, reasoning, facts[:_FACTS], similarity)
 
 
 def _parse(text: str) -> Verdict | None:

@@ -27,6 +27,7 @@ from forgelore.dedupe.review_rules import (
     settle,
 )
 from forgelore.errors import NotFound
+from forgelore.records import HumanDecision
 from forgelore.store.calibration import CalibrationScope, load_boilerplate
 from forgelore.store.candidates import list_sources
 from forgelore.store.closings import PlanItem, load_plan_items
@@ -37,7 +38,6 @@ from forgelore.store.projects import StoredProject
 from forgelore.store.reviews import (
     UNDONE,
     PairItem,
-    StoredAnswer,
     find_last_answer,
     list_candidate_pairs,
     list_closed_by,
@@ -290,15 +290,15 @@ def _as_filed(item: PairItem) -> Filed:
     return Filed(item.title, item.author, item.created_at)
 
 
-def _by_pair(answers: Sequence[StoredAnswer]) -> dict[frozenset[int], dict[str, str]]:
+def _by_pair(answers: Sequence[HumanDecision]) -> dict[frozenset[int], dict[str, str]]:
     """Return pair -> who -> answer, in the order in which they were given."""
     found: dict[frozenset[int], dict[str, str]] = {}
     for one in answers:
-        found.setdefault(frozenset((one.item_id, one.target_id)), {})[one.said_by] = one.answer
+        found.setdefault(frozenset((one.item_id, one.target_id)), {})[one.said_by] = one.decision
     return found
 
 
-def _list_known(answers: Sequence[StoredAnswer]) -> Iterator[tuple[float, bool]]:
+def _list_known(answers: Sequence[HumanDecision]) -> Iterator[tuple[float, bool]]:
     """Yield, of every pair that people agree on, the chance that it had and whether it was the same, oldest first."""
     chances = {frozenset((one.item_id, one.target_id)): one.chance for one in answers}
     for key, by in _by_pair(answers).items():
@@ -318,7 +318,7 @@ def answer_pair(
     check_pair(newer.kind, older.kind, is_same=newer.id == older.id)
     with store.transaction():
         chance = _find_chance(store, project.id, newer, older)
-        save_answer(store, project.id, StoredAnswer(newer.id, older.id, answer, said_by, now_ms, chance))
+        save_answer(store, project.id, HumanDecision(newer.id, older.id, answer, said_by, now_ms, chance))
     return _find_answered(store, project, newer, older)
 
 
@@ -330,7 +330,7 @@ def take_back(store: Store, project: StoredProject, *, said_by: str, now_ms: int
             raise NotFound(
                 f"{said_by} has not answered anything yet", hint="see the answers: forgelore dedupe review --answers"
             )
-        save_answer(store, project.id, last._replace(answer=UNDONE, said_at=now_ms))
+        save_answer(store, project.id, last._replace(decision=UNDONE, said_at=now_ms))
     items = load_pair_items(store, (last.item_id, last.target_id))
     return _find_answered(store, project, items[last.item_id], items[last.target_id])
 

@@ -24,7 +24,7 @@ from forgelore.dedupe.journal import (
 from forgelore.errors import AuthError, ForgeError, InvalidValue
 from forgelore.model import Item, ItemKey
 from forgelore.ports.forge import Forge, LostWrite, WriteDelayed
-from forgelore.records import Override
+from forgelore.records import HumanDecision
 from forgelore.store.closings import JournalEntry, find_run_of, list_writes, load_closed_pair
 from forgelore.store.database import Store
 from forgelore.store.decisions import (
@@ -171,9 +171,9 @@ class _Restoring:
         since = reopened[-1].sent_at if reopened else 0
         words = each_override(context.store, context.project_id)
         said = [one for one in words if {one.item_id, one.target_id} == set(pair)]
-        if any(one.action == "reject" or (one.action == "accept" and one.said_at > since) for one in said):
+        if any(one.decision == "reject" or (one.decision == "accept" and one.said_at > since) for one in said):
             return
-        word = Override(pair[0], "reject", pair[1], f"rollback {context.run_id}", context.now_ms())
+        word = HumanDecision(*pair, "reject", f"rollback {context.run_id}", context.now_ms())
         with context.store.transaction():
             context.lock.confirm(context.now_ms())
             save_override(context.store, context.project_id, word)

@@ -130,8 +130,8 @@ def save_set(store: Store, new: NewSet, members: Sequence[SetMember], now_ms: in
     return set_id, stale
 
 
-def load_set(store: Store, set_id: int) -> CandidateSet | None:
-    """Return one set with its members."""
+def load_set(store: Store, set_id: int | None) -> CandidateSet | None:
+    """Return one set with its members; None where it is gone."""
     found = _load(store, "s.id = ?", set_id)
     return next(found, None)
 

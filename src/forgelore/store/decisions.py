@@ -9,7 +9,7 @@ from heapq import merge
 from typing import NamedTuple
 
 from forgelore.errors import NotFound
-from forgelore.records import JudgedItem, LaneAnswer, Override
+from forgelore.records import Edge, HumanDecision, JudgedItem, LaneAnswer
 from forgelore.store.database import Store
 from forgelore.store.reviews import list_review_labels, list_review_words
 from forgelore.store.sqlite.connection import json_list, one_of, pack_list
@@ -20,8 +20,8 @@ _UNCHANGED = """
 """
 
 
-class NewDecision(NamedTuple):
-    """A decision about to be saved; columns as in the table."""
+class Decision(NamedTuple):
+    """What a judge and the gates decided about a source; columns as in the table."""
 
     project_id: int
     item_id: int
@@ -41,30 +41,21 @@ class NewDecision(NamedTuple):
     answer_tokens: int = 0
 
 
-class AcceptedEdge(NamedTuple):
-    """An accepted decision, as clusters see it."""
-
-    decision_id: int
-    item_id: int
-    target_id: int
-    confidence: float
-    judge: str
-    similarity: float | None = None  # as it was when the judge was asked
-
-
-def save_decision(store: Store, new: NewDecision, now_ms: int) -> int:
+def save_decision(store: Store, new: Decision, now_ms: int) -> int:
     """Keep a decision; the earlier ones of its source and policy are superseded. In a transaction."""
     sql = "UPDATE decisions SET is_current = FALSE WHERE item_id = ? AND policy = ? AND is_current"
     store.run(sql, new.item_id, new.policy)
-    names = ", ".join(NewDecision._fields)
-    marks = ", ".join("?" * (len(NewDecision._fields) + 1))
+    names = ", ".join(Decision._fields)
+    marks = ", ".join("?" * (len(Decision._fields) + 1))
     return store.insert(f"INSERT INTO decisions ({names}, decided_at) VALUES ({marks})", *new, now_ms)
 
 
-def list_accepted(store: Store, project_id: int, kind: str) -> list[AcceptedEdge]:
-    """Return the current accepted edges between live items whose texts are those that were judged, best first."""
+def list_accepted(store: Store, project_id: int, kind: str, *, support: float = 0.0) -> list[Edge]:
+    """Return the current accepted edges between live items whose texts are those that were judged, best first. What a
+    model accepted counts where the two were at least as similar as `support` when it was asked.
+    """
     sql = f"""
-        SELECT d.id, d.item_id, d.target_id, d.confidence, d.judge, m.similarity
+        SELECT d.item_id, d.target_id, d.confidence
         FROM decisions d
         JOIN items i ON i.id = d.item_id
         JOIN items t ON t.id = d.target_id
@@ -72,20 +63,22 @@ def list_accepted(store: Store, project_id: int, kind: str) -> list[AcceptedEdge
         LEFT JOIN candidate_set_members m ON m.set_id = s.id AND m.item_id = t.id
         WHERE d.project_id = ? AND i.kind = ? AND d.is_current AND d.outcome = 'accepted' AND d.policy = 'batch'
           AND i.deleted_at IS NULL AND t.deleted_at IS NULL AND {_UNCHANGED}
+          AND (d.judge = 'builtin' OR coalesce(m.similarity, ?) >= ?)
         ORDER BY d.confidence DESC, i.number
     """
-    return [AcceptedEdge._make(row) for row in store.rows(sql, project_id, kind)]
+    return [Edge._make(row) for row in store.rows(sql, project_id, kind, support, support)]
 
 
-def load_accepted(store: Store, item_id: int) -> AcceptedEdge | None:
-    """Return the accepted edge of one source."""
+def is_accepted(store: Store, item_id: int) -> bool:
+    """Tell whether a source has an accepted edge."""
     sql = """
-        SELECT id, item_id, target_id, confidence, judge
-        FROM decisions
-        WHERE item_id = ? AND is_current AND outcome = 'accepted' AND policy = 'batch'
+        SELECT EXISTS (
+            SELECT 1
+            FROM decisions
+            WHERE item_id = ? AND is_current AND outcome = 'accepted' AND policy = 'batch'
+        )
     """
-    row = store.row(sql, item_id)
-    return AcceptedEdge(*row) if row else None
+    return bool(store.value(sql, item_id))
 
 
 def list_judged_sets(store: Store, project_id: int, judge: str, model: str) -> set[int]:
@@ -99,27 +92,27 @@ def list_judged_sets(store: Store, project_id: int, judge: str, model: str) -> s
     return {set_id for (set_id,) in store.rows(sql, project_id, judge, model)}
 
 
-def save_override(store: Store, project_id: int, said: Override) -> None:
+def save_override(store: Store, project_id: int, said: HumanDecision) -> None:
     """Keep what a person said; the last word counts. In a transaction."""
-    opposite = {"accept": "reject", "reject": "accept"}.get(said.action, said.action)
+    opposite = {"accept": "reject", "reject": "accept"}.get(said.decision, said.decision)
     sql = "DELETE FROM overrides WHERE item_id = ? AND action IN (?, ?) AND target_id = ?"
-    store.run(sql, said.item_id, said.action, opposite, said.target_id)
+    store.run(sql, said.item_id, said.decision, opposite, said.target_id)
     insert = """
-        INSERT INTO overrides (project_id, item_id, action, target_id, said_by, said_at)
+        INSERT INTO overrides (project_id, item_id, target_id, action, said_by, said_at)
         VALUES (?, ?, ?, ?, ?, ?)
     """
-    store.run(insert, project_id, *said)
+    store.run(insert, project_id, *said[:5])
 
 
-def each_override(store: Store, project_id: int) -> Iterator[Override]:
+def each_override(store: Store, project_id: int) -> Iterator[HumanDecision]:
     """Yield what people said of a project, by command or in a review, oldest first."""
     sql = """
-        SELECT item_id, action, target_id, said_by, said_at
+        SELECT item_id, target_id, action, said_by, said_at
         FROM overrides
         WHERE project_id = ?
         ORDER BY id
     """
-    said = (Override._make(row) for row in store.rows(sql, project_id))
+    said = (HumanDecision(*row) for row in store.rows(sql, project_id))
     return merge(said, list_review_words(store, project_id), key=lambda one: one.said_at)
 
 
@@ -171,35 +164,18 @@ def load_refused_pairs(store: Store, project_id: int) -> set[frozenset[int]]:
     last: dict[frozenset[int], str] = {}
     for word in each_override(store, project_id):
         if word.target_id:
-            last[frozenset((word.item_id, word.target_id))] = word.action
+            last[frozenset((word.item_id, word.target_id))] = word.decision
     return {pair for pair, action in last.items() if action == "reject"}
 
 
-class EdgeEvidence(NamedTuple):
-    """Who accepted an edge, how sure they were, what they said, and what both texts share."""
-
-    target_id: int
-    confidence: float
-    judge: str
-    model: str
-    verdict: str  # JSON
-    similarity: float | None
-    marks: tuple[str, ...]
-
-
-def load_edge_evidence(store: Store, project_id: int) -> dict[int, EdgeEvidence]:
-    """Return source -> the evidence of its current accepted decision."""
-    sql = """
-        SELECT d.item_id, d.target_id, d.confidence, d.judge, d.model, d.verdict, m.similarity,
-            coalesce(m.marks, '[]')
-        FROM decisions d
-        LEFT JOIN candidate_set_members m ON m.set_id = d.set_id AND m.item_id = d.target_id
-        WHERE d.project_id = ? AND d.is_current AND d.outcome = 'accepted' AND d.policy = 'batch'
+def load_accepted_decisions(store: Store, project_id: int) -> dict[int, Decision]:
+    """Return source -> its current accepted decision."""
+    sql = f"""
+        SELECT {", ".join(Decision._fields)}
+        FROM decisions
+        WHERE project_id = ? AND is_current AND outcome = 'accepted' AND policy = 'batch'
     """
-    return {
-        item_id: EdgeEvidence(*rest, tuple(json.loads(marks)))  # type: ignore[call-arg]
-        for item_id, *rest, marks in store.rows(sql, project_id)
-    }
+    return {row[1]: Decision._make(row) for row in store.rows(sql, project_id)}
 
 
 RunValue = str | int | float | bool | None  # what a parameter of a run may be: flat, for tables and schemas
@@ -293,72 +269,40 @@ def _as_run(row: tuple[object, ...]) -> DedupeRun:
     return run._replace(parameters=json.loads(str(run.parameters)), counters=json.loads(str(run.counters)))
 
 
-class StoredCase(NamedTuple):
-    """One case of an audit: the item, its class, what the judge said and what is right."""
+class AuditCase(NamedTuple):
+    """A case of an audit: an item, its class, what the judge said of it, and what is right."""
 
-    item_id: int
-    set_id: int | None
     audit_class: str
-    cheap: LaneAnswer
-    strong: LaneAnswer
-
-
-class ShownCase(NamedTuple):
-    """A case with what people need to find the item."""
-
     kind: str
     number: int
     title: str
     url: str
-    case: StoredCase
+    judged: LaneAnswer
+    right: LaneAnswer
 
 
-class JudgedSource(NamedTuple):
-    """The current decision of one judge about an open item, with the set that it was made on."""
-
-    item_id: int
-    set_id: int
-    outcome: str
-    reason: str
-    target_id: int | None
-    confidence: float | None
-    verdict: str
-
-
-class HumanLabel(NamedTuple):
-    """What a person said of a pair: duplicate, related, different or unsure."""
-
-    item_id: int
-    target_id: int
-    label: str
-    said_by: str
-    said_at: int
-
-
-def save_case(store: Store, run_id: int, case: StoredCase) -> None:
+def save_case(
+    store: Store, run_id: int, item_id: int, set_id: int | None, audit_class: str, judged: LaneAnswer, right: LaneAnswer
+) -> None:
     """Keep a case. In a transaction."""
     sql = """
         INSERT INTO audit_cases (run_id, item_id, set_id, class, cheap, strong)
         VALUES (?, ?, ?, ?, ?, ?)
     """
-    cheap, strong = (json.dumps(one._asdict()) for one in (case.cheap, case.strong))
-    store.run(sql, run_id, case.item_id, case.set_id, case.audit_class, cheap, strong)
+    answers = (json.dumps(one._asdict()) for one in (judged, right))
+    store.run(sql, run_id, item_id, set_id, audit_class, *answers)
 
 
-def list_cases(store: Store, run_id: int) -> list[ShownCase]:
+def list_cases(store: Store, run_id: int) -> list[AuditCase]:
     """Return the cases of a run by their numbers."""
     sql = """
-        SELECT i.kind, i.number, i.title, coalesce(i.url, ''), c.item_id, c.set_id, c.class, c.cheap, c.strong
+        SELECT c.class, i.kind, i.number, i.title, coalesce(i.url, ''), c.cheap, c.strong
         FROM audit_cases c
         JOIN items i ON i.id = c.item_id
         WHERE c.run_id = ?
         ORDER BY i.kind, i.number
     """
-    found = []
-    for kind, number, title, url, item_id, set_id, name, cheap, strong in store.rows(sql, run_id):
-        case = StoredCase(item_id, set_id, name, _as_answer(cheap), _as_answer(strong))
-        found.append(ShownCase(kind, number, title, url, case))
-    return found
+    return [AuditCase._make((*row[:5], *map(_as_answer, row[5:]))) for row in store.rows(sql, run_id)]
 
 
 def _as_answer(text: str) -> LaneAnswer:
@@ -366,7 +310,7 @@ def _as_answer(text: str) -> LaneAnswer:
     return LaneAnswer(**known | {"also": tuple(known["also"])})
 
 
-def save_labels_of_pairs(store: Store, project_id: int, labels: Iterable[HumanLabel]) -> None:
+def save_labels_of_pairs(store: Store, project_id: int, labels: Iterable[HumanDecision]) -> None:
     """Keep what a person said of pairs; their earlier word on the same pair is replaced. In a transaction."""
     sql = """
         INSERT INTO human_labels (project_id, item_id, target_id, label, said_by, said_at)
@@ -374,7 +318,7 @@ def save_labels_of_pairs(store: Store, project_id: int, labels: Iterable[HumanLa
         ON CONFLICT (item_id, target_id, said_by) DO UPDATE
         SET label = excluded.label, said_at = excluded.said_at
     """
-    store.run_many(sql, [(project_id, *label) for label in labels])
+    store.run_many(sql, [(project_id, *label[:5]) for label in labels])
 
 
 def load_labels_of_pairs(store: Store, project_id: int) -> dict[tuple[int, int], str]:
@@ -389,14 +333,14 @@ def load_labels_of_pairs(store: Store, project_id: int) -> dict[tuple[int, int],
     return labels | list_review_labels(store, project_id)
 
 
-def list_judged_sources(store: Store, project_id: int, kind: str, judge: str, model: str) -> list[JudgedSource]:
-    """Return the current decisions of a judge about live open items of a kind, by their ids."""
-    sql = """
-        SELECT d.item_id, d.set_id, d.outcome, d.reason, d.target_id, d.confidence, d.verdict
+def list_judged_sources(store: Store, project_id: int, kind: str, judge: str, model: str) -> list[Decision]:
+    """Return the current decisions of a judge about live open items of a kind, made on kept sets, by their ids."""
+    sql = f"""
+        SELECT {", ".join(f"d.{name}" for name in Decision._fields)}
         FROM decisions d
         JOIN items i ON i.id = d.item_id
         WHERE d.project_id = ? AND i.kind = ? AND d.judge = ? AND d.model = ? AND d.policy = 'batch' AND d.is_current
           AND d.set_id NOTNULL AND i.state = 'open' AND i.deleted_at IS NULL AND NOT i.is_confidential
         ORDER BY d.item_id
     """
-    return [JudgedSource._make(row) for row in store.rows(sql, project_id, kind, judge, model)]
+    return [Decision._make(row) for row in store.rows(sql, project_id, kind, judge, model)]

@@ -13,7 +13,7 @@ Somebody who is unsure objects to nothing.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from forgelore.records import Override
+from forgelore.records import HumanDecision
 from forgelore.store.database import Store
 from forgelore.store.filters import visible, visible_link
 from forgelore.store.sqlite.connection import one_of, pack_list
@@ -29,17 +29,6 @@ _STANDING = f"""
           AND later.id > r.id
     )
 """
-
-
-class StoredAnswer(NamedTuple):
-    """What a person answered about a pair. `item_id`: the newer item. `chance`: as it was estimated then."""
-
-    item_id: int
-    target_id: int
-    answer: str
-    said_by: str
-    said_at: int
-    chance: float | None = None
 
 
 class CandidatePair(NamedTuple):
@@ -68,13 +57,16 @@ class PairItem(NamedTuple):
     reason: str
 
 
-def save_answer(store: Store, project_id: int, said: StoredAnswer) -> None:
+def save_answer(store: Store, project_id: int, said: HumanDecision) -> None:
     """Add an answer. In a transaction."""
-    names = ", ".join(StoredAnswer._fields)
-    store.run(f"INSERT INTO reviews (project_id, {names}) VALUES (?, ?, ?, ?, ?, ?, ?)", project_id, *said)
+    sql = """
+        INSERT INTO reviews (project_id, item_id, target_id, answer, said_by, said_at, chance)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+    """
+    store.run(sql, project_id, *said)
 
 
-def list_standing(store: Store, project_id: int, kind: str | None = None) -> list[StoredAnswer]:
+def list_standing(store: Store, project_id: int, kind: str | None = None) -> list[HumanDecision]:
     """Return the standing answers about pairs of items that the viewer may see, of a kind or of all, oldest first."""
     sql = f"""
         SELECT s.*
@@ -84,10 +76,10 @@ def list_standing(store: Store, project_id: int, kind: str | None = None) -> lis
         WHERE i.kind = coalesce(?, i.kind) AND {visible(store, "i")} AND {visible(store, "t")}
         ORDER BY s.said_at, s.item_id, s.target_id
     """
-    return [StoredAnswer._make(row) for row in store.rows(sql, project_id, kind)]
+    return [HumanDecision._make(row) for row in store.rows(sql, project_id, kind)]
 
 
-def find_last_answer(store: Store, project_id: int, said_by: str) -> StoredAnswer | None:
+def find_last_answer(store: Store, project_id: int, said_by: str) -> HumanDecision | None:
     """Return the answer about items that the viewer may see that a person gave last and has not taken back."""
     sql = f"""
         {_STANDING} AND r.said_by = ? AND {_may_see_item(store, "r.item_id")} AND {_may_see_item(store, "r.target_id")}
@@ -95,24 +87,24 @@ def find_last_answer(store: Store, project_id: int, said_by: str) -> StoredAnswe
         LIMIT 1
     """
     row = store.row(sql, project_id, said_by)
-    return StoredAnswer._make(row) if row else None
+    return HumanDecision._make(row) if row else None
 
 
 def _may_see_item(store: Store, column: str) -> str:
     return f"EXISTS (SELECT 1 FROM items i WHERE i.id = {column} AND {visible(store, 'i')})"
 
 
-def list_review_words(store: Store, project_id: int) -> list[Override]:
+def list_review_words(store: Store, project_id: int) -> list[HumanDecision]:
     """Return what the standing answers about each pair say together, oldest first."""
     sql = f"""
-        SELECT item_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'accept' END, target_id,
-            max(said_by), max(said_at)
+        SELECT item_id, target_id, CASE WHEN max(answer <> 'same') THEN 'reject' ELSE 'accept' END, max(said_by),
+            max(said_at)
         FROM ({_STANDING})
         WHERE answer <> 'unsure'
         GROUP BY item_id, target_id
         ORDER BY max(said_at), item_id, target_id
     """
-    return [Override._make(row) for row in store.rows(sql, project_id)]
+    return [HumanDecision(*row) for row in store.rows(sql, project_id)]
 
 
 _LABELS = {"same": "duplicate", "related": "related", "twin": "related", "not": "different", "unsure": "unsure"}
@@ -125,7 +117,7 @@ def list_review_labels(store: Store, project_id: int) -> dict[tuple[int, int], s
     found: dict[tuple[int, int], str] = {}
     disputed: set[tuple[int, int]] = set()
     for one in list_standing(store, project_id):
-        pair, label = (one.item_id, one.target_id), _LABELS[one.answer]
+        pair, label = (one.item_id, one.target_id), _LABELS[one.decision]
         before = found.get(pair, "unsure")
         if "unsure" not in (before, label) and (before == "duplicate") != (label == "duplicate"):
             disputed.add(pair)

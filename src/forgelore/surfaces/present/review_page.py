@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         MeasuredShare,
         OverviewCluster,
         OverviewEdge,
-        OverviewItem,
+        PlanItem,
         PlanLine,
         ReviewItem,
         ReviewPair,
@@ -275,12 +275,12 @@ def _cluster_details(cluster: "OverviewCluster", *, is_open: bool) -> Html:
     return tag("details", summary, table, *edges, open="open" if is_open else None)
 
 
-def _member_row(one: "OverviewItem") -> list[str]:
+def _member_row(one: "PlanItem") -> list[str]:
     filed = tag("span", (format_ms(one.created_at) or "")[:10], class_="number")
-    return [item_link(one.number, one.url), one.state, tag("bdi", one.author), filed, title(one.title)]
+    return [item_link(one.number, one.url), one.state or "", tag("bdi", one.author or ""), filed, title(one.title)]
 
 
-def _edge_article(edge: "OverviewEdge", items: "dict[int, OverviewItem]") -> Html:
+def _edge_article(edge: "OverviewEdge", items: "dict[int, PlanItem]") -> Html:
     likeness = f", similarity {edge.similarity:.2f}" if edge.similarity is not None else ""
     said = f"#{edge.number} repeats #{edge.target}: {edge.judge}, confidence {edge.confidence:.2f}{likeness}"
     why = [tag("p", edge.reasoning, class_="dim")] if edge.reasoning else []
@@ -288,9 +288,10 @@ def _edge_article(edge: "OverviewEdge", items: "dict[int, OverviewItem]") -> Htm
     return tag("article", tag("h3", said), *why, tag("div", *both, class_="pair"))
 
 
-def _marked_item(item: "OverviewItem", facts: list[str]) -> Html:
+def _marked_item(item: "PlanItem", facts: list[str]) -> Html:
+    body = (item.body or "")[:_BODY]
     head = tag("h4", item_link(item.number, item.url), " ", tag("bdi", marked(item.title, facts)))
-    return tag("section", head, tag("pre", tag("bdi", marked(item.body, facts))) if item.body else "")
+    return tag("section", head, tag("pre", tag("bdi", marked(body, facts))) if body else "")
 
 
 def _plot_sweep(name: str, points: "Sequence[SweptBound]") -> Html:
